@@ -7,7 +7,6 @@
 
 #include "client/fmi/unit_model.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/sessions/local_contact.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -72,11 +71,10 @@ PairState initial_state(const Scenario& scenario, const PairModel& pair) {
 
 class ContactModel : public UnitModel, public Equation {
  public:
-  ContactModel(const mbs::RunInput& input, const std::string& name, const std::string& cache) {
+  ContactModel(const mbs::RunInput& input, const std::string& name, const ContactFactory& open) {
     const PairModel& pair = pair_of(input.scenario, name);
     digest_ = input.scenario_digest;
-    contact_ = fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters)(
-        {&pair.spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}});
+    contact_ = open({&pair.spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}});
     const auto variables = contact_variables(input.scenario, name);
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = variables[1 + i].start;
   }
@@ -206,8 +204,9 @@ class ContactModel : public UnitModel, public Equation {
 
 }  // namespace
 
-std::unique_ptr<UnitModel> open_contact(const mbs::RunInput& input, const std::string& pair, const std::string& cache) {
-  return std::make_unique<ContactModel>(input, pair, cache);
+std::unique_ptr<UnitModel> open_contact(const mbs::RunInput& input, const std::string& pair,
+                                        const ContactFactory& open) {
+  return std::make_unique<ContactModel>(input, pair, open);
 }
 
 std::vector<UnitVariable> contact_variables(const Scenario& scenario, const std::string& name) {

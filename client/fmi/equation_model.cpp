@@ -4,7 +4,6 @@
 #include "client/fmi/unit_model.hpp"
 #include "common/errors/error.hpp"
 #include "common/wire/run_records_wire.hpp"
-#include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
 
 namespace heelstrike::client {
@@ -12,8 +11,8 @@ namespace {
 
 class EquationModel : public UnitModel, public Equation {
  public:
-  EquationModel(mbs::RunInput input, const std::string& cache) : input_(std::move(input)), motion_(input_) {
-    motion_.initialise(fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters));
+  EquationModel(mbs::RunInput input, const ContactFactory& open) : input_(std::move(input)), motion_(input_) {
+    motion_.initialise(open);
   }
 
   [[nodiscard]] double time() const override { return motion_.time(); }
@@ -92,8 +91,8 @@ class EquationModel : public UnitModel, public Equation {
 
 }  // namespace
 
-std::unique_ptr<UnitModel> open_equation(mbs::RunInput input, const std::string& cache) {
-  return std::make_unique<EquationModel>(std::move(input), cache);
+std::unique_ptr<UnitModel> open_equation(mbs::RunInput input, const ContactFactory& open) {
+  return std::make_unique<EquationModel>(std::move(input), open);
 }
 
 }  // namespace heelstrike::client

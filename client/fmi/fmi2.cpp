@@ -22,6 +22,7 @@ using heelstrike::client::none_of;
 using heelstrike::client::require_given;
 using heelstrike::client::serialize_state;
 using heelstrike::client::set_logging;
+using heelstrike::client::texts;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
@@ -161,8 +162,9 @@ FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component component, const fmi2ValueRe
 FMI2_EXPORT fmi2Status fmi2GetBoolean(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2Boolean*) {
   return none_of(component, "fmi2GetBoolean", n);
 }
-FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2String*) {
-  return none_of(component, "fmi2GetString", n);
+FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
+                                     fmi2String* values) {
+  return call(component, [&](Unit& unit) { unit.get_texts(list(references, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2SetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n,
                                       const fmi2Integer*) {
@@ -172,9 +174,9 @@ FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component component, const fmi2ValueRe
                                       const fmi2Boolean*) {
   return none_of(component, "fmi2SetBoolean", n);
 }
-FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueReference*, std::size_t n,
-                                     const fmi2String*) {
-  return none_of(component, "fmi2SetString", n);
+FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
+                                     const fmi2String* values) {
+  return call(component, [&](Unit& unit) { unit.set_texts(list(references, n), texts(values, n)); });
 }
 
 FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component component, fmi2FMUstate* state) {

@@ -25,6 +25,7 @@ using heelstrike::client::not_offered;
 using heelstrike::client::require_given;
 using heelstrike::client::serialize_state;
 using heelstrike::client::set_logging;
+using heelstrike::client::texts;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
@@ -48,6 +49,11 @@ using fmi3IntermediateUpdateCallback = void (*)(fmi3InstanceEnvironment, fmi3Flo
 }
 
 namespace {
+
+void require_scalars(std::size_t n, std::size_t n_values) {
+  if (n == n_values) return;
+  throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
+}
 
 void take(const std::vector<double>& result, double* to, std::size_t n) {
   require_given(to);
@@ -163,21 +169,34 @@ FMI3_EXPORT fmi3Status fmi3Reset(fmi3Instance instance) {
 FMI3_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                       fmi3Float64* values, std::size_t n_values) {
   return call(instance, [&](Unit& unit) {
-    if (n != n_values)
-      throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
+    require_scalars(n, n_values);
     unit.get(list(references, n), list(values, n));
   });
 }
 FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                       const fmi3Float64* values, std::size_t n_values) {
   return call(instance, [&](Unit& unit) {
-    if (n != n_values)
-      throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
+    require_scalars(n, n_values);
     unit.set(list(references, n), list(values, n));
   });
 }
 
-// All variables are Float64. The functions for other types differ in the type that they point at only.
+FMI3_EXPORT fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                     fmi3String* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    require_scalars(n, n_values);
+    unit.get_texts(list(references, n), list(values, n));
+  });
+}
+FMI3_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                     const fmi3String* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    require_scalars(n, n_values);
+    unit.set_texts(list(references, n), texts(values, n));
+  });
+}
+
+// All other variables are Float64. The functions for other types differ in the type that they point at only.
 #define NO_VARIABLES_OF(TYPE, C_TYPE)                                                                                  \
   FMI3_EXPORT fmi3Status fmi3Get##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, C_TYPE*,       \
                                        std::size_t) {                                                                  \
@@ -197,7 +216,6 @@ NO_VARIABLES_OF(UInt32, std::uint32_t)
 NO_VARIABLES_OF(Int64, std::int64_t)
 NO_VARIABLES_OF(UInt64, std::uint64_t)
 NO_VARIABLES_OF(Boolean, bool)
-NO_VARIABLES_OF(String, fmi3String)
 #undef NO_VARIABLES_OF
 FMI3_EXPORT fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, std::size_t*,
                                      const fmi3Byte**, std::size_t) {

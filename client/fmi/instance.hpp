@@ -72,6 +72,12 @@ std::span<T> list(T* first, std::size_t n) {
   return {first, n};
 }
 
+/// An array of texts. @throws Error{invalid_input} for one that is null, too
+inline std::span<const char* const> texts(const char* const* first, std::size_t n) {
+  for (const char* text : list(first, n)) require_given(text);
+  return list(first, n);
+}
+
 /// SetDebugLogging. @throws Error{invalid_input} for a category that the description does not have
 inline void set_logging(UnitInstance& instance, bool on, std::span<const char* const> categories) {
   for (const char* category : categories) {

@@ -183,6 +183,11 @@ void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& c
     if (told_inside_steps) node.append_attribute("intermediateUpdate") = true;
     add_value(version, version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
   }
+  if (!content.has_contacts) return;
+  const bool second = version == FmiVersion::v2;
+  auto server = variables.append_child(second ? "ScalarVariable" : "String");
+  describe(server, server_variable(content), units);
+  server.append_child(second ? "String" : "Start").append_attribute(second ? "start" : "value") = "";
 }
 
 /// FMI 2.0 counts variables from 1, FMI 3.0 names them by reference.

@@ -2,7 +2,6 @@
 
 #include "client/fmi/unit_model.hpp"
 #include "common/wire/run_records_wire.hpp"
-#include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
 namespace heelstrike::client {
@@ -10,9 +9,8 @@ namespace {
 
 class SimulationModel : public UnitModel, private mbs::SimulationListener {
  public:
-  SimulationModel(mbs::RunInput input, const std::string& cache) : input_(std::move(input)), simulation_(input_) {
-    // Of states of other values of tunable parameters; that all others are the same, the scenario's digest says.
-    simulation_.initialise(fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters));
+  SimulationModel(mbs::RunInput input, const ContactFactory& open) : input_(std::move(input)), simulation_(input_) {
+    simulation_.initialise(open);
     simulation_.listen(*this);
   }
 
@@ -86,8 +84,8 @@ std::vector<std::string> names_of(std::span<const Column> inputs, std::span<cons
   return names;
 }
 
-std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache) {
-  return std::make_unique<SimulationModel>(std::move(input), cache);
+std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const ContactFactory& open) {
+  return std::make_unique<SimulationModel>(std::move(input), open);
 }
 
 }  // namespace heelstrike::client

@@ -12,6 +12,9 @@
 #include "client/fmi/scenario_numbers.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/rpc/address.hpp"
+#include "common/rpc/remote_contact.hpp"
+#include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
 
 namespace heelstrike::client {
@@ -66,8 +69,8 @@ Unit::~Unit() = default;
 
 const UnitVariable& Unit::variable(std::uint32_t reference) const {
   if (reference < content_.variables.size()) return content_.variables[reference];
-  throw input_error("valueReference",
-                    fmt::format("valueReference {}: this unit has 0 to {}", reference, content_.variables.size() - 1));
+  throw input_error("valueReference", fmt::format("valueReference {}: this unit has numbers from 0 to {}", reference,
+                                                  content_.variables.size() - 1));
 }
 
 void Unit::require(bool allowed, const char* call) const {
@@ -195,6 +198,7 @@ void Unit::reset() {
   inputs_.clear();
   parameters_.clear();
   tuned_.clear();
+  server_.clear();
   stop_time_.reset();
   state_ = State::instantiated;
 }
@@ -223,12 +227,18 @@ void Unit::open() {
   input.run_id = "unit";
   input.allow_units = true;  // they are inside this unit, whose machine code the importer has loaded
   input.scenario_digest = digest;
-  const std::string cache = content_.cache.string();
-  auto model = !content_.pair.empty()    ? open_contact(input, content_.pair, cache)
-               : content_.model_exchange ? open_equation(std::move(input), cache)
-                                         : open_simulation(std::move(input), cache);
+  const ContactFactory source = contact_source();
+  auto model = !content_.pair.empty()    ? open_contact(input, content_.pair, source)
+               : content_.model_exchange ? open_equation(std::move(input), source)
+                                         : open_simulation(std::move(input), source);
   require_columns(model->names());
   model_ = std::move(model);
+}
+
+ContactFactory Unit::contact_source() const {
+  if (!server_.empty()) return rpc::open_remote_contact({.endpoint = {.address = server_, .tls = {}}});
+  // Takes states of other values of tunable parameters; that all others are the same, the scenario's digest says.
+  return fem::local_contact_factory(content_.cache.string(), fem::StateOrigin::tuned_parameters);
 }
 
 void Unit::require_columns(const std::vector<std::string>& names) const {
@@ -299,8 +309,40 @@ void Unit::require_settable(const UnitVariable& target, double value) const {
     throw input_error(target.name, fmt::format("{}: it is calculated and cannot be set", target.name));
   }
   require(!is_any_of(State::terminated, State::update), "Set");
-  const bool is_fixed = target.causality == Causality::parameter && !target.tunable;
-  require(!is_fixed || is_any_of(State::instantiated, State::initialization), "Set of a fixed parameter");
+  if (target.causality == Causality::input || is_any_of(State::instantiated, State::initialization)) return;
+  require(target.tunable, "Set of a fixed parameter");
+  if (server_.empty() || !target.name.starts_with("contact.")) return;
+  throw Error(
+      ErrorCode::unimplemented,
+      fmt::format("{}: it can be set until the initialisation ends where a contact server computes ('server' is "
+                  "{}); leave 'server' empty to tune it while the unit steps",
+                  target.name, server_));
+}
+
+void Unit::require_texts(std::span<const std::uint32_t> references) const {
+  const std::uint32_t only = server_variable(content_).reference;
+  for (const std::uint32_t reference : references) {
+    if (content_.has_contacts && reference == only) continue;
+    throw input_error("valueReference",
+                      fmt::format("valueReference {}: expected a variable that is a text ({}), found none", reference,
+                                  content_.has_contacts ? fmt::format("'server', {}", only) : "this unit has none"));
+  }
+}
+
+void Unit::get_texts(std::span<const std::uint32_t> references, std::span<const char*> values) const {
+  require_texts(references);
+  std::ranges::fill(values, server_.c_str());
+}
+
+void Unit::set_texts(std::span<const std::uint32_t> references, std::span<const char* const> values) {
+  require_texts(references);
+  if (references.empty()) return;
+  require(is_any_of(State::instantiated, State::initialization), "Set of a fixed parameter");
+  for (const std::string address : values) {
+    if (!address.empty()) (void)rpc::parse_address(address);
+  }
+  server_ = values.back();
+  model_.reset();  // opened for a value that was asked for
 }
 
 void Unit::set(std::span<const std::uint32_t> references, std::span<const double> values) {
@@ -444,7 +486,9 @@ std::string Unit::save() {
     for (const double number : {input.since, input.jet.f, input.jet.d, input.jet.dd})
       append(bytes, &number, sizeof number);
   }
-  return model_ ? bytes + model_->save() : bytes;
+  // Afterwards the same bits come from everywhere, and the state goes on where the instance computes.
+  if (state_ == State::instantiated) return bytes + server_;
+  return bytes + model_->save();
 }
 
 void Unit::restore(const std::string& saved) {
@@ -476,9 +520,13 @@ void Unit::restore(const std::string& saved) {
     input.jet.dd = take<double>(bytes);
   }
   if (static_cast<State>(state) == State::instantiated) {  // where there is no model yet, and all can be set
-    if (!bytes.empty()) throw input_error("state", "state: the bytes are those of no unit");
+    if (!bytes.empty()) {
+      if (!content_.has_contacts) throw input_error("state", "state: the bytes are those of no unit");
+      (void)rpc::parse_address(std::string(bytes));
+    }
     for (auto& [reference, input] : inputs) input.is_new = true;
     model_.reset();
+    server_ = bytes;
     stop_time_ = std::isnan(stop_time) ? std::nullopt : std::optional(stop_time);
     parameters_ = std::move(parameters);
     tuned.clear();

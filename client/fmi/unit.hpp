@@ -51,6 +51,10 @@ class Unit {
   void get(std::span<const std::uint32_t> references, std::span<double> values);
   /// All of them or, when one is refused, none.
   void set(std::span<const std::uint32_t> references, std::span<const double> values);
+  /// Of server_variable(). @param values  valid until the next call
+  void get_texts(std::span<const std::uint32_t> references, std::span<const char*> values) const;
+  /// @throws Error{invalid_input} for what is no address. That nobody answers there is told when the contact is opened
+  void set_texts(std::span<const std::uint32_t> references, std::span<const char* const> values);
   /// From now on inputs have these first or second derivatives [per s, per s^2], until they are set again; all or none.
   void set_derivatives(std::span<const std::uint32_t> references, std::span<const int> orders,
                        std::span<const double> values);
@@ -101,6 +105,9 @@ class Unit {
   void open();
   void require_columns(const std::vector<std::string>& names) const;
   void require_settable(const UnitVariable& target, double value) const;
+  /// @throws Error{invalid_input} for references of what is no text
+  void require_texts(std::span<const std::uint32_t> references) const;
+  [[nodiscard]] ContactFactory contact_source() const;
   [[nodiscard]] double parameter(const UnitVariable& asked) const;  ///< [its unit] that the model has, or would have
   /// Another model with the parameters as they are takes over where this one stands.
   void retune();
@@ -111,6 +118,7 @@ class Unit {
   std::map<std::uint32_t, double> parameters_;  ///< that were set
   std::map<std::uint32_t, double> tuned_;       ///< that were set while the model was there, and are not in it yet
   std::optional<double> stop_time_;
+  std::string server_;  ///< address; empty = contacts are computed in this process
   std::unique_ptr<UnitModel> model_;
   std::uint32_t first_input_ = 0, first_output_ = 0;
   /// Value and derivatives of an input since a time; what has been set is handed on before the next step.

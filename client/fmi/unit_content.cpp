@@ -48,6 +48,7 @@ void write_content(UnitContent& content, const fs::path& resources) {
                                   {"scenario", {{"name", content.file_name}, {"sha256", sha256_hex(content.yaml)}}},
                                   {"pair", content.pair},
                                   {"model_exchange", content.model_exchange},
+                                  {"has_contacts", content.has_contacts},
                                   {"files", nlohmann::ordered_json::array()},
                                   {"variables", nlohmann::ordered_json::array()}};
   for (std::size_t i = 0; i < content.files.size(); ++i) {
@@ -91,6 +92,7 @@ UnitContent read_content(const fs::path& resources) {
     content.yaml = read_known(resources / scenario_file, scenario.at("sha256"), what);
     content.pair = index.at("pair");
     content.model_exchange = index.at("model_exchange");
+    content.has_contacts = index.at("has_contacts");
     std::size_t n = 0;
     for (const auto& entry : index.at("files")) {
       content.files.push_back({.sha256 = {},

@@ -36,12 +36,22 @@ struct UnitContent {
   std::string file_name;        ///< of the scenario, for messages
   std::string pair = {};        ///< that the unit is made of alone; empty: the whole scenario
   bool model_exchange = false;  ///< the importer brings the integrator; else the unit does
+  bool has_contacts = false;    ///< and with them server_variable()
   std::vector<AssetContent> files;
   /// A digest of all of the above and of the variables, in the unit's description too.
   std::string token;
-  std::vector<UnitVariable> variables;  ///< by reference: 0 is time
+  std::vector<UnitVariable> variables;  ///< numbers, by reference: 0 is time
   std::filesystem::path cache;          ///< folder of prepared products
 };
+
+/// The one text among the variables, a fixed parameter behind the numbers: the address of a contact server.
+[[nodiscard]] inline UnitVariable server_variable(const UnitContent& content) {
+  return {.reference = static_cast<std::uint32_t>(content.variables.size()),
+          .causality = Causality::parameter,
+          .name = "server",
+          .unit = {},
+          .meaning = "where contacts are computed: host:port or unix:/path of a fem_server; empty = in this process"};
+}
 
 /// Writes the content into `resources`; the cache is there already. The token is made here.
 void write_content(UnitContent& content, const std::filesystem::path& resources);

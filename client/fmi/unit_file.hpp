@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "client/fmi/model_description.hpp"
 #include "client/runs/run_request.hpp"
@@ -14,8 +13,10 @@ namespace heelstrike::client {
 
 /// What units are stepped by.
 struct UnitBinaries {
-  std::filesystem::path binary;                  ///< becomes that of the unit
-  std::vector<std::filesystem::path> libraries;  ///< that it needs, under the names that it needs them by
+  std::filesystem::path binary;    ///< becomes that of the unit
+  std::filesystem::path library;   ///< that it needs, under the name that it needs it by
+  std::filesystem::path elements;  ///< module that the library loads for finite elements; empty = there is none
+  std::filesystem::path packages;  ///< text: names of the packages with the libraries that all of these need
 };
 
 /// What becomes a unit, and how.

@@ -67,18 +67,18 @@ class UnitModel {
 /// Of the inputs, and of the columns after time.
 [[nodiscard]] std::vector<std::string> names_of(std::span<const Column> inputs, std::span<const Column> columns);
 
-/// @param cache  folder of prepared products
-[[nodiscard]] std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache);
+/// @param open  where contacts are computed
+[[nodiscard]] std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const ContactFactory& open);
 
 /// The same for model exchange: it is not advanced, but by Equation.
 /// @throws Error{unimplemented} for a scenario that is no ordinary differential equation
-[[nodiscard]] std::unique_ptr<UnitModel> open_equation(mbs::RunInput input, const std::string& cache);
+[[nodiscard]] std::unique_ptr<UnitModel> open_equation(mbs::RunInput input, const ContactFactory& open);
 
 /// The contact of two bodies whose relative motion is the input. advance_to() commits the motion that the inputs
 /// describe at time(), whatever comes after; outputs are those of that motion under the history before it. For model
 /// exchange it is an Equation without states, whose indicator is the gap.
 [[nodiscard]] std::unique_ptr<UnitModel> open_contact(const mbs::RunInput& input, const std::string& pair,
-                                                      const std::string& cache);
+                                                      const ContactFactory& open);
 
 /// Variables of a contact alone but its parameters. @throws Error{invalid_input} for a pair that is not there
 [[nodiscard]] std::vector<UnitVariable> contact_variables(const Scenario& scenario, const std::string& pair);

@@ -7,6 +7,7 @@
 
 #include "client/embedded/embedded.hpp"
 #include "client/embedded/shapes.hpp"
+#include "client/hdf5/run_hdf5.hpp"
 #include "client/library/border.hpp"
 #include "client/library/convert.hpp"
 #include "client/report/shapes.hpp"
@@ -112,7 +113,10 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
       folder.abandon(error.what());
       throw;
     }
+    const bool as_hdf5 = options.hdf5 && summary.status == "completed";
+    if (as_hdf5) inner::client::write_hdf5_table(folder.path());
     (void)inner::client::report::write_report(folder.path());
+    if (as_hdf5) std::filesystem::remove(folder.path() / "timeseries.csv");
     return outcome_of(summary);
   });
 }

@@ -33,17 +33,19 @@ UnitBinaries unit_binaries() {
   const fs::path prefix = own_folder().parent_path();
   const fs::path installed = prefix / HEELSTRIKE_LIBDIR;
   const fs::path built = prefix / "lib";
-  const UnitBinaries as_installed{.binary = installed / "heelstrike" / "libheelstrike_fmi.so",
-                                  .libraries = {installed / HEELSTRIKE_LIBRARY}};
-  const UnitBinaries as_built{.binary = built / "libheelstrike_fmi.so", .libraries = {built / HEELSTRIKE_LIBRARY}};
-  for (UnitBinaries candidate : {as_installed, as_built}) {
-    if (::access(candidate.binary.c_str(), R_OK) != 0 || ::access(candidate.libraries[0].c_str(), R_OK) != 0) continue;
-    // A program without finite elements has no module with them.
-    const fs::path elements = candidate.binary.parent_path() / HEELSTRIKE_ELEMENTS;
-    if (::access(elements.c_str(), R_OK) == 0) candidate.libraries.push_back(elements);
-    return candidate;
+  struct Place {
+    fs::path library;  ///< folder
+    fs::path others;
+  };
+  const Place as_installed{installed, installed / "heelstrike"}, as_built{built, built};
+  for (const Place& place : {as_installed, as_built}) {
+    const UnitBinaries found{.binary = place.others / "libheelstrike_fmi.so",
+                             .library = place.library / HEELSTRIKE_LIBRARY,
+                             .elements = *HEELSTRIKE_ELEMENTS == '\0' ? fs::path() : place.others / HEELSTRIKE_ELEMENTS,
+                             .packages = place.others / "unit_packages.txt"};
+    if (::access(found.binary.c_str(), R_OK) == 0 && ::access(found.library.c_str(), R_OK) == 0) return found;
   }
-  throw file_error(as_installed.binary.string(), "the binaries for units are not there; install heelstrike again");
+  throw file_error(as_installed.others.string(), "the binaries for units are not there; install heelstrike again");
 }
 
 ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {

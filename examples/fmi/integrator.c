@@ -13,6 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __aarch64__
+#define PLATFORM "aarch64-linux"
+#else
+#define PLATFORM "x86_64-linux"
+#endif
+
 typedef void (*Log)(void*, int, const char*, const char*);
 static void say(void* environment, int status, const char* category, const char* message) {
   (void)environment;
@@ -65,7 +71,7 @@ int main(int argc, char** argv) {
     return fprintf(stderr, "usage: %s UNIT_FOLDER MODEL_IDENTIFIER TOKEN STEP STEPS_PER_ROW ROWS REFERENCE...\n", argv[0]), 2;
   }
   char binary[4096], resources[4096];
-  snprintf(binary, sizeof binary, "%s/binaries/x86_64-linux/%s.so", argv[1], argv[2]);
+  snprintf(binary, sizeof binary, "%s/binaries/" PLATFORM "/%s.so", argv[1], argv[2]);
   snprintf(resources, sizeof resources, "%s/resources/", argv[1]);
   if ((library = dlopen(binary, RTLD_NOW | RTLD_LOCAL)) == NULL) return fprintf(stderr, "%s\n", dlerror()), 2;
   void* (*instantiate)(const char*, const char*, const char*, bool, bool, void*, Log) =

@@ -1,13 +1,16 @@
 #include "fem_server/fem/element_library.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <system_error>
+#include <utility>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/descriptor.hpp"
 #include "common/process/own_folder.hpp"
 #include "fem_server/fem/addresses_left.hpp"
 
@@ -17,13 +20,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The module of the shared library that this code is part of, held open from the moment the library is loaded: the
+/// loader keeps a library whose folder is removed, as that of a functional mock-up unit, and the module has to be had
+/// then, too.
+struct KeptModule {
+  fs::path file;
+  Descriptor descriptor;
+};
+
+KeptModule keep_module() {
+  const fs::path own = own_folder();
+  for (const fs::path& folder : {own, own / "heelstrike"}) {
+    fs::path file = folder / element_library_file;
+    if (Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC)); descriptor.get() >= 0) {
+      return {std::move(file), std::move(descriptor)};
+    }
+  }
+  return {.file = {}, .descriptor = Descriptor()};  // in a program, whose folder has no libraries
+}
+
+const KeptModule kept_module = keep_module();
+
 fs::path module_file() {
+  std::error_code error;
+  if (kept_module.descriptor.get() >= 0) {
+    const fs::path kept = fmt::format("/proc/self/fd/{}", kept_module.descriptor.get());
+    const bool has_gone = fs::exists(kept, error) && !fs::equivalent(kept_module.file, kept, error);
+    return has_gone ? kept : kept_module.file;
+  }
   const fs::path own = own_folder();
   // Beside the shared library that this code is part of (as built, or in a functional mock-up unit); below its folder
   // (as installed); from a program's folder to that of the libraries (as built, as installed).
   const std::array folders = {own, own / "heelstrike", own.parent_path() / "lib",
                               own.parent_path() / HEELSTRIKE_LIBDIR / "heelstrike"};
-  std::error_code error;
   for (const fs::path& folder : folders) {
     if (fs::exists(folder / element_library_file, error)) return folder / element_library_file;
   }

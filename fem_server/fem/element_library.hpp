@@ -45,7 +45,8 @@ struct ElementLibrary {
 inline constexpr const char* element_library_file = "libheelstrike_elements.so";
 inline constexpr const char* element_library_function = "heelstrike_element_library";
 
-/// Loads the module when it is called first, and keeps it. Thread-safe.
+/// Loads the module when it is called first, and keeps it; from within a shared library the one that lay beside it when
+/// it was loaded, even if the folder is gone. Thread-safe.
 /// @throws Error{file} when it is in none of the folders where it is installed or built, or cannot be loaded (with what
 ///         the loader says); Error{version_mismatch} when it is that of another version
 [[nodiscard]] const ElementLibrary& element_library();

@@ -15,6 +15,7 @@ struct RunOptions : OpenOptions {
   std::string mbs = {};     ///< mbs_server: "host:port" or "unix:/path"; empty = integrate in this process
   std::string folder = {};  ///< of the results; must not exist unless `overwrite`
   bool overwrite = false;
+  bool hdf5 = false;  ///< of a completed run: rows as timeseries.h5, compressed, in place of timeseries.csv
   /// Sentences that a person should read: warnings, what was left out. Called from the thread that runs; must not
   /// throw.
   std::function<void(const std::string& level, const std::string& text)> on_message = {};
@@ -26,8 +27,9 @@ struct RunOutcome {
   ErrorCode code = ErrorCode::internal;  ///< kind of the reason
 };
 
-/// Runs the scenario and writes its folder: timeseries.csv, summary.json, fields, report.html (docs/guide/results.md).
-/// A failure of the run itself is no exception but a status; what was computed until then is in the folder.
+/// Runs the scenario and writes its folder: timeseries.csv or timeseries.h5, summary.json, fields, report.html
+/// (docs/guide/results.md). A failure of the run itself is no exception but a status; what was computed until then is
+/// in the folder.
 /// @throws Error when the run could not be started or the folder cannot be written
 HEELSTRIKE_API RunOutcome run(const std::string& file, const RunOptions& options, const Changes& changes = {});
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/process/fmi_platform.hpp"
 #include "mbs_server/fmu/typed_values.hpp"
 #include "mbs_server/fmu/versions.hpp"
 
@@ -47,7 +48,7 @@ std::string uri_of(const std::string& path) {
 class Unit2 final : public ForeignUnit {
  public:
   Unit2(UnitParts parts, const std::string& name)
-      : ForeignUnit(std::move(parts), "binaries/linux64"),
+      : ForeignUnit(std::move(parts), fmi2_binaries),
         callbacks_{heelstrike_log_2, std::calloc, std::free, nullptr, &journal_} {
     find_functions();
     constexpr int co_simulation = 1;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "common/process/fmi_platform.hpp"
 #include "mbs_server/fmu/typed_values.hpp"
 #include "mbs_server/fmu/versions.hpp"
 
@@ -17,7 +18,7 @@ void log_3(void* journal, int /*status*/, const char* /*category*/, const char* 
 
 class Unit3 final : public ForeignUnit {
  public:
-  Unit3(UnitParts parts, const std::string& name) : ForeignUnit(std::move(parts), "binaries/x86_64-linux") {
+  Unit3(UnitParts parts, const std::string& name) : ForeignUnit(std::move(parts), fmi3_binaries) {
     find_functions();
     const std::string resources = archive().resources().empty() ? std::string() : archive().resources().string() + "/";
     instance_ = instantiate_(name.c_str(), description().token.c_str(), resources.empty() ? nullptr : resources.c_str(),

@@ -61,10 +61,12 @@ ForeignUnit::ForeignUnit(UnitParts parts, const std::string& folder) : parts_(st
   library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) {
     const char* reason = ::dlerror();
+    const std::string needs = printable(archive().dependencies());
     throw input_error(parts_.where,
-                      fmt::format("{}: the binary of the unit cannot be loaded here ({}); install what it "
-                                  "needs, or export it for this system",
-                                  parts_.where, one_line(reason != nullptr ? reason : "unknown reason")));
+                      fmt::format("{}: the binary of the unit cannot be loaded here ({}); install what it needs{}, or "
+                                  "export it for this system",
+                                  parts_.where, one_line(reason != nullptr ? reason : "unknown reason"),
+                                  needs.empty() ? "" : fmt::format(" (its documentation says: {})", needs)));
   }
 }
 

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "common/errors/error.hpp"
+#include "common/process/fmi_platform.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -29,6 +30,7 @@ struct CloseMember {
 };
 
 constexpr const char* description_name = "modelDescription.xml";
+constexpr const char* dependencies_name = "documentation/externalDependencies.txt";
 
 Error refused(const std::string& where, const std::string& text) {
   return input_error(where, fmt::format("{}: {}", where, text));
@@ -51,10 +53,16 @@ Archive open_archive(const std::string& content, const std::string& where) {
   return Archive(archive);
 }
 
-/// What a unit for co-simulation on this platform needs; sources, documents and other platforms stay packed.
+/// What a unit for co-simulation on this platform needs, and says of that; sources, other documents and other platforms
+/// stay packed.
 bool is_needed(const std::string& name) {
-  return name == description_name || name.starts_with("resources/") || name.starts_with("binaries/linux64/") ||
-         name.starts_with("binaries/x86_64-linux/");
+  return name == description_name || name == dependencies_name || name.starts_with("resources/") ||
+         name.starts_with(fmi2_binaries + std::string("/")) || name.starts_with(fmi3_binaries + std::string("/"));
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 bool is_inside(const fs::path& name) {
@@ -143,15 +151,20 @@ void UnitArchive::unpack(const std::string& content) {
 }
 
 std::string UnitArchive::description() const {
-  std::ifstream file(folder_ / description_name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return text_of(folder_ / description_name);
+}
+
+std::string UnitArchive::dependencies() const {
+  std::string text = text_of(folder_ / dependencies_name);
+  text.erase(text.find_last_not_of(" \r\n") + 1);
+  return text;
 }
 
 fs::path UnitArchive::binary(const std::string& folder, const std::string& model_identifier) const {
   fs::path path = folder_ / folder / (model_identifier + ".so");
   if (!fs::exists(path)) {
-    throw refused(where_, fmt::format("expected '{}/{}.so' in the unit, found binaries for {}; export it for Linux on "
-                                      "x86-64",
+    throw refused(where_, fmt::format("expected '{}/{}.so' in the unit, found binaries for {}; export it for this "
+                                      "system",
                                       folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
   }
   return path;

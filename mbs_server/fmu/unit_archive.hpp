@@ -21,10 +21,12 @@ class UnitArchive {
 
   /// Text of modelDescription.xml.
   [[nodiscard]] std::string description() const;
-  /// Of the platform's folder: "binaries/x86_64-linux" in version 3, "binaries/linux64" in version 2.
+  /// @param folder  of the platform: fmi2_binaries, fmi3_binaries
   /// @throws Error{invalid_input} that lists the platforms there are
   [[nodiscard]] std::filesystem::path binary(const std::string& folder, const std::string& model_identifier) const;
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  /// What the unit says that it needs besides itself (documentation/externalDependencies.txt); empty = it does not say.
+  [[nodiscard]] std::string dependencies() const;
   /// Folder of the resources; empty = the unit has none.
   [[nodiscard]] std::filesystem::path resources() const;
 

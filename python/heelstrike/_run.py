@@ -178,7 +178,7 @@ class Run:
 
 
 def _read_table(folder: pathlib.Path) -> tuple[list[str], np.ndarray]:
-    """Names and (rows, columns) numbers: of timeseries.csv, or of what `heelstrike run --hdf5` left in its place."""
+    """Names and (rows, columns) numbers: of timeseries.csv, or of what `hdf5=True` and `heelstrike run --hdf5` leave in its place."""
     file = folder / "timeseries.h5"
     if (folder / "timeseries.csv").exists() or not file.exists():
         return _core.read_timeseries(folder)
@@ -212,7 +212,7 @@ def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
 
 def run(scenario: str | os.PathLike, *, backend: str = "",
         set: Mapping[str, Any] | Iterable[str] | None = None, output: str | os.PathLike | None = None,
-        overwrite: bool = False, server: str = "", mbs: str = "",
+        overwrite: bool = False, hdf5: bool = False, server: str = "", mbs: str = "",
         progress: bool | Callable[[str, float, float, float, float], Any] | None = None,
         tls: Mapping[str, str] | None = None, patience: float = 300.0, _backend_last: bool = False) -> Run:
     """Runs a scenario to its end.
@@ -221,6 +221,7 @@ def run(scenario: str | os.PathLike, *, backend: str = "",
     backend    another contact back-end than the file's, for every pair; see backends()
     set        changes, e.g. {"contact.restitution": 0.6, "analysis.end_time": 5}
     output     run folder to make; without it the results live in a temporary one, as long as the Run does
+    hdf5       leave the rows of a completed run as timeseries.h5 in place of timeseries.csv; h5py reads it (python3-h5py)
     server     address of a fem_server that computes the contact; without it this process does
     mbs        address of an mbs_server that runs it all; without it this process does
     progress   True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar where a person looks
@@ -242,7 +243,7 @@ def run(scenario: str | os.PathLike, *, backend: str = "",
 
     try:
         status, reason, code = _core.run(
-            file, folder, backend, set, _backend_last, server, mbs, overwrite, tls, patience, bar, warn)
+            file, folder, backend, set, _backend_last, server, mbs, overwrite, hdf5, tls, patience, bar, warn)
     finally:
         if bar is not None:
             bar.close()

@@ -655,13 +655,15 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
 }
 
 py::tuple run(const fs::path& file, const fs::path& folder, const py::object& backend, const py::object& set,
-              bool backend_last, const py::object& server, const py::object& mbs, bool overwrite, const py::object& tls,
-              const py::object& patience, const py::object& on_progress, const py::object& on_message) {
+              bool backend_last, const py::object& server, const py::object& mbs, bool overwrite, bool hdf5,
+              const py::object& tls, const py::object& patience, const py::object& on_progress,
+              const py::object& on_message) {
   hs::RunOptions options;
   static_cast<hs::OpenOptions&>(options) = open_options(server, tls, patience);
   options.mbs = text(mbs, "mbs");
   options.folder = folder;
   options.overwrite = overwrite;
+  options.hdf5 = hdf5;
   const hs::Changes changes = changes_of(backend, set, backend_last);
   std::stop_source stop;
   hs::RunOutcome outcome;

@@ -75,6 +75,13 @@ class Words(unittest.TestCase):
         for text in ["kinetic/work/loads", "${HOME}/results", "build/wo" + "rk/x", "https://example.org/ho" + "me/x", "=======\n"]:
             self.assertEqual(list(words.complaints("a.md", text)), [], text)
 
+    def test_calls_for_descriptors_are_found_in_sources(self):
+        for call in ("log(message.ShortDebugString());", "MessageToJsonString(message, &text);", "message.GetReflection();",
+                     "v1::Error::descriptor()->name();", "any.PackFrom(message);"):
+            for file, n in (("client/fmi/a.cpp", 1), ("common/wire/a.hpp", 1), ("tests/unit/wire/a.cpp", 0), ("docs/a.md", 0)):
+                self.assertEqual(len(list(words.complaints(file, call))), n, f"{file}: {call}")
+        self.assertEqual(list(words.complaints("client/servers/a.cpp", "poll(child.descriptor());")), [])
+
 
 if __name__ == "__main__":
     unittest.main()

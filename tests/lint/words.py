@@ -1,4 +1,5 @@
-"""No file of the project holds a note to do something later, a path of somebody's machine, or an unfinished merge."""
+"""No file of the project holds a note to do something later, a path of somebody's machine, or an unfinished merge, and no
+source a call that ends the process inside the installed library."""
 import re
 import sys
 
@@ -11,6 +12,10 @@ RULES = [
     (re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE), "an unfinished merge"),
     (re.compile(r"[ \t]+$", re.MULTILINE), "blanks at the end of the line"),
 ]
+# The library registers no descriptors (common/wire/unregistered_descriptors.cpp), and these look for them.
+DESCRIPTORS = re.compile(r"\b(?:\w*DebugString|MessageToJson\w*|Json(?:String)?ToMessage|TextFormat|MessageDifferencer|GetTypeName|"
+                         r"GetDescriptor|GetReflection|GetMetadata|PackFrom|UnpackTo)\b|::descriptor\(")
+DESCRIPTORS_ALLOWED = ("tests/", "benchmarks/")
 TEXT_ENDINGS = (".hpp", ".cpp", ".py", ".cmake", ".txt", ".md", ".yaml", ".yml", ".json", ".proto", ".bib", ".sh", ".supp")
 TEXT_FOLDERS = ("scripts/", ".ci/")
 TEXT_NAMES = ("Dockerfile", ".dockerignore", ".gitignore", ".clang-format", ".clang-tidy")
@@ -18,7 +23,10 @@ LARGEST = 1_000_000  # bytes; meshes and pictures that users need are smaller
 
 
 def complaints(path, text):
-    for pattern, reason in RULES:
+    rules = list(RULES)
+    if path.endswith((".hpp", ".cpp")) and not path.startswith(DESCRIPTORS_ALLOWED):
+        rules.append((DESCRIPTORS, "messages are without descriptors in the library, where this aborts; name the fields"))
+    for pattern, reason in rules:
         for match in pattern.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
             yield f"{path}:{line}: {match[0].strip() or 'blank'}: {reason}"
@@ -36,7 +44,7 @@ def main():
             problems.append(f"{path}: {file.stat().st_size} bytes; generate large files instead of committing them")
         elif is_text(str(path)) and not str(path).startswith("tests/fuzz/corpus"):
             count += 1
-            problems += complaints(path, file.read_text())
+            problems += complaints(str(path), file.read_text())
     print("\n".join(problems))
     print(f"words: {count} files read, {len(problems)} problems")
     return 1 if problems else 0

@@ -1,13 +1,19 @@
 """Units of FMI 2.0 and 3.0: made by the program, described by the rules, stepped by masters."""
+import _ctypes
+import contextlib
+import copy
 import csv
 import ctypes as c
 import math
+import multiprocessing
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as xml
 import zipfile
 
@@ -96,7 +102,8 @@ class Made:
         self.kind = self.root.find("ModelExchange" if self.is_exchange else "CoSimulation")
         self.identifier = self.kind.get("modelIdentifier")
         self.token = self.root.get("guid" if version == 2 else "instantiationToken")
-        place = "linux64" if version == 2 else "x86_64-linux"
+        tuple_of = f"{platform.machine()}-linux"
+        place = "linux64" if version == 2 and tuple_of == "x86_64-linux" else tuple_of
         self.binary = self.folder / "binaries" / place / f"{self.identifier}.so"
         self.variables = {v.get("name"): v for v in self.root.find("ModelVariables")}
 
@@ -160,6 +167,22 @@ class Instance:
         arguments = [(c.c_uint32 * n)(*references), c.c_size_t(n), values]
         return self.call(f"{verb}Real", *arguments) if self.made.version == 2 else self.call(
             f"{verb}Float64", *arguments, c.c_size_t(n))
+
+    def texts(self, verb, references, values):
+        n = len(references)
+        count = [c.c_size_t(n)] * (self.made.version == 3)
+        return self.call(f"{verb}String", (c.c_uint32 * n)(*references), c.c_size_t(n), (c.c_char_p * n)(*values), *count)
+
+    def at(self, server):
+        """Computes its contacts there."""
+        assert self.texts("Set", [self.made.reference("server")], [server.encode()]) == OK, self.said
+        return self
+
+    def server(self):
+        value, references = (c.c_char_p * 1)(), (c.c_uint32 * 1)(self.made.reference("server"))
+        one = c.c_size_t(1)
+        assert self.call("GetString", references, one, value, *[one] * (self.made.version == 3)) == OK, self.said
+        return value[0].decode()
 
     def set(self, name, value):
         return self.numbers("Set", [self.made.reference(name)], (c.c_double * 1)(value))
@@ -258,6 +281,24 @@ class Instance:
         getattr(self.library, f"fmi{self.made.version}FreeInstance")(c.c_void_p(self.handle))
 
 
+@contextlib.contextmanager
+def served(*options):
+    """A fem_server of our own; gives its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"unix:{folder}/fem.sock"
+        reader, writer = os.pipe()
+        server = subprocess.Popen([BINARIES / "fem_server", "--listen", address, "--cache-dir", folder, *options, "--ready-fd",
+                                   str(writer)], pass_fds=[writer], stderr=subprocess.DEVNULL, cwd=folder)
+        os.close(writer)
+        with open(reader) as ready:
+            ready.readline()
+        try:
+            yield address
+        finally:
+            server.terminate()
+            server.wait()
+
+
 class Units(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -324,6 +365,12 @@ class Units(unittest.TestCase):
             self.assertFalse(set(types) & set(made.variables), "names of types are not those of variables")
             outputs = []
             for position, variable in enumerate(made.root.find("ModelVariables")):
+                if variable.get("name") == "server":
+                    text = variable.find("String") if version == 2 else variable
+                    start = text.get("start") if version == 2 else text.find("Start").get("value")
+                    self.assertEqual((text.tag, start), ("String", ""))
+                    self.assertEqual([variable.get(k) for k in ("causality", "variability", "initial")], ["parameter", "fixed", None])
+                    continue
                 value = variable.find("Real") if version == 2 else variable
                 if version == 3:
                     self.assertEqual(variable.tag, "Float64")
@@ -346,6 +393,7 @@ class Units(unittest.TestCase):
                 if causality == "output":
                     outputs.append(position + 1 if version == 2 else position)
             self.assertEqual([v.get("causality") for v in made.variables.values()].count("independent"), 1)
+            self.assertEqual("server" in made.variables, made not in self.spring.values(), "where there are contacts")
             tunable = [v.get("name") for v in made.variables.values() if v.get("variability") == "tunable"]
             is_spring = made in self.spring.values()
             self.assertEqual("forces.spring.stiffness" in tunable, is_spring, tunable)
@@ -384,7 +432,7 @@ class Units(unittest.TestCase):
         variables = list(made.root.find("ModelVariables"))
         derivative = {}  # of positions in the file
         for i, variable in enumerate(variables):
-            of = (variable.find("Real") if made.version == 2 else variable).get("derivative")
+            of = (variable[0] if made.version == 2 else variable).get("derivative")
             if of is not None:
                 derivative[i] = int(of) - first
                 self.assertEqual(variable.get("name"), f"der({variables[int(of) - first].get('name')})")
@@ -529,7 +577,7 @@ class Units(unittest.TestCase):
             variables = list(made.root.find("ModelVariables"))
             states = []
             for variable in variables:
-                of = (variable.find("Real") if version == 2 else variable).get("derivative")
+                of = (variable[0] if version == 2 else variable).get("derivative")
                 if of is not None:
                     states.append(variables[int(of) - (version == 2)].get("name"))
             x = unit.vector("ContinuousStates", len(states))
@@ -630,6 +678,71 @@ class Units(unittest.TestCase):
             courses.append(course)
             unit.free()
         self.assertEqual(*courses)
+
+    def test_contacts_are_computed_by_a_server(self):
+        """The same bits as in the importer's process, whatever the kind of the unit; states travel between both."""
+        names = ["ball.z_m", "ball.vz_m_s", "ball-ground.fz_N", "energy.dissipated_J"]
+        with served() as address:
+            for version in (2, 3):
+                here, there = Instance(self.ball[version]).start(), Instance(self.ball[version]).at(address).start()
+                self.assertEqual((here.server(), there.server()), ("", address))
+                for k in range(12):  # it touches down at 0.43 s
+                    for unit in (here, there):
+                        self.assertEqual(unit.step(0.05 * k, 0.05), OK, unit.said)
+                    self.assertEqual(here.get(*names), there.get(*names))
+                self.assertGreater(here.get("energy.dissipated_J")[0], 1.0)
+                self.assertEqual(there.restore_bytes(here.state_bytes()), OK, there.said)
+                for unit in (here, there):
+                    self.assertEqual(unit.step(0.6, 0.1), OK, unit.said)
+                self.assertEqual(here.get(*names), there.get(*names))
+                self.refused(there, there.set("contact.ball-ground.restitution", 0.3), "contact.ball-ground.restitution", address)
+                self.refused(there, there.texts("Set", [there.made.reference("server")], [b""]), "fixed parameter")
+                alone = [Instance(self.contact[version]).start(), Instance(self.contact[version]).at(address).start()]
+                for unit in alone:
+                    for name, value in (("z_m", -0.0999), ("vz_m_s", 0.5)):
+                        self.assertEqual(unit.set(name, value), OK, unit.said)
+                    self.assertEqual(unit.step(0.0, 1e-4), OK, unit.said)
+                self.assertGreater(alone[0].get("fz_N")[0], 1.0)
+                self.assertEqual(*(unit.get("fz_N", "gap_m", "stored_energy_J") for unit in alone))
+                equations = [Instance(self.equations[version]).start(),
+                             Instance(self.equations[version]).at(address).start()]
+                pressed = [0, 0, 0.0999, 1, 0, 0, 0, 0, 0, -0.1, 0, 0, 0, 0, 0]
+                for unit in equations:
+                    unit.continuous()
+                    unit.rates(1e-3, pressed)
+                    self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
+                    unit.continuous()
+                self.assertEqual(*(unit.rates(1e-3, pressed) for unit in equations))
+                for unit in (here, there, *alone, *equations):
+                    unit.free()
+
+    def test_addresses_of_servers(self):
+        for version, made in self.ball.items():
+            unit, other = Instance(made), Instance(made)
+            server = made.reference("server")
+            for bad in (b"nowhere", b"unix:relative.sock", b"127.0.0.1:99999"):
+                self.refused(unit, unit.texts("Set", [server], [bad]), bad.decode(), "host:port")
+                self.assertEqual(unit.server(), "")
+            self.refused(unit, unit.texts("Set", [server], [None]), "null")
+            self.refused(unit, unit.texts("Set", [made.reference("ball.z_m")], [b""]), "text", f"'server', {server}")
+            self.refused(unit, unit.numbers("Get", [server], (c.c_double * 1)()), str(server))
+            absent = f"unix:{self.folder}/absent.sock"
+            unit.at(absent)
+            # A state before the initialisation has its parameters with it.
+            self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
+            self.assertEqual(other.server(), absent)
+            if version == 3:
+                arguments = (False, c.c_double(0), c.c_double(0), False, c.c_double(0))
+                self.assertEqual(unit.call("EnterInitializationMode", *arguments), OK, unit.said)
+                self.refused(unit, unit.call("ExitInitializationMode"), absent)
+            self.assertEqual(unit.call("Reset"), OK, unit.said)
+            self.assertEqual(unit.server(), "")
+            self.assertEqual(unit.start().step(0.0, 0.1), OK, unit.said)
+            for each in (unit, other):
+                each.free()
+            spring = Instance(self.spring[version])
+            self.refused(spring, spring.texts("Set", [server], [b""]), "this unit has none")
+            spring.free()
 
     def test_inputs_act_and_parameters_are_taken(self):
         for made in self.ball.values():
@@ -1155,6 +1268,40 @@ class Units(unittest.TestCase):
             unit.free()
 
 
+def named_anew(made, folder):
+    """A copy that another build of the program could have made: its library has another name."""
+    shutil.copytree(made.folder, folder)
+    other = copy.copy(made)
+    other.folder, other.binary = folder, folder / made.binary.relative_to(made.folder)
+    library, = other.binary.parent.glob("libhs_*.so")
+    digits = library.stem[len("libhs_"):]
+    for file in (library, other.binary):
+        file.write_bytes(file.read_bytes().replace(digits.encode(), digits[::-1].encode()))
+    library.rename(library.with_name(f"libhs_{digits[::-1]}.so"))
+    return other
+
+
+def elements_after_removal(first, second, third):
+    """In a process of its own: a unit is freed and its folder removed, and has something else in it then; others with finite
+    elements come after it, of the same build and of another one."""
+    unit = Instance(first).start()
+    unit.free()
+    _ctypes.dlclose(unit.library._handle)
+    shutil.rmtree(first.folder)
+    first.binary.parent.mkdir(parents=True)
+    (first.binary.parent / "libheelstrike_elements.so").write_text("somebody else's")
+    forces = []
+    for made in (second, third):
+        unit = Instance(made).start()
+        assert unit.set("z_m", -0.0995) == OK, unit.said
+        forces += unit.get("fz_N")
+        unit.free()
+    assert forces[0] == forces[1] > 1.0, forces
+    with open("/proc/self/maps") as maps:
+        loaded = {pathlib.Path(line.split(maxsplit=5)[5]).name.split()[0] for line in maps if "/libhs_" in line}
+    assert len(loaded) == 2, loaded
+
+
 @unittest.skipUnless((BINARIES / "heelstrike-mesher").exists(), "built without finite elements")
 class FiniteElements(unittest.TestCase):
     def test_unit_brings_its_compliance(self):
@@ -1179,6 +1326,12 @@ class FiniteElements(unittest.TestCase):
             made = Made(pathlib.Path(scratch), SOURCES / "examples/fem_ball.yaml", 3, "--contact", "ball-ground", "--set",
                         "contact.element_size=0.05", "--set", "contact.contact_size=0.02", "--set",
                         "contact.restitution=1")
+            plain = Made(pathlib.Path(scratch), BALL, 3)
+            other = named_anew(made, pathlib.Path(scratch) / "other")
+            child = multiprocessing.get_context("spawn").Process(target=elements_after_removal, args=(plain, made, other))
+            child.start()
+            child.join()
+            self.assertEqual(child.exitcode, 0)
             modulus = "contact.ball-ground.main.material.youngs_modulus"
             self.assertEqual(made.variables[modulus].get("variability"), "fixed")
             forces = []
@@ -1194,6 +1347,28 @@ class FiniteElements(unittest.TestCase):
                     dragged, normal = unit.get("fx_N", "fz_N")
                     self.assertAlmostEqual(dragged, 0.1 * normal, delta=0.01 * normal, msg="it slips")
                     self.assertEqual(unit.step(1e-3, 1e-3), OK, unit.said)
+                unit.free()
+            finer = {"contact__ball-ground__contact_size": 0.015}
+            with served() as address:
+                there = []
+                for changes in ({}, finer):
+                    unit = Instance(made).at(address).start(**changes)
+                    self.assertEqual(unit.set("z_m", -0.0995), OK)
+                    there += unit.get("fz_N")
+                    unit.free()
+            self.assertEqual(there[0], forces[0], "the server prepares the same")
+            self.assertNotEqual(there[1], forces[0], "from another mesh")
+            # Which takes a mesher: the server's or one that the importer knows.
+            unit = Instance(made)
+            self.assertEqual(unit.set("contact.ball-ground.contact_size", 0.015), OK)
+            self.assertEqual(unit.call("EnterInitializationMode", False, c.c_double(0), c.c_double(0), False, c.c_double(0)), OK)
+            self.assertEqual(unit.call("ExitInitializationMode"), ERROR)
+            self.assertIn("HEELSTRIKE_MESHER", unit.said[-1])
+            unit.free()
+            with unittest.mock.patch.dict(os.environ, {"HEELSTRIKE_MESHER": str(BINARIES / "heelstrike-mesher")}):
+                unit = Instance(made).start(**finer)
+                self.assertEqual(unit.set("z_m", -0.0995), OK)
+                self.assertEqual(unit.get("fz_N"), there[1:])
                 unit.free()
             self.assertGreater(forces[0], 1.0)
             self.assertAlmostEqual(forces[1], 2.0 * forces[0], delta=1e-6 * forces[1])

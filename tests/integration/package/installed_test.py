@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 
 HERE = pathlib.Path(__file__).parent
 
@@ -59,6 +60,9 @@ def main(sources, build, folder):
 
     assert "heelstrike" in run(prefix / "bin/heelstrike", "--version")
     run(prefix / "bin/heelstrike", "run", ball, "--set", "analysis.end_time=0.5", "--quiet", "-o", folder / "run")  # finds its servers
+    run(prefix / "bin/heelstrike", "fmu", ball, "-o", folder / "ball.fmu")
+    with zipfile.ZipFile(folder / "ball.fmu") as unit:
+        assert "libstdc++6" in unit.read("documentation/externalDependencies.txt").decode().split()
     # Finite elements are a module that is loaded when they are needed: 200 shared libraries that nobody else waits for.
     for program in ("heelstrike", "fem_server", "mbs_server"):
         mapped = run("ldd", prefix / "bin" / program)

@@ -37,17 +37,23 @@ def ball():
     return hs.Contact.open(hs.Pair.from_yaml(BALL))
 
 
+class Address(str):
+    """Of a server, with its process."""
+    process = 0
+
+
 @contextlib.contextmanager
 def served(program="fem_server", *options):
     """A server of our own; gives its address."""
     with tempfile.TemporaryDirectory() as folder:
-        address = f"unix:{folder}/{program}.sock"
+        address = Address(f"unix:{folder}/{program}.sock")
         reader, writer = os.pipe()
         server = subprocess.Popen([BINARIES / program, "--listen", address, *options, "--ready-fd", str(writer)],
                                   pass_fds=[writer], stderr=subprocess.DEVNULL, cwd=folder)
         os.close(writer)
         with open(reader) as ready:
             ready.readline()
+        address.process = server.pid
         try:
             yield address
         finally:
@@ -90,10 +96,13 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([BINARIES / "heelstrike", "run", BALL, "--in-process", "--quiet", "--set", "analysis.end_time=0.5",
                             "--hdf5", "-o", f"{folder}/run"], check=True)
-            run, here = hs.open_run(f"{folder}/run"), hs.run(BALL, set=SHORT)
-            self.assertEqual(run.columns.columns, here.columns.columns)
-            for name, column in here.columns.items():
-                np.testing.assert_array_equal(run.columns[name], column)
+            here, table = hs.run(BALL, set=SHORT), hs.run(BALL, set=SHORT, hdf5=True)
+            self.assertEqual({file.name for file in table.folder.glob("timeseries.*")}, {"timeseries.h5"})
+            self.assertTrue(here.folder.joinpath("timeseries.csv").exists() and table.report.exists())
+            for run in (hs.open_run(f"{folder}/run"), table):
+                self.assertEqual(run.columns.columns, here.columns.columns)
+                for name, column in here.columns.items():
+                    np.testing.assert_array_equal(run.columns[name], column)
             self.assertFalse(run.columns["time_s"].flags.writeable)
             self.assertEqual(len(run.timeseries["time_s"]), len(here.timeseries["time_s"]))
 
@@ -691,24 +700,34 @@ class People(unittest.TestCase):
             self.assertIn("KeyboardInterrupt", complaint)
             self.assertIn(told, said)
 
-    @with_finite_elements
-    def test_ctrl_c_ends_a_batch(self):
+    def check_interrupted_batch(self, server="", computing=None):
         # Tenths of a second each: many minutes in all.
         script = (f"import heelstrike as hs, numpy as np\n"
                   f"pair = hs.Pair.from_yaml({str(PRESSED)!r}, backend='fem_full', set={{'contact.element_size': 0.03}})\n"
-                  "contact = hs.Contact.open(pair, progress=False)\n"
+                  f"contact = hs.Contact.open(pair, progress=False, server={str(server)!r})\n"
                   "X = np.broadcast_to(hs.pose(p=(0, 0, -0.0985)), (2000, 4, 4)); print(1, flush=True)\n"
                   "try: contact.evaluate_many(X, tangents=True)\n"
                   "finally: print(contact.evaluate(X[0]))\n")
         child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         child.stdout.readline()
-        before = processor_ticks(child.pid)
-        while processor_ticks(child.pid) < before + 10:  # within the batch for sure
+        computing = computing or child.pid
+        before = processor_ticks(computing)
+        while processor_ticks(computing) < before + 10:  # within the batch for sure
             os.sched_yield()
         child.send_signal(signal.SIGINT)
         said, complaint = child.communicate(timeout=60)
         self.assertIn("KeyboardInterrupt", complaint)
         self.assertIn("Response", said)
+
+    @with_finite_elements
+    def test_ctrl_c_ends_a_batch(self):
+        self.check_interrupted_batch()
+
+    @with_finite_elements
+    def test_ctrl_c_ends_a_batch_at_a_server(self):
+        """The contact is there for the next question: the server has left the batch, too."""
+        with served() as address:
+            self.check_interrupted_batch(address, address.process)
 
     def test_a_callback_that_raises_stops_the_run(self):
         def tell(*news):

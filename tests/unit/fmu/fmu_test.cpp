@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 
+#include "common/process/fmi_platform.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 #include "tests/support/coupling_case.hpp"
@@ -71,7 +72,7 @@ std::string description(int version, const std::map<std::string, std::string>& t
 
 Members unit_members(int version) {
   return {{"modelDescription.xml", description(version)},
-          {version == 3 ? "binaries/x86_64-linux/pd.so" : "binaries/linux64/pd.so",
+          {fmt::format("{}/pd.so", version == 3 ? fmi3_binaries : fmi2_binaries),
            read_text(version == 3 ? PD_UNIT_3 : PD_UNIT_2)}};
 }
 
@@ -382,11 +383,16 @@ TEST(UnitMistakes, OfTheFileAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::temp_directory_path() / "escaped"));
   members = unit_members(3);
   members["binaries/x86_64-windows/pd.dll"] = "x";
-  members.erase("binaries/x86_64-linux/pd.so");
+  const std::string binary = std::string(fmi3_binaries) + "/pd.so";
+  members.erase(binary);
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("found binaries for x86_64-windows"));
-  members["binaries/x86_64-linux/pd.so"] = "no machine code";
-  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("cannot be loaded here"));
-  members["binaries/x86_64-linux/pd.so"] = read_text(PD_UNIT_2);
+  members[binary] = "no machine code";
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("install what it needs, or"));
+  members["documentation/externalDependencies.txt"] = "Install it:\napt install libpd1\n";
+  EXPECT_THAT(open_complaint(yaml, members),
+              AllOf(HasSubstr("cannot be loaded here"),
+                    HasSubstr("install what it needs (its documentation says: Install it: apt install libpd1), or")));
+  members[binary] = read_text(PD_UNIT_2);
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("has no function fmi3InstantiateCoSimulation"));
 }
 
