@@ -390,6 +390,13 @@ void Reader::add_force(Node node) {
                                .applies = flag(node, "appliesForce", true),
                                .nonlinear = last_part(text(node, "elastic_foundation_formulation")) == "nonlinear",
                                .lumped = flag(node, "use_lumped_contact_model", false)});
+  } else if (std::string_view(node.name()) == "SpringGeneralizedForce") {
+    model_.springs.push_back({.name = name_of(node),
+                              .coordinate = last_part(text(node, "coordinate")),
+                              .applies = flag(node, "appliesForce", true),
+                              .stiffness = number(node, "stiffness", 0.0),
+                              .rest = number(node, "rest_length", 0.0),
+                              .viscosity = number(node, "viscosity", 0.0)});
   } else {
     add_other(node);
   }
@@ -407,6 +414,10 @@ void Reader::add_mesh(Node node) {
   mesh.poissons_ratio = number(node, "poissons_ratio", 0.0);
   mesh.thickness = number(node, "thickness", 0.0);
   mesh.variable_thickness = flag(node, "use_variable_thickness", false);
+  if (mesh.variable_thickness) {
+    mesh.back_file = text(node, "mesh_back_file");
+    mesh.least_thickness = number(node, "min_thickness", mesh.least_thickness);
+  }
   if (node.child("scale_factors")) mesh.scale = vector(node, "scale_factors");
   model_.meshes.push_back(std::move(mesh));
 }

@@ -93,6 +93,8 @@ struct ContactMesh {
   std::string file = {};
   double youngs_modulus = 0.0, poissons_ratio = 0.0, thickness = 0.0;
   bool variable_thickness = false;
+  std::string back_file = {};      ///< of the surface below, where the thickness varies
+  double least_thickness = 0.001;  ///< [m] of a thickness that varies
   Vector3 scale = Vector3::Ones();
 };
 
@@ -101,6 +103,15 @@ struct ContactForce {
   std::string target, casting;  ///< contact meshes
   bool applies = true;
   bool nonlinear = false, lumped = false;
+};
+
+/// SpringGeneralizedForce: -stiffness (q - rest) - viscosity dq/dt on a coordinate.
+struct CoordinateSpring {
+  std::string name, coordinate;
+  bool applies = true;
+  double stiffness = 0.0;  ///< [N m/rad] or [N/m]
+  double rest = 0.0;       ///< [rad] or [m]
+  double viscosity = 0.0;  ///< [N m s/rad] or [N s/m]
 };
 
 /// What the file has besides: kind and name.
@@ -117,6 +128,7 @@ struct Model {
   std::vector<Line> lines;  ///< everything with a path
   std::vector<ContactMesh> meshes;
   std::vector<ContactForce> contacts;
+  std::vector<CoordinateSpring> springs;
   std::vector<Other> others;
   std::vector<std::string> unread;  ///< what the reader has not looked at, but in `others`: one line for many of a kind
 };

@@ -5,6 +5,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <utility>
@@ -46,7 +47,15 @@ class Importer {
   void absorb_welded();
   [[nodiscard]] std::string bodies_text() const;
   [[nodiscard]] std::string joints_text();
+  void choose_bent();
+  void leave_out();
   void prescribe_flexion();
+  [[nodiscard]] std::string course_text(const Axis& bend, double sign, double start);
+  [[nodiscard]] std::string springs_text();
+  [[nodiscard]] std::string torsional_text(const Joint& joint, const CoordinateSpring& spring);
+  [[nodiscard]] std::string bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs);
+  [[nodiscard]] std::optional<std::string> reason_against(const CoordinateSpring& spring, const Joint& joint) const;
+  [[nodiscard]] std::string analysis_text() const;
   [[nodiscard]] std::string forces_text();
   [[nodiscard]] std::string line_text(const Line& line, std::vector<const WrapObject*>& used);
   [[nodiscard]] std::string path_text(const Line& line, std::vector<const WrapObject*>& used);
@@ -60,6 +69,11 @@ class Importer {
   [[nodiscard]] std::string pair_text(const ContactForce& contact, const ContactMesh& target,
                                       const ContactMesh& casting);
   [[nodiscard]] std::string side_text(const ContactMesh& mesh);
+  [[nodiscard]] std::string layer_text(const ContactMesh& mesh, const std::string& thickness_key,
+                                       const std::string& back_key);
+  [[nodiscard]] fs::path found(const std::string& name, const std::string& file,
+                               std::vector<std::string>& searched) const;
+  [[nodiscard]] std::string copied(const std::string& name, const fs::path& from);
   [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
   void tell_others();
   [[nodiscard]] std::vector<std::string> joint_names() const;
@@ -70,14 +84,20 @@ class Importer {
     const Frame& home = home_.at(frame.body);
     return {.body = home.body, .X_BF = home.X_BF * frame.X_BF};
   }
-  void miss(std::string text) { import_.not_taken.push_back(std::move(text)); }
+  void miss(std::string text) {
+    if (std::ranges::find(import_.not_taken, text) == import_.not_taken.end()) {
+      import_.not_taken.push_back(std::move(text));
+    }
+  }
 
   Model model_;
   const ImportWish& wish_;
   Import import_;
   std::vector<const Joint*> joints_;
   std::set<const WrapObject*> used_wraps_;
-  std::string flexed_body_, flexed_joint_, driver_;  ///< what bends the joint; empty = nothing
+  Joint* bent_ = nullptr;                            ///< the joint that is bent; null = nothing is driven
+  std::string flexed_body_, flexed_joint_, driver_;  ///< what bends it; empty = nothing
+  std::set<std::string> left_out_;                   ///< ligaments and muscles
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
   std::map<std::string, Frame> home_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
@@ -204,17 +224,59 @@ std::string Importer::joints_text() {
   return text;
 }
 
-/// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
-/// the two other turns and the three shifts of the model's joint free.
-void Importer::prescribe_flexion() {
+/// Null for none.
+const Coordinate* coordinate_of(const Joint& joint, const std::string& name) {
+  const auto coordinate = std::ranges::find(joint.coordinates, name, &Coordinate::name);
+  return coordinate == joint.coordinates.end() ? nullptr : &*coordinate;
+}
+
+/// The heading of a coordinate in a motion file; empty for none. OpenSim 4 writes where the coordinate is, too.
+std::string heading_of(const std::string& coordinate, const MotionTable& table) {
+  const auto names_it = [&](const std::string& heading) {
+    return heading == coordinate || heading.ends_with("/" + coordinate + "/value");
+  };
+  const auto heading = std::ranges::find_if(table.headings, names_it);
+  return heading == table.headings.end() ? "" : *heading;
+}
+
+double unit_of(const Motion& motion) {
+  return motion.table.in_degrees ? std::numbers::pi / 180.0 : 1.0;
+}
+
+/// The joint to bend; where a motion does it, in its pose at the beginning.
+void Importer::choose_bent() {
+  if (!wish_.flexion && !wish_.motion) return;
+  const std::string option = wish_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
     return is_free(*j) && j->type != "FreeJoint" && kept(j->parent.body) && kept(j->child.body);
   });
   if (joint == joints_.end()) {
-    throw input_error("flexion", "--flexion: expected a joint in --subset with six coordinates of its own, found none");
+    throw input_error(option, fmt::format("--{}: expected a joint in --subset with six coordinates of its own, found "
+                                          "none",
+                                          option));
   }
-  const Axis& bend = (*joint)->axes[0];
-  const Frame a = at_home((*joint)->parent), b = at_home((*joint)->child);
+  bent_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
+  if (!wish_.motion) return;
+  const MotionTable& table = wish_.motion->table;
+  const std::string& name = bent_->axes[0].coordinate;
+  const std::string heading = heading_of(name, table);
+  if (heading.empty()) {
+    throw input_error("motion", fmt::format("{}: expected a column {}, found {}", table.file_name, name,
+                                            fmt::join(table.headings, ", ")));
+  }
+  if (table.times().front() != 0.0) {
+    throw input_error("motion", fmt::format("{}: expected a motion that begins at 0 s, found {} s: shift its times",
+                                            table.file_name, table.times().front()));
+  }
+  std::ranges::find(bent_->coordinates, name, &Coordinate::name)->value =
+      unit_of(*wish_.motion) * table.column(heading).front();
+}
+
+/// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
+/// the two other turns and the three shifts of the model's joint free.
+void Importer::prescribe_flexion() {
+  const Axis& bend = bent_->axes[0];
+  const Frame a = at_home(bent_->parent), b = at_home(bent_->child);
   const Matrix3 R_WP = default_pose(model_, a.body).R * a.X_BF.R;
   int k = 0;
   const double along = bend.direction.cwiseAbs().maxCoeff(&k);
@@ -222,25 +284,164 @@ void Importer::prescribe_flexion() {
     throw input_error("flexion",
                       fmt::format("--flexion: expected joint {} to turn first about x, y or z of the model's "
                                   "ground, found another axis: prescribe it in the scenario",
-                                  (*joint)->name));
+                                  bent_->name));
   }
   const double sign = bend.slope * bend.direction[k];
-  const auto coordinate = std::ranges::find((*joint)->coordinates, bend.coordinate, &Coordinate::name);
-  const double start = sign * coordinate->value + bend.offset * bend.direction[k];
+  const double start = sign * coordinate_of(*bent_, bend.coordinate)->value + bend.offset * bend.direction[k];
   const Pose X_WB = default_pose(model_, b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
                                    {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
   flexed_joint_ = fmt::format(
-      "  others: {{type: universal, bodies: [flexed, {}], points: [[0, 0, 0], {}], axes: [{}, {}]}}\n", plain(b.body),
-      list(b.X_BF.p), list((*joint)->axes[1].direction), list(b.X_BF.R * (*joint)->axes[2].direction));
+      "  flexed: {{type: universal, bodies: [flexed, {}], points: [[0, 0, 0], {}], axes: [{}, {}]}}\n", plain(b.body),
+      list(b.X_BF.p), list(bent_->axes[1].direction), list(b.X_BF.R * bent_->axes[2].direction));
   driver_ = "drivers:\n  flexion:\n    body: flexed   # as far as it turns the joint does\n";
   for (int i = 0; i < 3; ++i) {
-    driver_ += fmt::format("    r{}: {{polynomial: [{}]}}\n", "xyz"[i],
-                           i == k ? fmt::format("{}, {}", start, sign * (*wish_.flexion - coordinate->value)) : "0");
+    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i], i == k ? course_text(bend, sign, start) : "polynomial: [0]");
   }
   driver_ += "\n";
-  import_.taken.push_back(fmt::format("coordinate {} of {}: bent from {:.4g} to {:.4g} rad in equilibria",
-                                      bend.coordinate, (*joint)->name, coordinate->value, *wish_.flexion));
+  if (!wish_.draw) return;
+  driver_ +=
+      fmt::format("loads:\n  draw:\n    body: {}\n    frame: body\n    point: {}\n", plain(b.body), list(b.X_BF.p));
+  for (int i = 0; i < 3; ++i) {
+    const double force = *wish_.draw * b.X_BF.R(i, 0);
+    if (force != 0.0) driver_ += fmt::format("    f{}: {{expression: \"{} * step(t, 1, 2)\"}}\n", "xyz"[i], force);
+  }
+  driver_ += "\n";
+  import_.taken.push_back(fmt::format("{}: drawn by {} N along its x axis after the flexion", b.body, *wish_.draw));
+}
+
+/// What the bent angle does in time.
+std::string Importer::course_text(const Axis& bend, double sign, double start) {
+  const std::string what = fmt::format("coordinate {} of {}: ", bend.coordinate, bent_->name);
+  if (wish_.motion) {
+    const Motion& motion = *wish_.motion;
+    if (bend.offset != 0.0) {
+      throw input_error("motion", fmt::format("--motion: expected joint {} to turn by a multiple of {}, found an "
+                                              "angle added to it: prescribe it in the scenario",
+                                              bent_->name, bend.coordinate));
+    }
+    const std::string name = motion.file.filename().string();
+    import_.meshes.push_back({.from = motion.file, .to = name});
+    import_.taken.push_back(what + "follows " + name + " in time");
+    return fmt::format("file: {{name: \"{}\", column: \"{}\", time: \"{}\", scale: {}}}", name,
+                       heading_of(bend.coordinate, motion.table), motion.table.headings.front(),
+                       sign * unit_of(motion));
+  }
+  const double by = sign * (*wish_.flexion - coordinate_of(*bent_, bend.coordinate)->value);
+  import_.taken.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *wish_.flexion));
+  return wish_.draw ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
+                    : fmt::format("polynomial: [{}, {}]", start, by);
+}
+
+std::string Importer::analysis_text() const {
+  if (wish_.flexion) {
+    return fmt::format("analysis:\n  type: static\n  end_time: {}\n\noutput:\n  interval: 0.05\n", wish_.draw ? 2 : 1);
+  }
+  // Steps of the output of OpenSim-JAM. Tolerances a tenth of these move a knee by less than 0.01 mm.
+  return fmt::format(
+      "{}analysis:\n  end_time: {}\n  integrator: {{name: cvode_index1, rtol: 1.0e-4, atol: 1.0e-6}}\n\noutput:\n  "
+      "interval: 0.01\n",
+      wish_.motion ? ""
+                   : "# Nothing drives it: bodies move under gravity, ligaments and muscles. `import-osim --flexion` "
+                     "bends a joint.\n",
+      wish_.motion ? wish_.motion->table.times().back() : 1.0);
+}
+
+void Importer::leave_out() {
+  for (const std::string& name : wish_.without) {
+    const std::size_t before = left_out_.size();
+    for (const Line& line : model_.lines) {
+      if (line.name == name || bundle_name(line.name) == name) left_out_.insert(line.name);
+    }
+    if (left_out_.size() > before) continue;
+    std::set<std::string> known;
+    for (const Line& line : model_.lines) known.insert(bundle_name(line.name));
+    throw input_error("without", fmt::format("--without: expected names of ligaments or muscles of the model ({}), "
+                                             "found '{}'",
+                                             fmt::join(known, ", "), name));
+  }
+}
+
+std::optional<std::string> Importer::reason_against(const CoordinateSpring& spring, const Joint& joint) const {
+  const bool free = is_free(joint) && joint.type != "FreeJoint";
+  if (!spring.applies) return "it is switched off (appliesForce)";
+  if (joint.type == "PinJoint") return std::nullopt;
+  if (!free) return fmt::format("springs and dampers of a {} that couples or locks are not taken", joint.type);
+  const auto axis = std::ranges::find(joint.axes, spring.coordinate, &Axis::coordinate);
+  const Frame a = at_home(joint.parent);
+  const Vector3 direction = default_pose(model_, a.body).R * a.X_BF.R * axis->direction;
+  if (direction.cwiseAbs().maxCoeff() < 1.0 - 1e-6) return "its axis is not along x, y or z of the model's ground";
+  if (bent_ == &joint && axis == joint.axes.begin()) return "its coordinate is prescribed";
+  if (spring.stiffness != 0.0 && spring.rest != coordinate_of(joint, spring.coordinate)->value) {
+    return "its rest length is not the default of its coordinate";
+  }
+  return std::nullopt;
+}
+
+std::string Importer::torsional_text(const Joint& joint, const CoordinateSpring& spring) {
+  return fmt::format("  {}: {{type: torsional_spring, joint: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
+                     plain(spring.name), plain(joint.name), spring.stiffness, spring.viscosity,
+                     spring.rest - coordinate_of(joint, spring.coordinate)->value);
+}
+
+/// Bushings of a joint that moves freely. Its second and third turn are about axes that the first one carries along:
+/// so are those of a bushing from the body that is turned by it, where there is one.
+std::string Importer::bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs) {
+  const Frame a = at_home(joint.parent), b = at_home(joint.child);
+  const Matrix3 R_WP = default_pose(model_, a.body).R * a.X_BF.R;
+  Vector6 stiffness = Vector6::Zero(), damping = Vector6::Zero();
+  for (const CoordinateSpring* spring : springs) {
+    const auto axis = std::ranges::find(joint.axes, spring->coordinate, &Axis::coordinate);
+    Eigen::Index along = 0;
+    (R_WP * axis->direction).cwiseAbs().maxCoeff(&along);
+    const Eigen::Index i = (axis - joint.axes.begin() < 3 ? 0 : 3) + along;
+    stiffness[i] += axis->slope * axis->slope * spring->stiffness;
+    damping[i] += axis->slope * axis->slope * spring->viscosity;
+  }
+  const Vector3 point = (default_pose(model_, b.body) * b.X_BF).p;
+  const auto part = [&](const char* name, const std::string& from, Eigen::Index first) -> std::string {
+    Vector6 k = Vector6::Zero(), c = Vector6::Zero();
+    k.segment<3>(first) = stiffness.segment<3>(first);
+    c.segment<3>(first) = damping.segment<3>(first);
+    if (k.isZero(0.0) && c.isZero(0.0)) return "";
+    return fmt::format(
+        "  {}_{}: {{type: bushing, bodies: [{}, {}], point: {}, stiffness_matrix: [{}], damping_matrix: [{}]}}\n",
+        plain(joint.name), name, from, plain(b.body), list(point), fmt::join(k, ", "), fmt::join(c, ", "));
+  };
+  return part("turns", bent_ == &joint ? "flexed" : plain(a.body), 0) + part("shifts", plain(a.body), 3);
+}
+
+/// Springs and dampers on coordinates of the subset.
+std::string Importer::springs_text() {
+  std::string text;
+  std::set<const CoordinateSpring*> seen;
+  for (const Joint* joint : joints_) {
+    if (!kept(joint->parent.body) || !kept(joint->child.body)) continue;
+    std::vector<const CoordinateSpring*> free;
+    for (const CoordinateSpring& spring : model_.springs) {
+      if (coordinate_of(*joint, spring.coordinate) == nullptr) continue;
+      seen.insert(&spring);
+      const auto reason = reason_against(spring, *joint);
+      if (reason) {
+        miss(fmt::format("SpringGeneralizedForce {}: {}", spring.name, *reason));
+      } else if (joint->type == "PinJoint") {
+        text += torsional_text(*joint, spring);
+        import_.taken.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
+      } else {
+        free.push_back(&spring);
+        import_.taken.push_back(fmt::format("spring and damper {} as part of a bushing, for small turns: joint {}",
+                                            spring.name, joint->name));
+      }
+    }
+    if (!free.empty()) text += bushings_text(*joint, free);
+  }
+  for (const CoordinateSpring& spring : model_.springs) {
+    if (!seen.contains(&spring)) {
+      miss(fmt::format("SpringGeneralizedForce {}: its coordinate {} is not in the subset", spring.name,
+                       spring.coordinate));
+    }
+  }
+  return text;
 }
 
 /// Curves of a muscle by the name that a scenario has for them; none for a line that is no muscle.
@@ -254,6 +455,7 @@ std::optional<std::string> Importer::reason_against(const Line& line) const {
   const bool muscle = curves_of(line).has_value();
   if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
   if (!line.applies) return "it is switched off (appliesForce)";
+  if (left_out_.contains(line.name)) return "left out (--without)";
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> homes;
   for (const PathPoint& point : line.points) {
@@ -350,17 +552,20 @@ std::string Importer::muscle_text(const Line& line) {
   const Muscle& m = line.muscle;
   std::vector<const WrapObject*> used;
   const std::string path = path_text(line, used);
+  const bool rigid = m.rigid_tendon || wish_.flexion || wish_.rigid_tendons;
   std::string text = fmt::format(
       "  {}:\n    type: muscle\n    curves: {}\n    tendon: {}\n    max_isometric_force: {}\n    "
       "optimal_fiber_length: {}\n    tendon_slack_length: {}\n    pennation_angle: {}\n    max_contraction_velocity: "
       "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
-      plain(line.name), *curves_of(line), m.rigid_tendon || wish_.flexion ? "rigid" : "elastic", m.max_force,
-      m.optimal_length, m.tendon_length, m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise,
-      m.fall);
+      plain(line.name), *curves_of(line), rigid ? "rigid" : "elastic", m.max_force, m.optimal_length, m.tendon_length,
+      m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
+  if (wish_.activation) text += fmt::format("    activation: {{polynomial: [{}]}}\n", *wish_.activation);
   if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
   if (!used.empty()) text += fmt::format("    surfaces:\n      {}\n", wrap_text(*used.front()));
-  if (wish_.flexion && !m.rigid_tendon)
-    miss(fmt::format("muscle {}: its elastic tendon; rigid in equilibria", line.name));
+  if (rigid && !m.rigid_tendon) {
+    miss(fmt::format("muscle {}: its elastic tendon; {}", line.name,
+                     wish_.flexion ? "rigid in equilibria" : "rigid (--rigid-tendons)"));
+  }
   import_.taken.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
 }
@@ -392,7 +597,7 @@ std::string Importer::forces_text() {
     }
     bundle->lines.push_back(&line);
   }
-  const std::string muscles = muscles_text();
+  const std::string muscles = muscles_text() + springs_text();
   if (bundles.empty() && muscles.empty()) return "";
   std::string text = "forces:\n";
   for (const Bundle& bundle : bundles) {
@@ -409,37 +614,64 @@ std::string Importer::forces_text() {
   return text + muscles;
 }
 
-std::string Importer::mesh_name(const ContactMesh& mesh) {
-  fs::path found;
-  std::vector<std::string> searched;
-  if (const auto other = wish_.meshes.find(mesh.name); other != wish_.meshes.end()) {
-    searched.push_back(other->second.string());
-    if (fs::is_regular_file(other->second)) found = other->second;
+/// Empty for none.
+fs::path Importer::found(const std::string& name, const std::string& file, std::vector<std::string>& searched) const {
+  std::vector<fs::path> candidates;
+  if (const auto other = wish_.meshes.find(name); other != wish_.meshes.end()) {
+    candidates.push_back(other->second);
   } else {
-    for (const fs::path& folder : wish_.folders) {
-      searched.push_back((folder / mesh.file).string());
-      if (found.empty() && fs::is_regular_file(folder / mesh.file)) found = folder / mesh.file;
-    }
+    for (const fs::path& folder : wish_.folders) candidates.push_back(folder / file);
   }
-  if (found.empty()) {
+  for (const fs::path& candidate : candidates) {
+    searched.push_back(candidate.string());
+    if (fs::is_regular_file(candidate)) return candidate;
+  }
+  return {};
+}
+
+/// Name of the copy of a mesh in the scenario's folder.
+std::string Importer::copied(const std::string& name, const fs::path& from) {
+  const std::string to = "meshes/" + plain(name) + from.extension().string();
+  if (std::ranges::find(import_.meshes, to, &MeshCopy::to) == import_.meshes.end()) {
+    import_.meshes.push_back({.from = from, .to = to});
+  }
+  return to;
+}
+
+std::string Importer::mesh_name(const ContactMesh& mesh) {
+  std::vector<std::string> searched;
+  const fs::path from = found(mesh.name, mesh.file, searched);
+  if (from.empty()) {
     throw input_error("meshes",
                       fmt::format("contact mesh '{}': expected the file '{}', found none of {}; give its folder "
                                   "with --geometry or another file with --mesh {}=FILE",
                                   mesh.name, mesh.file, fmt::join(searched, ", "), mesh.name));
   }
-  const std::string name = "meshes/" + plain(mesh.name) + found.extension().string();
-  if (std::ranges::find(import_.meshes, name, &MeshCopy::to) == import_.meshes.end()) {
-    import_.meshes.push_back({.from = found, .to = name});
+  return copied(mesh.name, from);
+}
+
+/// How thick a layer is: a number, or what is between both of its surfaces.
+std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thickness_key,
+                                 const std::string& back_key) {
+  const std::string constant = fmt::format("      {}: {}\n", thickness_key, mesh.thickness);
+  if (!mesh.variable_thickness) return constant;
+  std::vector<std::string> searched;
+  const std::string name = mesh.name + ".back";
+  const fs::path from = found(name, mesh.back_file, searched);
+  if (!from.empty()) return fmt::format("      {}: {}\n", back_key, copied(mesh.name + "_back", from));
+  if (wish_.meshes.contains(name)) {
+    throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of --mesh {}, found no '{}'",
+                                            mesh.name, name, searched.front()));
   }
-  return name;
+  miss(
+      fmt::format("contact mesh {}: its variable thickness, because there is no {} (--mesh {}=FILE); it has the "
+                  "constant one, {} m",
+                  mesh.name, mesh.back_file, name, mesh.thickness));
+  return constant;
 }
 
 std::string Importer::side_text(const ContactMesh& mesh) {
   const Frame at = at_home(mesh.frame);
-  if (mesh.variable_thickness) {
-    miss(fmt::format("contact mesh {}: its variable thickness; it has the constant one, {} m", mesh.name,
-                     mesh.thickness));
-  }
   if (!mesh.scale.isApprox(Vector3::Ones())) miss(fmt::format("contact mesh {}: its scale factors", mesh.name));
   return fmt::format(
       "      body: {}\n      surface: {{mesh: {{file: {}, position: {}, orientation: {}}}}}\n      material: "
@@ -452,12 +684,19 @@ std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& 
   import_.taken.push_back(fmt::format("contact {}: {} on {}", contact.name, casting.name, target.name));
   const std::string main = side_text(casting);
   const std::string partner = side_text(target);
+  std::string layers = layer_text(casting, "thickness", "back_file");
+  layers += layer_text(target, "partner_thickness", "met_back_file");
+  if (layers.find("back_file") != std::string::npos) {
+    double least = 0.0;
+    for (const ContactMesh* mesh : {&casting, &target}) {
+      if (mesh->variable_thickness) least = std::max(least, mesh->least_thickness);
+    }
+    if (least > 0.0) layers += fmt::format("      back_least: {}\n", least);
+  }
   return fmt::format(
-      "  {}:\n    main:\n{}    partner:\n{}    backend: elastic_foundation\n    parameters:\n      thickness: {}\n     "
-      " "
-      "partner_thickness: {}\n      layers: {}\n      strain: {}\n      springs: centres\n      direction: normal\n    "
-      "  normals: facets\n",
-      plain(contact.name), main, partner, casting.thickness, target.thickness, contact.lumped ? "lumped" : "series",
+      "  {}:\n    main:\n{}    partner:\n{}    backend: elastic_foundation\n    parameters:\n{}      layers: {}\n     "
+      " strain: {}\n      springs: centres\n      direction: normal\n      normals: facets\n",
+      plain(contact.name), main, partner, layers, contact.lumped ? "lumped" : "series",
       contact.nonlinear ? "large" : "small");
 }
 
@@ -507,9 +746,11 @@ Import Importer::run() {
   hold_joints();
   choose_joints();
   absorb_welded();
+  choose_bent();
+  leave_out();
   for (const std::string& name : bodies_) import_.taken.push_back(fmt::format("body {}", name));
   const std::string joints = joints_text();
-  if (wish_.flexion) prescribe_flexion();
+  if (bent_ != nullptr) prescribe_flexion();
   const std::string forces = forces_text();
   const std::string contact = contact_text();
   tell_others();
@@ -518,10 +759,7 @@ Import Importer::run() {
       "{}\n\n{}{}\n{}{}\n{}"
       "{}\n{}\n{}",
       plain(model_.name), list(model_.gravity), bodies_text(), flexed_body_, joints, flexed_joint_, driver_, forces,
-      contact,
-      wish_.flexion ? "analysis:\n  type: static\n  end_time: 1\n\noutput:\n  interval: 0.05\n"
-                    : "# Nothing drives it: `import-osim --flexion ANGLE` bends the joint in equilibria.\nanalysis:\n  "
-                      "end_time: 0.01\n\noutput:\n  interval: 0.001\n");
+      contact, analysis_text());
   return std::move(import_);
 }
 

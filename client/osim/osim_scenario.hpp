@@ -9,23 +9,37 @@
 
 #include "client/models/scenario_text.hpp"
 #include "client/osim/osim_model.hpp"
+#include "common/motion/motion_table.hpp"
 
 namespace heelstrike::client::osim {
 
+/// A coordinate over time.
+struct Motion {
+  std::filesystem::path file;
+  MotionTable table;  ///< what is in it: a column is named like the coordinate, or /jointset/JOINT/COORDINATE/value
+};
+
 struct ImportWish {
-  std::vector<std::string> joints;                      ///< names of joints whose bodies are taken
-  std::vector<std::string> held = {};                   ///< names of joints that are taken as welds, at their defaults
-  std::map<std::string, std::filesystem::path> meshes;  ///< other files for contact meshes, by their name
-  std::vector<std::filesystem::path> folders;           ///< where mesh files are looked for, in this order
+  std::vector<std::string> joints;     ///< names of joints whose bodies are taken
+  std::vector<std::string> held = {};  ///< names of joints that are taken as welds, at their defaults
+  /// other files for contact meshes, by their name; for the surface below one by its name and ".back"
+  std::map<std::string, std::filesystem::path> meshes;
+  std::vector<std::filesystem::path> folders;  ///< where mesh files are looked for, in this order
   /// [rad] to which the first coordinate of the first joint that moves freely is bent, in equilibria; none = the
   /// scenario is not driven
   std::optional<double> flexion = {};
+  std::optional<Motion> motion = {};      ///< instead: what the same coordinate does, in time
+  std::optional<double> draw = {};        ///< [N] after the flexion, on the bent body along its x axis
+  std::vector<std::string> without = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
+  std::optional<double> activation = {};  ///< of all muscles; none = what is given later, or their least one
+  bool rigid_tendons = false;             ///< of all muscles; in equilibria they are rigid anyway
 };
 
 using models::Import;
 
-/// @throws Error{invalid_input} for a joint that the model has not, for a flexion of joints that have none, and for a
-/// missing mesh file, with the folders that were searched
+/// @throws Error{invalid_input} for a joint that the model has not, for a flexion of joints that have none, for a
+/// ligament to leave out that the model has not, for a motion without the coordinate or that begins after 0 s, and for
+/// a missing mesh file, with the folders that were searched
 [[nodiscard]] Import import_model(Model model, const ImportWish& wish);
 
 }  // namespace heelstrike::client::osim

@@ -250,6 +250,8 @@ std::string map_data(const FootPrint& print, const PlanView& view) {
 }
 
 /// Largest pressure over the run with the path of the centre of pressure.
+/// gnuplot leaves no place for the label of the scale beside a map with equal axes: nine letters, of which six are for
+/// the numbers.
 /// @param high  [Pa] upper end of the scale that all maps of the run share
 std::string map_script(const FootPrint& print, const PlanView& view, double high, const std::string& data,
                        const std::string& picture) {
@@ -258,7 +260,7 @@ std::string map_script(const FootPrint& print, const PlanView& view, double high
       "outside "
       "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel "
       "'pressure "
-      "[kPa]' offset 0.4,0\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange [0:{:.6g}]\nset "
+      "[kPa]'\nset rmargin 9\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange [0:{:.6g}]\nset "
       "palette "
       "defined (",
       quoted(picture), "xyz"[view.axes[0]], "xyz"[view.axes[1]], 1e-3 * high);

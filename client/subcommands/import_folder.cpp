@@ -51,8 +51,11 @@ void write_missed(const fs::path& folder, const std::vector<std::string>& not_ta
   write_text(folder / "NOT_IMPORTED.txt", missed);
 }
 
-fs::path write_folder(const fs::path& model, const fs::path& folder, const models::Import& import) {
-  const fs::path scenario = folder / (model.stem().string() + ".yaml");
+/// @param target  a folder, or the scenario in it
+fs::path write_folder(const fs::path& model, const fs::path& target, const models::Import& import) {
+  const bool named = target.extension() == ".yaml";
+  const fs::path folder = named ? target.parent_path() : target;
+  const fs::path scenario = named ? target : folder / (model.stem().string() + ".yaml");
   check_is_new(scenario, "scenario");
   create_folder(folder, "meshes", import.meshes);
   for (const auto& mesh : import.meshes) {

@@ -9,8 +9,8 @@
 
 namespace heelstrike::client {
 
-/// Writes the scenario, named like the model, its meshes and NOT_IMPORTED.txt, and prints what was imported and what
-/// was not, as JSON on request.
+/// Writes the scenario, named like the model or as `folder` says when it ends in .yaml, its meshes and
+/// NOT_IMPORTED.txt, and prints what was imported and what was not, as JSON on request.
 /// @throws Error{invalid_input} for a folder that has a scenario of this name already
 /// @throws Error for a folder that cannot be written to
 ExitCode write_import(const std::filesystem::path& model, const std::filesystem::path& folder,

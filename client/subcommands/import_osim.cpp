@@ -6,6 +6,7 @@
 #include <numbers>
 #include <optional>
 
+#include "client/embedded/catalog.hpp"
 #include "client/osim/osim_scenario.hpp"
 #include "client/runs/read_file.hpp"
 #include "client/subcommands/import_folder.hpp"
@@ -24,12 +25,20 @@ struct ImportOptions {
   std::vector<std::string> held;
   std::vector<fs::path> geometry;
   std::vector<std::string> meshes;
-  std::optional<double> flexion;
+  std::optional<double> flexion, draw, activation;
+  fs::path motion;
+  std::vector<std::string> without;
+  bool rigid_tendons = false;
+  Overrides overrides;
   fs::path folder;
 };
 
 osim::ImportWish wish_of(const ImportOptions& options) {
   osim::ImportWish wish{.joints = options.joints, .held = options.held, .meshes = {}, .folders = options.geometry};
+  wish.draw = options.draw;
+  wish.without = options.without;
+  wish.activation = options.activation;
+  wish.rigid_tendons = options.rigid_tendons;
   constexpr double per_degree = std::numbers::pi / 180.0;
   if (options.flexion) wish.flexion = per_degree * *options.flexion;
   wish.folders.push_back(options.model.parent_path());
@@ -44,10 +53,28 @@ osim::ImportWish wish_of(const ImportOptions& options) {
   return wish;
 }
 
+/// @param scenario  its comments are lost but for the first line
+void apply(const Overrides& overrides, const std::string& name, std::string& scenario) {
+  if (overrides.assignments.empty()) return;
+  const std::string first_line = scenario.substr(0, scenario.find('\n') + 1);
+  const Catalog catalog = scenario_catalog(schemas_of(known_backends({})));
+  for (const std::string& assignment : overrides.assignments) {
+    scenario = with_override(scenario, name, assignment, catalog);
+  }
+  scenario = first_line + scenario;
+}
+
 ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop_token& stop) {
   const std::string text = read_file(options.model, "model", {.stop = stop});
-  return write_import(options.model, options.folder,
-                      osim::import_model(osim::read_model(text, options.model.string()), wish_of(options)), as_json);
+  osim::ImportWish wish = wish_of(options);
+  if (!options.motion.empty()) {
+    wish.motion = {
+        .file = options.motion,
+        .table = read_motion_table(read_file(options.motion, "motion", {.stop = stop}), options.motion.string())};
+  }
+  models::Import import = osim::import_model(osim::read_model(text, options.model.string()), wish);
+  apply(options.overrides, options.model.stem().string() + ".yaml", import.scenario);
+  return write_import(options.model, options.folder, import, as_json);
 }
 
 }  // namespace
@@ -70,15 +97,36 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->type_name("JOINT");
   command->add_option("--geometry", options->geometry, "Further folder of mesh files; may be given several times")
       ->type_name("FOLDER");
-  command->add_option("--mesh", options->meshes, "Another file for a contact mesh; may be given several times")
-      ->type_name("NAME=FILE");
   command
       ->add_option(
-          "--flexion", options->flexion,
-          "Bend the first joint of the subset with six coordinates to this value of its first one [degrees], in "
-          "20 equilibria; without, nothing drives the scenario")
-      ->type_name("ANGLE");
-  command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
+          "--mesh", options->meshes,
+          "Another file for a contact mesh, or for the surface below it, NAME.back; may be given several times")
+      ->type_name("NAME=FILE");
+  auto* flexion = command
+                      ->add_option("--flexion", options->flexion,
+                                   "Bend the first joint of the subset with six coordinates to this value of its "
+                                   "first one [degrees], in 20 equilibria; without, nothing drives the scenario")
+                      ->type_name("ANGLE");
+  command
+      ->add_option("--motion", options->motion,
+                   "Motion file (.mot, .sto, .csv) with a column named like this coordinate, which follows it in time")
+      ->excludes(flexion)
+      ->type_name("FILE");
+  command
+      ->add_option("--draw", options->draw,
+                   "After --flexion pull the bent body along its x axis, forwards [N], in 20 more equilibria")
+      ->needs(flexion)
+      ->type_name("FORCE");
+  command->add_option("--without", options->without, "Ligaments and muscles that are left out; ACLam is all its lines")
+      ->delimiter(',')
+      ->type_name("NAME");
+  command->add_option("--activation", options->activation, "Constant activation of all muscles, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_flag("--rigid-tendons", options->rigid_tendons, "Tendons of all muscles are rigid");
+  add_set_option(*command, options->overrides);
+  command->add_option("-o,--output", options->folder, "Folder to write to, or FOLDER/NAME.yaml")
+      ->required()
+      ->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
   add_footer(*command,
              "  heelstrike import-osim lenhart2015.osim --subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "

@@ -276,5 +276,32 @@ TEST(StaticAnalysis, ThroughTheRealProgramOneRowInBalance) {
   EXPECT_NEAR(series.column("shoulder.upper.fy_N")[0], 2 * 9.81, 1e-8);
 }
 
+// Changes of the import stand in the file that it writes, under the name that was given.
+TEST(ImportOsim, WritesTheScenarioThatWasAskedFor) {
+  const ScratchFolder folder;
+  folder.write("leg.osim", R"(<OpenSimDocument Version="40000"><Model name="leg"><BodySet><objects>
+<Body name="thigh"><mass>7</mass><mass_center>0 0 0</mass_center><inertia>0.1 0.1 0.1 0 0 0</inertia></Body>
+<Body name="shank"><mass>4</mass><mass_center>0 -0.2 0</mass_center><inertia>0.1 0.1 0.1 0 0 0</inertia></Body>
+</objects></BodySet><JointSet><objects><PinJoint name="knee"><socket_parent_frame>/bodyset/thigh</socket_parent_frame>
+<socket_child_frame>/bodyset/shank</socket_child_frame><coordinates><Coordinate name="flexion">
+<default_value>0.5</default_value></Coordinate></coordinates></PinJoint></objects></JointSet></Model></OpenSimDocument>
+)");
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const Finished made = run("heelstrike",
+                            {"import-osim", "leg.osim", "--subset", "knee", "--set", "analysis.end_time=0.25", "--set",
+                             "gravity=[0, 0, -1]", "-o", "out/swing.yaml"},
+                            here);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(read_text(folder.path() / "out/swing.yaml"),
+              testing::AllOf(testing::StartsWith("# From the OpenSim model leg;"), HasSubstr("gravity: [0, 0, -1]"),
+                             HasSubstr("end_time: 0.25")));
+  EXPECT_TRUE(fs::exists(folder.path() / "out/NOT_IMPORTED.txt"));
+  EXPECT_EQ(run("heelstrike", {"run", "out/swing.yaml", "--in-process", "-o", "swing"}, here).exit_code, 0);
+  const Finished drawn =
+      run("heelstrike", {"import-osim", "leg.osim", "--subset", "knee", "--draw", "100", "-o", "drawn"}, here);
+  EXPECT_EQ(drawn.exit_code, 2);
+  EXPECT_THAT(drawn.err, HasSubstr("--flexion"));
+}
+
 }  // namespace
 }  // namespace heelstrike::cli_test

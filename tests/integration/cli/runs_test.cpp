@@ -404,5 +404,17 @@ TEST(Doctor, TriesAPrivatePairAndAsksRunningServers) {
   EXPECT_NE(run("heelstrike", {"doctor", "--mbs", servers.fem_address}).exit_code, 0);
 }
 
+// gnuplot writes no text that lies outside of the picture.
+TEST(Pictures, TheScaleOfAPressureMapHasItsLabel) {
+  const ScratchFolder folder;
+  const std::string out = folder.path() / "knee";
+  const Finished ran = run("heelstrike", {"run", HEELSTRIKE_SOURCE_DIR "/examples/knee_press.yaml", "--in-process",
+                                          "--quiet", "--set", "analysis.end_time=0.1", "-o", out});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Finished drawn = run("heelstrike", {"report", out, "--svg"});
+  ASSERT_EQ(drawn.exit_code, 0) << drawn.err;
+  EXPECT_THAT(read_text(folder.path() / "knee/pictures/pressure_map_cartilage_tibia.svg"), HasSubstr("pressure [kPa]"));
+}
+
 }  // namespace
 }  // namespace heelstrike::cli_test

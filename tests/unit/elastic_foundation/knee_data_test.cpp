@@ -96,45 +96,58 @@ class NaturalKnee : public testing::Test {
 
 const ParameterMap as_in_jam{{"springs", "centres"}, {"normals", "facets"}, {"direction", "normal"}};
 
+/// Three columns of a row.
+Vector3 vector_of(const std::map<std::string, double>& row, const std::string& name) {
+  return {row.at(name + "_x"), row.at(name + "_y"), row.at(name + "_z")};
+}
+
+// Stored in the axes of the tibia: the force on it, its moment about the tibia's origin with the sign changed, and the
+// centre of pressure. All are there to the digits of the files: seven of forces and pressures, 1e-8 m^2 of areas above
+// 1.2e-4 m^2, 1e-8 m of the centre. The moment's share is of the force at the lever of the centre.
 TEST_F(NaturalKnee, PosesOfOpenSimJam) {
   const auto centres = knee(as_in_jam);
   const auto vertices = knee({});
   const auto fresh = centres->initial_history();
+  const std::vector<std::pair<std::string, double>> limits{{"force %", 1e-3}, {"moment %", 1e-3}, {"area %", 5e-3},
+                                                           {"peak %", 1e-3},  {"mean %", 6e-3},   {"centre mm", 1e-4}};
   for (const char* name : {"jam_passive_flexion.csv", "jam_isometric_extension.csv"}) {
-    double worst_force = 0.0;
-    double worst_area = 0.0;
-    double worst_peak = 0.0;
-    double worst_conserving = 0.0;
+    std::vector<double> worst(limits.size(), 0.0);
+    std::vector<int> worst_row(limits.size(), 0);
     int rows = 0;
-    std::printf("%s\n   row   JAM force    force %%   area %%   peak %%   springs at vertices: force %%\n", name);
+    std::printf("%s\n   row   JAM force", name);
+    for (const auto& limit : limits) std::printf(" %10s", limit.first.c_str());
+    std::printf("   springs at vertices: force %%\n");
     for (const auto& row : table(folder / name)) {
       const PairState state = at(row.at("knee_flex_r"), row.at("knee_add_r"), row.at("knee_rot_r"),
                                  {row.at("knee_tx_r"), row.at("knee_ty_r"), row.at("knee_tz_r")});
       const Response r = centres->evaluate(*fresh, state);
-      const double F = Vector3(row.at("contact_contact_force_x"), row.at("contact_contact_force_y"),
-                               row.at("contact_contact_force_z"))
-                           .norm();
-      const double force = r.F_A.force.norm() / F - 1.0;
-      const double area = r.area / row.at("contact_contact_area") - 1.0;
-      const double peak = r.peak_pressure / row.at("contact_max_pressure") - 1.0;
-      double conserving = 0.0;
+      const Vector3 F = vector_of(row, "contact_contact_force"), M = -vector_of(row, "contact_contact_moment");
+      const Vector3 c = vector_of(row, "contact_center_of_pressure");
+      const std::vector<double> off{
+          100 * (r.F_A.force - F).norm() / F.norm(),
+          100 * (r.F_A.torque - M).norm() / (F.norm() * c.norm()),
+          100 * std::abs(r.area / row.at("contact_contact_area") - 1.0),
+          100 * std::abs(r.peak_pressure / row.at("contact_max_pressure") - 1.0),
+          100 * std::abs(r.F_A.force.norm() / F.norm() * row.at("contact_contact_area") / r.area - 1.0),
+          1e3 * (r.p_ACop - c).norm()};
+      for (std::size_t i = 0; i < off.size(); ++i) {
+        if (off[i] <= worst[i]) continue;
+        worst[i] = off[i];
+        worst_row[i] = rows;
+      }
       if (rows % 25 == 0) {
-        conserving = vertices->evaluate(*fresh, state).F_A.force.norm() / F - 1.0;
-        std::printf("  %4d  %8.2f N  %+8.4f  %+8.4f %+8.4f  %+8.4f\n", rows, F, 100 * force, 100 * area, 100 * peak,
-                    100 * conserving);
+        std::printf("  %4d  %8.2f N", rows, F.norm());
+        for (const double x : off) std::printf(" %10.4f", x);
+        std::printf("  %+8.4f\n", 100 * (vertices->evaluate(*fresh, state).F_A.force.norm() / F.norm() - 1.0));
       }
       ++rows;
-      worst_force = std::max(worst_force, std::abs(force));
-      worst_area = std::max(worst_area, std::abs(area));
-      worst_peak = std::max(worst_peak, std::abs(peak));
-      worst_conserving = std::max(worst_conserving, std::abs(conserving));
     }
-    std::printf("%s: %d rows, largest deviation of force %.4f %%, area %.4f %%, peak pressure %.4f %%\n", name, rows,
-                100 * worst_force, 100 * worst_area, 100 * worst_peak);
     EXPECT_GT(rows, 200);
-    EXPECT_LT(worst_force, 0.01) << name;
-    EXPECT_LT(worst_area, 0.02) << name;
-    EXPECT_LT(worst_peak, 0.02) << name;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      std::printf("%s: %d rows, largest deviation of %s: %.4f in row %d\n", name, rows, limits[i].first.c_str(),
+                  worst[i], worst_row[i]);
+      EXPECT_LT(worst[i], limits[i].second) << name << ", " << limits[i].first << " in row " << worst_row[i];
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numbers>
 #include <regex>
 #include <sstream>
 
@@ -221,6 +222,140 @@ TEST(OsimImport, FlexionBendsAJointInEquilibria) {
   const auto model = mbs::describe_model(scenario);
   EXPECT_EQ(model.degrees_of_freedom, 5);
   EXPECT_THAT(message_of(small_model, wish), HasSubstr("six coordinates of its own"));
+}
+
+/// The small model with a spring or damper on a coordinate.
+std::string with_spring(std::string text, const std::string& name, double stiffness, double rest, double viscosity) {
+  const std::string spring = fmt::format(
+      "<SpringGeneralizedForce name=\"of_{0}\"><coordinate>{0}</coordinate><stiffness>{1}</stiffness>"
+      "<rest_length>{2}</rest_length><viscosity>{3}</viscosity></SpringGeneralizedForce>\n  ",
+      name, stiffness, rest, viscosity);
+  const std::string before = "<CoordinateActuator";
+  return text.insert(text.find(before), spring);
+}
+
+std::vector<double> numbers_of(const ElementSpec& element, const char* key) {
+  return element.keys[key].numbers();
+}
+
+TEST(OsimImport, SpringsOnCoordinatesAreElements) {
+  const Folder folder;
+  const ImportWish knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
+  const std::string text = with_spring(with_spring(small_model, "flexion", 3.0, 0.75, 2.0), "arm_flex", 0.0, 0.0, 1.0);
+  const Import hinged = import_model(read_model(text, "small.osim"), knee);
+  EXPECT_THAT(hinged.not_taken, Contains(HasSubstr("of_arm_flex: its coordinate arm_flex is not in the subset")));
+  const Scenario scenario = test::scenario_from(hinged.scenario);
+  ASSERT_EQ(scenario.forces.size(), 2U);
+  EXPECT_EQ(scenario.forces[1].type, "torsional_spring");
+  EXPECT_EQ(scenario.forces[1].keys["stiffness"].number(), 3.0);
+  EXPECT_EQ(scenario.forces[1].keys["damping"].number(), 2.0);
+  // It rests at 0.75; the joint begins at 0.5, which is its zero here.
+  EXPECT_EQ(scenario.forces[1].keys["neutral"].number(), 0.25);
+}
+
+// About z, x, y and along x, y, z; the first turn is prescribed where the joint is bent, and bushings come from the
+// body that turns with it.
+TEST(OsimImport, DampersOfAFreeJointAreBushings) {
+  const Folder folder;
+  std::string text = with_free_knee();
+  for (const char* name : {"bend", "adduct", "turn"}) text = with_spring(text, name, 0.0, 0.0, 6.0);
+  text = with_spring(text, "ty", 50.0, -0.4, 200.0);
+  text = with_spring(text, "tz", 50.0, 0.1, 200.0);
+  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  const auto forces_of = [&](const Import& import) {
+    std::map<std::string, ElementSpec> forces;
+    for (const ElementSpec& force : test::scenario_from(import.scenario).forces) forces.emplace(force.name, force);
+    return forces;
+  };
+  const Import free = import_model(read_model(text, "small.osim"), wish);
+  EXPECT_THAT(free.not_taken, Contains(HasSubstr("of_tz: its rest length is not the default of its coordinate")));
+  auto forces = forces_of(free);
+  EXPECT_EQ(numbers_of(forces.at("knee_turns"), "damping_matrix"), (std::vector<double>{6, 6, 6, 0, 0, 0}));
+  EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "damping_matrix"), (std::vector<double>{0, 0, 0, 0, 200, 0}));
+  EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "stiffness_matrix"), (std::vector<double>{0, 0, 0, 0, 50, 0}));
+  EXPECT_THAT(free.scenario, HasSubstr("knee_turns: {type: bushing, bodies: [thigh, shank]"));
+  wish.flexion = 1.0;
+  const Import bent = import_model(read_model(text, "small.osim"), wish);
+  EXPECT_THAT(bent.not_taken, Contains(HasSubstr("of_bend: its coordinate is prescribed")));
+  forces = forces_of(bent);
+  EXPECT_THAT(bent.scenario, HasSubstr("knee_turns: {type: bushing, bodies: [flexed, shank]"));
+  EXPECT_EQ(numbers_of(forces.at("knee_turns"), "damping_matrix"), (std::vector<double>{6, 6, 0, 0, 0, 0}));
+}
+
+// The file is in degrees and names the coordinate as OpenSim 4 does; slope -1.
+TEST(OsimImport, AMotionFileBendsAJointInTime) {
+  const Folder folder;
+  const std::string motion =
+      "knee\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\n"
+      "time\t/jointset/knee/bend/value\n0\t30\n1\t40\n2.5\t50\n";
+  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  wish.motion = {.file = "motions/bend.sto", .table = read_motion_table(motion, "bend.sto")};
+  wish.activation = 0.02;
+  wish.rigid_tendons = true;
+  const Import import = import_model(read_model(with_free_knee(), "small.osim"), wish);
+  EXPECT_THAT(import.scenario, HasSubstr(fmt::format("rz: {{file: {{name: \"bend.sto\", column: "
+                                                     "\"/jointset/knee/bend/value\", time: \"time\", scale: {}}}}}",
+                                                     -std::numbers::pi / 180.0)));
+  EXPECT_THAT(import.scenario, HasSubstr("activation: {polynomial: [0.02]}"));
+  EXPECT_THAT(import.scenario, HasSubstr("end_time: 2.5"));
+  // Bodies stand where the motion begins.
+  EXPECT_THAT(import.scenario, HasSubstr("orientation: [0.96592582628906"));  // cos(15 degrees)
+  ASSERT_EQ(import.meshes.size(), 3U);
+  EXPECT_EQ(import.meshes[0].to, "bend.sto");
+  wish.motion->table = read_motion_table("time,adduct\n0,1\n1,2\n", "a.csv");
+  EXPECT_THAT(message_of(with_free_knee(), wish), HasSubstr("a.csv: expected a column bend, found time, adduct"));
+  wish.motion->table = read_motion_table("time,bend\n0.5,1\n1,2\n", "a.csv");
+  EXPECT_THAT(message_of(with_free_knee(), wish), HasSubstr("begins at 0 s, found 0.5 s"));
+}
+
+TEST(OsimImport, ABentBodyIsDrawnAndLinesAreLeftOut) {
+  const Folder folder;
+  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  wish.flexion = 1.0;
+  wish.draw = 100.0;
+  wish.without = {"L"};
+  const Import import = import_model(read_model(with_free_knee(), "small.osim"), wish);
+  const Scenario scenario = test::scenario_from(import.scenario);
+  EXPECT_THAT(import.scenario, HasSubstr("rz: {expression: \"-0.25 + -0.75 * step(t, 0, 1)\"}"));
+  EXPECT_THAT(import.scenario, HasSubstr("fx: {expression: \"100 * step(t, 1, 2)\"}"));
+  EXPECT_EQ(scenario.analysis.end_time, 2.0);
+  ASSERT_EQ(scenario.forces.size(), 1U);
+  EXPECT_EQ(scenario.forces[0].type, "muscle");
+  EXPECT_THAT(import.not_taken, Contains("Blankevoort1991Ligament L1: left out (--without)"));
+  wish.without = {"ACL"};
+  EXPECT_THAT(message_of(with_free_knee(), wish), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M)")));
+}
+
+// Nothing drives it: the pendulum swings for a second.
+TEST(OsimImport, AFreshImportMoves) {
+  const Folder folder;
+  const Import import = import_model(read_model(small_model, "small.osim"),
+                                     {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
+  const Scenario scenario = test::scenario_from(import.scenario);
+  EXPECT_EQ(scenario.analysis.type, "forward");
+  EXPECT_EQ(scenario.analysis.end_time, 1.0);
+}
+
+TEST(OsimImport, ALayerReachesDownToItsBackWhereThatIs) {
+  const Folder folder;
+  std::string text = small_model;
+  const std::string place = "<mesh_file>lower.stl</mesh_file>";
+  text.replace(text.find(place), place.size(),
+               place +
+                   "<use_variable_thickness>true</use_variable_thickness><mesh_back_file>bone.stl</mesh_back_file>"
+                   "<min_thickness>0.0005</min_thickness>");
+  ImportWish wish{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
+  const Import without = import_model(read_model(text, "small.osim"), wish);
+  EXPECT_THAT(without.not_taken, Contains(AllOf(HasSubstr("contact mesh lower: its variable thickness"),
+                                                HasSubstr("no bone.stl (--mesh lower.back=FILE)"))));
+  EXPECT_THAT(without.scenario, HasSubstr("      thickness: 0.003\n"));
+  wish.meshes["lower.back"] = folder.path() / "upper.stl";
+  const Import with = import_model(read_model(text, "small.osim"), wish);
+  EXPECT_THAT(with.scenario, HasSubstr("      back_file: meshes/lower_back.stl\n      partner_thickness: 0.003\n      "
+                                       "back_least: 0.0005\n"));
+  EXPECT_THAT(with.not_taken, Not(Contains(HasSubstr("lower"))));
+  wish.meshes["lower.back"] = "/nowhere/bone.stl";
+  EXPECT_THAT(message_of(text, wish), HasSubstr("/nowhere/bone.stl"));
 }
 
 std::string changed(const std::string& from, const std::string& to) {
