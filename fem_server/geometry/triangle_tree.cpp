@@ -182,8 +182,9 @@ std::optional<Crossing> TriangleTree::crossing(const Vector3& origin, const Vect
     inverse[k] = 1.0 / (std::abs(direction[k]) > 1e-150 ? direction[k] : std::copysign(1e-150, direction[k]));
   }
   const auto meets = [&](const Box& box) {
-    const Vector3 one = (box.low - origin).array() * inverse.array() - rounding_ * inverse.array().abs();
-    const Vector3 other = (box.high - origin).array() * inverse.array() + rounding_ * inverse.array().abs();
+    // The box grown by the rounding, whichever way the line goes.
+    const Vector3 one = (box.low - origin).array() * inverse.array() - rounding_ * inverse.array();
+    const Vector3 other = (box.high - origin).array() * inverse.array() + rounding_ * inverse.array();
     const double enter = one.cwiseMin(other).maxCoeff();
     const double leave = one.cwiseMax(other).minCoeff();
     return enter <= leave && leave >= 0.0 && enter <= (best ? best->way : reach);

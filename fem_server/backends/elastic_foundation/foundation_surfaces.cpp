@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,8 +30,6 @@ namespace {
 
 /// Edges of triangles of shapes that have no triangles of their own, over the smallest extent: about 4000 triangles.
 constexpr double default_edge = 1.0 / 20.0;
-/// Of two vertices, over the extent: rounding.
-constexpr double same_place = 1e-9;
 
 /// Normals of triangles follow those of the surface: sockets are drawn from their inside.
 void turn_outward(SurfaceMesh& mesh, const SignedDistance& distance) {
@@ -58,15 +57,21 @@ SurfaceMesh read_triangles(const MeshSurface& surface, const PrepareContext& con
   return placed(read_surface(asset.content, read), surface.X_BodyMesh);
 }
 
-/// The triangles of a boundary that are chosen, without the vertices that none of them has.
+/// The triangles of a boundary that are chosen, and their vertices.
 template <class Chosen>
 SurfaceMesh part_of(const Boundary& boundary, const Chosen& chosen) {
-  SurfaceMesh part{
-      .vertices = boundary.surface.vertices, .triangles = {}, .group_names = {}, .triangle_groups = {}, .notes = {}};
+  SurfaceMesh part;
+  std::map<std::uint32_t, std::uint32_t> vertex_of;
   for (std::size_t t = 0; t < boundary.faces.size(); ++t) {
-    if (chosen(t)) part.triangles.push_back(boundary.surface.triangles[t]);
+    if (!chosen(t)) continue;
+    Triangle triangle = boundary.surface.triangles[t];
+    for (std::uint32_t& corner : triangle) {
+      const auto [found, is_new] = vertex_of.try_emplace(corner, static_cast<std::uint32_t>(part.vertices.size()));
+      if (is_new) part.vertices.push_back(boundary.surface.vertices[corner]);
+      corner = found->second;
+    }
+    part.triangles.push_back(triangle);
   }
-  if (!part.triangles.empty()) merge_near_vertices(part, same_place * extents_of(part.vertices).maxCoeff());
   return part;
 }
 
@@ -186,7 +191,7 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
   result.mesh = shaped_triangles(surface, size, where);
   // Circles of radius zero at the ends of what is drawn.
   const Vector3 extents = extents_of(result.mesh.vertices);
-  merge_near_vertices(result.mesh, same_place * extents.maxCoeff());
+  merge_near_vertices(result.mesh, 1e-9 * extents.maxCoeff());
   drop_degenerate_triangles(result.mesh);
   if (kind_of(surface).distance == nullptr) return result;
   const std::shared_ptr<const SignedDistance> distance = signed_distance(surface);

@@ -19,9 +19,10 @@
 
 namespace heelstrike::fem::testing_support {
 
-/// Files that a pair names, as ASCII STL made here.
+/// Files that a pair names.
 class Assets {
  public:
+  /// An ASCII STL.
   void add(const std::string& name, const std::vector<std::array<Vector3, 3>>& triangles) {
     std::string stl = "solid s\n";
     char line[200];
@@ -33,7 +34,10 @@ class Assets {
       }
       stl += "endloop\nendfacet\n";
     }
-    contents_[name] = {.sha256 = name, .name = name, .content = stl + "endsolid s\n"};
+    add_file(name, stl + "endsolid s\n");
+  }
+  void add_file(const std::string& name, std::string content) {
+    contents_[name] = {.sha256 = name, .name = name, .content = std::move(content)};
   }
   [[nodiscard]] PrepareContext context() const {
     return {.asset = [this](const AssetKey& key) -> const AssetContent& { return contents_.at(key.name); },
@@ -67,8 +71,8 @@ inline Material material(double E, double nu) {
   return {.youngs_modulus = E, .poissons_ratio = nu, .density = 0.0, .set = {}};
 }
 
-inline Surface mesh_named(const std::string& name) {
-  return MeshSurface{.sha256 = {}, .asset_name = name, .format = "stl", .length_scale = 1.0, .X_BodyMesh = {}};
+inline Surface mesh_named(const std::string& name, const std::string& format = "stl") {
+  return MeshSurface{.sha256 = {}, .asset_name = name, .format = format, .length_scale = 1.0, .X_BodyMesh = {}};
 }
 
 /// A layer of polyethylene on A, linear, nu = 0.46, 8 mm; B is rigid.

@@ -1,0 +1,71 @@
+// One knee, every kind of contact: the example that the guide compares, on coarse triangles.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/results/run_folder.hpp"
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/cli/scenarios.hpp"
+
+namespace heelstrike::cli_test {
+namespace {
+
+using testing::HasSubstr;
+
+double last(const TimeSeries& run, const std::string& column) {
+  const auto found = std::ranges::find(run.columns, column);
+  if (found == run.columns.end()) ADD_FAILURE() << "no column " << column;
+  return run.values[(run.rows() - 1) * run.columns.size() + static_cast<std::size_t>(found - run.columns.begin())];
+}
+
+// Requirement: any back-end answers the same scenario by its name alone, and what they say can be set side by side.
+TEST(KneeCompare, EveryBackEndBearsTheSameLoadOnTheSameKnee) {
+  const ScratchFolder folder;
+  const std::vector<std::string> backends{"elastic_foundation", "fem_condensed", "fem_full", "rigid", "hertz"};
+  const Finished result = run(
+      "heelstrike",
+      {"compare", examples + "knee_compare.yaml", "--backends", "elastic_foundation,fem_condensed,fem_full,rigid,hertz",
+       "--in-process", "-o", "knee", "--json", "--set", "contact.cartilage.main.surface.knee.edge=0.005", "--set",
+       "contact.cartilage.partner.surface.knee.edge=0.005"},
+      {.working_folder = folder.path(), .environment = {}});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_THAT(result.err, HasSubstr("rigid bodies come to rest"));
+  EXPECT_THAT(read_text(folder.path() / "knee/report.html"), HasSubstr("largest pressure"));
+  const auto rows = nlohmann::json::parse(result.out)["rows"];
+  ASSERT_EQ(rows.size(), backends.size());
+  std::map<std::string, double> peak;
+  std::map<std::string, double> sinks;
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    const std::string& name = backends[i];
+    ASSERT_EQ(rows[i]["backend"], name);
+    const TimeSeries run = read_timeseries(folder.path() / "knee" / name);
+    // Equilibria are balanced to 1e-8 of the forces in them, and what rests in time has less left.
+    EXPECT_NEAR(std::abs(last(run, "cartilage.fy_N")), 500.0, 1e-4) << name;
+    sinks[name] = -last(run, "femur.y_m");
+    if (name == "rigid") {
+      EXPECT_TRUE(rows[i]["peak_pressure_Pa"].is_null()) << "rigid bodies have no pressure";
+      continue;
+    }
+    peak[name] = rows[i]["peak_pressure_Pa"].get<double>();
+    EXPECT_GT(rows[i]["area_m2"].get<double>(), 2e-5) << name;
+    // The load's line of action, 6 mm beside the middle of 48 mm, divides it; condyles touch beside the middle of
+    // their dishes by less than a millimetre.
+    const double medial = last(run, "cartilage.medial.force_N");
+    const double lateral = last(run, "cartilage.lateral.force_N");
+    EXPECT_NEAR(medial / (medial + lateral), 0.5 + 6.0 / 48.0, 0.03) << name;
+  }
+  // A bed of springs cannot give way sideways, so that it is stiffer than the same layer of elements and bears on less;
+  // a half space without bone behind it is much softer; rigid bodies hardly move.
+  EXPECT_LT(sinks["elastic_foundation"], sinks["fem_condensed"]);
+  EXPECT_GT(sinks["hertz"], 2.0 * sinks["fem_condensed"]);
+  EXPECT_LT(sinks["rigid"], 0.3 * sinks["elastic_foundation"]);
+  EXPECT_GT(peak["elastic_foundation"], peak["fem_condensed"]);
+  // Small strains: the condensed body and the full order differ by what strain does.
+  EXPECT_NEAR(peak["fem_full"] / peak["fem_condensed"], 1.0, 0.25);
+}
+
+}  // namespace
+}  // namespace heelstrike::cli_test

@@ -1,0 +1,148 @@
+// The parametric knee filled with elements: the layer below its articular surface, held and touched without being told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/errors/error.hpp"
+#include "common/surfaces/knee.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/surface_kind.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/geometry/layer_mesh.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
+#include "tests/unit/fem/test_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double edge = 0.005;  // [m] coarse: a condensation takes a fraction of a second
+
+PairSpec knee(const std::string& backend, ParameterMap parameters = {}) {
+  PairSpec pair;
+  pair.name = "knee";
+  pair.backend = backend;
+  pair.parameters = std::move(parameters);
+  pair.main = {.name = "tibia",
+               .surface = KneeSurface{.dimensions = {}, .is_tibia = true, .edge = edge},
+               .materials = {test::soft_material(0.45)}};
+  pair.partner = {.name = "femur", .surface = KneeSurface{.dimensions = {}, .edge = edge}, .materials = {}};
+  return pair;
+}
+
+/// The layer as a user meshes it: `heelstrike mesh --between`.
+const AssetContent& layer_file() {
+  static const AssetContent file = [] {
+    const Surface tibia = KneeSurface{.dimensions = {}, .is_tibia = true, .edge = edge};
+    const Surface bone = KneeSurface{.dimensions = {}, .is_tibia = true, .is_bone = true, .edge = edge};
+    const SurfaceKind& kind = kind_of(tibia);
+    return AssetContent{
+        .sha256 = "layer",
+        .name = "layer.vtu",
+        .content = write_vtu(mesh_between(surface_mesh(kind.sheet(tibia)), surface_mesh(kind.sheet(bone)), {}).mesh)};
+  }();
+  return file;
+}
+
+PrepareContext context() {
+  PrepareContext context;
+  context.asset = [](const AssetKey&) -> const AssetContent& { return layer_file(); };
+  context.on_progress = [](std::string_view, double) {};
+  return context;
+}
+
+Response pressed(const PairSpec& pair, double depth) {
+  const auto backend = make_backend(pair, context());
+  PairState state;
+  state.X_AB.p = Vector3(0.0, -depth, 0.0);
+  return backend->evaluate(*backend->initial_history(), state);
+}
+
+TEST(KneeLayer, AnswersAsTheMeshOfTheSameLayerWithItsSetsNamed) {
+  PairSpec file = knee("fem_condensed", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("outer")}});
+  file.main.surface =
+      MeshSurface{.sha256 = "layer", .asset_name = "layer.vtu", .format = "vtu", .length_scale = 1.0, .X_BodyMesh = {}};
+  const Response expected = pressed(file, 4e-4);
+  const Response found = pressed(knee("fem_condensed"), 4e-4);
+  EXPECT_GT(expected.F_A.force.norm(), 1.0);
+  EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm());
+  EXPECT_NEAR(found.peak_pressure, expected.peak_pressure, 1e-9 * expected.peak_pressure);
+}
+
+TEST(KneeLayer, TellsBothSides) {
+  const PairSpec pair = knee("fem_condensed", {{"regions", std::string("sets")}});
+  EXPECT_THAT(make_backend(pair, context())->traits().regions, ElementsAre("lateral", "medial"));
+  const Response r = pressed(pair, 4e-4);
+  // Shares of a node between both sides would not add up to more or less; there are none.
+  EXPECT_GT(std::min(r.regions[0].force, r.regions[1].force), 0.3 * r.F_A.force.norm());
+  EXPECT_EQ(std::max(r.regions[0].peak_pressure, r.regions[1].peak_pressure), r.peak_pressure);
+}
+
+// Prisms and mixed elements, another height of the elements, cartilage on both bones: the same keys as for other
+// bodies.
+TEST(KneeLayer, IsFilledWithTheElementsThatAreAskedFor) {
+  const double coarse = pressed(knee("fem_condensed"), 4e-4).F_A.force.norm();
+  for (const char* element : {"tet4_mixed", "wedge6", "wedge6_mixed", "tet10_mixed"}) {
+    const double force = pressed(knee("fem_condensed", {{"element", std::string(element)}}), 4e-4).F_A.force.norm();
+    // Other elements are softer than linear tetrahedra at this ratio, by less than a half on this mesh.
+    EXPECT_LT(force, 1.05 * coarse) << element;
+    EXPECT_GT(force, 0.4 * coarse) << element;
+  }
+  const double fine = pressed(knee("fem_condensed", {{"element_size", 0.0025 / 4.0}}), 4e-4).F_A.force.norm();
+  EXPECT_LT(fine, coarse);
+  PairSpec both = knee("fem_condensed");
+  both.partner.materials = {test::soft_material(0.45)};
+  EXPECT_LT(pressed(both, 4e-4).F_A.force.norm(), coarse) << "cartilage of the femur gives way, too";
+}
+
+TEST(KneeLayer, FullOrderOfALinearMaterialEqualsCondensed) {
+  const Response condensed = pressed(knee("fem_condensed"), 3e-4);
+  const Response full = pressed(knee("fem_full", {{"material_law", std::string("linear")}}), 3e-4);
+  EXPECT_NEAR(full.F_A.force.y(), condensed.F_A.force.y(), 1e-5 * std::abs(condensed.F_A.force.y()));
+}
+
+// An integrator that looks for the instant of contact asks where bodies overlap by less than their positions are
+// rounded by.
+TEST(KneeLayer, FullOrderAnswersAtTheOnsetOfContact) {
+  const auto backend = make_backend(knee("fem_full"), context());
+  const auto at = [&](double y) {
+    PairState state;
+    state.X_AB.p = Vector3(0.0, y, 0.0);
+    return backend->evaluate(*backend->initial_history(), state);
+  };
+  double apart = 1e-3;
+  double touching = -1e-3;
+  while (true) {
+    const double middle = 0.5 * (apart + touching);
+    if (middle == apart || middle == touching) break;
+    (at(middle).gap > 0.0 ? apart : touching) = middle;
+  }
+  const Response onset = at(touching);
+  EXPECT_LE(onset.gap, 0.0);
+  EXPECT_GT(onset.gap, -1e-15);
+  EXPECT_LT(onset.F_A.force.norm(), 1e-9);
+}
+
+TEST(KneeLayer, SaysWhatItCannotFill) {
+  PairSpec bone = knee("fem_condensed");
+  bone.main.surface = KneeSurface{.dimensions = {}, .is_tibia = true, .is_bone = true, .edge = edge};
+  const auto message = [](const PairSpec& pair) {
+    try {
+      (void)make_backend(pair, context());
+      return std::string("no error");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_THAT(message(bone), AllOf(HasSubstr("layer"), HasSubstr("another of its surfaces")));
+  EXPECT_THAT(message(knee("fem_condensed", {{"element", std::string("hex8")}})), HasSubstr("hexahedra"));
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
