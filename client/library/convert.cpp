@@ -83,6 +83,7 @@ void take(const Response& from, hs::Response& to) {
   to.gap_rate = from.gap_rate;
   to.area = from.area;
   to.peak_pressure = from.peak_pressure;
+  to.mean_pressure = from.mean_pressure();
   to.stored_energy = from.stored_energy;
   to.dissipated_power = from.dissipated_power;
   to.dissipated_increment = from.dissipated_increment;

@@ -58,8 +58,8 @@ std::vector<ColumnName> read_column_names(std::span<const std::string> names) {
   std::vector<ColumnName> read;
   for (const std::string& name : names) {
     ColumnName& column = read.emplace_back(read_column_name(name));
-    if (!all.contains(column.owner + ".mean_pressure_Pa")) continue;
-    // Names of regions may hold dots, too: the owner is a pair, which has a gap.
+    // A pair has a gap, and a region has none. Names of regions may hold dots, too.
+    if (!all.contains(column.owner + ".mean_pressure_Pa") || all.contains(column.owner + ".gap_m")) continue;
     std::size_t dot = column.owner.rfind('.');
     while (dot != std::string::npos && dot > 0 && !all.contains(column.owner.substr(0, dot) + ".gap_m")) {
       dot = column.owner.rfind('.', dot - 1);

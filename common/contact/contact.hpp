@@ -83,6 +83,7 @@ struct Response {
   double area = 0.0;                  ///< [m^2] contact area; point laws: Hertz' estimate
   Vector3 p_ACop = Vector3::Zero();   ///< [m] centre of pressure in A; the closest point when there is no contact
   double peak_pressure = 0.0;         ///< [Pa]; point laws: Hertz' estimate
+  double normal_force = 0.0;          ///< [N] pressure times area, so that parts that face different ways add up
   double stored_energy = 0.0;         ///< [J] elastic energy that can be given back
   double dissipated_power = 0.0;      ///< [W] rate of dissipation by velocity-dependent terms
   double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction and by relaxing materials
@@ -91,6 +92,8 @@ struct Response {
   std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): where the bodies touch or are near; the
                                        ///< wrench is then left to who knows the masses, and zero
   std::vector<RegionLoad> regions{};   ///< one for each of PairDescription::regions
+
+  [[nodiscard]] double mean_pressure() const { return area > 0.0 ? normal_force / area : 0.0; }  ///< [Pa] over `area`
 };
 
 /// What is wanted of a question to all pairs.

@@ -106,6 +106,7 @@ void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents) {
   to.set_area(from.area);
   to_proto(from.p_ACop, *to.mutable_p_acop());
   to.set_peak_pressure(from.peak_pressure);
+  to.set_normal_force(from.normal_force);
   to.set_stored_energy(from.stored_energy);
   to.set_dissipated_power(from.dissipated_power);
   to.set_dissipated_increment(from.dissipated_increment);
@@ -140,6 +141,7 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   to.area = finite(from.area(), FieldPath(path, "area"));
   from_proto(from.p_acop(), to.p_ACop, p_ACop);
   to.peak_pressure = finite(from.peak_pressure(), FieldPath(path, "peak_pressure"));
+  to.normal_force = finite(from.normal_force(), FieldPath(path, "normal_force"));
   to.stored_energy = finite(from.stored_energy(), FieldPath(path, "stored_energy"));
   to.dissipated_power = finite(from.dissipated_power(), FieldPath(path, "dissipated_power"));
   to.dissipated_increment = finite(from.dissipated_increment(), FieldPath(path, "dissipated_increment"));

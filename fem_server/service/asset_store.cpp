@@ -106,7 +106,7 @@ AssetStore::Content AssetStore::find_uploaded(const std::string& sha256) {
     throw not_found_error(
         fmt::format("asset with sha256 '{}' is not on the server; upload it before opening the session",
                     sha256.substr(0, 64)),
-        "mesh.sha256");
+        "asset.sha256");
   }
   it->second.last_used = ++uses_;
   return it->second.content;
@@ -114,25 +114,27 @@ AssetStore::Content AssetStore::find_uploaded(const std::string& sha256) {
 
 AssetStore::Content AssetStore::read_named(const std::string& name) const {
   if (folder_.empty()) {
-    throw not_found_error("this server has no folder of named assets (--assets-folder); upload the file instead",
-                          "mesh.asset_name");
+    throw not_found_error(fmt::format("asset '{}': this server has no folder of named assets; start it with "
+                                      "--assets-folder, or name a file beside the scenario, which is uploaded",
+                                      name.substr(0, 255)),
+                          "asset");
   }
   if (!is_plain_name(name)) {
-    throw input_error("mesh.asset_name", fmt::format("mesh.asset_name: expected a plain file name (letters, digits, "
-                                                     "'._- ', no leading dot), found '{}'",
-                                                     name.substr(0, 255)));
+    throw input_error("asset", fmt::format("asset: expected a plain file name (letters, digits, '._- ', no leading "
+                                           "dot), found '{}'",
+                                           name.substr(0, 255)));
   }
   const std::filesystem::path path = folder_ / name;
   const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
   struct stat info {};
   if (file.fd < 0 || ::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    throw not_found_error(fmt::format("asset '{}' is not in the server's asset folder", name), "mesh.asset_name");
+    throw not_found_error(fmt::format("asset '{}' is not in the server's asset folder", name), "asset");
   }
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size > limits_.max_asset_bytes) {
     throw Error(ErrorCode::limit,
                 fmt::format("asset '{}' has {} bytes, this server accepts {}", name, size, limits_.max_asset_bytes),
-                "mesh.asset_name");
+                "asset");
   }
   AssetContent asset{.sha256 = {}, .name = name, .content = std::string(size, '\0')};
   for (std::size_t done = 0; done < size;) {

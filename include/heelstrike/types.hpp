@@ -47,6 +47,7 @@ struct Response {
   double area = 0.0;      ///< [m^2] contact area; point laws: Hertz' estimate
   Vector3 p_ACop = {};    ///< [m] centre of pressure in A; the closest point when there is no contact
   double peak_pressure = 0.0;            ///< [Pa]; point laws: Hertz' estimate
+  double mean_pressure = 0.0;            ///< [Pa] pressure times area, over area; 0 without contact
   double stored_energy = 0.0;            ///< [J] elastic energy that can be given back
   double dissipated_power = 0.0;         ///< [W] by terms that depend on velocity
   double dissipated_increment = 0.0;     ///< [J] since the committed state, by friction

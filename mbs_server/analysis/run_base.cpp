@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "common/config/backend_label.hpp"
@@ -11,6 +12,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -162,7 +164,31 @@ void RunBase::write_answered_rows() {
     Row row = std::move(rows_.front());
     rows_.pop_front();
     if (row.asked) model_.complete_row(*row.asked, row.values);
+    note_gaps(row.values);
     sink_.on_row(row.values);
+  }
+}
+
+void RunBase::note_gaps(std::span<const double> row) {
+  smallest_gaps_.resize(states_.n_pairs());
+  for (std::size_t i = 0; i < smallest_gaps_.size(); ++i) {
+    const double gap = gap_in_row(system_.model(), i, row);
+    if (gap < smallest_gaps_[i].gap) smallest_gaps_[i] = {.gap = gap, .t = row.front()};
+  }
+}
+
+void RunBase::tell_apart() {
+  for (std::size_t i = 0; i < smallest_gaps_.size(); ++i) {
+    const std::string& pair = system_.model().pairs[i].name;
+    const auto [gap, t] = smallest_gaps_[i];
+    const bool has_touched =
+        std::ranges::find(summary_.contacts, pair, &ContactEpisode::pair) != summary_.contacts.end();
+    if (has_touched || !(gap > 0.0 && std::isfinite(gap))) continue;
+    sink_.on_log("note",
+                 fmt::format("contact.{}: the bodies never touched; the smallest gap of the time series is {:.4g} m at "
+                             "t = {:.6g} s. If they should meet: check where the bodies start, which side their "
+                             "surfaces face, and the length_scale of meshes",
+                             pair, gap, t));
   }
 }
 
@@ -221,6 +247,7 @@ void RunBase::finish() {
       sink_.on_episode(*tracker.current());
     }
   }
+  if (summary_.status == "completed") tell_apart();
   summary_.contact_evaluations = exchange_.n_evaluations();
   const Contact* contact = model_.contact();
   summary_.contact_commits = contact != nullptr ? exchange_.committed_step() + 1 : 0;

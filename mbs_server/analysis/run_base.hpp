@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -104,8 +106,16 @@ class RunBase {
     std::shared_ptr<const PostedQuestion> asked;  ///< null = the row is complete
   };
   void write_answered_rows();
+  void note_gaps(std::span<const double> row);
+  /// Bodies of a pair that was named are hardly meant to pass each other by.
+  void tell_apart();
 
   std::deque<Row> rows_;  ///< not written yet
+  struct SmallestGap {
+    double gap = std::numeric_limits<double>::infinity();  ///< [m]
+    double t = 0.0;                                        ///< [s]
+  };
+  std::vector<SmallestGap> smallest_gaps_;  ///< of each pair in the rows that were written
   std::string preparation_stage_;
   double checkpoint_due_ = 0.0;    ///< [s] of input_.clock
   Clock::duration fields_time_{};  ///< spent on fields

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/config/keys.hpp"
@@ -18,6 +19,7 @@ constexpr double smallest_remainder = 1e-6;
 
 /// Of one pair, in a checkpoint: far more than anybody names.
 constexpr std::size_t most_regions = 100'000;
+constexpr std::size_t most_active_points = std::numeric_limits<int>::max();
 
 }  // namespace
 
@@ -48,6 +50,7 @@ std::span<const Response> MacroStepScheme::accept(double t, const ConstVector& q
     progress_.now[i].area = answers[i].area;
     progress_.now[i].p_ACop = answers[i].p_ACop;
     progress_.now[i].peak_pressure = answers[i].peak_pressure;
+    progress_.now[i].normal_force = answers[i].normal_force;
     progress_.now[i].regions = answers[i].regions;
     progress_.now[i].statistics = answers[i].statistics;
   }
@@ -142,6 +145,8 @@ std::string MacroStepScheme::save() const {
     to.add(r.area);
     to.add(r.p_ACop);
     to.add(r.peak_pressure);
+    to.add(r.normal_force);
+    to.add(static_cast<double>(r.statistics.active_points));
     to.add(static_cast<double>(r.regions.size()));
     for (const RegionLoad& region : r.regions) {
       to.add(region.force);
@@ -187,6 +192,8 @@ void MacroStepScheme::restore_progress(NumberReader& from, Progress& to) {
     r.area = from.next();
     from.read(r.p_ACop);
     r.peak_pressure = from.next();
+    r.normal_force = from.next();
+    r.statistics.active_points = static_cast<int>(from.count(most_active_points));
     r.regions.resize(from.count(most_regions));
     for (RegionLoad& region : r.regions) {
       region.force = from.next();

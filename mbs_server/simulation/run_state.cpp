@@ -17,7 +17,7 @@ namespace heelstrike::mbs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::string_view format_version = "heelstrike run state 5";
+constexpr std::string_view format_version = "heelstrike run state 6";
 
 #if defined(__clang__)
 constexpr std::string_view compiler_identity = __VERSION__;

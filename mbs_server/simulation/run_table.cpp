@@ -35,8 +35,9 @@ std::array<double, 3> gap_entries(const Response& response) {
   return {response.gap, std::max(0.0, -response.gap), response.gap_rate};
 }
 
-/// Entries of a pair: of the gap, force, torque, centre of pressure, area, pressure.
-constexpr std::size_t entries_per_pair = 3 + 3 + 3 + 3 + 1 + 1;
+/// Entries of a pair: of the gap, force, torque, centre of pressure, area, largest and mean pressure, points in
+/// contact.
+constexpr std::size_t entries_per_pair = 3 + 3 + 3 + 3 + 1 + 2 + 1;
 /// Entries before the first pair: time, bodies, energies.
 std::size_t first_pair_entry(const Model& model) {
   return 1 + (3 + 4 + 3 + 3) * model.bodies.size() + 4;
@@ -54,6 +55,8 @@ void append_pair(std::vector<double>& row, const ContactPair& pair, const ConstV
   append(row, acts ? X_WA * response.p_ACop : Vector3::Constant(none));
   row.push_back(acts ? response.area : 0.0);
   row.push_back(acts ? response.peak_pressure : 0.0);
+  row.push_back(acts ? response.mean_pressure() : 0.0);
+  row.push_back(acts ? static_cast<double>(response.statistics.active_points) : 0.0);
 }
 
 /// Force and torque of a joint on its side b (or, where b is ground, minus those on a), about the joint's point on b.
@@ -132,6 +135,8 @@ std::vector<Column> run_columns(const System& system) {
                 "centre of pressure in the world; nothing without contact");
     columns.push_back({pair.name + ".area_m2", "m^2", "contact area"});
     columns.push_back({pair.name + ".peak_pressure_Pa", "Pa", "largest contact pressure"});
+    columns.push_back({pair.name + ".mean_pressure_Pa", "Pa", "pressure times area, summed, over the contact area"});
+    columns.push_back({pair.name + ".active_points", "-", "springs, nodes or points in contact"});
   }
   for (const auto& joint : model.joints) {
     if (!joint.reactions) continue;
@@ -181,6 +186,10 @@ void write_gaps(const Model& model, std::span<const Response> responses, std::ve
     const auto first = static_cast<std::ptrdiff_t>(first_pair_entry(model) + entries_per_pair * i);
     std::ranges::copy(gap_entries(responses[i]), row.begin() + first);
   }
+}
+
+double gap_in_row(const Model& model, std::size_t pair, std::span<const double> row) {
+  return row[first_pair_entry(model) + entries_per_pair * pair];
 }
 
 void fill_row(const MotionState& at, const RowEnergies& energies, System& system, const CouplingScheme& scheme,

@@ -44,5 +44,7 @@ void append_regions(const Model& model, std::span<const PairDescription> pairs, 
 
 /// Writes the gaps of all pairs into a row that was filled before they were known.
 void write_gaps(const Model& model, std::span<const Response> responses, std::vector<double>& row);
+/// [m] of one of the pairs, in a complete row.
+[[nodiscard]] double gap_in_row(const Model& model, std::size_t pair, std::span<const double> row);
 
 }  // namespace heelstrike::mbs

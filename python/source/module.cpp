@@ -113,7 +113,7 @@ void forget_refused(std::vector<hs::Answer>& answers) {
     r.p_ACop.fill(none);
     r.dF_A_dX.fill(none);
     r.dF_A_dV.fill(none);
-    r.gap = r.area = r.peak_pressure = r.stored_energy = r.dissipated_increment = none;
+    r.gap = r.area = r.peak_pressure = r.mean_pressure = r.stored_energy = r.dissipated_increment = none;
   }
 }
 
@@ -240,6 +240,9 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
       .def_property_readonly(
           "peak_pressure", [](const PyResponse& self) { return self.response.peak_pressure; }, "[Pa]")
       .def_property_readonly(
+          "mean_pressure", [](const PyResponse& self) { return self.response.mean_pressure; },
+          "over the contact area [Pa]; 0 without contact")
+      .def_property_readonly(
           "stored_energy", [](const PyResponse& self) { return self.response.stored_energy; },
           "elastic energy that can be given back [J]")
       .def_property_readonly(
@@ -309,6 +312,13 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
                 self, [](const hs::Response& r) { return &r.peak_pressure; }, 1);
           },
           "(n,) [Pa]")
+      .def_property_readonly(
+          "mean_pressure",
+          [](const py::object& self) {
+            return row_view(
+                self, [](const hs::Response& r) { return &r.mean_pressure; }, 1);
+          },
+          "(n,) over the contact area [Pa]")
       .def_property_readonly(
           "stored_energy",
           [](const py::object& self) {

@@ -1,5 +1,7 @@
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -86,8 +88,18 @@ double BedLaw::common_pressure(double d, const std::array<double, 2>& h) const {
     return std::pair(h[0] * first.value + h[1] * second.value - d, h[0] * first.slope + h[1] * second.slope);
   };
   double high = d / (h[0] / layers_[0].modulus + h[1] / layers_[1].modulus);
-  while (high > 0.0 && std::isfinite(high) && compression(high).first < 0.0) high *= 2.0;
-  if (!std::isfinite(high)) throw RecoverableError("elastic foundation: no pressure balances the two layers");
+  double tried = 0.0;
+  while (high > 0.0 && std::isfinite(high) && compression(high).first < 0.0) {
+    tried = high;
+    high *= 2.0;
+  }
+  if (!std::isfinite(high)) {
+    throw RecoverableError(
+        fmt::format("expected a pressure that compresses two layers of {:g} m and {:g} m, of moduli {:g} Pa and {:g} "
+                    "Pa, by {:g} m together, found none from 0 to {:g} Pa; check the materials, reference_strain, "
+                    "reference_stress and exponent",
+                    h[0], h[1], layers_[0].modulus, layers_[1].modulus, d, tried));
+  }
   return high > 0.0 ? rising_root(compression, 0.0, high) : 0.0;
 }
 

@@ -53,6 +53,7 @@ class BedLaw {
 
   /// @param d  [m] compression, in [0, thickness(h))
   /// @param h  [m] thickness of each layer, the second without meaning for one
+  /// @throws RecoverableError when no finite pressure compresses two layers by d
   [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
 
   /// @param at     what the law says of the compression and the thickness in question

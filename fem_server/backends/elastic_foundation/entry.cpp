@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/motion/motion_file.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/surface_kind.hpp"
@@ -20,6 +22,7 @@
 #include "fem_server/backends/shared/surface_file.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/surface_topology.hpp"
 
 namespace heelstrike::fem {
 
@@ -78,6 +81,8 @@ std::vector<ParameterSchema> layer_parameters() {
       list_parameter("vertex_thickness", "m",
                      "of the casting body's layer at each vertex of its mesh, in the order of the file (of an STL: in "
                      "which they first occur), instead of the constant one"),
+      file_parameter("vertex_thickness_file",
+                     "as vertex_thickness, a table with the column thickness_m (.csv), relative to the scenario file"),
       file_parameter("back_file",
                      "mesh below the casting body's layer, e.g. of the bone, relative to the scenario file: the layer "
                      "reaches down to it along the normals, instead of a constant thickness"),
@@ -86,6 +91,7 @@ std::vector<ParameterSchema> layer_parameters() {
           "met_vertex_thickness", "m",
           "as vertex_thickness, of the layer of the other body, whose surface the springs meet; a mesh, or a "
           "shape that has triangles only"),
+      file_parameter("met_vertex_thickness_file", "as vertex_thickness_file, of the layer of that other body"),
       file_parameter("met_back_file", "as back_file, below the layer of that other body"),
       text_parameter("met_back_asset", "as met_back_file, by its name in the contact server's asset folder", ""),
       number_parameter("back_reach", "m", "how far below its surface the back of a layer is looked for", 0.02,
@@ -156,6 +162,7 @@ struct Roles {
   [[nodiscard]] static std::string by_vertex(bool of_casting) {
     return of_casting ? "vertex_thickness" : "met_vertex_thickness";
   }
+  [[nodiscard]] static std::string by_vertex_file(bool of_casting) { return by_vertex(of_casting) + "_file"; }
   [[nodiscard]] static std::string by_back(bool of_casting) { return of_casting ? "back_file" : "met_back_file"; }
   [[nodiscard]] static std::string by_back_asset(bool of_casting) {
     return of_casting ? "back_asset" : "met_back_asset";
@@ -169,9 +176,13 @@ struct Roles {
     const AssetKey file = back(of_casting);
     return !file.sha256.empty() || !file.name.empty();
   }
+  [[nodiscard]] bool has_vertex_thickness(bool of_casting) const {
+    return !numbers(pair.parameters, by_vertex(of_casting)).empty() ||
+           !text(pair.parameters, by_vertex_file(of_casting)).empty();
+  }
   /// The thickness is not one number.
   [[nodiscard]] bool varies(bool of_casting) const {
-    return !numbers(pair.parameters, by_vertex(of_casting)).empty() || has_back(of_casting) || by_clamp(of_casting);
+    return has_vertex_thickness(of_casting) || has_back(of_casting) || by_clamp(of_casting);
   }
   [[nodiscard]] const ContactBody& body(bool of_casting) const { return of_casting ? casting : target; }
   /// Of the parameters that choose what of the body is held and may touch.
@@ -198,6 +209,7 @@ struct Roles {
     const auto& given = pair.parameters;
     return (optional_number(given, thickness_name(of_casting)) ? 1 : 0) +
            (numbers(given, by_vertex(of_casting)).empty() ? 0 : 1) +
+           (text(given, by_vertex_file(of_casting)).empty() ? 0 : 1) +
            (text(given, by_back(of_casting)).empty() ? 0 : 1) +
            (text(given, by_back_asset(of_casting)).empty() ? 0 : 1);
   }
@@ -214,6 +226,7 @@ void check_layer(const Roles& roles, bool of_casting) {
   const auto& parameters = roles.pair.parameters;
   const bool given = optional_number(parameters, name).has_value();
   const bool by_vertex = !numbers(parameters, Roles::by_vertex(of_casting)).empty();
+  const bool by_vertex_file = !text(parameters, Roles::by_vertex_file(of_casting)).empty();
   const bool by_asset = !text(parameters, Roles::by_back_asset(of_casting)).empty();
   const std::string side = of_casting == roles.casting_is_main ? "main body" : "partner";
   const int ways = roles.ways(of_casting);
@@ -238,9 +251,10 @@ void check_layer(const Roles& roles, bool of_casting) {
   }
   const bool by_formula = PlaneSurface::of(roles.target.surface) || kind_of(roles.target.surface).distance != nullptr;
   if (of_casting || given || !by_formula) return;
-  const std::string varying = roles.parameter_key(by_vertex  ? Roles::by_vertex(false)
-                                                  : by_asset ? Roles::by_back_asset(false)
-                                                             : Roles::by_back(false));
+  const std::string varying = roles.parameter_key(by_vertex        ? Roles::by_vertex(false)
+                                                  : by_vertex_file ? Roles::by_vertex_file(false)
+                                                  : by_asset       ? Roles::by_back_asset(false)
+                                                                   : Roles::by_back(false));
   throw input_error(varying, fmt::format("{}: expected the surface that the springs meet to be one of triangles, found "
                                          "a {}, whose layer is everywhere as thick; give {} [m], or a mesh",
                                          varying, kind_of(roles.target.surface).name(), name));
@@ -271,7 +285,7 @@ void check_grid(const Roles& roles) {
     throw input_error(key, fmt::format("{}: expected two whole numbers of cells from 1 to {:g}, found {}: {}", key,
                                        most_grid_cells, cells.size(), fmt::join(cells, ", ")));
   }
-  if (!numbers(roles.pair.parameters, "vertex_thickness").empty()) {
+  if (roles.has_vertex_thickness(true)) {
     throw input_error(key,
                       fmt::format("{}: expected no grid beside vertex_thickness, whose values belong to the vertices "
                                   "of the mesh; give thickness or back_file",
@@ -356,14 +370,45 @@ const SurfaceMesh& held_back(const Roles& roles, bool of_casting, const CastTria
   return *cast.back;
 }
 
+/// What is wrong with a file that a parameter names is said of its key.
+template <class Read>
+decltype(auto) said_of(const std::string& key, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("{}: {}", key, e.what()), key);
+  }
+}
+
+PrepareContext with_key(const PrepareContext& context, const std::string& key) {
+  PrepareContext named = context;
+  named.asset = [&context, key](const AssetKey& file) -> const AssetContent& {
+    return said_of(key, [&]() -> const AssetContent& { return context.asset(file); });
+  };
+  return named;
+}
+
+/// [m] One per vertex; empty when they are not given so.
+/// @param key  that gives them, of the list or of the file
+std::vector<double> vertex_thickness(const Roles& roles, bool of_casting, const PrepareContext& context,
+                                     std::string& key) {
+  const std::string& file = text(roles.pair.parameters, Roles::by_vertex_file(of_casting));
+  key = roles.parameter_key(file.empty() ? Roles::by_vertex(of_casting) : Roles::by_vertex_file(of_casting));
+  if (file.empty()) return numbers(roles.pair.parameters, Roles::by_vertex(of_casting));
+  return said_of(key, [&] {
+    const AssetContent& table = context.asset({.sha256 = file, .name = {}});
+    return motion_column(table.content, table.name, "thickness_m");
+  });
+}
+
 /// [m] One of the bodies' layer: a number, or one per vertex of its mesh.
 std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const CastTriangles& cast,
                                     const PrepareContext& context) {
   const ParameterMap& parameters = roles.pair.parameters;
   const SurfaceMesh& mesh = cast.mesh;
-  const std::vector<double>& by_vertex = numbers(parameters, Roles::by_vertex(of_casting));
-  if (!by_vertex.empty()) {
-    const std::string key = roles.parameter_key(Roles::by_vertex(of_casting));
+  if (roles.has_vertex_thickness(of_casting)) {
+    std::string key;
+    std::vector<double> by_vertex = vertex_thickness(roles, of_casting, context, key);
     if (by_vertex.size() != mesh.vertices.size()) {
       throw input_error(key, fmt::format("{}: expected {} values, one per vertex of the {} surface, found {}", key,
                                          mesh.vertices.size(), of_casting ? "casting" : "met", by_vertex.size()));
@@ -386,7 +431,8 @@ std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const C
   const AssetKey back = roles.back(of_casting);
   const std::string key =
       roles.parameter_key(back.sha256.empty() ? Roles::by_back_asset(of_casting) : Roles::by_back(of_casting));
-  return thickness_over(mesh, asset_triangles(back, roles.body(of_casting).surface, context, key), search, key);
+  const SurfaceMesh bone = asset_triangles(back, roles.body(of_casting).surface, with_key(context, key), key);
+  return thickness_over(mesh, bone, search, key);
 }
 
 /// [m] of the casting body's layer. Where the target's alone is there it stands in its place: as one number, or, where
@@ -504,7 +550,8 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   if (met_cast && roles.varies(false)) layer.emplace(*met_mesh, layer_thickness(roles, false, *met_cast, context));
   const double deepest =
       *std::ranges::max_element(casting.thickness) + (layer ? layer->thickest() : constant_target_thickness(roles));
-  const BedOptions options = bed_options(roles, deepest);
+  BedOptions options = bed_options(roles, deepest);
+  if (met_mesh) options.target_pieces = connected_components(*met_mesh).of_triangle;
   // Only the midsurface asks for normals of T that turn smoothly.
   MetSurface met = met_surface(roles.target.surface, met_mesh, interpolate && roles.is("direction", "midsurface"),
                                options.by_ray ? deepest : 0.0);
@@ -523,7 +570,35 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
                                              std::move(parameters));
 }
 
+/// [m] Layers over bodies, and the key that says it; none without a layer, and below back surfaces, which have the unit
+/// of the body's own.
+std::optional<std::pair<double, std::string>> thickest_given(const Roles& roles, bool of_casting,
+                                                             const PrepareContext& context) {
+  const std::string& name = roles.thickness_name(of_casting);
+  if (const auto one = optional_number(roles.pair.parameters, name)) return std::pair(*one, roles.parameter_key(name));
+  std::string key;
+  const std::vector<double> by_vertex = vertex_thickness(roles, of_casting, context, key);
+  if (by_vertex.empty()) return std::nullopt;
+  return std::pair(*std::ranges::max_element(by_vertex), key);
+}
+
+/// Layers of cartilage and polyethylene are a 200th to a fifth of their body: with one of both in another unit, a
+/// thousand times as much or as little.
+Doubts doubts_of_thickness(double thickness, const std::string& key, const Vector3& extents) {
+  constexpr double millimetre = 1e-3;
+  constexpr double thinnest = 1.0 / 5000.0;
+  const double extent = extents.maxCoeff();
+  if (!(extent > 0.0)) return {};
+  const std::string found = fmt::format("the layer is {:.4g} m thick on a body {:.4g} m long", thickness, extent);
+  if (thickness > extent) {
+    return {fmt::format("{}; did you mean {:.4g} mm? Set {}: {:.4g}", found, thickness, key, millimetre * thickness)};
+  }
+  if (thickness >= thinnest * extent) return {};
+  return {found + "; is the mesh in mm? Check length_scale of its surface"};
+}
+
 std::vector<std::string> foundation_doubts(const PairSpec& pair, const PrepareContext& context) {
+  const Roles roles(pair);
   std::vector<std::string> all;
   const auto add = [&](Doubts doubts, const std::string& key) {
     for (const std::string& doubt : doubts) all.push_back(fmt::format("{}: {}", key, doubt));
@@ -536,6 +611,11 @@ std::vector<std::string> foundation_doubts(const PairSpec& pair, const PrepareCo
     const auto mesh = MeshSurface::of(body->surface);
     if (!mesh || !*extents) continue;
     add(doubts_of_extents(**extents, mesh->length_scale, "length_scale"), where + side + ".surface.mesh");
+  }
+  for (const bool of_casting : {true, false}) {
+    const auto& extents = of_casting == roles.casting_is_main ? main : partner;
+    const auto layer = extents ? thickest_given(roles, of_casting, context) : std::nullopt;
+    if (layer) add(doubts_of_thickness(layer->first, layer->second, *extents), layer->second);
   }
   if (main && partner) add(doubts_of_proportion(*main, *partner), where);
   return all;

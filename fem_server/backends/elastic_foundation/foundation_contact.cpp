@@ -291,6 +291,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   r.area = bed.area;
   r.p_ACop = sum.normal > 0.0 ? Vector3(sum.moment / sum.normal) : bed_.casting().springs()[deepest.spring].point;
   r.peak_pressure = sum.peak;
+  r.normal_force = sum.normal;
   r.stored_energy = bed.energy + sum.friction_energy;
   r.dissipated_power = sum.dissipated_power;
   r.statistics.active_points = static_cast<int>(bed.compressed);

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/geometry/surface_topology.hpp"
 
 namespace heelstrike::fem {
 
@@ -95,6 +97,13 @@ class SpringBed::Memories {
   std::vector<std::unique_ptr<Memory>> idle_;
 };
 
+/// Springs of one connected piece of C's surface behind one of T's.
+struct SpringBed::Facing {
+  std::size_t behind = 0;
+  std::size_t averted = 0;   ///< of these, with both normals to the same side
+  std::uint32_t spring = 0;  ///< the last of them
+};
+
 /// What is found on the way.
 struct SpringBed::Search {
   Pose X_CT;
@@ -106,9 +115,7 @@ struct SpringBed::Search {
   std::uint32_t near = 0;             ///< triangle of the last answer: neighbours are asked one after the other
   Vector3 p_TFree = Vector3::Zero();  ///< [m] the last point of which a search showed how far it is clear of T
   double free = 0.0;                  ///< [m] see clear_of
-  std::size_t behind = 0;             ///< springs behind T's surface
-  std::size_t averted = 0;            ///< of these, with both normals to the same side
-  std::uint32_t averted_spring = 0;
+  std::vector<Facing> facing{};       ///< pieces of C by pieces of T
 };
 
 SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law,
@@ -119,6 +126,14 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
       options_(std::move(options)),
       layer_(std::move(layer)),
       memories_(std::make_unique<Memories>(casting_.springs().size())) {
+  const Components components = connected_components(casting_.mesh());
+  n_pieces_ = components.count;
+  for (std::uint32_t s = 0; s < casting_.springs().size(); ++s) {
+    const bool of_triangle = casting_.places() == SpringPlaces::centres;
+    const auto triangles = of_triangle ? std::span(&s, 1) : casting_.triangles_of(s);
+    pieces_.push_back(triangles.empty() ? 0 : components.of_triangle[triangles.front()]);
+  }
+  if (!options_.target_pieces.empty()) n_target_pieces_ = 1 + *std::ranges::max_element(options_.target_pieces);
   const auto box = target_->box();
   if (!box) return;
   const auto& [low, high] = *box;
@@ -172,15 +187,42 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
       options_.where);
 }
 
+SpringBed::Facing& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
+  const std::uint32_t target_piece = options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle];
+  return search.facing[pieces_[spring] * n_target_pieces_ + target_piece];
+}
+
 void SpringBed::check_facing(const Search& search) const {
-  if (search.state.compressed > 0 || search.averted == 0 || search.averted < search.behind) return;
-  const Vector3& p = casting_.springs()[search.averted_spring].point;
-  throw RecoverableError(
-      fmt::format("{}: expected surfaces that face each other, found {} springs behind the partner's surface, all with "
-                  "its normal to the same side as theirs, one at ({:g}, {:g}, {:g}) m of the casting body; one of the "
-                  "surfaces is inside out (turn its triangles round), or the bodies have passed through each other",
-                  options_.where, search.averted, p.x(), p.y(), p.z()),
-      options_.where);
+  const auto piece = [](std::size_t index, std::uint32_t count, const char* surface) {
+    return count == 1 ? fmt::format("{} surface", surface)
+                      : fmt::format("piece {} of {} of {} surface", index + 1, count, surface);
+  };
+  for (std::size_t i = 0; i < search.facing.size(); ++i) {
+    const Facing& facing = search.facing[i];
+    if (facing.averted == 0 || facing.averted < facing.behind) continue;
+    const Vector3& p = casting_.springs()[facing.spring].point;
+    throw RecoverableError(
+        fmt::format("{}: expected surfaces that face each other, found {} springs of {} behind {}, all with its normal "
+                    "to the same side as theirs, one at ({:g}, {:g}, {:g}) m of the casting body; one of the two is "
+                    "inside out (turn its triangles round), or the bodies have passed through each other",
+                    options_.where, facing.averted, piece(i / n_target_pieces_, n_pieces_, "the casting"),
+                    piece(i % n_target_pieces_, n_target_pieces_, "the partner's"), p.x(), p.y(), p.z()),
+        options_.where);
+  }
+}
+
+template <class Ask>
+auto SpringBed::law_over(std::uint32_t triangle, const Ask& ask) const {
+  try {
+    return ask();
+  } catch (const RecoverableError& e) {
+    const auto& [a, b, c] = casting_.mesh().triangles[triangle];
+    const auto& vertices = casting_.mesh().vertices;
+    const Vector3 p = (vertices[a] + vertices[b] + vertices[c]) / 3.0;
+    throw RecoverableError(fmt::format("{}: triangle {} at ({:g}, {:g}, {:g}) m of the casting body: {}",
+                                       options_.where, triangle, p.x(), p.y(), p.z(), e.what()),
+                           options_.where);
+  }
 }
 
 SpringMeeting SpringBed::along_normal(const Search& search, const TargetPoint& met) const {
@@ -225,11 +267,12 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
     }
     return;
   }
-  ++search.behind;
+  Facing& facing = this->facing(search, spring, nearest.triangle);
+  ++facing.behind;
   const auto meeting = meeting_of(search, spring, nearest);
   if (!meeting) {
-    ++search.averted;
-    search.averted_spring = spring;
+    ++facing.averted;
+    facing.spring = spring;
     return;
   }
   add(search, spring, *meeting);
@@ -301,7 +344,7 @@ void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3&
     search.near = met->triangle;
     last.note(q, met->gap > 0.0 ? met->clear : 0.0, met->triangle);
     if (met->gap > 0.0) return;
-    ++search.behind;
+    ++facing(search, spring, met->triangle).behind;
     add(search, spring, along_normal(search, *met));
     return;
   }
@@ -384,7 +427,7 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
     const auto gap = options_.by_ray ? crossing_gap(plane, q, search.X_TC.R * s.normal) : std::nullopt;
     if (!gap) return meet_spring(search, spring, q);
     if (*gap > 0.0) return;
-    ++search.behind;
+    ++facing(search, spring, 0).behind;
     meeting.met.gap = *gap;
     add(search, spring, meeting);
   };
@@ -400,7 +443,8 @@ void SpringBed::load_centres(BedState& state) const {
   const auto load = [&](std::uint32_t i, double of_target) {
     LoadedSpring& loaded = state.springs[i];
     const double area = casting_.area(loaded.spring);
-    const BedPressure p = law_.at(loaded.motion.d, layers(casting_.springs()[loaded.spring].thickness, of_target));
+    const std::array<double, 2> h = layers(casting_.springs()[loaded.spring].thickness, of_target);
+    const BedPressure p = law_over(loaded.spring, [&] { return law_.at(loaded.motion.d, h); });
     loaded.force = area * p.pressure;
     loaded.dforce = area * p.slope * loaded.motion.dd;
     state.energy += area * p.energy;
@@ -472,7 +516,7 @@ void SpringBed::load_triangles(Search& search) const {
     const std::array<double, 2> h = layers(casting_.thickness(t), of_target);
     // The plane lies deeper than the springs by what bends away from it.
     check_depth(places[3], d.maxCoeff(), of_target);
-    const TriangleLoad load = triangle_load(law_, casting_.area(t), h, d);
+    const TriangleLoad load = law_over(t, [&] { return triangle_load(law_, casting_.area(t), h, d); });
     const Eigen::Vector4d forces = plane.transpose() * load.forces;
     const Eigen::Matrix4d slopes = plane.transpose() * load.slopes * plane;
     state.energy += load.energy;
@@ -515,6 +559,7 @@ void SpringBed::load_layers(BedState& state, const LoadedFace& face, const Trian
 BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   Memories::Lease lease(*memories_);
   Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .memory = lease.memory(), .tangents = tangents};
+  search.facing.resize(std::size_t{n_pieces_} * n_target_pieces_);
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (at_vertices) search.slots.assign(casting_.springs().size(), not_met);
   find_compressed(search);

@@ -21,7 +21,8 @@ struct BedOptions {
   bool lumped = false;            ///< both layers are one, of the sum of their thickness
   double search_distance = 0.0;   ///< [m] > 0: how deep behind an open surface a spring still meets it
   bool rates = false;             ///< the compression rate is differentiated by the pose
-  std::string where;              ///< "contact.NAME", for messages
+  std::vector<std::uint32_t> target_pieces{};  ///< connected piece, from 0, of each of T's triangles; empty = one piece
+  std::string where;                           ///< "contact.NAME", for messages
 };
 
 /// A spring that bears load, or is a corner or the centre of a triangle that does.
@@ -82,7 +83,8 @@ class SpringBed {
   SpringBed& operator=(const SpringBed&) = delete;
 
   /// @param tangents  false: derivatives of the wrenches are not asked for
-  /// @throws RecoverableError where the layers are used up, or both surfaces look the same way
+  /// @throws RecoverableError where the layers are used up, where no pressure balances them, or when a connected piece
+  ///         of one surface and one of the other look the same way
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
@@ -98,6 +100,7 @@ class SpringBed {
 
  private:
   struct Search;
+  struct Facing;
   struct Memory;
   class Memories;
   /// [m] of the casting body's and of T's thickness, as the law counts them.
@@ -107,6 +110,8 @@ class SpringBed {
   }
   /// Which of them T's is.
   [[nodiscard]] std::size_t target_layer() const { return options_.lumped ? 0 : 1; }
+  /// Of the pieces that a spring and a triangle of T belong to.
+  [[nodiscard]] Facing& facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const;
   [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const {
     return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
   }
@@ -135,8 +140,14 @@ class SpringBed {
   void check_depth(std::uint32_t spring, double d, double target_thickness) const;
   [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
   void check_facing(const Search& search) const;
+  /// What the law answers for a triangle of C. @throws RecoverableError as the law, with the place
+  template <class Ask>
+  [[nodiscard]] auto law_over(std::uint32_t triangle, const Ask& ask) const;
 
   CastingSurface casting_;
+  std::vector<std::uint32_t> pieces_;  ///< connected piece of C's surface that each spring stands on
+  std::uint32_t n_pieces_ = 1;
+  std::uint32_t n_target_pieces_ = 1;
   std::unique_ptr<TargetSurface> target_;
   BedLaw law_;
   BedOptions options_;

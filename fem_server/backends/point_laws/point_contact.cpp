@@ -129,8 +129,8 @@ Response PointContact::respond(const PointGeometry& g, const PairState& state, s
   r.statistics.active_points = 1;
   r.area = std::numbers::pi * g.effective_radius * depth;
   // The dashpot of Kelvin and Voigt acts at zero area: its share would make the estimate infinite at onset.
-  const double load = law_.form == LawForm::viscous ? f.elastic : f.force;
-  if (r.area > 0.0) r.peak_pressure = 1.5 * load / r.area;
+  r.normal_force = law_.form == LawForm::viscous ? f.elastic : f.force;
+  if (r.area > 0.0) r.peak_pressure = 1.5 * r.normal_force / r.area;
   return r;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "common/errors/error.hpp"
 
@@ -92,6 +93,7 @@ Response answer(const SolvedContact& solved, const ContactOptions& options, cons
   hysteresis.approach = gap_wrench(solved.closest, state.X_AB.p);
   std::vector<double> normal_forces;
   fill_wrench(solved.nodes, solved.derivatives, state, hysteresis, response, normal_forces);
+  response.normal_force = std::accumulate(normal_forces.begin(), normal_forces.end(), 0.0);
   fill_pressure(solved, recovery, regions, normal_forces, response);
   response.dissipated_increment = solved.dissipated;
   return response;

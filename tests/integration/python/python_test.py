@@ -579,6 +579,9 @@ class Contacts(unittest.TestCase):
                 self.assertEqual(list(response.regions), ["medial", "lateral"])
                 medial = response.regions["medial"]
                 self.assertAlmostEqual(medial.mean_pressure, medial.force / medial.area, delta=1e-6)
+                force = sum(r.force for r in response.regions.values())
+                self.assertAlmostEqual(response.mean_pressure * response.area, force, delta=1e-9 * force)
+                self.assertGreater(response.active_points, 10)
                 self.assertGreater(medial.peak_pressure, medial.mean_pressure)
                 self.assertLess(medial.p_cop[2], 0.0)  # of a right knee
                 self.assertAlmostEqual(sum(r.area for r in response.regions.values()), response.area, delta=1e-12)
@@ -588,6 +591,9 @@ class Contacts(unittest.TestCase):
                 self.assertTrue(np.isnan(apart.p_cop).all())
             many, ours = remote.evaluate_many(X), local.evaluate_many(X)
             self.assertEqual(list(many.refused), [3])
+            np.testing.assert_array_equal(many.mean_pressure, ours.mean_pressure)
+            self.assertEqual(many.mean_pressure[2], response.mean_pressure)
+            self.assertTrue(np.isnan(many.mean_pressure[3]))
             for name in ("force", "area", "mean_pressure", "peak_pressure", "p_cop"):
                 arrays = [getattr(answers.regions["medial"], name) for answers in (many, ours)]
                 np.testing.assert_array_equal(*arrays)

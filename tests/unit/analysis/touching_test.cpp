@@ -1,6 +1,7 @@
 // Contact that no change of sign announces: bodies that touch when the run starts, that graze each other, or that touch
 // at the instant of another contact.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,11 @@
 
 namespace heelstrike::test {
 namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
 
 /// Every integrator; fixed steps of 0.1 ms are far below the periods of these contacts.
 class Touching : public ::testing::TestWithParam<const char*> {
@@ -271,6 +277,22 @@ TEST(GapCourse, FindsWhatLiesBetweenTwoStates) {
     ASSERT_TRUE(below.has_value()) << rate;
     EXPECT_NEAR(below->t, 1.6 / 3.0, 1e-14);
   }
+}
+
+// A pair that was named and never touched says nothing about the bodies unless the run does.
+TEST(NeverTouching, IsToldWithTheSmallestGap) {
+  const auto log_of = [](double height) {
+    const std::string text =
+        "heelstrike: 1\n" + fmt::format(ball_and_ground, 0.0, height, "plane: {normal: [0, 0, 1]}") +
+        "analysis: {end_time: 0.1, integrator: {name: rk4, step: 1e-3}}\noutput: {interval: 0.01}\n";
+    const RecordedRun run = run_local(scenario_from(text));
+    EXPECT_EQ(run.summary.status, "completed");
+    return run.log;
+  };
+  // 0.9 m above the ground, and g t^2 / 2 = 50 mm lower at the end.
+  EXPECT_THAT(log_of(1.0), Contains(AllOf(HasSubstr("note"), HasSubstr("contact.touch: the bodies never touched"),
+                                          HasSubstr("0.85 m at t = 0.1 s"), HasSubstr("length_scale"))));
+  EXPECT_THAT(log_of(0.101), Not(Contains(HasSubstr("never touched"))));
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace heelstrike::fem::testing_support {
   for (const double x : r.dF_A_dX.reshaped()) add(x);
   for (const double x : r.dF_A_dV.reshaped()) add(x);
   for (const double x : r.p_ACop) add(x);
-  for (const double x : {r.gap, r.gap_rate, r.area, r.peak_pressure, r.stored_energy, r.dissipated_power,
-                         r.dissipated_increment, r.statistics.residual}) {
+  for (const double x : {r.gap, r.gap_rate, r.area, r.peak_pressure, r.normal_force, r.stored_energy,
+                         r.dissipated_power, r.dissipated_increment, r.statistics.residual}) {
     add(x);
   }
   bits.push_back(static_cast<std::uint64_t>(r.statistics.iterations));

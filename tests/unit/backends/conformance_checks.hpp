@@ -168,6 +168,7 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
       EXPECT_EQ(a.statistics.active_points, b.statistics.active_points);
       for (const auto& [x, y] : {std::pair{a.area, b.area},
                                  {a.peak_pressure, b.peak_pressure},
+                                 {a.normal_force, b.normal_force},
                                  {a.stored_energy, b.stored_energy},
                                  {a.dissipated_power, b.dissipated_power}}) {
         EXPECT_NEAR(x, y, accuracy * std::abs(x));
@@ -255,6 +256,9 @@ inline void expect_zero(const Response& r) {
   EXPECT_EQ(r.dissipated_power, 0.0);
   EXPECT_EQ(r.area, 0.0);
   EXPECT_EQ(r.peak_pressure, 0.0);
+  EXPECT_EQ(r.normal_force, 0.0);
+  EXPECT_EQ(r.mean_pressure(), 0.0);
+  EXPECT_EQ(r.statistics.active_points, 0);
   for (const RegionLoad& region : r.regions) EXPECT_EQ(region, RegionLoad{});
 }
 

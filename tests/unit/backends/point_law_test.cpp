@@ -145,6 +145,7 @@ TEST(PointLaw, HertzEstimates) {
   EXPECT_NEAR(r.area, area, 1e-9 * area);
   EXPECT_NEAR(r.F_A.force.norm(), 1.4e8 * 1e-6, 1e-9 * 140);
   EXPECT_NEAR(r.peak_pressure, 1.5 * 140 / area, 1e-9 * 140 / area);
+  EXPECT_NEAR(r.mean_pressure(), 140 / area, 1e-9 * 140 / area);
   EXPECT_NEAR(r.stored_energy, 1.4e8 * 1e-10 / 2.5, 1e-12);
 }
 

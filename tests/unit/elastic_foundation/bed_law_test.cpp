@@ -1,8 +1,11 @@
 // Pressure of the springs: values of the source's constants, inverse, energy; triangles under it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
+#include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
 
 namespace heelstrike::fem {
@@ -218,6 +221,20 @@ TEST(TriangleLoad, ExactForProportionalPressure) {
     }
     EXPECT_NEAR(energy, whole.energy, 1e-13 * energy);
     EXPECT_NEAR(force, whole.forces.sum(), 1e-13 * force);
+  }
+}
+
+// Strains of large compressions stay below 1, whatever the pressure: none brings both layers to more than they are.
+TEST(BedLaw, TellsThatNoPressureBalancesTwoLayers) {
+  const BedLaw two(cartilage(true), polyethylene(true, true));
+  EXPECT_GT(two.at(0.00499, {0.002, 0.003}).pressure, 0.0);
+  try {
+    (void)two.at(0.0051, {0.002, 0.003});
+    FAIL();
+  } catch (const RecoverableError& e) {
+    EXPECT_THAT(std::string(e.what()),
+                testing::AllOf(testing::HasSubstr("0.002 m and 0.003 m"), testing::HasSubstr("by 0.0051 m together"),
+                               testing::ContainsRegex("found none from 0 to [1-9].* Pa")));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "tests/unit/backends/bits.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
 namespace heelstrike::fem {
@@ -30,12 +31,34 @@ std::vector<std::array<Vector3, 3>> turned_round(std::vector<std::array<Vector3,
   return triangles;
 }
 
+std::vector<std::array<Vector3, 3>> beside(std::vector<std::array<Vector3, 3>> one,
+                                           const std::vector<std::array<Vector3, 3>>& other, const Vector3& shift) {
+  for (auto t : other) {
+    for (Vector3& p : t) p += shift;
+    one.push_back(t);
+  }
+  return one;
+}
+
 const Assets& files() {
   static const Assets all = [] {
     Assets a;
     const auto level = [](double z) { return [z](double, double) { return z; }; };
     a.add("plate", height_field(0.04, 8, level(0.0)));
     a.add("plate_turned", turned_round(height_field(0.04, 8, level(0.0))));
+    const auto small = height_field(0.04, 8, level(0.0));
+    const Vector3 right(0.05, 0.0, 0.0);
+    const Vector3 right_and_up(0.05, 0.0, 2e-4);
+    a.add("two_plates", beside(small, small, right));
+    a.add("second_turned_down", beside(small, turned_round(small), right));
+    a.add("two_plates_down", beside(turned_round(small), turned_round(small), right_and_up));
+    a.add("second_turned_up", beside(turned_round(small), small, right_and_up));
+    a.add("wide_plate", height_field(0.16, 32, level(0.0)));
+    std::string table = "thickness_m\n";
+    for (int v = 0; v < 81; ++v) table += v == 17 ? "0.002\n" : "0.003\n";
+    a.add_text("thickness.csv", table);
+    a.add_text("thickness_short.csv", "vertex,thickness_m\n0,0.003\n");
+    a.add_text("thickness_in_inches.csv", "thickness_in\n0.003\n");
     a.add("bone", height_field(0.04, 5, level(-0.003)));
     a.add("bone_in_front", height_field(0.04, 5, level(0.001)));
     a.add("bone_far", height_field(0.04, 5, level(-0.5)));
@@ -97,6 +120,59 @@ TEST(FoundationEntry, ThicknessPerVertex) {
                  AllOf(HasSubstr("-0.001 m at vertex 17"), HasSubstr("> 0")));
 }
 
+TEST(FoundationEntry, ThicknessPerVertexFromATable) {
+  PairSpec pair = plate({{"vertex_thickness_file", "thickness_short.csv"}});
+  const std::string key = "contact.knee.parameters.vertex_thickness_file";
+  expect_refused(pair, "contact.knee.parameters.thickness", HasSubstr("found several"));
+  pair.parameters.erase("thickness");
+  expect_refused(pair, key, AllOf(HasSubstr("expected 81"), HasSubstr("found 1")));
+  pair.parameters["vertex_thickness_file"] = "thickness_in_inches.csv";
+  expect_refused(pair, key, AllOf(HasSubstr("thickness_in_inches.csv:1"), HasSubstr("'thickness_m'")));
+  pair.parameters["vertex_thickness_file"] = "thickness.csv";
+  std::vector<double> values(81, 0.003);
+  values[17] = 0.002;
+  PairSpec listed = plate({{"vertex_thickness", values}});
+  listed.parameters.erase("thickness");
+  PairState state;
+  state.X_AB.p.z() = 0.0249;
+  // The layer of the other body, too, when the ball carries the springs.
+  for (const bool met : {false, true}) {
+    for (PairSpec* one : {&pair, &listed}) {
+      if (!met) continue;
+      const std::string name = one == &pair ? "vertex_thickness_file" : "vertex_thickness";
+      one->parameters["met_" + name] = one->parameters.at(name);
+      one->parameters.erase(name);
+      one->parameters["casting"] = "partner";
+    }
+    const auto backend = make(pair);
+    const auto same = make(listed);
+    const Response r = backend->evaluate(*backend->initial_history(), state);
+    EXPECT_GT(r.F_A.force.norm(), 1.0);
+    EXPECT_EQ(bits_of(r), bits_of(same->evaluate(*same->initial_history(), state)));
+  }
+}
+
+TEST(FoundationEntry, FileThatIsNotThereIsNamedByItsKey) {
+  PairSpec pair = plate({{"back_asset", "bone"}});
+  pair.parameters.erase("thickness");
+  const BackendEntry entry = elastic_foundation_entry();
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+  PrepareContext context = files().context();
+  context.asset = [](const AssetKey& key) -> const AssetContent& {
+    if (key.name == "bone") throw not_found_error("asset 'bone' is not in the server's asset folder", "asset");
+    static const PrepareContext all = files().context();
+    return all.asset(key);
+  };
+  try {
+    (void)entry.make(pair, context);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::not_found);
+    EXPECT_EQ(e.field(), "contact.knee.parameters.back_asset");
+    EXPECT_THAT(std::string(e.what()), AllOf(HasSubstr("back_asset"), HasSubstr("'bone' is not in the server's")));
+  }
+}
+
 TEST(FoundationEntry, BackSurface) {
   PairSpec pair = plate({{"back_asset", "bone_in_front"}});
   pair.parameters.erase("thickness");
@@ -155,9 +231,79 @@ TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
   }
 }
 
+// Of several pieces one may be right and another one not: what the others bear does not hide it.
+TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
+  const Surface down = PlaneSurface{.normal = -Vector3::UnitZ(), .point = Vector3::Zero()};
+  PairState state;
+  state.X_AB.p.z() = -1e-4;
+  const auto ask = [&](const Surface& main, const Surface& partner, const std::string& penetration) {
+    const auto backend = make(layer_pair(main, partner, {{"penetration", penetration}}));
+    return backend->evaluate(*backend->initial_history(), state);
+  };
+  for (const std::string penetration : {"ray", "nearest"}) {
+    EXPECT_GT(ask(mesh_named("two_plates"), down, penetration).F_A.force.norm(), 1.0);
+    EXPECT_GT(ask(mesh_named("wide_plate"), mesh_named("two_plates_down"), penetration).F_A.force.norm(), 1.0);
+    const auto expect_told = [&](const Surface& main, const Surface& partner, const std::string& piece) {
+      try {
+        const Response r = ask(main, partner, penetration);
+        FAIL() << "half of the load is missing, and nothing is said: " << r.F_A.force.transpose();
+      } catch (const RecoverableError& e) {
+        EXPECT_THAT(std::string(e.what()),
+                    AllOf(HasSubstr(piece), HasSubstr("m of the casting body"), HasSubstr("inside out")));
+      }
+    };
+    expect_told(mesh_named("second_turned_down"), down, "piece 2 of 2 of the casting surface");
+    expect_told(mesh_named("wide_plate"), mesh_named("second_turned_up"), "piece 2 of 2 of the partner's surface");
+  }
+}
+
+TEST(FoundationEntry, LawWithoutAPressureIsToldWithItsPlace) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    PairSpec pair = plate({{"springs", springs},
+                           {"partner_thickness", 0.002},
+                           {"material_law", "nonlinear"},
+                           {"reference_strain", 1e-302}});
+    pair.partner.materials = {material(1e6, 0.3)};
+    const auto backend = make(pair);
+    PairState state;
+    state.X_AB.p.z() = 0.024;
+    try {
+      const Response r = backend->evaluate(*backend->initial_history(), state);
+      FAIL() << springs << ": " << r.F_A.force.transpose() << " N, " << r.area << " m^2";
+    } catch (const RecoverableError& e) {
+      EXPECT_EQ(e.field(), "contact.knee");
+      EXPECT_THAT(std::string(e.what()), AllOf(HasSubstr("contact.knee: triangle "), HasSubstr("m of the casting body"),
+                                               HasSubstr("0.008 m and 0.002 m"), HasSubstr("reference_strain")));
+    }
+  }
+}
+
+TEST(FoundationEntry, ThicknessInAnotherUnitThanTheMeshIsDoubted) {
+  const BackendEntry entry = elastic_foundation_entry();
+  const auto doubts = [&](PairSpec pair) {
+    pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+    return entry.doubts(pair, files().context());
+  };
+  EXPECT_THAT(doubts(plate()), testing::IsEmpty());
+  const std::string key = "contact.knee.parameters.thickness";
+  EXPECT_THAT(doubts(plate({{"thickness", 3.0}})),
+              testing::ElementsAre(AllOf(HasSubstr(key), HasSubstr("3 m thick on a body 0.04 m long"),
+                                         HasSubstr("did you mean 3 mm?"), HasSubstr("0.003"))));
+  EXPECT_THAT(doubts(plate({{"thickness", 3e-6}})),
+              testing::ElementsAre(AllOf(HasSubstr(key), HasSubstr("3e-06 m"), HasSubstr("length_scale"))));
+  PairSpec by_vertex = plate({{"vertex_thickness", std::vector<double>(81, 3.0)}});
+  by_vertex.parameters.erase("thickness");
+  EXPECT_THAT(doubts(by_vertex), testing::ElementsAre(HasSubstr("contact.knee.parameters.vertex_thickness: ")));
+  // Of the partner, when it is the one with the layer.
+  PairSpec other = plate({{"partner_thickness", 2.0}});
+  other.partner.materials = {material(1e6, 0.3)};
+  EXPECT_THAT(doubts(other), testing::ElementsAre(HasSubstr("contact.knee.parameters.partner_thickness: ")));
+}
+
 TEST(FoundationEntry, MeshInMillimetresIsDoubted) {
   PairSpec pair = plate();
   pair.main.surface = mesh_named("in_millimetres");
+  pair.parameters = checked_parameters(pair.parameters, elastic_foundation_entry().parameters, "");
   const auto doubts = elastic_foundation_entry().doubts(pair, files().context());
   ASSERT_FALSE(doubts.empty());
   EXPECT_THAT(doubts.front(), AllOf(HasSubstr("contact.knee.main.surface.mesh"), HasSubstr("length_scale")));

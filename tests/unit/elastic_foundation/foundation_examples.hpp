@@ -34,13 +34,15 @@ class Assets {
       }
       stl += "endloop\nendfacet\n";
     }
-    add_file(name, stl + "endsolid s\n");
+    add_text(name, stl + "endsolid s\n");
   }
-  void add_file(const std::string& name, std::string content) {
+  void add_text(const std::string& name, std::string content) {
     contents_[name] = {.sha256 = name, .name = name, .content = std::move(content)};
   }
   [[nodiscard]] PrepareContext context() const {
-    return {.asset = [this](const AssetKey& key) -> const AssetContent& { return contents_.at(key.name); },
+    return {.asset = [this](const AssetKey& key) -> const AssetContent& {
+              return contents_.at(key.name.empty() ? key.sha256 : key.name);
+            },
             .on_progress = [](std::string_view, double) {},
             .stop = {}};
   }

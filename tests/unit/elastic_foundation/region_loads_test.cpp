@@ -101,6 +101,8 @@ TEST(RegionLoads, OfBothHalvesAreThoseOfThePair) {
       EXPECT_GT(r.regions[0].force, r.regions[1].force) << "varus";
       EXPECT_GT(r.regions[1].force, 10.0);
       EXPECT_NEAR(sum.area, r.area, 1e-12 * r.area);
+      EXPECT_NEAR(sum.force, r.normal_force, 1e-12 * r.normal_force);
+      EXPECT_NEAR(r.mean_pressure(), sum.force / sum.area, 1e-12 * r.mean_pressure());
       EXPECT_EQ(sum.peak_pressure, r.peak_pressure);
       // Sizes of forces that lean against each other: more than the size of their sum, and not by much.
       EXPECT_GT(sum.force, r.F_A.force.norm());

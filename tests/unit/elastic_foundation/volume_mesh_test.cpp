@@ -39,8 +39,8 @@ const Assets& files() {
     merge_near_vertices(top, 1e-9);
     // Below the same vertices: every way down goes through a corner, along an axis and between the boxes of the tree.
     const SurfaceMesh bottom = grid(0.04, 8, -thickness);
-    a.add_file("pad", write_vtu(mesh_between(top, bottom, {.layers = 2}).mesh));
-    a.add_file("prisms", write_vtu(mesh_between(top, bottom, {.layers = 2, .keep_prisms = true}).mesh));
+    a.add_text("pad", write_vtu(mesh_between(top, bottom, {.layers = 2}).mesh));
+    a.add_text("prisms", write_vtu(mesh_between(top, bottom, {.layers = 2, .keep_prisms = true}).mesh));
     a.add("plate", height_field(0.04, 8, [](double, double) { return 0.0; }));
     return a;
   }();

@@ -95,6 +95,7 @@ TEST_P(ContactRegions, HalvesAddUpToThePair) {
   const double force = r.F_A.force.norm();
   EXPECT_NEAR(low.force + high.force, force, GetParam().two_bodies ? 1e-4 * force : 200 * precision * force);
   EXPECT_NEAR(low.area + high.area, r.area, 200 * precision * r.area);
+  EXPECT_NEAR(low.force + high.force, r.normal_force, 200 * precision * force);
   EXPECT_EQ(std::max(low.peak_pressure, high.peak_pressure), r.peak_pressure);
   EXPECT_GT(high.force, 1.2 * low.force);
   EXPECT_GT(low.force, 0.0);

@@ -37,12 +37,21 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"mount.force_x_N", "mount", "force_x", "N", "force_x"},
                     Case{"acl.rate_m_s", "acl", "rate", "m/s", "rate"},
                     Case{"a.b.area_m2", "a.b", "area", "m²", "area"},
+                    Case{"a.active_points", "a", "active_points", "-", "active_points"},
                     Case{"ball-ground.gap_rate_m_s", "ball-ground", "gap_rate", "m/s", "gap_rate"}));
 
 TEST(ColumnNamesOfATable, KnowRegionsByTheirNeighbours) {
-  const std::vector<std::string> names = {"time_s",          "knee.gap_m",        "knee.copx_m",
-                                          "acl.force_N",     "knee.a.b.force_N",  "knee.a.b.mean_pressure_Pa",
-                                          "knee.a.b.copx_m", "bundle.acl.force_N"};
+  const std::vector<std::string> names = {"time_s",
+                                          "knee.gap_m",
+                                          "knee.copx_m",
+                                          "acl.force_N",
+                                          "knee.a.b.force_N",
+                                          "knee.a.b.mean_pressure_Pa",
+                                          "knee.a.b.copx_m",
+                                          "bundle.acl.force_N",
+                                          "left.knee.gap_m",
+                                          "left.gap_m",
+                                          "left.knee.mean_pressure_Pa"};
   const auto read = read_column_names(names);
   ASSERT_EQ(read.size(), names.size());
   EXPECT_EQ(read[2].quantity, "cop");
@@ -55,6 +64,8 @@ TEST(ColumnNamesOfATable, KnowRegionsByTheirNeighbours) {
   EXPECT_EQ(read[6].quantity, "region_cop");
   EXPECT_EQ(read[6].short_name, "a.b copx");
   EXPECT_EQ(read[7].quantity, "tension") << "of a pull, whatever its name";
+  EXPECT_EQ(read[10].owner, "left.knee") << "a pair with a gap of its own, not a region of another one";
+  EXPECT_EQ(read[10].quantity, "mean_pressure");
 }
 
 }  // namespace

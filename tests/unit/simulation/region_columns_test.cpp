@@ -74,6 +74,8 @@ TEST(RegionColumns, SayWithAndWithoutContactWhatThePairSays) {
     const auto column = [&](const std::string& name) { return run.column("pad." + name); };
     const auto area = column("area_m2");
     const auto peak = column("peak_pressure_Pa");
+    const auto mean = column("mean_pressure_Pa");
+    const auto active = column("active_points");
     const auto cop = column("copx_m");
     int n_closed = 0;
     int n_open = 0;
@@ -89,9 +91,16 @@ TEST(RegionColumns, SayWithAndWithoutContactWhatThePairSays) {
         EXPECT_EQ(left("force_N") + right("force_N"), 0.0) << "row " << i;
         EXPECT_TRUE(std::isnan(left("copy_m")) && std::isnan(right("copz_m")));
         EXPECT_EQ(left("mean_pressure_Pa"), 0.0);
+        EXPECT_EQ(mean[i], 0.0);
+        EXPECT_EQ(active[i], 0.0);
         continue;
       }
       ++n_closed;
+      // Where the bodies have just met nothing is loaded yet.
+      EXPECT_EQ(mean[i] > 0.0, area[i] > 0.0) << "row " << i;
+      EXPECT_LE(mean[i], peak[i]) << "row " << i;
+      EXPECT_EQ(active[i] > 0.0, area[i] > 0.0) << "row " << i;
+      EXPECT_EQ(active[i], std::floor(active[i]));
       if (!(left("force_N") > 0.0 && right("force_N") > 0.0)) continue;
       EXPECT_NEAR(left("mean_pressure_Pa"), left("force_N") / left("area_m2"), 1e-12 * peak[i]);
       EXPECT_LT(std::abs(left("copx_m") - cop[i]), 0.02) << "in the world, as the pair's";

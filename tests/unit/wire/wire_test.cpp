@@ -95,6 +95,7 @@ TEST(Wire, ResponseArrivesBitForBit) {
   response.area = 1e-6;
   response.p_ACop = {0.1, 0.2, 0.3};
   response.peak_pressure = 1e9;
+  response.normal_force = 100.0 / 3.0;
   response.stored_energy = 0.25;
   response.dissipated_power = 1.5;
   response.dissipated_increment = 0.125;
@@ -118,6 +119,7 @@ TEST(Wire, ResponseArrivesBitForBit) {
   EXPECT_EQ(back.gap_rate, response.gap_rate);
   EXPECT_EQ(back.area, response.area);
   EXPECT_EQ(back.peak_pressure, response.peak_pressure);
+  EXPECT_EQ(back.normal_force, response.normal_force);
   EXPECT_EQ(back.stored_energy, response.stored_energy);
   EXPECT_EQ(back.dissipated_power, response.dissipated_power);
   EXPECT_EQ(back.dissipated_increment, response.dissipated_increment);
@@ -188,6 +190,7 @@ TEST(Wire, BadResultsAreRefusedWithTheirField) {
   EXPECT_EQ(field_after([](auto& m) { m.mutable_df_a_dv()->set_row_major(7, nan); }), "result.dF_A_dV.row_major[7]");
   EXPECT_EQ(field_after([](auto& m) { m.clear_f_a(); }), "result.F_A");
   EXPECT_EQ(field_after([](auto& m) { m.set_peak_pressure(infinity); }), "result.peak_pressure");
+  EXPECT_EQ(field_after([](auto& m) { m.set_normal_force(infinity); }), "result.normal_force");
 }
 
 PairSpec every_surface(int i) {

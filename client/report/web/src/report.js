@@ -10,11 +10,11 @@ import { XyChart } from './xy_chart.js';
 
 const titles = {
   force: 'Contact force', torque: 'Contact torque', gap: 'Gap', indentation: 'Indentation', gap_rate: 'Rate of the gap',
-  cop: 'Centre of pressure', area: 'Contact area', peak_pressure: 'Largest pressure', energy: 'Energy',
+  cop: 'Centre of pressure', area: 'Contact area', peak_pressure: 'Largest pressure', mean_pressure: 'Mean pressure', active_points: 'Points in contact', energy: 'Energy',
   step_size: 'Step size', position: 'Position', foot_force: 'Total force', region_force: 'Normal force of the regions',
   region_peak_pressure: 'Largest pressure of the regions', region_mean_pressure: 'Mean pressure of the regions', region_area: 'Contact area of the regions',
 };
-const firstQuantities = ['foot_force', 'force', 'region_force', 'indentation', 'gap', 'energy', 'peak_pressure', 'region_peak_pressure', 'region_mean_pressure', 'area', 'region_area', 'step_size'];
+const firstQuantities = ['foot_force', 'force', 'region_force', 'indentation', 'gap', 'energy', 'peak_pressure', 'mean_pressure', 'region_peak_pressure', 'region_mean_pressure', 'area', 'region_area', 'step_size'];
 // Without contact it is the motion that was asked for; of many bodies nobody wants all charts.
 const motionQuantities = ['position', 'force', 'energy', 'step_size'];
 const mostBodies = 8;
