@@ -219,6 +219,21 @@ void report_speed_changes(const System& system, const VectorX& before, const Vec
   }
 }
 
+/// Numbers may touch by decimals that are rounded; what is deeper than a micrometre was not meant.
+void require_gaps(const System& system, double t, const VectorX& q) {
+  constexpr double meant = 1e-6;
+  for (const UnilateralConstraint* joint : system.unilaterals()) {
+    const double gap = joint->gap().residual(t, q);
+    if (gap >= -meant) continue;
+    const auto& joints = system.model().joints;
+    const auto described = std::ranges::find(joints, joint->name(), &Joint::name);
+    throw input_error("joints." + joint->name(),
+                      fmt::format("{}: expected a unilateral joint that is not violated at the start, found a gap of "
+                                  "{:.3g} m; move a body apart, or turn the joint's axis round",
+                                  described->where, gap));
+  }
+}
+
 void remove_redundant(System& system, double t, const VectorX& q, const AssemblyLog& log, const std::stop_token& stop) {
   const auto kept = independent_rows(system.jacobian(t, q), stop);
   std::vector<int> removed;
@@ -258,6 +273,7 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
                                   "put its bodies nearer to it",
                                   driver, t));
   }
+  require_gaps(system, t, start.q);
   report_moves(system, q0, start.q, log);
   start.qd = qd0 + least_change(system.mass_matrix(), system.jacobian(t, start.q),
                                 -system.velocity_residual(t, start.q, qd0), all_rows(system));

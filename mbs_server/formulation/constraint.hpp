@@ -15,6 +15,8 @@ namespace heelstrike::mbs {
 using VectorX = Eigen::VectorXd;
 using ConstVector = Eigen::Ref<const Eigen::VectorXd>;
 
+class UnilateralConstraint;
+
 class Constraint {
  public:
   virtual ~Constraint() = default;
@@ -24,6 +26,8 @@ class Constraint {
   [[nodiscard]] virtual int rows() const = 0;
   /// True for prescribed motion, which does work on the system.
   [[nodiscard]] virtual bool depends_on_time() const { return false; }
+  /// Itself, if it holds in one direction only.
+  [[nodiscard]] virtual UnilateralConstraint* unilateral() { return nullptr; }
   /// Drops all rows but `kept` (increasing): the others follow from earlier constraints.
   virtual void keep_rows(const std::vector<int>& kept) = 0;
 

@@ -13,7 +13,7 @@ namespace heelstrike::mbs {
 /// One row for each equation. `Equation` has the functions of Constraint for a single row, with numbers in place of
 /// blocks of rows, and says in `prescribed_in_time` whether time enters.
 template <class Equation>
-class EquationConstraint final : public Constraint {
+class EquationConstraint : public Constraint {
  public:
   EquationConstraint(std::string name, std::vector<Equation> equations)
       : name_(std::move(name)), equations_(std::move(equations)) {}
@@ -61,6 +61,8 @@ class EquationConstraint final : public Constraint {
   [[nodiscard]] const Equation& row(Eigen::Index r) const { return equations_[static_cast<std::size_t>(r)]; }
 
   std::string name_;
+
+ protected:
   std::vector<Equation> equations_;
 };
 

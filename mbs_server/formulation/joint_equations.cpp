@@ -42,4 +42,13 @@ Joint quadratic_joint(std::string name, const JointSide& a, const JointSide& b, 
   return joint;
 }
 
+Joint unilateral_joint(std::string name, const JointSide& a, const JointSide& b, const JointEquations& equations,
+                       const ImpactAtGap& impact) {
+  Joint joint{.name = std::move(name), .a = a, .b = b};
+  joint.make = [name = joint.name, gap = equations(joint_vectors(a, b)).at(0), impact](const ConstVector&) {
+    return std::make_unique<UnilateralConstraint>(name, gap, impact);
+  };
+  return joint;
+}
+
 }  // namespace heelstrike::mbs

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "mbs_server/formulation/affine_vector.hpp"
+#include "mbs_server/formulation/unilateral_constraint.hpp"
 
 namespace heelstrike::mbs {
 
@@ -33,5 +34,8 @@ using JointEquations = std::function<Equations(const JointVectors&)>;
 /// A joint with these equations between two sides.
 [[nodiscard]] Joint quadratic_joint(std::string name, const JointSide& a, const JointSide& b,
                                     const JointEquations& equations);
+/// One whose only equation holds in one direction: it is the gap between the sides.
+[[nodiscard]] Joint unilateral_joint(std::string name, const JointSide& a, const JointSide& b,
+                                     const JointEquations& equations, const ImpactAtGap& impact);
 
 }  // namespace heelstrike::mbs

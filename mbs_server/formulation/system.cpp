@@ -47,6 +47,10 @@ void System::add_constraint(std::unique_ptr<Constraint> constraint) {
 void System::append(std::unique_ptr<Constraint> constraint) {
   driven_ = driven_ || constraint->depends_on_time();
   n_constraints_ += constraint->rows();
+  if (UnilateralConstraint* one_sided = constraint->unilateral()) {
+    unilaterals_.push_back(one_sided);
+    unilateral_places_.push_back(constraints_.size());
+  }
   constraints_.push_back(std::move(constraint));
 }
 
@@ -254,10 +258,34 @@ Vector12 System::constraint_force(std::size_t constraint, BodyIndex body, const 
   return g;
 }
 
+std::vector<char> System::closed() const {
+  std::vector<char> closed;
+  for (const UnilateralConstraint* one_sided : unilaterals_) closed.push_back(one_sided->closed() ? 1 : 0);
+  return closed;
+}
+
+void System::set_closed(const std::vector<char>& closed) {
+  if (closed == this->closed()) return;
+  for (std::size_t i = 0; i < unilaterals_.size(); ++i) unilaterals_[i]->set_closed(closed.at(i) != 0);
+  n_constraints_ = 0;
+  for (const auto& constraint : constraints_) n_constraints_ += constraint->rows();
+  resize();
+}
+
+double System::push(std::size_t unilateral, const VectorX& lambda) const {
+  return unilaterals_[unilateral]->closed() ? -lambda[first_rows_[unilateral_places_[unilateral]]] : 0.0;
+}
+
 std::vector<BodyIndex> System::bodies_of(std::size_t constraint) const {
-  SparseAssembler J(constraints_[constraint]->rows(), n_q_);
+  // A unilateral constraint acts on its bodies, closed or open.
+  UnilateralConstraint* one_sided = constraints_[constraint]->unilateral();
+  SparseAssembler J(one_sided != nullptr ? 1 : constraints_[constraint]->rows(), n_q_);
   J.begin();
-  constraints_[constraint]->add_jacobian(0.0, initial_q(), 0, J);
+  if (one_sided != nullptr) {
+    one_sided->gap().add_jacobian(0.0, initial_q(), 0, J);
+  } else {
+    constraints_[constraint]->add_jacobian(0.0, initial_q(), 0, J);
+  }
   J.end();
   std::vector<BodyIndex> bodies;
   for (int column = 0; column < J.matrix().outerSize(); ++column) {

@@ -17,6 +17,7 @@
 #include "mbs_server/formulation/element_states.hpp"
 #include "mbs_server/formulation/force_element.hpp"
 #include "mbs_server/formulation/rigid_elimination.hpp"
+#include "mbs_server/formulation/unilateral_constraint.hpp"
 #include "mbs_server/model/model.hpp"
 
 namespace heelstrike::mbs {
@@ -76,6 +77,14 @@ class System {
   /// @param lambda  multipliers of all rows at the same state, as accelerations() gives them
   [[nodiscard]] Vector12 constraint_force(std::size_t constraint, BodyIndex body, const SparseMatrix& Phi_q,
                                           const VectorX& lambda) const;
+  /// Constraints that hold in one direction only, in the order of the file; all are open to begin with.
+  [[nodiscard]] const std::vector<UnilateralConstraint*>& unilaterals() const { return unilaterals_; }
+  [[nodiscard]] std::vector<char> closed() const;
+  /// Closes and opens them: rows come and go, and whoever keeps matrices or multipliers of this system begins anew.
+  /// @param closed  one for each of unilaterals()
+  void set_closed(const std::vector<char>& closed);
+  /// [N] that a unilateral constraint pushes with; 0 while it is open. @param lambda  multipliers of all rows
+  [[nodiscard]] double push(std::size_t unilateral, const VectorX& lambda) const;
   /// Bodies that a constraint acts on, increasing.
   [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
@@ -220,6 +229,8 @@ class System {
   int n_constraints_ = 0;
   std::vector<int> first_rows_;                           ///< per constraint
   std::vector<std::unique_ptr<Constraint>> constraints_;  ///< the rigid-body blocks of all bodies come first
+  std::vector<UnilateralConstraint*> unilaterals_;        ///< some of constraints_
+  std::vector<std::size_t> unilateral_places_;            ///< in constraints_
   std::vector<std::unique_ptr<ForceElement>> forces_;
   ElementStates states_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3

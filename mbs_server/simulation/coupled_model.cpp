@@ -148,6 +148,7 @@ Checkpoint CoupledModel::save(const std::string& scenario_digest) {
     totals_.closed.push_back(contact_states_.closed(i) ? 1 : 0);
     totals_.episodes.push_back(trackers_[i].state());
   }
+  totals_.joints_closed = system_.closed();
   totals_.counts.contact = exchange_.n_evaluations();
   Checkpoint checkpoint{.scenario_digest = scenario_digest,
                         .step = exchange_.committed_step(),
@@ -172,15 +173,17 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
     throw input_error("checkpoint",
                       fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
   }
-  return unseal(
-      checkpoint,
-      {.end_time = scenario_.analysis.end_time, .interval = scenario_.output.interval, .pairs = pair_names()});
+  return unseal(checkpoint, {.end_time = scenario_.analysis.end_time,
+                             .interval = scenario_.output.interval,
+                             .pairs = pair_names(),
+                             .n_unilateral = system_.unilaterals().size()});
 }
 
 void CoupledModel::take(const Checkpoint& checkpoint, RunState state) {
   if (contact_) contact_->restore_state(checkpoint.contact_states);
   const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
   committed_ = {.t = checkpoint.time, .y = saved.head(system_.n_y()), .z = saved.tail(EnergyQuadrature::n)};
+  system_.set_closed(state.joints_closed);
   exchange_.set_committed_step(checkpoint.step);
   exchange_.set_evaluations(state.counts.contact);
   exchange_.start_anew();

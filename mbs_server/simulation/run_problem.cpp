@@ -16,6 +16,7 @@ RunProblem::RunProblem(System& system, CouplingScheme& scheme, const ContactStat
       scheme_(scheme),
       states_(states),
       rigid_(rigid),
+      unilateral_(system),
       stop_(std::move(stop)),
       max_evaluations_(max_evaluations) {
   ggl_.emplace(system);
@@ -103,8 +104,9 @@ void RunProblem::forget_force_patterns() {
 }
 
 void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
-  if (n_roots() == 0) return;
   const MotionState at = system_.state(t, y);
+  if (unilateral_.any()) unilateral_.roots(at, values.tail(unilateral_.n_roots()));
+  if (n_pair_roots() == 0) return;
   const auto responses = scheme_.responses(at.t, at.q, at.qd);
   using Kind = ContactRoot::Kind;
   const double rounding = gap_rounding(at.q);
@@ -119,18 +121,21 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
 }
 
 bool RunProblem::no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const {
+  if (unilateral_.any()) return false;
   const auto n = system_.n_q();
   return scheme_.keeps_touch(t, y.head(n), y.segment(n, n), t_end, y_end.head(n), y_end.segment(n, n));
 }
 
 std::vector<int> RunProblem::root_directions() const {
   std::vector<int> directions;
-  for (int root = 0; root < n_roots(); ++root) {
+  for (int root = 0; root < n_pair_roots(); ++root) {
     const auto [pair, kind] = ContactRoot::at(root);
     // An open pair's gap falls to zero, that of a closed one rises beyond rounding; a rate that rises through zero is a
     // minimum of the gap.
     directions.push_back(kind == ContactRoot::Kind::gap && !states_.closed(pair) ? -1 : +1);
   }
+  const std::vector<int> of_joints = unilateral_.directions();
+  directions.insert(directions.end(), of_joints.begin(), of_joints.end());
   return directions;
 }
 

@@ -1,6 +1,6 @@
 /// The multibody system with its contacts as an initial value problem. State y = {q, qd, s}, see System; quadratures =
 /// {dissipated energy, work of external loads}; roots = gap and gap rate of each pair in turn (ContactRoot), unless the
-/// coupling scheme has macro steps.
+/// coupling scheme has macro steps, and those of unilateral joints.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "mbs_server/formulation/ggl_form.hpp"
 #include "mbs_server/integrators/problem.hpp"
 #include "mbs_server/simulation/rigid_contact_set.hpp"
+#include "mbs_server/simulation/unilateral_joints.hpp"
 
 namespace heelstrike::mbs {
 
@@ -49,7 +50,9 @@ class RunProblem final : public Problem {
   void factor_index2(double t, const ConstRef& x, double c) override;
   void solve_index2(MutableRef b) override;
 
-  [[nodiscard]] int n_roots() const override {
+  [[nodiscard]] int n_roots() const override { return n_pair_roots() + unilateral_.n_roots(); }
+  /// Those of pairs come first, those of unilateral joints follow.
+  [[nodiscard]] int n_pair_roots() const {
     return scheme_.has_macro_steps() ? 0 : ContactRoot::per_pair * static_cast<int>(states_.n_pairs());
   }
   [[nodiscard]] RigidContacts* rigid_contacts() override { return rigid_.any() ? &rigid_ : nullptr; }
@@ -59,13 +62,15 @@ class RunProblem final : public Problem {
   /// rising gap.
   [[nodiscard]] std::vector<int> root_directions() const;
 
+  [[nodiscard]] UnilateralJoints& unilateral_joints() { return unilateral_; }
+
   /// Evaluations of the equations of motion so far, which the budget limits.
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
   void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
 
   /// Makes all later results independent of earlier ones; called at restarts of the integration.
   void forget_pivots();
-  /// To be called when a force element acts on other bodies than before.
+  /// To be called when a force element acts on other bodies than before, and when the system has other rows.
   void forget_force_patterns();
 
  private:
@@ -76,6 +81,7 @@ class RunProblem final : public Problem {
   CouplingScheme& scheme_;
   const ContactStates& states_;
   RigidContactSet& rigid_;
+  UnilateralJoints unilateral_;
   std::stop_token stop_;
   std::int64_t max_evaluations_;
   std::int64_t n_evaluations_ = 0;

@@ -168,6 +168,7 @@ Json to_json(const RunState& state) {
     j["macro_end"] = state.macro_end;
   }
   j["counts"] = to_json(state.counts);
+  if (!state.joints_closed.empty()) j["joints_closed"] = flags_json(state.joints_closed);
   if (!state.fields.off.empty()) j["fields"] = to_json(state.fields);
   if (!state.analysis.empty()) j["analysis"] = state.analysis;
   return j;
@@ -211,6 +212,7 @@ RunState state_from_json(const Json& j) {
     state.macro_end = j.at("macro_end");
   }
   state.counts = counts_from_json(j.at("counts"));
+  if (j.contains("joints_closed")) state.joints_closed = flags_from_json(j.at("joints_closed"));
   if (j.contains("fields")) state.fields = fields_from_json(j.at("fields"));
   state.analysis = j.value("analysis", std::string());
   return state;
@@ -257,6 +259,8 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
     expect(episode.recent.size() <= 3, "at most 3 recent points", fmt::to_string(episode.recent.size()));
     if (episode.episode) check_episode(*episode.episode, frame.pairs[i], t);
   }
+  expect(state.joints_closed.size() == frame.n_unilateral, fmt::format("{} unilateral joints", frame.n_unilateral),
+         fmt::to_string(state.joints_closed.size()));
   const std::size_t n_drawn = state.fields.off.size();
   expect((n_drawn == 0 || n_drawn == frame.pairs.size()) && state.fields.partner_drawn.size() == n_drawn,
          "the fields of all pairs", fmt::format("those of {}", n_drawn));

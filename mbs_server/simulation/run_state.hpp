@@ -61,7 +61,8 @@ struct RunState {
   double macro_end = 0.0;                         ///< [s] of the macro step that the state lies in
   RunCounts counts = {};
   FieldPosition fields = {};
-  std::string analysis = {};  ///< what else an analysis goes on from, as text of its own; empty = nothing
+  std::vector<char> joints_closed = {};  ///< per unilateral joint
+  std::string analysis = {};             ///< what else an analysis goes on from, as text of its own; empty = nothing
 };
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
@@ -75,6 +76,7 @@ struct CheckpointFrame {
   double end_time = 0.0;           ///< [s]
   double interval = 0.0;           ///< [s] of the regular rows
   std::vector<std::string> pairs;  ///< names
+  std::size_t n_unilateral = 0;    ///< joints that may let go
 };
 /// The state in a sealed checkpoint.
 /// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for numbers that no run

@@ -75,8 +75,18 @@ Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& sys
   return reaction;
 }
 
-bool tells_reactions(const System& system) {
-  return std::ranges::any_of(system.model().joints, &Joint::reactions);
+bool tells_forces_of_joints(const System& system) {
+  return !system.unilaterals().empty() || std::ranges::any_of(system.model().joints, &Joint::reactions);
+}
+
+/// @param lambda  multipliers of joints
+/// @param gaps    are told as they are; else as zero, which is what they change by when forces do
+void append_unilateral(std::vector<double>& row, const ConstVector& q, const VectorX& lambda, bool gaps,
+                       const System& system) {
+  for (std::size_t i = 0; i < system.unilaterals().size(); ++i) {
+    row.push_back(gaps ? system.unilaterals()[i]->gap().residual(0.0, q) : 0.0);
+    row.push_back(system.push(i, lambda));
+  }
 }
 
 /// @param lambda  multipliers of joints
@@ -145,6 +155,11 @@ std::vector<Column> run_columns(const System& system) {
     add_columns(columns, joint.name, {"tx", "ty", "tz"}, "_Nm", "N m",
                 "torque of the joint on its second body about the joint's point there, in the world");
   }
+  for (const UnilateralConstraint* joint : system.unilaterals()) {
+    columns.push_back(
+        {joint->name() + ".gap_m", "m", "gap of the unilateral joint, 0 while closed; of a distance (d^2 - L^2) / 2L"});
+    columns.push_back({joint->name() + ".force_N", "N", "force that the unilateral joint pushes with, 0 while open"});
+  }
   for (const auto& force : system.forces()) {
     const auto more = force->columns();
     columns.insert(columns.end(), more.begin(), more.end());
@@ -206,7 +221,11 @@ void fill_row(const MotionState& at, const RowEnergies& energies, System& system
   for (std::size_t i = 0; i < responses.size(); ++i) {
     append_pair(row, system.model().pairs[i], at.q, responses[i], scheme.acts(i));
   }
-  if (tells_reactions(system)) append_reactions(row, at, system.accelerations(at).lambda, system);
+  if (tells_forces_of_joints(system)) {
+    const VectorX lambda = system.accelerations(at).lambda;
+    append_reactions(row, at, lambda, system);
+    append_unilateral(row, at.q, lambda, true, system);
+  }
   system.append_force_values(at, row);
 }
 
@@ -218,7 +237,10 @@ std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wren
   const VectorX lambda = system.respond(at.t, at.q, qdd);
   // Places, velocities, energies, contacts.
   std::vector<double> row(first_pair_entry(system.model()) + entries_per_pair * system.model().pairs.size(), 0.0);
-  if (tells_reactions(system)) append_reactions(row, at, lambda, system);
+  if (tells_forces_of_joints(system)) {
+    append_reactions(row, at, lambda, system);
+    append_unilateral(row, at.q, lambda, false, system);
+  }
   for (const auto& element : system.forces()) row.resize(row.size() + element->columns().size(), 0.0);
   if (!accelerations) return row;
   const Vector12 at_rest = Vector12::Zero();  // what velocities contribute does not change

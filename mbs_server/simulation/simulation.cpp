@@ -54,13 +54,15 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 /// What find_step() or cross_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching)
+  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching,
+              std::vector<std::size_t> joints)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        switching_(std::move(switching)) {}
+        switching_(std::move(switching)),
+        joints_(std::move(joints)) {}
   PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
       : simulation_(simulation),
         end_(crossing.t),
@@ -72,7 +74,7 @@ class Simulation::PendingStep final : public SimulationStep {
   [[nodiscard]] double start() const override { return simulation_.committed_.t; }
   [[nodiscard]] double end() const override { return end_; }
   [[nodiscard]] double step_size() const override { return step_size_; }
-  [[nodiscard]] bool is_event() const override { return !switching_.empty(); }
+  [[nodiscard]] bool is_event() const override { return !switching_.empty() || !joints_.empty(); }
   [[nodiscard]] bool answer_follows() const override { return commits_later() && simulation_.states_.any_closed(); }
   [[nodiscard]] const VectorX& end_y() const override { return y_; }
   [[nodiscard]] const VectorX& end_z() const override { return z_; }
@@ -84,6 +86,8 @@ class Simulation::PendingStep final : public SimulationStep {
   }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
+  /// Unilateral joints that let go or are struck where the step ends.
+  [[nodiscard]] std::span<const std::size_t> joints() const { return joints_; }
   /// Ends the step at `t`, inside it.
   void cut(double t);
   /// Moves the end onto the constraints. @returns y, which the caller may take
@@ -94,7 +98,7 @@ class Simulation::PendingStep final : public SimulationStep {
   double end_;
   double step_size_;
   VectorX y_, z_;  ///< at the end
-  std::vector<std::size_t> switching_;
+  std::vector<std::size_t> switching_, joints_;
   std::optional<SingularCrossing::Crossing> crossing_;
 };
 
@@ -125,6 +129,7 @@ void Simulation::PendingStep::cut(double t) {
   y_ = std::move(y);
   z_ = std::move(z);
   switching_.clear();
+  joints_.clear();
 }
 
 VectorX& Simulation::PendingStep::projected_end() {
@@ -226,10 +231,26 @@ void Simulation::prepare_to_step() {
   const IntegratorEntry& entry = config::type_named(integrator_registry(), scenario_.analysis.integrator.name);
   index2_ = entry.solves_multipliers;
   takes_impacts_ = entry.solves_impacts;
+  refuse_unilateral_joints();
+  // Fixed steps do not answer to tolerances.
+  const IntegratorSpec& spec = scenario_.analysis.integrator;
+  if (!entry.fixed_step) problem_->unilateral_joints().expect_errors(spec.rtol, spec.atol);
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
   watch_ = std::make_unique<PairWatch>(exchange_, states_);
   progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
+}
+
+void Simulation::refuse_unilateral_joints() const {
+  if (!problem_->unilateral_joints().any() || !contact_at_step_ends()) return;
+  throw input_error(
+      "joints." + model_.system().unilaterals().front()->name() + ".unilateral",
+      fmt::format("joints.{}.unilateral: expected an integrator that finds where forces vanish, within steps that are "
+                  "its own, found {}; take another integrator and the coupling scheme {}, or make the joint a contact "
+                  "of the back-end rigid",
+                  model_.system().unilaterals().front()->name(),
+                  takes_impacts_ ? scenario_.analysis.integrator.name : "a coupling scheme with macro steps",
+                  monolithic().name));
 }
 
 void Simulation::start() {
@@ -241,6 +262,10 @@ void Simulation::start() {
   // Elements start with states that belong to the pose to the last bit.
   committed_.y = system.start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
   model_.begin(scheme_.accept(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
+  if (problem_->unilateral_joints().any()) {
+    constexpr double touching = 1e-6;  // [m] as at the start of rigid bodies
+    take_event(problem_->unilateral_joints().settle(0.0, committed_.y, {}, touching));
+  }
   restart_due_ = true;
   if (units_.due(0.0)) step_units();
 }
@@ -280,6 +305,7 @@ void Simulation::take(const Checkpoint& checkpoint, RunState state) {
   step_size_ = 0.0;
   macro_end_ = totals.macro_end;
   settle_due_ = false;
+  if (problem_->unilateral_joints().any()) renew_integrator();
   // At once, as in the run that saved: its counts include this restart.
   restart_integrator();
   problem_->set_evaluations(totals.counts.rhs);
@@ -484,14 +510,25 @@ void Simulation::find_step() {
     const VectorX& y = committed_.y;
     verdict = watch_->judge(committed_.t, model_.q(y), model_.qd(y), step, *integrator_, scheme_);
   }
-  if (verdict.missed) {
+  // Roots of joints are numbered from the first of them.
+  std::vector<int> joint_roots;
+  for (const int root : step.roots) {
+    if (root >= problem_->n_pair_roots()) joint_roots.push_back(root - problem_->n_pair_roots());
+  }
+  std::vector<std::size_t> joints = problem_->unilateral_joints().at_root(joint_roots);
+  const double sunk = problem_->unilateral_joints().unnoticed(model_.q(integrator_->y()), joints);
+  if (sunk > 0.0) {
+    repeat_step(step.t, fmt::format("a unilateral joint was struck between t = {} s and {} s without being noticed, "
+                                    "{:.3g} m deep",
+                                    committed_.t, step.t, sunk));
+  } else if (verdict.missed) {
     repeat_step(step.t,
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
                             "noticed",
                             model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
-  } else if (step.roots.empty() || !verdict.switching.empty()) {
+  } else if (step.roots.empty() || !verdict.switching.empty() || !joints.empty()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching));
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching), std::move(joints));
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }
@@ -616,6 +653,9 @@ void Simulation::commit_state(PendingStep& step) {
   }
   take_responses(t_before, y, responses);
   switch_pairs(step.switching(), responses);
+  if (!step.joints().empty()) {
+    take_event(problem_->unilateral_joints().settle(committed_.t, committed_.y, step.joints()));
+  }
 }
 
 /// The end of the step becomes the committed state. @param y  of the end; of the state before, afterwards
@@ -770,8 +810,29 @@ void Simulation::forget_repetitions() {
   limited_until_ = committed_.t;
 }
 
+/// Joints have closed or opened: the equations have other rows.
+void Simulation::take_event(const UnilateralJoints::Event& event) {
+  model_.totals().committed_dissipation += event.dissipated;
+  committed_.z[EnergyQuadrature::external_work] += event.external_work;
+  ++switches_;
+  renew_integrator();
+}
+
+/// Integrators hold vectors of the size of the system. What they have counted is kept.
+void Simulation::renew_integrator() {
+  problem_->forget_force_patterns();
+  counted_before_ = statistics();
+  integrator_ = make_integrator(scenario_.analysis.integrator, *problem_);
+  ++counted_before_.restarts;
+}
+
 void Simulation::restart_integrator() {
   restart_due_ = false;
+  // Where an input has changed a force, or a driver has moved a body.
+  UnilateralJoints& joints = problem_->unilateral_joints();
+  if (joints.any() && joints.unsettled(model_.state(committed_.t, committed_.y))) {
+    take_event(joints.settle(committed_.t, committed_.y, {}));
+  }
   // With a bound on its steps it remembers that one was refused.
   fresh_ = !step_limit_;
   if (fresh_) steps_since_restart_ = 0;
@@ -799,9 +860,10 @@ bool Simulation::touches(double t, const VectorX& y) {
   return std::ranges::any_of(responses, [](const Response& r) { return r.gap <= 0.0; });
 }
 
-/// Contact is too stiff to be extrapolated over: with a pair in touch the integrator has to find its way alone.
+/// Contact is too stiff to be extrapolated over: with a pair in touch the integrator has to find its way alone, and so
+/// where joints may let go on the way.
 void Simulation::cross_singularity(const CrossingRule& rule) {
-  if (states_.any_closed()) return;
+  if (states_.any_closed() || problem_->unilateral_joints().any()) return;
   // What will act beyond a macro step nobody knows.
   const double latest = scheme_.has_macro_steps() ? macro_end_ : units_.next_after(committed_.t, end_time());
   auto crossing = singularities_->crossing(rule.steps, rule.tolerance, latest);

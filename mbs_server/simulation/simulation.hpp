@@ -136,6 +136,7 @@ class Simulation {
   struct CrossingRule;
 
   void prepare_to_step();
+  void refuse_unilateral_joints() const;
   [[nodiscard]] RunState read(const Checkpoint& checkpoint) const;
   void take(const Checkpoint& checkpoint, RunState state);
   void start();
@@ -174,6 +175,8 @@ class Simulation {
   void repeat_step(double t_attempted, const std::string& reason);
   void lift_step_limit();
   void forget_repetitions();
+  void take_event(const UnilateralJoints::Event& event);
+  void renew_integrator();
   void restart_integrator();
   void check_progress();
   void cross_singularity(const CrossingRule& rule);
@@ -209,7 +212,7 @@ class Simulation {
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
   std::optional<CommittedState> posted_;  ///< the state before the last commit, while nobody has looked at its answer
   bool fresh_ = false;                    ///< the integrator has been started at the committed state, with no bound
-  std::int64_t switches_ = 0;             ///< of pairs between open and closed
+  std::int64_t switches_ = 0;             ///< of pairs between open and closed, and of unilateral joints
   int steps_since_restart_ = 0;           ///< committed since it was last fresh
   IntegratorStatistics counted_before_;   ///< by the run that this one goes on from
   bool restart_due_ = false;              ///< the integrator starts from the committed state before the next step

@@ -28,6 +28,7 @@ JointType distance_joint() {
                                          .point_meaning = "the end on a, in the world at the initial poses"},
                                .keys = {config::number("length", "m", config::lengths,
                                                        "length of the rod; that of the initial poses when not given")},
+                               .one_sided = "the points come no nearer to each other, as centres of balls do",
                                .equations = rod_equation});
 }
 

@@ -11,6 +11,31 @@ config::KeySchema reactions_key() {
           .fallback = "false"};
 }
 
+/// Keys of a joint that may let go.
+std::vector<config::KeySchema> unilateral_keys(const std::string& one_sided) {
+  return {{.name = "unilateral",
+           .kind = config::KeyKind::flag,
+           .meaning = one_sided + "; the joint pushes and never pulls, lets go when its force would change its sign, "
+                                  "and is struck when the gap closes again; adds NAME.gap_m and NAME.force_N to the "
+                                  "time series",
+           .fallback = "false"},
+          config::number("restitution", "-", {.min = 0.0, .max = 1.0},
+                         "speed after a strike over the speed before (Newton's law), of a unilateral joint", "0"),
+          config::number("resting_speed", "m/s", {.min = 0.0, .max = config::speeds.max},
+                         "slower approaches of a unilateral joint end without rebound", "0.001")};
+}
+
+void check_unilateral(const config::Field& field, const Scenario& scenario) {
+  if (!field["unilateral"].flag()) {
+    if (field["restitution"].number() == 0.0) return;
+    field["restitution"].refuse("a unilateral joint, which can be struck", "one that never lets go",
+                                "add unilateral: true, or leave restitution out");
+  }
+  if (scenario.analysis.traits.finds_events) return;
+  field["unilateral"].refuse("a forward analysis, which finds the instants where joints let go", scenario.analysis.type,
+                             "leave unilateral out where the joint is known to push");
+}
+
 }  // namespace
 
 std::function<JointEquations(const JointSpec&, const WorldFrames&)> always(JointEquations equations) {
@@ -25,11 +50,22 @@ JointType quadratic_joint_type(const QuadraticJoint& description) {
   type.keys = config::attachment_keys(description.holds);
   type.keys.insert(type.keys.end(), description.keys.begin(), description.keys.end());
   type.keys.push_back(reactions_key());
+  if (!description.one_sided.empty()) {
+    const auto keys = unilateral_keys(description.one_sided);
+    type.keys.insert(type.keys.end(), keys.begin(), keys.end());
+    type.check = check_unilateral;
+  }
   type.build = [description](const JointSpec& spec, const Model& model) {
     const WorldFrames frames = world_frames(model, spec);
     if (description.check_frames) description.check_frames(spec, frames);
     const Ends ends = ends_at(model, spec, frames);
-    return quadratic_joint(spec.name, ends.a, ends.b, description.equations(spec, frames));
+    const JointEquations equations = description.equations(spec, frames);
+    if (description.one_sided.empty() || !spec.keys["unilateral"].flag()) {
+      return quadratic_joint(spec.name, ends.a, ends.b, equations);
+    }
+    return unilateral_joint(
+        spec.name, ends.a, ends.b, equations,
+        {.restitution = spec.keys["restitution"].number(), .resting_speed = spec.keys["resting_speed"].number()});
   };
   return type;
 }

@@ -25,6 +25,7 @@ const std::map<std::string, std::vector<std::string>> until_contact = {
     {"restitution_drop", {"analysis.end_time=0.12"}},
     {"knee_springs", {"analysis.end_time=0.2"}},
     {"knee_press", {"analysis.end_time=0.2"}},
+    {"knee_machado_3d", {"analysis.end_time=0.26"}},
 };
 
 TEST(Examples, EveryOneRuns) {

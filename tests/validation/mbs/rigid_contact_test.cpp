@@ -394,6 +394,43 @@ TEST(RigidContact, ARowOfImpactsWithoutAnEndIsToldWithItsPlaceAndItsRemedy) {
   EXPECT_TRUE(warnings_of_a_squeezed_ball(4e6, "newton", 1.0).empty());
 }
 
+// An elastic impact at three points with friction that the solver does not find: it is told, with its place and its
+// remedy, keeps the bodies apart and creates no energy.
+TEST(RigidContact, AnImpactThatIsNotSolvedIsToldWithItsPlaceAndItsRemedy) {
+  const std::string struck = R"yaml(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  body: {mass: 1, inertia: [1, 1, 1], velocity: [1.2, -0.12, -2.1], angular_velocity: [-0.057, 0.25, -2]}
+contact:
+  p0: {main: {body: ground, surface: {plane: {normal: [0.055, -0.19, 0.98], point: [-0.27, -0.55, 0.34]}}},
+       partner: {body: body, surface: {points: {positions: [[-0.27, -0.55, 0.34]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.31}}
+  p1: {main: {body: ground, surface: {plane: {normal: [-0.079, -0.046, 1], point: [-0.62, 0.12, 1.3]}}},
+       partner: {body: body, surface: {points: {positions: [[-0.62, 0.12, 1.3]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.88}}
+  p2: {main: {body: ground, surface: {plane: {normal: [-0.1, 0.3, 0.95], point: [-0.38, -1, -0.86]}}},
+       partner: {body: body, surface: {points: {positions: [[-0.38, -1, -0.86]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.59}}
+analysis: {end_time: 0.001}
+output: {interval: 0.001}
+)yaml";
+  const auto run = completed(scenario_from(struck));
+  std::vector<std::string> told;
+  for (const std::string& line : run.log) {
+    if (line.find("Coulomb's law") != std::string::npos) told.push_back(line);
+  }
+  ASSERT_EQ(told.size(), 2U) << "where it happens, and at the end of the run";
+  for (const std::string& line : told) {
+    EXPECT_THAT(line, testing::HasSubstr("found none 1 time(s) so far, first at t = 0 s in 'p0', 'p1', 'p2'"));
+    EXPECT_THAT(line, testing::HasSubstr("A smaller step"));
+  }
+  const auto kinetic = run.column("energy.kinetic_J"), dissipated = run.column("energy.dissipated_J");
+  EXPECT_LE(kinetic.back(), kinetic.front() * (1.0 + 1e-12));
+  EXPECT_NEAR(kinetic.back() + dissipated.back(), kinetic.front(), 1e-12 * kinetic.front());
+  for (const char* pair : {"p0", "p1", "p2"}) EXPECT_GE(run.column(std::string(pair) + ".gap_m").back(), -1e-9);
+}
+
 // All contacts at once: the first ball rebounds.
 TEST(RigidContact, ImpactsAtOnceHoldTheCradleTogether) {
   const auto run =
