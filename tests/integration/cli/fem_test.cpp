@@ -794,6 +794,9 @@ output: {interval: 1.0e-6}
       {{{plane, body("mesh: {file: cube.inp}") + soft},
         {"element_size: 0.01", "element_size: 0.01, partner_clamped_box: [-1, -1, -1, 1, 1, -0.0099]"}},
        "'hex8' meets 'tet4' of the main body"},
+      {{{"fem_condensed", "fem_modal"}, {"end_time: 1.0e-6", "type: static, end_time: 1.0e-6"}},
+       "contact.pair.backend: expected bodies that are at rest in an equilibrium"},
+      {{{"fem_condensed", "fem_modal"}}, "contact.pair.parameters.support: expected `inertia_relief`"},
       {{{"element_size: 0.01", "element_size: 0.01, cloud_distance: approximate"}},
        "cloud_distance: expected only with a point cloud as partner"},
   };
