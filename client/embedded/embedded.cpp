@@ -51,6 +51,20 @@ bool is_rigid(const PairModel& pair) {
   return is_known(pair.spec.backend) && has_rigid_bodies(fem::find_backend(pair.spec.backend).parameters);
 }
 
+/// Pairs that the analysis refuses once they are open. @throws config::Mistake
+void require_fitting_analysis(const RunRequest& request) {
+  const Scenario scenario = run_input(request, {}).scenario;
+  std::vector<PairDescription> pairs;
+  for (const PairModel& pair : scenario.pairs) {
+    pairs.push_back(is_known(pair.spec.backend) ? fem::foretold(fem::checked_pair(pair.spec)) : PairDescription{});
+  }
+  try {
+    mbs::check_pairs(scenario, pairs);
+  } catch (const Error& error) {
+    throw config::mistake_of(config::load_document(request.yaml, request.file_name), error);
+  }
+}
+
 /// Rigid bodies that overlap at the start are a mistake of the file. @throws config::Mistake
 void require_rigid_bodies_apart(const RunRequest& request) {
   mbs::RunInput input = run_input(request, {});
@@ -96,6 +110,7 @@ std::vector<std::string> pair_doubts(const RunRequest& request) {
   for_each_pair(request, setup, [&](const PairSpec& pair) {
     std::ranges::move(fem::pair_doubts(fem::checked_pair(pair), context), std::back_inserter(doubts));
   });
+  require_fitting_analysis(request);
   require_rigid_bodies_apart(request);
   return doubts;
 }

@@ -133,6 +133,8 @@ struct BackendEntry {
   /// What is allowed but hardly meant, "KEY: sentence"; reads the pair's meshes and prepares nothing; empty = nothing.
   /// @throws Error{invalid_input} where nothing sensible can come out
   std::function<std::vector<std::string>(const PairSpec& pair, const PrepareContext& context)> doubts{};
+  /// Sets what the description of the opened pair will say of vibrations; empty = nothing vibrates. Same `pair`.
+  std::function<void(const PairSpec& pair, PairDescription& description)> foretell{};
   /// Numbers among `parameters` that may change between two steps: no preparation depends on them, and a history that
   /// was made with other values of them keeps its meaning.
   std::vector<std::string> tunable{};
@@ -147,6 +149,9 @@ struct BackendEntry {
 /// Checks surfaces, parameters and bodies of `pair` against its entry, before anything is read or prepared.
 /// @returns the pair with completed parameters @throws Error{invalid_input} with the key in `field`
 [[nodiscard]] PairSpec checked_pair(const PairSpec& pair);
+
+/// Name, back-end and vibrations as the description of the opened pair will say. @param pair  of checked_pair
+[[nodiscard]] PairDescription foretold(const PairSpec& pair);
 
 /// What is allowed but hardly meant: moduli, sizes, units. @param pair  of checked_pair
 /// @throws Error{invalid_input} where nothing sensible can come out, and what reading the meshes throws

@@ -95,6 +95,15 @@ PairSpec checked_pair(const PairSpec& pair) {
   return complete;
 }
 
+PairDescription foretold(const PairSpec& pair) {
+  PairDescription description;
+  description.name = pair.name;
+  description.backend = pair.backend;
+  const BackendEntry& entry = find_backend(pair.backend);
+  if (entry.foretell) entry.foretell(pair, description);
+  return description;
+}
+
 std::vector<std::string> pair_doubts(const PairSpec& pair, const PrepareContext& context) {
   const std::string where = "contact." + pair.name;
   std::vector<std::string> doubts = material_doubts(pair.main.materials, where + ".main.material");

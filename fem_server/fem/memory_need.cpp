@@ -44,6 +44,10 @@ double addresses_left() {
   return static_cast<double>(own.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
+MemoryNeed matrix_memory(double n_entries) {
+  return {.matrices = sparse_entry * n_entries};
+}
+
 MemoryNeed factorisation_memory(const FactorSize& size, double n_factors) {
   // Each factorisation has a copy of the lower triangle in its own order.
   return {.matrices = sparse_entry * size.matrix * (1.0 + 0.5 * n_factors),
@@ -65,8 +69,10 @@ std::string memory_text(double bytes) {
 }
 
 void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what) {
-  if (need.total() <= limit.bytes) return;
-  throw refusal_of(limit, need, what, fmt::format("allowed are {}", memory_text(limit.bytes)), "raise this limit");
+  if (limit.held + need.total() <= limit.bytes) return;
+  const std::string held = limit.held > 0.0 ? fmt::format(", of which {} are taken", memory_text(limit.held)) : "";
+  throw refusal_of(limit, need, what, fmt::format("allowed are {}{}", memory_text(limit.bytes), held),
+                   "raise this limit");
 }
 
 void telling_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,

@@ -10,6 +10,7 @@ namespace heelstrike::fem {
 /// What a preparation may take.
 struct MemoryLimit {
   double bytes = std::numeric_limits<double>::infinity();
+  double held = 0.0;           ///< [B] that the preparation has of them already and keeps
   std::string key = "memory";  ///< full name of the parameter, for messages
 };
 
@@ -29,6 +30,9 @@ struct FactorSize {
   double front = 0.0;  ///< largest dense block that is updated at once; 0 before the matrix is there
 };
 
+/// Of a sparse matrix. @param n_entries  numbers in it
+[[nodiscard]] MemoryNeed matrix_memory(double n_entries);
+
 /// Of a stiffness and factors of it that are kept beside each other.
 [[nodiscard]] MemoryNeed factorisation_memory(const FactorSize& size, double n_factors = 1.0);
 
@@ -39,7 +43,7 @@ struct FactorSize {
 [[nodiscard]] std::string memory_text(double bytes);
 
 /// @param what  for the message: "condensing this body to 16 candidate nodes"
-/// @throws Error{limit} with field `limit.key` when `need` is more than the limit
+/// @throws Error{limit} with field `limit.key` when `need` is more than the limit leaves
 void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what);
 
 /// Does what needs so much memory.

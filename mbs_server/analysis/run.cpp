@@ -9,6 +9,7 @@
 #include "mbs_server/analysis/static_run.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
+#include "mbs_server/simulation/vibrating_pairs.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -27,7 +28,9 @@ void check_balances(const config::Field& field, const Scenario& scenario) {
 std::span<const AnalysisType> analysis_types() {
   using config::balance_keys;
   static const std::vector<AnalysisType> types = {
-      {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true}}, run_forward},
+      {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true}},
+       run_forward,
+       refuse_moving_supports},
       {{{.name = "kinematic", .meaning = "contact of a motion that drivers prescribe", .keys = {balance_keys()}},
         {.prescribed = true}},
        run_kinematic},
@@ -35,7 +38,8 @@ std::span<const AnalysisType> analysis_types() {
         {.prescribed = true, .loads = true}},
        run_inverse},
       {{{.name = "static", .meaning = "balance of all that drivers leave free", .keys = {config::imbalance_key()}}, {}},
-       run_static},
+       run_static,
+       [](const Scenario&, std::span<const PairDescription> pairs) { refuse_vibrating_pairs(pairs); }},
       {{{.name = "hybrid",
          .meaning = "as kinematic, but some bodies find their height from the force that carries them",
          .keys = {config::required(balance_keys())},
@@ -57,6 +61,11 @@ ModelDescription describe_scenario(const Scenario& scenario, const std::stop_tok
   const AnalysisType& type = config::type_named(analysis_types(), scenario.analysis.type);
   if (type.traits.prescribed) require_prescribed_motion(description.degrees_of_freedom);
   return description;
+}
+
+void check_pairs(const Scenario& scenario, std::span<const PairDescription> pairs) {
+  const AnalysisType& type = config::type_named(analysis_types(), scenario.analysis.type);
+  if (type.check_pairs != nullptr) type.check_pairs(scenario, pairs);
 }
 
 void check_rigid_start(const RunInput& input, const ContactFactory& open_contact, const std::stop_token& stop) {

@@ -14,6 +14,8 @@ namespace heelstrike::mbs {
 /// What describes a type of analysis. A new one is its file and its entry in run.cpp.
 struct AnalysisType : AnalysisSchema {
   RunSummary (*run)(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop);
+  /// Refuses pairs that the analysis cannot have, as its run would; null = it takes all.
+  void (*check_pairs)(const Scenario& scenario, std::span<const PairDescription> pairs) = nullptr;
 };
 [[nodiscard]] std::span<const AnalysisType> analysis_types();
 
@@ -28,6 +30,11 @@ struct AnalysisType : AnalysisSchema {
 /// What the model comes to, and whether the analysis can be asked of it; its contact is not prepared.
 /// @throws Error{invalid_input} as the run would before its contact is prepared
 [[nodiscard]] ModelDescription describe_scenario(const Scenario& scenario, const std::stop_token& stop = {});
+
+/// Whether the analysis takes these pairs, before they are opened.
+/// @param pairs  one for each of the scenario's, as their descriptions will be
+/// @throws Error{invalid_input} as the run would
+void check_pairs(const Scenario& scenario, std::span<const PairDescription> pairs);
 
 /// Where the model is assembled, as the run would. Opens all pairs: for scenarios with rigid ones only, which are
 /// cheap.

@@ -16,6 +16,7 @@
 #include "mbs_server/formulation/stop_check.hpp"
 #include "mbs_server/integrators/kinsol_balance.hpp"
 #include "mbs_server/simulation/reaction_table.hpp"
+#include "mbs_server/simulation/vibrating_pairs.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -62,7 +63,6 @@ class StaticRun final : public RunBase {
     statistics.jacobian_evaluations = n_factorizations_;
   }
   [[nodiscard]] Checkpoint save() override;
-  void refuse_vibrating_pairs();
   void begin();
   void go_on_from(const Checkpoint& checkpoint);
   void move_on();
@@ -465,18 +465,6 @@ VectorX StaticRun::external_forces(double t, const VectorX& q) {
   return g;
 }
 
-/// Vibrations begin at every change and end in no equilibrium.
-void StaticRun::refuse_vibrating_pairs() {
-  if (model_.contact() == nullptr) return;
-  for (const PairDescription& pair : model_.contact()->pairs()) {
-    if (!pair.vibrates) continue;
-    const std::string key = "contact." + pair.name + ".backend";
-    throw input_error(key, fmt::format("{}: expected bodies that are at rest in an equilibrium, found '{}', whose body "
-                                       "vibrates in time; take a back-end without vibration modes, or another analysis",
-                                       key, pair.backend));
-  }
-}
-
 void StaticRun::begin() {
   const auto n = system_.n_q();
   auto& [t, y, z] = committed_;
@@ -561,7 +549,7 @@ void StaticRun::move_on() {
 }
 
 bool StaticRun::solve() {
-  refuse_vibrating_pairs();
+  if (model_.contact() != nullptr) refuse_vibrating_pairs(model_.contact()->pairs());
   form_ = std::make_unique<StaticForm>(system_);
   x_ = VectorX::Zero(form_->size());
   F_ = x_;

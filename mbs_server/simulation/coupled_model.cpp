@@ -9,6 +9,7 @@
 #include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
+#include "mbs_server/simulation/vibrating_pairs.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -81,17 +82,7 @@ void CoupledModel::refuse_rigid_pairs() const {
 }
 
 void CoupledModel::refuse_moving_supports() const {
-  if (contact_ == nullptr) return;
-  for (std::size_t i = 0; i < scenario_.pairs.size(); ++i) {
-    if (!contact_->pairs()[i].vibrates_on_support || system_.model().pairs[i].main == ground) continue;
-    const PairSpec& pair = scenario_.pairs[i].spec;
-    const std::string key = "contact." + pair.name + ".parameters.support";
-    throw input_error(key,
-                      fmt::format("{}: expected `inertia_relief`, found a body that is clamped and moves: vibration "
-                                  "modes of a clamped body hold where the clamp stands still, here the mass of '{}' "
-                                  "would count twice; take `support: inertia_relief`, or let the body be the ground",
-                                  key, pair.main.name));
-  }
+  if (contact_ != nullptr) mbs::refuse_moving_supports(scenario_, contact_->pairs());
 }
 
 /// The user's numbers may touch by decimals that are rounded; what is deeper than a micrometre was not meant.

@@ -65,10 +65,11 @@ std::uint32_t corners_asked_for(const ParameterPlace& place) {
   return kind && kind->n_nodes != 10 ? kind->n_nodes : 4;
 }
 
-/// Only blocks are cut into prisms and hexahedra here.
+}  // namespace
+
 void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place) {
   const std::uint32_t corners = corners_asked_for(place);
-  if (corners == 4) return;
+  if (corners == 4 || BlockSurface::of(surface) || (corners == 6 && is_layer(surface))) return;
   throw input_error(
       place.where + "element",
       fmt::format("{0}element: surface '{1}' is not filled with {2} here, only a block is; expected a mesh file of {2} "
@@ -77,20 +78,27 @@ void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place)
                   corners == 6 ? "; heelstrike mesh --between OUTER INNER --prisms makes one" : ""));
 }
 
-/// A mesh file with the nodes that the element asks for.
-VolumeMesh carried(VolumeMesh mesh, const ParameterPlace& place, const std::string& file) {
+ElementKind carried_element(std::uint32_t nodes_per_element, const ParameterPlace& place, const std::string& file) {
   const auto kind = named_element(text(place.parameters, "element"));
-  if (!kind || kind->n_nodes == mesh.nodes_per_element) return mesh;
-  if (kind->n_nodes == 10 && mesh.nodes_per_element == 4) return to_quadratic(mesh);
+  if (!kind) return usual_element(nodes_per_element);
+  if (kind->n_nodes == nodes_per_element || (kind->n_nodes == 10 && nodes_per_element == 4)) return *kind;
   std::vector<std::string> possible{std::string(as_meshed)};
   for (const ElementKind& other : element_kinds()) {
-    if (other.n_nodes == mesh.nodes_per_element) possible.emplace_back(other.name);
+    if (other.n_nodes == nodes_per_element) possible.emplace_back(other.name);
   }
   throw input_error(
       place.where + "element",
       fmt::format("{}element: {} has {} nodes, the elements of '{}' have {} and cannot carry it; expected "
                   "one of {}, or another mesh",
-                  place.where, kind->name, kind->n_nodes, file, mesh.nodes_per_element, fmt::join(possible, ", ")));
+                  place.where, kind->name, kind->n_nodes, file, nodes_per_element, fmt::join(possible, ", ")));
+}
+
+namespace {
+
+/// A mesh file with the nodes that the element asks for.
+VolumeMesh carried(VolumeMesh mesh, const ParameterPlace& place, const std::string& file) {
+  const ElementKind kind = carried_element(mesh.nodes_per_element, place, file);
+  return kind.n_nodes == mesh.nodes_per_element ? mesh : to_quadratic(mesh);
 }
 
 std::optional<Vector3> direction_of(const ParameterPlace& place) {
@@ -298,7 +306,6 @@ VolumeMesh layer_below(const Surface& surface, const ParameterPlace& place) {
                                              "another of its surfaces, or remove the material",
                                              kind.name(), kind.keys.meaning));
   }
-  if (corners_asked_for(place) == 8) refuse_blocks_elements(surface, place);
   const SurfaceMesh sheet = surface_mesh(kind.sheet(surface));
   // Two elements through the thickness are the least that bend.
   const double height = optional_number(place.parameters, "element_size").value_or(0.5 * layer->thickness);
@@ -364,8 +371,6 @@ std::optional<MeshKind> named_kind(const MeshSurface& surface) {
 
 VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
-  const bool own_shapes = MeshSurface::of(surface) || BlockSurface::of(surface) || is_layer(surface);
-  if (!own_shapes) refuse_blocks_elements(surface, place);
   VolumeMesh mesh;
   if (const auto file = MeshSurface::of(surface)) {
     mesh = mesh_from_asset(*file, place, context);

@@ -1,6 +1,7 @@
 /// The tetrahedra of a deformable body: read from its file, made from its shape, or taken from the cache.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/shared/body_sets.hpp"
 #include "fem_server/backends/shared/surface_file.hpp"
+#include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
@@ -29,6 +31,16 @@ namespace heelstrike::fem {
 
 /// @throws Error{invalid_input} when `element_size` is not given
 [[nodiscard]] double element_size_of(const ParameterPlace& place);
+
+/// Only blocks are cut into prisms and hexahedra here.
+/// @pre the surface is filled here, and not a volume mesh
+/// @throws Error{invalid_input} for an element that it is not filled with
+void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place);
+
+/// The element that is asked for, or the usual one, on the mesh of a volume file.
+/// @throws Error{invalid_input} where the elements of the file cannot carry it
+[[nodiscard]] ElementKind carried_element(std::uint32_t nodes_per_element, const ParameterPlace& place,
+                                          const std::string& file);
 
 /// Mesh in the body's frame. Uses the parameters element_size, element, contact_size, contact_radius,
 /// contact_direction, contact_angle and meshing_time_limit of body_parameters(). Meshes that the mesher makes are kept

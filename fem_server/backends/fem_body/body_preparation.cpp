@@ -178,15 +178,28 @@ PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact
 /// than it should be by more than what its elements' size does.
 constexpr double locking_poissons_ratio = 0.49;
 
-void warn_of_locking(const ContactBody& body, const ElementKind& kind, const Place& place,
+/// Mixed elements that the back-end takes.
+std::vector<std::string> mixed_choices(const std::string& backend) {
+  const ParameterSchema& element =
+      *std::ranges::find(find_backend(backend).parameters, element_key, &ParameterSchema::name);
+  std::vector<std::string> names;
+  for (const ElementKind& kind : element_kinds()) {
+    if (kind.mixed() && std::ranges::find(element.choices, kind.name) != element.choices.end()) {
+      names.emplace_back(kind.name);
+    }
+  }
+  return names;
+}
+
+void warn_of_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend, const Place& place,
                      const PrepareContext& context) {
   if (kind.mixed()) return;
   const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
   if (nu < locking_poissons_ratio) return;
   context.on_progress(
       fmt::format("{}{}element: Poisson's ratio {} with '{}', whose displacements alone have to keep the volume, makes "
-                  "the body too stiff; take a mixed element, e.g. {}_mixed",
-                  warning_mark, place.where, nu, kind.name, kind.name),
+                  "the body too stiff; take a mixed element ({})",
+                  warning_mark, place.where, nu, kind.name, fmt::join(mixed_choices(backend), ", ")),
       0.0);
 }
 
@@ -213,10 +226,11 @@ void warn_of_overlaps(const VolumeMesh& mesh, const ContactBody& body, const Pre
 }
 
 /// @pre body_mesh made the mesh for the element that is asked for
-BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const Place& place, const PrepareContext& context) {
+BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const std::string& backend, const Place& place,
+                  const PrepareContext& context) {
   const ElementKind kind =
       named_element(text(place.parameters, "element")).value_or(usual_element(mesh.nodes_per_element));
-  warn_of_locking(body, kind, place, context);
+  warn_of_locking(body, kind, backend, place, context);
   warn_of_overlaps(mesh, body, context);
   return {std::move(mesh), body.materials, kind.pressure};
 }
@@ -255,7 +269,7 @@ namespace {
 
 ParameterSchema element_parameter() {
   ParameterSchema s = text_parameter(
-      "element",
+      element_key,
       "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, wedge6 prisms and hex8 hexahedra of a mesh "
       "file or a block; _mixed ones and hex8 have pressures of their own for nearly incompressible tissue; as_meshed = "
       "what the mesh file has, "
@@ -353,14 +367,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   const ParameterMap own = partner_map(with_own_sets(pair));
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
-  if (mesh.nodes_per_element == 10) {
-    throw input_error(
-        place.where + "element",
-        fmt::format("{}element: expected a deformable partner of linear elements, tetrahedra with 4 nodes, "
-                    "prisms or hexahedra, found 10 nodes; exchange main and partner, or give linear elements",
-                    place.where));
-  }
-  BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
+  BodyModel body = body_of(std::move(mesh), pair.partner, pair.backend, place, context);
   Support support = support_of(body.mesh(), place);
   ContactNodes contact = candidates_of(body, support, {}, place);
   check_limit(contact, place);
@@ -385,7 +392,7 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
   HeldMesh held = held_mesh(pair.main.surface, place, context);
-  BodyModel body = body_of(std::move(held.mesh), pair.main, place, context);
+  BodyModel body = body_of(std::move(held.mesh), pair.main, pair.backend, place, context);
   const Support support = std::move(held.support);
   ContactNodes contact = candidates_of(body, support, held.cut, place);
   const Vector3 size = extents_of(body.mesh().nodes);

@@ -37,6 +37,9 @@ struct PreparedPartner {
   ContactNodes contact;  ///< candidates
 };
 
+/// Name of the parameter that chooses the finite element.
+inline constexpr const char* element_key = "element";
+
 /// Parameters that describe mesh, support, candidates and contact law.
 /// @param contact_nodes  the default of this parameter
 [[nodiscard]] std::vector<ParameterSchema> body_parameters(std::string contact_nodes);
@@ -55,7 +58,8 @@ struct PreparedPartner {
 [[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
 
 /// Mesh, support and candidates of a deformable partner; none without a material.
-/// @throws Error{invalid_input} as prepare_body; for a partner of quadratic tetrahedra
+/// @pre the pair was accepted by check_body_pair and body_pair_doubts
+/// @throws Error{invalid_input} as prepare_body
 [[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -53,7 +53,9 @@ void check_body(const ContactBody& body, const ParameterPlace& place) {
     if (place.parameters.contains(box)) (void)place.numbers(box, 6);
   }
   const bool directed = !place.numbers("contact_direction", 3).empty();
-  if (!is_filled_here(body.surface) || is_layer(body.surface)) return;
+  if (!is_filled_here(body.surface)) return;
+  refuse_blocks_elements(body.surface, place);
+  if (is_layer(body.surface)) return;
   (void)element_size_of(place);
   const auto sphere = SphereSurface::of(body.surface);
   if (sphere && !(sphere->radius > 0.0)) {
@@ -92,6 +94,25 @@ std::optional<ElementKind> element_before_meshing(const Surface& surface, const 
   return usual_element(4);
 }
 
+void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner) {
+  if (main.mixed() == partner.mixed()) return;
+  const std::string key = "contact." + pair.name + ".parameters.partner_element";
+  throw input_error(key,
+                    fmt::format("{}: '{}' meets '{}' of the main body: expected two elements with pressures of their "
+                                "own or two without, because the one that locks would decide what both do; set "
+                                "element and partner_element",
+                                key, partner.name, main.name));
+}
+
+void check_linear_partner(const PairSpec& pair, const ElementKind& partner) {
+  if (partner.n_nodes != 10) return;
+  const std::string key = "contact." + pair.name + ".parameters.partner_element";
+  throw input_error(
+      key, fmt::format("{}: expected a deformable partner of linear elements, tetrahedra with 4 nodes, prisms or "
+                       "hexahedra, found 10 nodes; exchange main and partner, or give linear elements",
+                       key));
+}
+
 void check_deformable_partner(const PairSpec& pair) {
   const std::string key = "contact." + pair.name + ".partner.material";
   if (const SurfaceKind& kind = kind_of(pair.partner.surface); !kind.fills) {
@@ -103,7 +124,26 @@ void check_deformable_partner(const PairSpec& pair) {
   check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
   const auto main_kind = element_before_meshing(pair.main.surface, pair.parameters);
   const auto partner_kind = element_before_meshing(pair.partner.surface, own);
+  if (partner_kind) check_linear_partner(pair, *partner_kind);
   if (main_kind && partner_kind) check_like_elements(pair, *main_kind, *partner_kind);
+}
+
+/// What a deformable body says before it is meshed.
+struct SeenBody {
+  std::optional<Vector3> extents;  ///< [m]
+  ElementKind element;             ///< that the body is made of
+};
+
+/// @throws Error{invalid_input} where the elements of a volume file cannot carry the one that is asked for
+SeenBody seen(const ContactBody& body, const ParameterPlace& place, const PrepareContext& context) {
+  const auto file = MeshSurface::of(body.surface);
+  const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
+  if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
+    const VolumeMesh mesh = read_volume(asset->content, read_options(*file, *asset, context));
+    return {.extents = extents_of(mesh.nodes), .element = carried_element(mesh.nodes_per_element, place, asset->name)};
+  }
+  const auto named = named_element(text(place.parameters, "element"));
+  return {.extents = surface_extents(body.surface, context), .element = named.value_or(usual_element(4))};
 }
 
 /// Puts a key in front of doubts that have none.
@@ -135,16 +175,6 @@ void check_rigid_pair(const PairSpec& pair) {
   check_body_pair(pair);
 }
 
-void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner) {
-  if (main.mixed() == partner.mixed()) return;
-  const std::string key = "contact." + pair.name + ".parameters.partner_element";
-  throw input_error(key,
-                    fmt::format("{}: '{}' meets '{}' of the main body: expected two elements with pressures of their "
-                                "own or two without, because the one that locks would decide what both do; set "
-                                "element and partner_element",
-                                key, partner.name, main.name));
-}
-
 void check_body_pair(const PairSpec& given) {
   const PairSpec pair = with_own_sets(given);
   if (pair.main.materials.empty()) {
@@ -165,14 +195,22 @@ void check_body_pair(const PairSpec& given) {
 std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context) {
   std::vector<std::string> all;
   const std::string where = "contact." + pair.name;
-  const auto main = surface_extents(pair.main.surface, context);
-  const auto partner = surface_extents(pair.partner.surface, context);
-  if (main) doubt_body(pair.main, where + ".main", *main, {where + ".parameters.", pair.parameters}, all);
-  if (partner) {
-    const ParameterMap own = partner_map(pair);
-    doubt_body(pair.partner, where + ".partner", *partner, {where + ".parameters.partner_", own}, all);
+  const ParameterPlace place{where + ".parameters.", pair.parameters};
+  const SeenBody main = seen(pair.main, place, context);
+  if (main.extents) doubt_body(pair.main, where + ".main", *main.extents, place, all);
+  const ParameterMap own = partner_map(pair);
+  const ParameterPlace partner_place{where + ".parameters.partner_", own};
+  std::optional<Vector3> partner_extents;
+  if (pair.partner.materials.empty()) {
+    partner_extents = surface_extents(pair.partner.surface, context);
+  } else {
+    const SeenBody partner = seen(pair.partner, partner_place, context);
+    check_linear_partner(pair, partner.element);
+    check_like_elements(pair, main.element, partner.element);
+    partner_extents = partner.extents;
   }
-  if (main && partner) add(doubts_of_proportion(*main, *partner), where, all);
+  if (partner_extents) doubt_body(pair.partner, where + ".partner", *partner_extents, partner_place, all);
+  if (main.extents && partner_extents) add(doubts_of_proportion(*main.extents, *partner_extents), where, all);
   return all;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/fem/element_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -18,11 +17,9 @@ void check_body_pair(const PairSpec& pair);
 /// The same for a back-end that knows rigid partners only: refuses one with a material.
 void check_rigid_pair(const PairSpec& pair);
 
-/// @throws Error{invalid_input} when one of two deformable bodies has pressures of its own and the other has not
-void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner);
-
 /// Doubts about sizes and units of both bodies, "KEY: sentence". Reads the meshes that the pair names.
-/// @throws Error{invalid_input} where nothing sensible can come out, and what reading throws
+/// @throws Error{invalid_input} where nothing sensible can come out, elements that the meshes cannot carry or that do
+/// not go together, and what reading throws
 [[nodiscard]] std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -20,6 +20,7 @@
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
+#include "fem_server/fem/element_kind.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
@@ -92,10 +93,17 @@ void refuse_regions(const PairSpec& pair) {
   throw input_error(key, key + ": expected none with a point cloud, whose points bear the load; remove it");
 }
 
+void require_linear_tetrahedra(const PairSpec& pair, std::uint32_t n_nodes) {
+  if (n_nodes == 4) return;
+  const std::string key = "contact." + pair.name + ".parameters.element";
+  throw input_error(key, fmt::format("{}: a body that meets a point cloud is made of linear tetrahedra (4 nodes), "
+                                     "found {} nodes; give linear elements",
+                                     key, n_nodes));
+}
+
 /// A body met by points: see CloudContact.
 std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointCloudSurface& cloud,
                                            const PrepareContext& context) {
-  refuse_regions(pair);
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
   const std::string where = "contact." + pair.name;
@@ -106,14 +114,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
                                   where, cloud.points.size(), number(pair.parameters, "candidate_limit")));
   }
   const BodyModel& body = prepared.body;
-  if (body.mesh().nodes_per_element != 4) {
-    throw input_error(where + ".parameters.element",
-                      fmt::format("{}.parameters.element: a body that meets a point cloud is made of linear "
-                                  "tetrahedra (4 nodes), found {} nodes; give linear elements",
-                                  where, body.mesh().nodes_per_element));
-  }
+  require_linear_tetrahedra(pair, body.mesh().nodes_per_element);
   const bool exact = text(pair.parameters, "cloud_distance") == "exact";
-  if (exact) refuse_distance_length(pair, "with cloud_distance: approximate");
   SurfaceCompliance compliance =
       prepared_compliance(body, prepared.support, prepared.contact, context, prepared.memory_limit);
   CondensedModel model;
@@ -139,20 +141,33 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
       std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters)));
 }
 
+void check_cloud(const PairSpec& pair) {
+  refuse_regions(pair);
+  if (const auto named = named_element(text(pair.parameters, element_key))) {
+    require_linear_tetrahedra(pair, named->n_nodes);
+  }
+  if (text(pair.parameters, "cloud_distance") == "exact") {
+    refuse_distance_length(pair, "with cloud_distance: approximate");
+  }
+}
+
 void check_condensed_pair(const PairSpec& pair) {
   check_body_pair(pair);
   check_material_laws(pair);
+  if (PointCloudSurface::of(pair.partner.surface)) {
+    check_cloud(pair);
+    return;
+  }
+  refuse_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
+  if (text(pair.parameters, "cloud_distance") == "exact") return;
+  const std::string key = "contact." + pair.name + ".parameters.cloud_distance";
+  throw input_error(key, key + ": expected only with a point cloud as partner; remove it");
 }
 
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const PrepareContext& context) {
   const PairSpec pair = linearised(with_laws, context);
   if (const auto cloud = PointCloudSurface::of(pair.partner.surface)) {
     return make_cloud(pair, *cloud, context);
-  }
-  refuse_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
-  if (text(pair.parameters, "cloud_distance") != "exact") {
-    const std::string key = "contact." + pair.name + ".parameters.cloud_distance";
-    throw input_error(key, key + ": expected only with a point cloud as partner; remove it");
   }
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
@@ -162,7 +177,6 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const 
   model.pressure = prepared.pressure;
   model.regions = prepared.regions;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
-  if (partner) check_like_elements(pair, prepared.body.element(), partner->body.element());
   model.compliance =
       prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
   model.partner = prepared.partner;

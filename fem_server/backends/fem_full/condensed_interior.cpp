@@ -67,7 +67,11 @@ CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::ui
                                   interface_.size(), interface_limit, 360e-9 * n * n));
   }
   check_stop(context.stop);
-  interior_matrix_ = linear_stiffness(interior_);
+  // Nine numbers for each pair of coupled nodes. It stays: stresses inside need it.
+  const MemoryNeed own = matrix_memory(9.0 * static_cast<double>(node_graph(interior_).inner.size()));
+  within_memory(whole_.memory_limit, own, "the stiffness of the interior behind the layer",
+                [&] { interior_matrix_ = linear_stiffness(interior_); });
+  whole_.memory_limit.held += own.total();
   Eigen::Index n_layer = 0;
   if (whole_.support.inertia_relief) {
     InertiaModes own = inertia_modes(whole_.body);
@@ -130,15 +134,16 @@ Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs, cons
     if (inner.empty()) return Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
     Elimination order(node_graph(interior_matrix_), inner, {});
     check_stop(stop);
-    within_memory(whole_.memory_limit, factorisation_memory(order.size()), "solving the interior behind the layer",
-                  [&] {
-                    auto factor = std::make_unique<SparseCholesky>(interior_matrix_, std::move(order));
-                    check_stop(stop);
-                    if (!factor->factorize(interior_matrix_)) {
-                      throw Error(ErrorCode::internal, "the interior became singular after it had been condensed");
-                    }
-                    inside_ = std::move(factor);
-                  });
+    MemoryNeed need = factorisation_memory(order.size());
+    need.matrices -= matrix_memory(order.size().matrix).matrices;  // held
+    within_memory(whole_.memory_limit, need, "solving the interior behind the layer", [&] {
+      auto factor = std::make_unique<SparseCholesky>(interior_matrix_, std::move(order));
+      check_stop(stop);
+      if (!factor->factorize(interior_matrix_)) {
+        throw Error(ErrorCode::internal, "the interior became singular after it had been condensed");
+      }
+      inside_ = std::move(factor);
+    });
   }
   return inside_->solve(rhs);
 }

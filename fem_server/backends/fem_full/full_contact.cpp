@@ -63,7 +63,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws l
       rest_compliance_(std::move(rest_compliance)) {
   use_one_blas_thread();
   const auto check = [&] {
-    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "fem_full: preparation stopped on request");
+    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, name_ + ": preparation stopped on request");
   };
   check();
   // A widened pattern is known only with its matrix, whose dense block `interface_limit` has allowed.
@@ -410,9 +410,9 @@ void FullContact::load_in_steps(const PairState& state, Solution& solution) cons
     if (good) return;
   }
   throw RecoverableError(
-      fmt::format("fem_full found no equilibrium at {} m overlap, also not in {} load steps; take a smaller "
-                  "step or a finer mesh",
-                  -solution.gap, largest_number_of_steps));
+      fmt::format("{} found no equilibrium at {} m overlap, also not in {} load steps; take a smaller "
+                  "step, a finer mesh or, where Poisson's ratio is near 0.5, a mixed element",
+                  name_, -solution.gap, largest_number_of_steps));
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -12,13 +13,29 @@
 #include "fem_server/backends/fem_full/full_preparation.hpp"
 #include "fem_server/backends/fem_full/materials/material_kind.hpp"
 #include "fem_server/backends/fem_layered/outer_layer.hpp"
+#include "fem_server/fem/element_kind.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
+/// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
+/// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
+void leave_out_split_pressures(std::vector<ParameterSchema>& parameters) {
+  ParameterSchema& element = *std::ranges::find(parameters, element_key, &ParameterSchema::name);
+  for (const ElementKind& kind : element_kinds()) {
+    if (kind.pressure != PressureKind::nodal || kind.n_nodes == 10) continue;
+    std::erase(element.choices, kind.name);
+    element.absent_choices.emplace_back(
+        kind.name,
+        "it has pressures around its corners, which the border of the layer would cut until it locks; expected "
+        "tet10_mixed, hex8, an element without pressures, or fem_full");
+  }
+}
+
 std::vector<ParameterSchema> schema() {
   std::vector<ParameterSchema> parameters = body_parameters("all");
+  leave_out_split_pressures(parameters);
   for (ParameterSchema& own : material_parameters("of the layer, over an interior of Hooke's law: ")) {
     parameters.push_back(std::move(own));
   }
@@ -57,11 +74,6 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
     layer = layer_of_depth(body.body, body.contact, depth);
     source = fmt::format("{}layer_depth: {} m takes", where, depth);
   } else {
-    if (optional_number(pair.parameters, "layer_depth")) {
-      throw input_error(
-          where + "layer_depth",
-          fmt::format("{}layer_depth: the layer is given by layer_set '{}' already; remove one of them", where, set));
-    }
     layer = layer_of_set(body.body, body.contact, set, where + "layer_set");
     source = fmt::format("{}layer_set: '{}' takes", where, set);
   }
@@ -72,15 +84,12 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
                                 source, layer.size()));
 }
 
-/// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
-/// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
-void refuse_split_pressures(const PairSpec& pair, const ElementKind& kind) {
-  if (kind.pressure != PressureKind::nodal || kind.n_nodes == 10) return;
-  const std::string key = "contact." + pair.name + ".parameters.element";
-  throw input_error(key, fmt::format("{}: {} has pressures around its corners, which the border of the layer would cut "
-                                     "until it locks; expected tet10_mixed, hex8, an element without pressures, or "
-                                     "fem_full",
-                                     key, kind.name));
+void check_layered_pair(const PairSpec& pair) {
+  check_full_pair(pair);
+  const std::string& set = text(pair.parameters, "layer_set");
+  if (set.empty() || !optional_number(pair.parameters, "layer_depth")) return;
+  const std::string key = "contact." + pair.name + ".parameters.layer_depth";
+  throw input_error(key, fmt::format("{}: the layer is given by layer_set '{}' already; remove one of them", key, set));
 }
 
 /// A law of large strain that no element of the layer follows would be left out without a word.
@@ -101,7 +110,6 @@ void tell_unused_laws(const PairSpec& pair, const BodyModel& body, std::span<con
 std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const PrepareContext& context) {
   FullPreparation prepared = prepare_full(pair, context);
   PreparedBody& whole = prepared.body;
-  refuse_split_pressures(pair, whole.body.element());
   const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
   tell_unused_laws(pair, whole.body, layer, context);
   SurfaceCompliance compliance = rest_compliance(whole, context);
@@ -127,7 +135,7 @@ BackendEntry fem_layered_entry() {
       .parameters = schema(),
       .surface_pairs = body_surface_pairs(),
       .make = make_layered,
-      .check = check_full_pair,
+      .check = check_layered_pair,
       .doubts = body_pair_doubts,
       .tunable = {"restitution", "approach_speed_floor"}};
 }

@@ -105,12 +105,31 @@ std::vector<ModalContact::NearPoint> ModalContact::find_near(const PairState& st
   solution.closest.surface = surface_in_A(*model_.partner, state.X_AB, points[deepest]);
   std::vector<NearPoint> near;
   if (solution.gap >= 0.0) return near;
-  check_depth(solution, model_.options, state);
+  solution.overlap = -solution.gap;
   for (std::uint32_t i = 0; i < points.size(); ++i) {
-    if (gaps[i] > -farthest_gap * solution.gap) continue;
+    if (gaps[i] > farthest_gap * solution.overlap) continue;
     near.push_back({.candidate = i, .surface = surface_in_A(*model_.partner, state.X_AB, points[i])});
   }
   return near;
+}
+
+void ModalContact::measure_undeformed(const PairState& state, Solution& solution) const {
+  const Pose X_BA = state.X_AB.inverse();
+  double smallest = 0.0;
+  const Vector3* deepest = nullptr;
+  for (const Vector3& x : model_.points) {
+    const double gap = model_.partner->gap(X_BA * x, 0.0);
+    if (gap >= smallest) continue;
+    smallest = gap;
+    deepest = &x;
+  }
+  // A body that bulges out as it vibrates touches before its undeformed shape does.
+  if (deepest != nullptr) {
+    solution.gap = smallest;
+    solution.closest.x = *deepest;
+    solution.closest.surface = surface_in_A(*model_.partner, state.X_AB, *deepest);
+  }
+  check_depth(solution, model_.options, state);
 }
 
 SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& candidates,
@@ -155,7 +174,7 @@ std::vector<std::size_t> ModalContact::penetrating(const std::vector<NearPoint>&
   for (std::size_t i = 0; i < others.size(); ++i) {
     const Vector3 moved = u.segment<3>(row_of(i)) + model_.Phi.middleRows<3>(row_of(numbers[i])) * q;
     const SurfacePoint& surface = others[i].surface;
-    if (surface.gap + surface.normal.dot(moved) < allowed_penetration * solution.gap) found.push_back(i);
+    if (surface.gap + surface.normal.dot(moved) < -allowed_penetration * solution.overlap) found.push_back(i);
   }
   return found;
 }
@@ -236,10 +255,11 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
   const std::vector<Vector3> points = moved(model_.points, model_.Phi * now.q_free);
   Solution solution;
   std::vector<NearPoint> others = find_near(state, points, solution);
+  if (!others.empty()) measure_undeformed(state, solution);
   std::vector<NearPoint> chosen;
   std::vector<std::size_t> joining;
   for (std::size_t i = 0; i < others.size(); ++i) {
-    if (others[i].surface.gap <= -first_gap * solution.gap) joining.push_back(i);
+    if (others[i].surface.gap <= first_gap * solution.overlap) joining.push_back(i);
   }
   while (!joining.empty()) {
     for (const std::size_t i : joining) chosen.push_back(others[i]);

@@ -72,7 +72,8 @@ class ModalContact final : public ContactBackend {
   };
   struct Solution : SolvedContact {
     std::vector<ModeState> modes;
-    double energy = 0.0;  ///< [J] elastic and kinetic
+    double overlap = 0.0;  ///< [m] of the candidates where they are if nothing pushes: > 0 where the bodies touch
+    double energy = 0.0;   ///< [J] elastic and kinetic
     [[nodiscard]] bool touches() const { return !nodes.empty(); }
   };
   [[nodiscard]] Vibration vibration(const ModalHistory& history, const PairState& state) const;
@@ -82,10 +83,13 @@ class ModalContact final : public ContactBackend {
     std::uint32_t candidate = 0;
     SurfacePoint surface;
   };
-  /// Sets gap and closest candidate. @param points  candidates where they are if nothing pushes
+  /// Sets gap, overlap and closest candidate. @param points  candidates where they are if nothing pushes
   /// @returns ascending; empty when nothing touches
   [[nodiscard]] std::vector<NearPoint> find_near(const PairState& state, const std::vector<Vector3>& points,
                                                  Solution& solution) const;
+  /// Of bodies that touch: gap and closest candidate become those of the undeformed shapes, as of fem_condensed.
+  /// @throws RecoverableError when these overlap by more than the limit
+  void measure_undeformed(const PairState& state, Solution& solution) const;
   /// Positions in `others` that the forces of the solution push into B, by more than rounding.
   [[nodiscard]] std::vector<std::size_t> penetrating(const std::vector<NearPoint>& others, const Vibration& vibration,
                                                      const Solution& solution) const;

@@ -342,8 +342,8 @@ class GmshReader {
       case 12:
       case 17:
         scanner_.fail(
-            fmt::format("hexahedra with {} nodes (Gmsh type {}) are not read: the finite elements of deal.II 9.4 "
-                        "have none for them; export hexahedra with 8 nodes (type 5)",
+            fmt::format("hexahedra with {} nodes (Gmsh type {}) are not read: there is no finite element for them "
+                        "here; export hexahedra with 8 nodes (type 5) or tetrahedra with 10 (type 11)",
                         type == 12 ? 27 : 20, type));
       case 13:
       case 18:

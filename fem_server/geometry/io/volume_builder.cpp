@@ -53,9 +53,10 @@ std::uint32_t VolumeBuilder::add_element(std::span<const std::uint32_t> nodes, P
   if (mesh_.connectivity.empty()) mesh_.nodes_per_element = order;
   if (mesh_.nodes_per_element != order) {
     fail(options_, place,
-         fmt::format(
-             "an element with {} nodes follows ones with {}: export the mesh with elements of one kind and order",
-             order, mesh_.nodes_per_element));
+         fmt::format("expected {} with {} nodes as before, found {} with {} nodes: a body is made of elements of one "
+                     "kind and order; export the mesh so (in Gmsh Mesh.SubdivisionAlgorithm makes hexahedra of all, "
+                     "without recombination all are tetrahedra), or a volume for each kind as a body of its own",
+                     element_shapes(mesh_.nodes_per_element), mesh_.nodes_per_element, element_shapes(order), order));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -458,7 +458,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"CloudOnQuadraticElements",
                 cloud_scenario(", element: tet10, cloud_distance: approximate"),
                 {},
-                {"element", "linear tetrahedra (4 nodes), found 10"}},
+                {"element", "linear tetrahedra (4 nodes), found 10"},
+                2},
         BadBody{"CloudOfTooManyPoints",
                 // The sole has 3 x 3 nodes.
                 cloud_scenario(", candidate_limit: 20", "0.02"),
@@ -478,7 +479,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"LayerGivenTwice",
                 outer_layer_scenario(", layer_set: sole, layer_depth: 0.001"),
                 {},
-                {"layer_depth", "remove one of them"}},
+                {"layer_depth", "remove one of them"},
+                2},
         BadBody{"LayerThatTouchesNothing",
                 layered_scenario("backend: fem_condensed\n    parameters: {",
                                  "backend: fem_layered\n    parameters: {layer_set: bone, "),
@@ -738,6 +740,76 @@ output: {interval: 1, fields: {interval: 1, mesh: volume}}
   const Finished refused = run("heelstrike", {"condense", folder.write("other.yaml", other)}, here(folder));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and cannot carry it"));
+}
+
+// What a run refuses before any contact, after minutes of preparation or at once, is refused by a look at the file.
+TEST(Validate, RefusesWhatARunRefuses) {
+  const ScratchFolder folder;
+  const std::string good = R"yaml(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  block: {mass: 0.008, inertia: [1.0e-6, 1.0e-6, 1.0e-6], position: [0, 0, 0.0100001], velocity: [0, 0, -0.1]}
+contact:
+  pair:
+    main: {body: block, surface: {block: {lengths: [0.02, 0.02, 0.02]}}, material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: fem_condensed
+    parameters: {element_size: 0.01, clamped_box: [-1, -1, 0.0099, 1, 1, 1]}
+analysis: {end_time: 1.0e-6}
+output: {interval: 1.0e-6}
+)yaml";
+  // One hexahedron of 20 mm.
+  folder.write("cube.inp", R"(*NODE
+1,-0.01,-0.01,-0.01
+2,0.01,-0.01,-0.01
+3,0.01,0.01,-0.01
+4,-0.01,0.01,-0.01
+5,-0.01,-0.01,0.01
+6,0.01,-0.01,0.01
+7,0.01,0.01,0.01
+8,-0.01,0.01,0.01
+*ELEMENT, TYPE=C3D8
+1,1,2,3,4,5,6,7,8
+)");
+  const std::string block = "surface: {block: {lengths: [0.02, 0.02, 0.02]}}";
+  const std::string plane = "surface: {plane: {normal: [0, 0, 1]}}";
+  const std::string soft = ", material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}";
+  const auto body = [&](const std::string& surface) { return "surface: {" + surface + "}"; };
+  using Changes = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<std::pair<Changes, std::string>> cases = {
+      {{{"fem_condensed", "fem_layered"}, {"element_size: 0.01", "element_size: 0.01, element: tet4_mixed"}},
+       "there is no 'tet4_mixed': it has pressures around its corners"},
+      {{{"fem_condensed", "fem_layered"},
+        {"element_size: 0.01", "element_size: 0.01, layer_depth: 0.001, layer_set: skin"}},
+       "the layer is given by layer_set 'skin' already"},
+      {{{block, body("sphere: {radius: 0.01}")}, {"element_size: 0.01", "element_size: 0.01, element: hex8"}},
+       "surface 'sphere' is not filled with hexahedra here"},
+      {{{block, body("mesh: {file: cube.inp}")}, {"element_size: 0.01", "element: tet10"}},
+       "tet10 has 10 nodes, the elements of 'cube.inp' have 8 and cannot carry it"},
+      {{{plane, block + soft},
+        {"element_size: 0.01",
+         "element_size: 0.01, partner_element_size: 0.01, partner_element: tet10, partner_clamped_box: [-1, -1, -1, 1, "
+         "1, -0.0099]"}},
+       "expected a deformable partner of linear elements"},
+      {{{plane, body("mesh: {file: cube.inp}") + soft},
+        {"element_size: 0.01", "element_size: 0.01, partner_clamped_box: [-1, -1, -1, 1, 1, -0.0099]"}},
+       "'hex8' meets 'tet4' of the main body"},
+      {{{"fem_condensed", "fem_modal"}, {"end_time: 1.0e-6", "type: static, end_time: 1.0e-6"}},
+       "contact.pair.backend: expected bodies that are at rest in an equilibrium"},
+      {{{"fem_condensed", "fem_modal"}}, "contact.pair.parameters.support: expected `inertia_relief`"},
+      {{{"element_size: 0.01", "element_size: 0.01, cloud_distance: approximate"}},
+       "cloud_distance: expected only with a point cloud as partner"},
+  };
+  for (const auto& [changes, expected] : cases) {
+    std::string text = good;
+    for (const auto& [from, to] : changes) text.replace(text.find(from), from.size(), to);
+    const std::string file = folder.write("pair.yaml", text);
+    const Finished looked_at = run("heelstrike", {"validate", file}, here(folder));
+    EXPECT_EQ(looked_at.exit_code, 2) << expected;
+    EXPECT_THAT(looked_at.err, HasSubstr(expected));
+    EXPECT_EQ(run("heelstrike", {"run", file, "-o", "out"}, here(folder)).err, looked_at.err);
+  }
+  EXPECT_EQ(run("heelstrike", {"validate", folder.write("pair.yaml", good)}, here(folder)).exit_code, 0);
 }
 
 /// A square of 20 x 20 mm at a height [m] that looks up, cut into triangles of 1 mm.

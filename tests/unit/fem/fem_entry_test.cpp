@@ -1,10 +1,12 @@
 // The back-end as users open it: from a specification, with the mesher, with the cache on disk.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -223,6 +225,47 @@ TEST_F(LayeredEntry, AStopEndsTheCondensationOfTheInterior) {
     EXPECT_TRUE(gone.stop_requested());
     EXPECT_LE(calls_after, 1) << "stages after the stop, first at fraction " << from;
     EXPECT_THAT(kept_interiors(), testing::IsEmpty());
+  }
+}
+
+// The interior's own matrix stays beside all that follows.
+TEST_F(LayeredEntry, CountsTheMatrixOfTheInterior) {
+  pair_.parameters["memory_limit"] = 1e4;
+  const std::string said = refusal();
+  const std::string before = "the stiffness of the interior behind the layer would take about ";
+  ASSERT_THAT(said, testing::HasSubstr(before));
+  double amount = 0.0;
+  std::array<char, 3> unit{};
+  ASSERT_EQ(std::sscanf(said.c_str() + said.find(before) + before.size(), "%lf %2s", &amount, unit.data()), 2) << said;
+  const double bytes = amount * (unit[0] == 'M' ? 1e6 : 1e3);
+  // Three digits are told: a hundredth more is enough for the matrix, and for nothing else.
+  pair_.parameters["memory_limit"] = 1.01 * bytes;
+  EXPECT_THAT(refusal(), testing::HasSubstr(fmt::format(", of which {:g} {} are taken", amount, unit.data())));
+}
+
+TEST_F(LayeredEntry, ProposesElementsThatItTakes) {
+  pair_.main.materials[0].poissons_ratio = 0.4999;
+  (void)make_backend(pair_, context_);
+  EXPECT_THAT(stages_, testing::Contains(testing::AllOf(testing::HasSubstr("Poisson's ratio 0.4999 with 'tet4'"),
+                                                        testing::HasSubstr("(tet10_mixed, hex8)"))));
+}
+
+// Linear tetrahedra that lock alternate between pressure and tension, which makes the law of the layer unstable
+// (docs/theory/finite_elements.md).
+TEST_F(LayeredEntry, SpeaksInItsOwnName) {
+  pair_.main.surface = BlockSurface{.lengths = {0.04, 0.04, 0.02}, .center = {0.0, 0.0, 0.01}};
+  pair_.main.materials = {{.youngs_modulus = 150e3, .poissons_ratio = 0.4999, .density = 1000.0, .set = ""}};
+  pair_.parameters = {{"element_size", 0.005},
+                      {"clamped_set", std::string("top")},
+                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}}};
+  const auto locks = make_backend(pair_, context_);
+  PairState state;
+  state.X_AB.p = Vector3(0.0, 0.0, 5e-4);
+  try {
+    (void)locks->evaluate(*locks->initial_history(), state);
+    FAIL() << "found an equilibrium";
+  } catch (const RecoverableError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("fem_layered found no equilibrium at "));
   }
 }
 

@@ -107,6 +107,34 @@ TEST_F(VibratingBlock, WithoutModesIsTheCondensedBody) {
   }
 }
 
+// Swapped by name, back-ends tell the same gap and depth, whatever the modes do under the contact; apart it is that of
+// the body as it vibrates.
+TEST_F(VibratingBlock, TellsTheGapOfTheUndeformedShapesInContact) {
+  const auto modal = make();
+  pair_.parameters["depth_limit"] = 5.5e-4;
+  const auto limited = make();
+  pair_.parameters.erase("depth_limit");
+  pair_.backend = "fem_condensed";
+  pair_.parameters.erase("modes");
+  const auto condensed = make();
+  auto history = modal->commit(*modal->initial_history(), at(0.0, 5e-4)).history;
+  for (int i = 1; i <= 20; ++i) {
+    const PairState state = at(1e-4 * i, 6e-4);
+    const Committed committed = modal->commit(*history, state);
+    const Response expected = condensed->evaluate(*condensed->initial_history(), state);
+    ASSERT_GT(committed.response.F_A.force.z(), 0.0);
+    EXPECT_EQ(committed.response.gap, expected.gap);
+    EXPECT_EQ(committed.response.gap_rate, expected.gap_rate);
+    history = committed.history;
+  }
+  const auto rests = limited->commit(*limited->initial_history(), at(0.0, 5e-4)).history;
+  EXPECT_THROW((void)limited->evaluate(*rests, at(1e-2, 6e-4)), RecoverableError);
+  // Drawn back at once, the dent has not recovered: the shapes overlap, the bodies do not touch.
+  const Response apart = modal->evaluate(*history, at(2e-3 + 1e-6, 1e-5));
+  EXPECT_EQ(apart.F_A.vector(), Vector6::Zero());
+  EXPECT_GT(apart.gap, 0.0);
+}
+
 TEST_F(VibratingBlock, StartsAtRestUnderItsLoadAndIsStifferToASuddenChange) {
   pair_.partner.surface = PlaneSurface{};  // where moved nodes have the linear gap to the last digit
   const auto modal = make();

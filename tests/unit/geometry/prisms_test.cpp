@@ -254,8 +254,10 @@ TEST(Prisms, MalformedFilesAreNamed) {
   EXPECT_THAT(refusal("quadratic.msh", replaced(gmsh22, "4 6 2 2 1", "4 18 2 2 1")),
               HasSubstr("prisms with 15 nodes (Gmsh type 18) are not read"));
   EXPECT_THAT(refusal("pyramid.msh", replaced(gmsh22, "4 6 2 2 1", "4 7 2 2 1")), HasSubstr("found element type 7"));
-  EXPECT_THAT(refusal("mixed.msh", replaced(gmsh22, "4 6 2 2 1 1 2 3 5 6 7", "4 4 2 2 1 1 2 3 5")),
-              HasSubstr("an element with 6 nodes follows ones with 4"));
+  EXPECT_THAT(
+      refusal("mixed.msh", replaced(gmsh22, "4 6 2 2 1 1 2 3 5 6 7", "4 4 2 2 1 1 2 3 5")),
+      HasSubstr("expected tetrahedra with 4 nodes as before, found prisms with 6 nodes: a body is made of elements "
+                "of one kind and order"));
   EXPECT_THAT(refusal("lonely.msh", replaced(gmsh22, "3 3 2 3 2 1 2 6 5", "3 3 2 3 2 1 2 7 8")),
               HasSubstr("are no face of any element"));
   EXPECT_THAT(refusal("few.vtk", vtk("6 4 5 6 0 1 2\n5 4 6 7 0 2\n")), HasSubstr("few.vtk"));

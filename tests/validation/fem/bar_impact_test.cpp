@@ -6,6 +6,9 @@
 
 #include <cmath>
 #include <cstdio>
+#include <memory>
+#include <numbers>
+#include <string>
 #include <vector>
 
 #include "common/surfaces/block.hpp"
@@ -36,6 +39,39 @@ PairSpec bar_on_wall(double n_modes) {
   return pair;
 }
 
+/// [m/s]
+const double wave_speed = std::sqrt(modulus / density);
+
+struct Bar {
+  std::unique_ptr<ContactBackend> backend;
+  double highest = 0.0;  ///< [Hz] of the kept modes
+};
+
+Bar bar_with(double n_modes) {
+  Bar bar;
+  PrepareContext context;
+  context.on_progress = [&](std::string_view stage, double) {
+    double lowest = 0.0;
+    (void)std::sscanf(std::string(stage).c_str(), "vibration modes from %lf to %lf Hz", &lowest, &bar.highest);
+  };
+  bar.backend = make_backend(bar_on_wall(n_modes), context);
+  return bar;
+}
+
+PairState state_at(double t, double z, double v) {
+  PairState state;
+  state.t = t;
+  state.X_AB.p = Vector3(0.0, 0.0, -z);
+  state.V_AB.v = Vector3(0.0, 0.0, -v);
+  return state;
+}
+
+constexpr EvaluateOptions next_near{.tangents = false, .next_state_near = true};
+
+double push_of(const Response& response) {
+  return response.gap < 0.0 ? response.F_A.force.z() : 0.0;
+}
+
 struct Impact {
   double duration = 0.0;    ///< [s]
   double speed_out = 0.0;   ///< [m/s]
@@ -43,30 +79,19 @@ struct Impact {
 };
 
 /// The bar's centre moves along z by velocity Verlet.
-Impact hit(double n_modes) {
-  PrepareContext context;
-  context.on_progress = [](std::string_view, double) {};
-  const auto backend = make_backend(bar_on_wall(n_modes), context);
+Impact hit(const ContactBackend& bar) {
   const double mass = density * breadth * breadth * length;
   const double h = 2e-7;
-  const auto state_at = [](double t, double z, double v) {
-    PairState state;
-    state.t = t;
-    state.X_AB.p = Vector3(0.0, 0.0, -z);
-    state.V_AB.v = Vector3(0.0, 0.0, -v);
-    return state;
-  };
   double z = 0.5 * length;
   double v = -speed;
-  auto history = backend->commit(*backend->initial_history(), state_at(0.0, z, v)).history;
+  auto history = bar.commit(*bar.initial_history(), state_at(0.0, z, v)).history;
   double force = 0.0;
   Impact impact;
   for (int i = 1; i <= 10'000; ++i) {
     const double t = h * i;
     z += h * v + 0.5 * h * h * force / mass;
-    const Committed committed =
-        backend->commit(*history, state_at(t, z, v + h * force / mass), {.tangents = false, .next_state_near = true});
-    const double now = committed.response.gap < 0.0 ? committed.response.F_A.force.z() : 0.0;
+    const Committed committed = bar.commit(*history, state_at(t, z, v + h * force / mass), next_near);
+    const double now = push_of(committed.response);
     v += 0.5 * h * (force + now) / mass;
     force = now;
     history = committed.history;
@@ -78,18 +103,58 @@ Impact hit(double n_modes) {
 }
 
 TEST(BarImpact, LastsForTheTimeThatAWaveTakesThereAndBack) {
-  const double wave_speed = std::sqrt(modulus / density);
   const double T = 2.0 * length / wave_speed;
   const double F = density * wave_speed * breadth * breadth * speed;
-  std::printf("wave equation: 2 L / c = %.4g s, rho c A v = %.4g N\n  modes  duration c/2L  speed out  mean force\n", T,
-              F);
-  for (const auto& [n_modes, accuracy] : {std::pair{80.0, 0.03}, std::pair{160.0, 0.02}}) {
-    const Impact impact = hit(n_modes);
-    std::printf("  %5.0f  %13.4f  %9.4f  %10.4f\n", n_modes, impact.duration / T, impact.speed_out / speed,
+  std::printf("wave equation: 2 L / c = %.4g s, rho c A v = %.4g N\n  modes  N  duration c/2L  speed out  mean force\n",
+              T, F);
+  for (const double n_modes : {80.0, 160.0}) {
+    const Bar bar = bar_with(n_modes);
+    const Impact impact = hit(*bar.backend);
+    // Of the kept modes those along the bar have multiples of c / 2 L. N of them show a wave's front half a wave of the
+    // highest one wide: 1 / N of the bar, which it passes in 1 / 2 N of the duration. That piece, where velocities are
+    // wrong by the impact's at most, keeps 1 / N of the energy at most; the speed misses half of that.
+    const double N = std::floor(bar.highest * T);
+    std::printf("  %5.0f %2.0f  %13.4f  %9.4f  %10.4f\n", n_modes, N, impact.duration / T, impact.speed_out / speed,
                 impact.mean_force / F);
-    EXPECT_NEAR(impact.duration / T, 1.0, accuracy) << n_modes;
-    EXPECT_NEAR(impact.speed_out / speed, 1.0, accuracy) << n_modes;
-    EXPECT_NEAR(impact.mean_force / F, 1.0, accuracy) << n_modes;
+    EXPECT_NEAR(impact.duration / T, 1.0, 0.5 / N) << n_modes;
+    EXPECT_NEAR(impact.speed_out / speed, 1.0, 0.5 / N) << n_modes;
+    EXPECT_NEAR(impact.mean_force / F, 1.0, 0.75 / N) << n_modes << ": momentum over duration";
+  }
+}
+
+// Between commits the force is taken as linear, which gives of what swings with omega the part sinc^2(omega h / 2),
+// less by (omega h)^2 / 12: second order in the step, and for the highest kept mode the most.
+TEST(BarImpact, ErrorOfTheLinearForceIsOfSecondOrderInTheStep) {
+  const Bar bar = bar_with(40.0);
+  const double omega = 2.0 * std::numbers::pi * bar.highest;
+  const double coarsest = 1.0 / omega;
+  const double duration = 24.0 * coarsest;
+  // The wall runs against the bar as it were without it: the force alone is wrong.
+  const auto forces = [&](int n) {
+    const double h = coarsest / n;
+    auto history = bar.backend->commit(*bar.backend->initial_history(), state_at(0.0, 0.5 * length, -speed)).history;
+    Eigen::VectorXd at_coarsest(std::lround(duration / coarsest));
+    for (int i = 1; i <= at_coarsest.size() * n; ++i) {
+      const double t = h * i;
+      const Committed now = bar.backend->commit(*history, state_at(t, 0.5 * length - speed * t, -speed), next_near);
+      history = now.history;
+      if (i % n == 0) at_coarsest[i / n - 1] = push_of(now.response);
+    }
+    return at_coarsest;
+  };
+  const Eigen::VectorXd exact = forces(64);
+  std::printf("highest kept mode %.4g Hz\n  omega h  error of the force  of the drive\n", bar.highest);
+  double before = 0.0;
+  for (const int n : {1, 2, 4, 8}) {
+    const double error = (forces(n) - exact).norm() / exact.norm();
+    const double of_the_drive = 1.0 / (12.0 * n * n);
+    std::printf("  %7.3f  %18.3e  %16.3e  order %.2f\n", 1.0 / n, error, of_the_drive,
+                n == 1 ? 0.0 : std::log2(before / error));
+    // What follows the leading term is smaller by omega h at least.
+    if (n > 1) {
+      EXPECT_NEAR(std::log2(before / error), 2.0, 1.0 / n) << n;
+    }
+    before = error;
   }
 }
 
