@@ -51,8 +51,10 @@ endif()
 # heelstrike_test(NAME SOURCES ... DEPS ... LABEL unit|integration|validation|fuzz [TIMEOUT seconds] [NEEDS target ...])
 # NEEDS names programs that the test starts; they are built first. ONE_PROCESS makes one entry of ctest of all cases: for
 # programs with hundreds of quick cases, each of which would spend 0.3 s mapping the libraries of the finite elements.
+# TOGETHER compiles four sources as one text: most of a test's compilation are headers. Names in unnamed namespaces
+# are then unique within the test. Four, because a change of one of them compiles the others with it.
 function(heelstrike_test NAME)
-  cmake_parse_arguments(ARG "ONE_PROCESS" "LABEL;TIMEOUT" "SOURCES;DEPS;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "ONE_PROCESS;TOGETHER" "LABEL;TIMEOUT" "SOURCES;DEPS;NEEDS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -60,6 +62,9 @@ function(heelstrike_test NAME)
   math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * ${HEELSTRIKE_TEST_TIME_FACTOR}")
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main heelstrike_warnings)
+  if(ARG_TOGETHER)
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${HEELSTRIKE_UNITY} UNITY_BUILD_BATCH_SIZE 4)
+  endif()
   # Tests are compiled more often than they run long.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${NAME} PRIVATE

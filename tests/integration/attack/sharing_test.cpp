@@ -27,7 +27,7 @@ using cli_test::ServerPair;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string long_scenario() {
+std::string hours_of_a_ball() {
   return ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}");
 }
 
@@ -95,8 +95,8 @@ TEST(Runs, ASubmissionThatIsRepeatedStartsNothing) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
   RawRuns runs(servers.mbs_address);
-  EXPECT_EQ(runs.submit(long_scenario(), "mine"), "mine");
-  EXPECT_EQ(runs.submit(long_scenario(), "mine"), "mine");
+  EXPECT_EQ(runs.submit(hours_of_a_ball(), "mine"), "mine");
+  EXPECT_EQ(runs.submit(hours_of_a_ball(), "mine"), "mine");
   EXPECT_EQ(runs.count(), 1);
   EXPECT_EQ(code_of([&] { runs.submit(ball_scenario(), "mine"); }), ErrorCode::invalid_input) << "another scenario";
   runs.cancel("mine");
@@ -146,7 +146,7 @@ class Owners : public cli_test::EncryptedServers {
 TEST_F(Owners, OfRunsAreTheOnlyOnesWhoSeeThem) {
   RawRuns owner(endpoint(mbs_address, "client"));
   RawRuns guest(endpoint(mbs_address, "guest"));
-  owner.submit(long_scenario(), "mine");
+  owner.submit(hours_of_a_ball(), "mine");
   const auto nothing_for_guests = [](RawRuns& runs) {
     EXPECT_EQ(runs.count(), 0);
     EXPECT_EQ(code_of([&] { runs.watch("mine"); }), ErrorCode::not_found);

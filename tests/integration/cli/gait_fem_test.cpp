@@ -31,13 +31,13 @@ std::string walking_subject() {
   return fs::exists(folder) ? folder : "";
 }
 
-ProgramOptions here(const ScratchFolder& folder) {
+ProgramOptions in_folder(const ScratchFolder& folder) {
   return {.working_folder = folder.path(), .environment = {{"XDG_CACHE_HOME", (folder.path() / "cache").string()}}};
 }
 
 /// Regions of a foot cut into two segments, of the run `local`.
 void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries& series) {
-  const Finished plantar = run("heelstrike", {"plantar", "local", "--json"}, here(folder));
+  const Finished plantar = run("heelstrike", {"plantar", "local", "--json"}, in_folder(folder));
   ASSERT_EQ(plantar.exit_code, 0) << plantar.err;
   const auto json = nlohmann::json::parse(plantar.out);
   ASSERT_EQ(json.size(), 1U) << "two segments, one foot";
@@ -81,7 +81,7 @@ TEST(GaitFem, SyntheticStepIsTheSameEverywhere) {
   const auto with = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"run", file});
     arguments.insert(arguments.end(), fields.begin(), fields.end());
-    return run("heelstrike", arguments, here(folder));
+    return run("heelstrike", arguments, in_folder(folder));
   };
   const Finished local = with({"--in-process", "-o", "local"});
   ASSERT_EQ(local.exit_code, 0) << local.err;
@@ -127,7 +127,7 @@ TEST(GaitFem, RepeatsItsFiles) {
                                           "--set", "contact.element_size=0.012",
                                           "--set", "output.fields={interval: 0.2, quantities: [contact_pressure]}"};
     arguments.insert(arguments.begin(), all.begin(), all.end());
-    return run("heelstrike", arguments, here(folder));
+    return run("heelstrike", arguments, in_folder(folder));
   };
   for (const std::string friction : {"0", "0.3"}) {
     const std::string set = "contact.friction=" + friction;
@@ -158,9 +158,9 @@ TEST(GaitFem, RepeatsItsFiles) {
 TEST(GaitFem, PlantarWithoutFieldsSaysWhatToAdd) {
   const ScratchFolder folder;
   const Finished made =
-      run("heelstrike", {"run", examples + "bouncing_ball.yaml", "--in-process", "-o", "ball"}, here(folder));
+      run("heelstrike", {"run", examples + "bouncing_ball.yaml", "--in-process", "-o", "ball"}, in_folder(folder));
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  const Finished plantar = run("heelstrike", {"plantar", "ball"}, here(folder));
+  const Finished plantar = run("heelstrike", {"plantar", "ball"}, in_folder(folder));
   EXPECT_NE(plantar.exit_code, 0);
   EXPECT_THAT(plantar.err, HasSubstr("fields"));
 }
@@ -172,7 +172,7 @@ TEST(GaitFem, FramesThatFailAreListed) {
       run("heelstrike",
           {"run", examples + "gait_synthetic.yaml", "--in-process", "-o", "deep", "--set", "contact.element_size=0.012",
            "--set", "contact.friction=0", "--set", "contact.depth_limit=0.007"},
-          here(folder));
+          in_folder(folder));
   ASSERT_EQ(result.exit_code, 7) << result.err;
   EXPECT_THAT(result.err, HasSubstr("more like \"frame at t = ")) << "a person reads the first and how many there were";
   std::size_t n_listed = 0;
@@ -190,7 +190,7 @@ TEST(GaitFem, FramesThatFailAreListed) {
               HasSubstr(std::to_string(n_listed) + " of 69 frames have no solution"));
 
   // Nothing is integrated over what is missing: the impulse is that of neighbouring rows.
-  const Finished plantar = run("heelstrike", {"plantar", "deep", "--json"}, here(folder));
+  const Finished plantar = run("heelstrike", {"plantar", "deep", "--json"}, in_folder(folder));
   ASSERT_EQ(plantar.exit_code, 0) << plantar.err;
   double impulse = 0.0;
   for (const auto& region : nlohmann::json::parse(plantar.out)[0]["regions"])
@@ -240,7 +240,7 @@ TEST(GaitFem, WalkingSubjectIsCarriedInEveryFrame) {
                                     "-o",    out,
                                     "--set", "contact.friction=0"};
     for (const std::string& setting : settings) all.insert(all.end(), {"--set", setting});
-    const Finished result = run("heelstrike", all, here(folder));
+    const Finished result = run("heelstrike", all, in_folder(folder));
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.err.find("frame at t"), std::string::npos) << result.err;
     const TimeSeries series = read_timeseries(folder.path() / out);
@@ -250,7 +250,7 @@ TEST(GaitFem, WalkingSubjectIsCarriedInEveryFrame) {
   (void)walk("walk", {});
   const Finished compared =
       run("heelstrike", {"compare-grf", "walk", "--measured", walking_subject() + "/subject01_walk1_grf.mot", "--json"},
-          here(folder));
+          in_folder(folder));
   ASSERT_EQ(compared.exit_code, 0) << compared.err;
 
   // Height and pitch from the vertical forces of the incomplete stances, docs/studies/gait.md. A millimetre is 200 N,
@@ -286,7 +286,7 @@ TEST(GaitFem, WalkingSubjectStepsOnFeetWithMass) {
                               {"run", examples + "gait_forward_subject01.yaml", "--mbs", servers.mbs_address, "--fem",
                                servers.fem_address, "-o", "forward", "--set", "motion.walk.start=0.6", "--set",
                                "analysis.end_time=0.1", "--set", "contact.element_size=0.012"},
-                              here(folder));
+                              in_folder(folder));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const TimeSeries series = read_timeseries(folder.path() / "forward");
   EXPECT_NEAR(series.column("time_s").back(), 0.1, 1e-12);
@@ -311,11 +311,11 @@ TEST(GaitFem, WalkingSubjectIsPredicted) {
   }
   const ScratchFolder folder;
   const Finished result =
-      run("heelstrike", {"run", examples + "gait_subject01_toes.yaml", "--in-process", "-o", "walk"}, here(folder));
+      run("heelstrike", {"run", examples + "gait_subject01_toes.yaml", "--in-process", "-o", "walk"}, in_folder(folder));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Finished compared =
       run("heelstrike", {"compare-grf", "walk", "--measured", walking_subject() + "/subject01_walk1_grf.mot", "--json"},
-          here(folder));
+          in_folder(folder));
   ASSERT_EQ(compared.exit_code, 0) << compared.err;
   int complete = 0;
   const auto comparison = nlohmann::json::parse(compared.out);

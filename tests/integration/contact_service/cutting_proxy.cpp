@@ -6,19 +6,9 @@
 
 #include <stdexcept>
 
+#include "tests/support/loopback.hpp"
+
 namespace heelstrike::testing_support {
-
-namespace {
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-}  // namespace
 
 CuttingProxy::CuttingProxy(const std::string& target)
     : target_port_(std::stoi(target.substr(target.rfind(':') + 1))), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr double stiffness = 1.0e6;  // [N/m^1.5]
 
 /// A ball of radius 0.1 m is led along x at height `z`; the ground shall carry it with 300 sin(pi t) N.
-std::string led_ball(const std::string& z, const std::string& type = "hybrid") {
+std::string hybrid_ball(const std::string& z, const std::string& type = "hybrid") {
   return R"~(heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
@@ -42,7 +42,7 @@ output: {interval: 0.05}
 
 TEST(Hybrid, HeightFollowsFromTheForce) {
   // Prescribed 3 mm too low, which means nothing: the force decides.
-  const auto run = run_local(scenario_from(led_ball("0.097")));
+  const auto run = run_local(scenario_from(hybrid_ball("0.097")));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   const auto t = run.column("time_s"), force = run.column("ball-ground.fz_N"), z = run.column("ball.z_m"),
              x = run.column("ball.x_m"), shift = run.column("ball.shift_m");
@@ -65,7 +65,7 @@ TEST(Hybrid, HeightFollowsFromTheForce) {
 
 // Up to the peak the contact has stored 2/5 F d, which nobody has brought but the one who presses the ball down.
 TEST(Hybrid, WorkOfTheShiftIsCounted) {
-  const auto run = run_local(scenario_from(led_ball("0.097"), {"analysis.end_time=0.5", "output.interval=0.005"}));
+  const auto run = run_local(scenario_from(hybrid_ball("0.097"), {"analysis.end_time=0.5", "output.interval=0.005"}));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   const double stored = 0.4 * 300.0 * std::pow(300.0 / stiffness, 2.0 / 3.0);
   // At the threshold the force jumps by 20 N: half of that over its depth of 0.7 mm is not two fifths, 1.5 mJ.
@@ -73,7 +73,7 @@ TEST(Hybrid, WorkOfTheShiftIsCounted) {
 }
 
 TEST(Hybrid, StartsFromFarAbove) {
-  const auto run = run_local(scenario_from(led_ball("0.16")));
+  const auto run = run_local(scenario_from(hybrid_ball("0.16")));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   EXPECT_EQ(run.summary.integrator.rejected_steps, 0);
   EXPECT_NEAR(run.column("ball-ground.fz_N")[10], 300.0, 1e-3);
@@ -81,7 +81,7 @@ TEST(Hybrid, StartsFromFarAbove) {
 }
 
 TEST(Hybrid, KinematicLeavesTheBodiesWhereTheyArePrescribed) {
-  const auto run = run_local(scenario_from(led_ball("0.099", "kinematic")));
+  const auto run = run_local(scenario_from(hybrid_ball("0.099", "kinematic")));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   for (const double force : run.column("ball-ground.fz_N")) {
     EXPECT_NEAR(force, stiffness * std::pow(0.001, 1.5), 1e-6);
@@ -97,7 +97,7 @@ TEST(Hybrid, MistakesSayWhatToDo) {
     }
     return std::string("accepted");
   };
-  const std::string good = led_ball("0.1");
+  const std::string good = hybrid_ball("0.1");
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     return text.replace(text.find(from), from.size(), to);

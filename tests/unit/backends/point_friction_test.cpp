@@ -24,7 +24,7 @@ using testing_support::with_twist;
 
 constexpr double depth = 2e-4;  // [m] 396 N of the laws with K = 1.4e8
 
-class PointFriction : public testing::TestWithParam<std::tuple<std::string, std::string, ExampleGeometry>> {
+class FrictionOfPoints : public testing::TestWithParam<std::tuple<std::string, std::string, ExampleGeometry>> {
  protected:
   void SetUp() override {
     geometry = std::get<2>(GetParam());
@@ -67,7 +67,7 @@ class PointFriction : public testing::TestWithParam<std::tuple<std::string, std:
 };
 
 // Steps as in conformance_test.cpp, shorter so that the differences stay on one side of the limit of sticking.
-TEST_P(PointFriction, PoseTangentIsTheDerivativeOfTheWrench) {
+TEST_P(FrictionOfPoints, PoseTangentIsTheDerivativeOfTheWrench) {
   std::size_t i = 0;
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
@@ -81,7 +81,7 @@ TEST_P(PointFriction, PoseTangentIsTheDerivativeOfTheWrench) {
   }
 }
 
-TEST_P(PointFriction, TwistTangentIsTheDerivativeOfTheWrench) {
+TEST_P(FrictionOfPoints, TwistTangentIsTheDerivativeOfTheWrench) {
   std::size_t i = 0;
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
@@ -98,7 +98,7 @@ TEST_P(PointFriction, TwistTangentIsTheDerivativeOfTheWrench) {
   }
 }
 
-TEST_P(PointFriction, EvaluationIsPureAndHistoryContinues) {
+TEST_P(FrictionOfPoints, EvaluationIsPureAndHistoryContinues) {
   testing_support::expect_pure(*backend, states(), *touched, later(30.0, 1.0));
   testing_support::expect_same_bits_from_threads(*backend, states(), 4, 50);
   testing_support::expect_saved_history_continues(*backend, states(), *touched, 7);
@@ -109,7 +109,7 @@ TEST_P(PointFriction, EvaluationIsPureAndHistoryContinues) {
 }
 
 // The force stays in the cone, and a commit that is repeated at the same state changes nothing: nothing creeps.
-TEST_P(PointFriction, StaysInTheConeAndDoesNotCreep) {
+TEST_P(FrictionOfPoints, StaysInTheConeAndDoesNotCreep) {
   for (const auto& [history, state] : states()) {
     const Committed once = backend->commit(*history, state);
     const PointGeometry g = PointPair(pair.main.surface, pair.partner.surface, "example").at(state);
@@ -125,11 +125,11 @@ TEST_P(PointFriction, StaysInTheConeAndDoesNotCreep) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Laws, PointFriction,
+INSTANTIATE_TEST_SUITE_P(Laws, FrictionOfPoints,
                          testing::Combine(testing::Values("hertz", "flores", "kelvin_voigt"),
                                           testing::Values("stick", "regularised"),
                                           testing::ValuesIn(example_geometries())),
-                         [](const testing::TestParamInfo<PointFriction::ParamType>& info) {
+                         [](const testing::TestParamInfo<FrictionOfPoints::ParamType>& info) {
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" +
                                   std::get<2>(info.param).name;
                          });

@@ -13,7 +13,7 @@ namespace heelstrike::client::report {
 namespace {
 
 /// A flat sole of nx x ny points in z = 0 that looks down, 0.25 m long and 0.1 m wide, with a lid above it.
-FieldGrid sole(std::size_t nx, std::size_t ny) {
+FieldGrid flat_sole(std::size_t nx, std::size_t ny) {
   FieldGrid grid;
   for (const double z : {0.0, 0.05}) {
     for (std::size_t j = 0; j < ny; ++j) {
@@ -56,7 +56,7 @@ double value_at(const PlanView& view, double u, double v) {
 const Pose tilted{.R = rotation_from_vector(Vector3(0.1, -0.4, 0.2)), .p = Vector3(3.0, -2.0, 0.7)};
 
 TEST(PressureMap, IsInTheFrameOfTheBodyWhateverItsPose) {
-  FieldGrid grid = sole(26, 11);
+  FieldGrid grid = flat_sole(26, 11);
   for (std::size_t i = 0; i < 26 * 11; ++i) grid.arrays[0].values[i] = 1e5 * grid.points[3 * i];  // 0 to 25 kPa along x
   const PressureMap map(placed(grid, tilted), tilted);
   const PlanView view = map.view(map.peak(), 101);
@@ -72,7 +72,7 @@ TEST(PressureMap, IsInTheFrameOfTheBodyWhateverItsPose) {
 }
 
 TEST(PressureMap, KeepsThePeakOfEveryPointAndTheLatestFrame) {
-  FieldGrid grid = sole(6, 3);
+  FieldGrid grid = flat_sole(6, 3);
   grid.arrays[0].values[0] = 7.0;
   PressureMap map(grid, {});
   grid.arrays[0].values[0] = 3.0;
@@ -87,7 +87,7 @@ TEST(PressureMap, KeepsThePeakOfEveryPointAndTheLatestFrame) {
 TEST(PressureMap, LooksAlongTheAxisThatIsLoaded) {
   // The same plate standing upright: the loaded side looks along -x of the body.
   const Pose upright{.R = rotation_from_vector(Vector3(0.0, M_PI / 2.0, 0.0)), .p = Vector3::Zero()};
-  FieldGrid grid = sole(26, 11);
+  FieldGrid grid = flat_sole(26, 11);
   std::fill_n(grid.arrays[0].values.begin(), 26 * 11, 1e5);
   const PressureMap map(placed(grid, upright), {});
   const PlanView view = map.view(map.peak(), 51);
@@ -98,7 +98,7 @@ TEST(PressureMap, LooksAlongTheAxisThatIsLoaded) {
 // A tibia, x forward, y up: its plateaus are seen from above, right to the right.
 TEST(PressureMap, PlateausLieBesideEachOther) {
   const Pose turned{.R = rotation_from_vector(Vector3(M_PI / 2.0, 0.0, 0.0)), .p = Vector3::Zero()};
-  FieldGrid grid = sole(26, 11);
+  FieldGrid grid = flat_sole(26, 11);
   std::fill_n(grid.arrays[0].values.begin(), 26 * 11, 1e5);
   const PressureMap map(placed(grid, turned), {});
   const PlanView view = map.view(map.peak(), 51);
@@ -107,7 +107,7 @@ TEST(PressureMap, PlateausLieBesideEachOther) {
 }
 
 TEST(PressureMap, OutsideTheBodyThereIsNothing) {
-  FieldGrid grid = sole(26, 11);
+  FieldGrid grid = flat_sole(26, 11);
   grid.triangles.resize(6);  // two triangles at the origin, 10 mm wide
   const PressureMap map(grid, {});
   const PlanView view = map.view(map.peak(), 101);
@@ -117,7 +117,7 @@ TEST(PressureMap, OutsideTheBodyThereIsNothing) {
 
 TEST(PressureMap, PartsLieSideBySide) {
   // The second part is the same sole 0.25 m further along x, with twice the pressure, and its own frame is there.
-  FieldGrid heel = sole(26, 11);
+  FieldGrid heel = flat_sole(26, 11);
   std::ranges::fill(heel.arrays[0].values, 1e5);
   FieldGrid toes = heel;
   std::ranges::fill(toes.arrays[0].values, 2e5);
@@ -137,8 +137,8 @@ TEST(PressureMap, PartsLieSideBySide) {
 }
 
 TEST(PressureMap, RefusesAFrameOfAnotherMesh) {
-  PressureMap map(sole(6, 3), {});
-  EXPECT_THROW(map.add(sole(7, 3)), Error);
+  PressureMap map(flat_sole(6, 3), {});
+  EXPECT_THROW(map.add(flat_sole(7, 3)), Error);
 }
 
 TEST(PressureMap, PathOfTheCentreOfPressureIsInTheFrameOfTheBody) {
@@ -175,7 +175,7 @@ TEST(PressureMap, OwnerOfASeriesOfFiles) {
 
 TEST(PressureRegions, ForceAreaAndIntegralOfAUniformlyLoadedSole) {
   // 1 mm cells, so that a region ends at most half a cell from its fraction: 0.2 % of the length each.
-  FieldGrid grid = sole(251, 101);
+  FieldGrid grid = flat_sole(251, 101);
   PressureMap map(grid, {});
   PressureRegions regions(map);
   std::vector<double> pressure(map.peak().size(), 0.0);
@@ -204,7 +204,7 @@ TEST(PressureRegions, ForceAreaAndIntegralOfAUniformlyLoadedSole) {
 
 TEST(PressureRegions, TheHalluxIsOnTheSideOnWhichTheFootIsLongest) {
   for (const std::size_t tip : {std::size_t{0}, std::size_t{20}}) {
-    FieldGrid grid = sole(51, 21);
+    FieldGrid grid = flat_sole(51, 21);
     const std::size_t node = 51 * tip + 50;  // the corner of the toes at y = 0 or y = 0.1 m
     grid.points[3 * node] += 0.01;
     const PressureMap map(grid, {});
@@ -221,7 +221,7 @@ TEST(PressureRegions, TheHalluxIsOnTheSideOnWhichTheFootIsLongest) {
 
 TEST(PressureRegions, AreasAreThoseOfTheSurfaceNotOfItsShadow) {
   // Pressure is force over the body's own area: on a sole that rises at 45 degrees the projection would lose 29 %.
-  FieldGrid grid = sole(51, 21);
+  FieldGrid grid = flat_sole(51, 21);
   for (std::size_t i = 0; i < 51 * 21; ++i) grid.points[3 * i + 2] = grid.points[3 * i];
   const PressureMap map(grid, {});
   std::vector<double> pressure(map.peak().size(), 0.0);

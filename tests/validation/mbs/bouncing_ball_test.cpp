@@ -10,11 +10,11 @@
 namespace heelstrike::test {
 namespace {
 
-std::string example() {
+std::string bouncing_ball() {
   return read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
 }
 
-double relative(double value, double reference) {
+double deviation(double value, double reference) {
   return std::abs(value / reference - 1.0);
 }
 
@@ -23,7 +23,7 @@ TEST(BouncingBall, FirstContactMeetsTheReferenceTable) {
              "contact ms", "v_sep m/s", "worst", "steps", "evals");
   for (const auto& reference : bouncing_ball_table) {
     const auto scenario = scenario_from(
-        example(), {fmt::format("contact.restitution={}", reference.restitution), "analysis.end_time=0.5"},
+        bouncing_ball(), {fmt::format("contact.restitution={}", reference.restitution), "analysis.end_time=0.5"},
         reference.backend);
     const auto run = run_local(scenario);
     ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
@@ -31,9 +31,9 @@ TEST(BouncingBall, FirstContactMeetsTheReferenceTable) {
     const auto& contact = run.summary.contacts[0];
     const double duration_ms = 1e3 * (*contact.end - contact.onset);
     const double worst =
-        std::max({relative(1e3 * contact.max_indentation, reference.max_depth_mm),
-                  relative(contact.max_force, reference.max_force_N), relative(duration_ms, reference.contact_ms),
-                  relative(*contact.separation_speed, reference.separation_m_s)});
+        std::max({deviation(1e3 * contact.max_indentation, reference.max_depth_mm),
+                  deviation(contact.max_force, reference.max_force_N), deviation(duration_ms, reference.contact_ms),
+                  deviation(*contact.separation_speed, reference.separation_m_s)});
     fmt::print("{:20} {:4.1f} {:12.6f} {:12.2f} {:12.6f} {:12.6f} {:9.1e} {:6} {:6}\n", reference.backend,
                reference.restitution, 1e3 * contact.max_indentation, contact.max_force, duration_ms,
                *contact.separation_speed, worst, run.summary.integrator.steps, run.summary.contact_evaluations);
@@ -45,14 +45,14 @@ TEST(BouncingBall, FirstContactMeetsTheReferenceTable) {
 }
 
 TEST(BouncingBall, ElasticBallKeepsItsEnergyOverManyBounces) {
-  const auto run = run_local(scenario_from(example(), {"contact.restitution=1", "analysis.end_time=5"}));
+  const auto run = run_local(scenario_from(bouncing_ball(), {"contact.restitution=1", "analysis.end_time=5"}));
   ASSERT_EQ(run.summary.status, "completed");
   ASSERT_GE(run.summary.contacts.size(), 2U);
   const auto kinetic = run.column("energy.kinetic_J");
   const auto potential = run.column("energy.potential_J");
   double worst = 0.0;
   for (std::size_t i = 0; i < kinetic.size(); ++i) {
-    worst = std::max(worst, relative(kinetic[i] + potential[i], run.summary.energy.initial));
+    worst = std::max(worst, deviation(kinetic[i] + potential[i], run.summary.energy.initial));
   }
   fmt::print("bounces {}, largest relative energy error {:.2e}, steps {}, evaluations {}\n",
              run.summary.contacts.size(), worst, run.summary.integrator.steps, run.summary.contact_evaluations);
@@ -60,7 +60,7 @@ TEST(BouncingBall, ElasticBallKeepsItsEnergyOverManyBounces) {
 }
 
 TEST(BouncingBall, EnergyBalanceCloses) {
-  const auto run = run_local(scenario_from(example(), {"contact.restitution=0.5"}));
+  const auto run = run_local(scenario_from(bouncing_ball(), {"contact.restitution=0.5"}));
   ASSERT_EQ(run.summary.status, "completed");
   const auto& energy = run.summary.energy;
   fmt::print("initial {} final {} dissipated {} balance error {:.2e}\n", energy.initial, energy.final,

@@ -9,7 +9,7 @@
 namespace heelstrike::test {
 namespace {
 
-std::string example(const std::string& name) {
+std::string mechanism(const std::string& name) {
   return read_text(HEELSTRIKE_SOURCE_DIR "/examples/" + name + ".yaml");
 }
 
@@ -40,7 +40,7 @@ Drift drift_of(const RecordedRun& run, const std::string& name) {
 
 TEST(Mechanisms, EnergyAndConstraintsHold) {
   for (const std::string name : {"simple_pendulum", "double_pendulum", "four_bar_n", "bricard", "governor"}) {
-    const auto run = run_local(scenario_from(example(name)));
+    const auto run = run_local(scenario_from(mechanism(name)));
     ASSERT_EQ(run.summary.status, "completed") << name << ": " << run.summary.error->what();
     const Drift drift = drift_of(run, name);
     // The governor's couplers dissipate: its balance has the error of an integral over stiff decay as well.
@@ -51,7 +51,7 @@ TEST(Mechanisms, EnergyAndConstraintsHold) {
 }
 
 TEST(Mechanisms, PendulumHasItsPeriodAndReaction) {
-  const auto run = run_local(scenario_from(example("simple_pendulum")));
+  const auto run = run_local(scenario_from(mechanism("simple_pendulum")));
   ASSERT_EQ(run.summary.status, "completed");
   const auto t = run.column("time_s");
   const auto x = run.column("bob.x_m");
@@ -78,7 +78,7 @@ TEST(Mechanisms, PendulumHasItsPeriodAndReaction) {
 }
 
 TEST(Mechanisms, BricardHasOneRedundantEquation) {
-  const auto run = run_local(scenario_from(example("bricard"), {"analysis.end_time=0.01"}));
+  const auto run = run_local(scenario_from(mechanism("bricard"), {"analysis.end_time=0.01"}));
   std::string all;
   for (const auto& line : run.log) all += line + "\n";
   EXPECT_NE(all.find("1 of 60 constraint equations are redundant"), std::string::npos) << all;
@@ -89,7 +89,7 @@ std::string failure_of(const RecordedRun& run) {
 }
 
 TEST(Mechanisms, ContradictionNamesTheJoints) {
-  std::string yaml = example("double_pendulum");
+  std::string yaml = mechanism("double_pendulum");
   // A rod of another length between points that the two hinges already hold 2 m or less apart.
   yaml.replace(yaml.find("analysis:"), 0,
                "  strut: {type: distance, bodies: [ground, lower], points: [[0, 0, 0], [0.5, 0, 0]], length: 3}\n");
@@ -101,7 +101,7 @@ TEST(Mechanisms, ContradictionNamesTheJoints) {
 
 TEST(Mechanisms, AssemblyCorrectsARoughGuessAndTellsSo) {
   const auto run = run_local(scenario_from(
-      example("double_pendulum"),
+      mechanism("double_pendulum"),
       {"analysis.end_time=0.01",
        "joints.elbow={type: revolute, bodies: [upper, lower], points: [[0.5, 0, 0], [-0.6, 0, 0]], axes: [[0, 0, 1], "
        "[0, 0, 1]]}"}));
@@ -112,7 +112,7 @@ TEST(Mechanisms, AssemblyCorrectsARoughGuessAndTellsSo) {
 }
 
 TEST(Mechanisms, DriverMovesItsJointAndDoesTheWork) {
-  std::string yaml = example("double_pendulum");
+  std::string yaml = mechanism("double_pendulum");
   yaml.replace(yaml.find("analysis:"), 0, "drivers:\n  motor: {joint: shoulder, angle: {expression: \"sin(2*t)\"}}\n");
   const auto run = run_local(scenario_from(yaml, {"analysis.end_time=3"}));
   ASSERT_EQ(run.summary.status, "completed") << failure_of(run);

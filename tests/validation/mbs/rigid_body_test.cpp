@@ -60,15 +60,15 @@ double rotation_error(const RecordedRun& run, const std::string& body, const Eul
   return error;
 }
 
-struct Method {
+struct RigidMethod {
   const char* name;
   double rtol;
   double limit;
 };
 
 void compare_rotation(const char* title, const std::string& yaml, const std::string& body, const EulerBody& reference,
-                      const Vector7l& start, double interval, std::initializer_list<Method> methods) {
-  for (const Method& method : methods) {
+                      const Vector7l& start, double interval, std::initializer_list<RigidMethod> methods) {
+  for (const RigidMethod& method : methods) {
     const auto run = run_local(scenario_from(yaml, {fmt::format("analysis.integrator.name={}", method.name),
                                                     fmt::format("analysis.integrator.rtol={}", method.rtol),
                                                     fmt::format("analysis.integrator.atol={}", 0.01 * method.rtol)}));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double g = 9.81;
 
-std::string example(const std::string& name) {
+std::string example_of_contact(const std::string& name) {
   return read_text(HEELSTRIKE_SOURCE_DIR "/examples/" + name + ".yaml");
 }
 
@@ -31,7 +31,7 @@ TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
   constexpr double e = 0.79;
   for (const double height : {0.02, 0.04, 0.06}) {
     const auto run = completed(
-        scenario_from(example("restitution_drop"),
+        scenario_from(example_of_contact("restitution_drop"),
                       {fmt::format("bodies.ball.position=[0, 0, {}]", 0.0127 + height), "output.interval=0.0005"}));
     double t = std::sqrt(2.0 * height / g);
     double speed = g * t;
@@ -69,7 +69,7 @@ TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
 }
 
 TEST(RigidContact, BarOnThreeSupportsRestsOnTheSmallestForces) {
-  const auto run = completed(scenario_from(example("bar_on_three")));
+  const auto run = completed(scenario_from(example_of_contact("bar_on_three")));
   for (const char* pair : {"left", "middle", "right"}) {
     EXPECT_NEAR(run.column(std::string(pair) + ".fz_N").back(), -6.54, 1e-6) << pair;
   }
@@ -85,7 +85,7 @@ TEST(RigidContact, FrictionLeavesRedundantPointsTheSmallestForces) {
     rough.push_back(fmt::format("contact.{}.backend=rigid_coulomb", pair));
     rough.push_back(fmt::format("contact.{}.parameters={{friction: 0.3}}", pair));
   }
-  const auto bar = completed(scenario_from(example("bar_on_three"), rough));
+  const auto bar = completed(scenario_from(example_of_contact("bar_on_three"), rough));
   for (const char* pair : {"left", "middle", "right"}) {
     EXPECT_NEAR(bar.column(std::string(pair) + ".fz_N").back(), -6.54, 1e-8) << pair;
   }
@@ -171,7 +171,7 @@ TEST(RigidContact, PainlevesRodNeitherFailsNorExplodes) {
 
 // An impact has an impulse and no force, however short the step that follows it.
 TEST(RigidContact, AnImpactCountsByItsImpulse) {
-  const auto run = completed(scenario_from(example("restitution_drop")));
+  const auto run = completed(scenario_from(example_of_contact("restitution_drop")));
   ASSERT_GE(run.episodes.size(), 2U);
   EXPECT_NEAR(run.episodes[0].max_impulse.value_or(0.0), 0.067 * 1.79 * run.episodes[0].approach_speed, 1e-9);
   EXPECT_EQ(run.episodes[0].max_force, 0.0);
@@ -320,7 +320,7 @@ output: {{interval: 1.0e-4}}
 // Balls of equal mass exchange their velocities contact after contact: the last one leaves with the speed of the first,
 // w = sqrt(2 m g L (1 - cos a) / (m L^2 + I)) about its string's end, and the others stay.
 TEST(RigidContact, ACradleHandsMotionOnWithinAnInstant) {
-  const auto run = completed(scenario_from(example("newtons_cradle")));
+  const auto run = completed(scenario_from(example_of_contact("newtons_cradle")));
   constexpr double length = 0.2, mass = 0.1, inertia = 1.6e-5, angle = 0.5;
   const double w = std::sqrt(2.0 * mass * g * length * (1.0 - std::cos(angle)) / (mass * length * length + inertia));
   double fastest = 0.0;
@@ -434,14 +434,14 @@ output: {interval: 0.001}
 // All contacts at once: the first ball rebounds.
 TEST(RigidContact, ImpactsAtOnceHoldTheCradleTogether) {
   const auto run =
-      completed(scenario_from(example("newtons_cradle"), {"contact.impact_law=newton", "analysis.end_time=0.3"}));
+      completed(scenario_from(example_of_contact("newtons_cradle"), {"contact.impact_law=newton", "analysis.end_time=0.3"}));
   EXPECT_LT(run.column("ball1.vx_m_s").back(), -0.1);
 }
 
 // [piazza2001]: contact at any number of points, through the whole bend. Which points bear is chance of the triangles,
 // the force that they make together is not.
 TEST(RigidContact, AKneeBendsAlikeOnCoarseAndFineTriangles) {
-  const std::string yaml = example("knee_piazza_delp");
+  const std::string yaml = example_of_contact("knee_piazza_delp");
   const auto bend = [&](double edge) {
     return completed(scenario_from(yaml, {fmt::format("contact.implant.main.surface.knee.edge={}", edge),
                                           fmt::format("contact.implant.partner.surface.knee.edge={}", edge)}));
@@ -482,7 +482,7 @@ TEST(RigidContact, AKneeBendsAlikeOnCoarseAndFineTriangles) {
 
 TEST(RigidContact, GoesOnFromACheckpointWithTheSameBits) {
   const Scenario scenario =
-      scenario_from(example("restitution_drop"), {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"});
+      scenario_from(example_of_contact("restitution_drop"), {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"});
   const auto whole = completed(scenario);
   ASSERT_FALSE(whole.checkpoints.empty());
   for (std::size_t k = 0; k < whole.checkpoints.size(); ++k) {
@@ -501,7 +501,7 @@ TEST(RigidContact, GoesOnFromACheckpointWithTheSameBits) {
 
 std::string refusal_of(const std::vector<std::string>& overrides, const std::string& backend = {}) {
   try {
-    const auto run = run_local(scenario_from(example("restitution_drop"), overrides, backend));
+    const auto run = run_local(scenario_from(example_of_contact("restitution_drop"), overrides, backend));
     return run.summary.error ? run.summary.error->what() : "no error";
   } catch (const Error& e) {
     return e.what();

@@ -28,7 +28,7 @@ struct Reference {
 // 5.9e-4 kg m^2, that of a uniform rod.
 constexpr double first_onset = 0.042431;
 constexpr double first_approach = 27.1226;
-constexpr Reference table[] = {
+constexpr Reference crank_table[] = {
     {"hertz", "hertz", false,   0.5686, 128.822, 61.71, 7.7409,  -19.3691, -139.816, 0.066335,
      7.7409,  18.3777, 10.6368, 0.2744, 43.191,  76.25, 17.1665, 6.5863,   -59.647,  1.38278},
     {"hunt_crossley", "hunt_crossley", false,   0.5134, 117.361, 63.76, 5.1035,  -15.7163, -113.452, 0.068809,
@@ -153,7 +153,7 @@ TEST(SliderCrank, BothImpactsMeetTheReferenceTable) {
   fmt::print("{:20} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9} {:>6}\n", "law", "onset s",
              "d_max mm", "F_max kN", "time us", "onset2 s", "d2 mm", "F2 kN", "error 1", "error 2", "|Phi|", "dE rel",
              "steps");
-  for (const auto& reference : table) {
+  for (const auto& reference : crank_table) {
     const auto run = run_local(with_law(reference));
     ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
     ASSERT_EQ(run.summary.contacts.size(), 2U) << reference.name;
@@ -197,7 +197,7 @@ std::string episodes_of(const RecordedRun& run) {
 }
 
 TEST(SliderCrank, VariableStepIntegratorsAgree) {
-  for (const auto& law : table) {
+  for (const auto& law : crank_table) {
     std::vector<double> reference;
     // Two impacts magnify the error of the flight before them; a tenth of the example's tolerance leaves a margin. Of
     // the four, ida_ggl does with the example's.
