@@ -17,9 +17,9 @@ struct ContactRegion {
   std::vector<bool> vertices;  ///< per vertex of the pressure recovery: one of the region's faces has it
 };
 
-/// Regions among the faces that `recovery` knows: their sets are the mesh's sets of faces, the middle is that of the
-/// extents of these faces.
-/// @param pair  with the parameters of region_parameters(), completed
+/// Regions among the faces that `recovery` knows: their sets are the mesh's sets of faces but for `contact_set`, which
+/// is all of them; the middle is that of the extents of these faces.
+/// @param pair  with the parameters of region_parameters() and body_set_parameters(), completed
 /// @throws as surface_regions
 [[nodiscard]] std::vector<ContactRegion> contact_regions(const PairSpec& pair, const VolumeMesh& mesh,
                                                          const PressureRecovery& recovery);

@@ -130,6 +130,8 @@ TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
     Vector3 centre = Vector3::Zero();
     for (const std::uint32_t n : face_corners(mesh, face)) centre += mesh.nodes[n] / 3.0;
     mesh.face_sets[centre.x() > 0.0 ? "medial" : "lateral"].push_back(face);
+    // The set by which they are chosen is all of them and no region.
+    mesh.face_sets["touching"].push_back(face);
   }
   for (auto& [name, faces] : mesh.face_sets) std::ranges::sort(faces);
   const BodyModel body(mesh, std::vector<Material>{test::soft_material(0.3)});
@@ -137,7 +139,9 @@ TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
   const PressureRecovery recovery(mesh, contact);
   PairSpec pair;
   pair.name = "knee";
-  pair.parameters = {{"regions", std::string("sets")}, {"region_center", std::vector<double>{}}};
+  pair.parameters = {{"regions", std::string("sets")},
+                     {"region_center", std::vector<double>{}},
+                     {"contact_set", std::string("touching")}};
   const auto regions = contact_regions(pair, mesh, recovery);
   ASSERT_EQ(regions.size(), 2U);
   EXPECT_EQ(regions[0].name, "lateral");
