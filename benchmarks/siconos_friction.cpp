@@ -58,13 +58,14 @@ double run(FrictionContactProblem& problem, const SiconosSolver& solver, double 
   return seconds.count();
 }
 
-}  // namespace
-
-SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver, double tolerance,
-                                 const Eigen::VectorXd& guess, int repetitions, double time_limit) {
+/// @param unit  of motions by unit reactions: what W is divided by, and reactions multiplied
+SiconosResult solve_in_units(const friction::LocalProblem& problem, double unit, const SiconosSolver& solver,
+                             double tolerance, const Eigen::VectorXd& guess, int repetitions, double time_limit) {
+  friction::LocalProblem scaled = problem;
+  scaled.W /= unit;
   // Its own reader makes what it likes best: blocks.
   std::ostringstream text;
-  friction::write_siconos_text(problem, text);
+  friction::write_siconos_text(scaled, text);
   const auto close = [](std::FILE* f) { std::fclose(f); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::tmpfile(), close);
   if (!file || std::fputs(text.str().c_str(), file.get()) < 0)
@@ -87,16 +88,33 @@ SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const Si
     ::setitimer(ITIMER_REAL, &limit, nullptr);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(1);
     for (int i = 0; i < repetitions; ++i) {
-      Eigen::VectorXd r = guess;
+      Eigen::VectorXd r = unit * guess;
       numbers[0] = std::min(numbers[0], run(*theirs, solver, tolerance, r));
       std::copy(r.begin(), r.end(), numbers + 1);
     }
     ::_exit(0);
   }
   (void)::waitpid(child, nullptr, 0);
-  SiconosResult result{.r = Eigen::Map<Eigen::VectorXd>(numbers + 1, guess.size()), .seconds = numbers[0]};
+  SiconosResult result{.r = Eigen::Map<Eigen::VectorXd>(numbers + 1, guess.size()) / unit, .seconds = numbers[0]};
   ::munmap(shared, n_bytes);
   return result;
+}
+
+}  // namespace
+
+SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver, double tolerance,
+                                 const Eigen::VectorXd& guess, int repetitions, double time_limit) {
+  // Its tolerances, steps and penalties are plain numbers: reactions that compare with motions, as our solvers take
+  // them, suit some of the solvers, and the problem as it stands suits others.
+  const auto solve = [&](double unit) {
+    return solve_in_units(problem, unit, solver, tolerance, guess, repetitions, time_limit);
+  };
+  const auto solved = [&](const SiconosResult& result) {
+    return friction::natural_map_error(problem, result.r) <= tolerance;
+  };
+  const SiconosResult given = solve(1.0);
+  const SiconosResult scaled = solve(problem.W.diagonal().mean());
+  return solved(scaled) && (!solved(given) || scaled.seconds < given.seconds) ? scaled : given;
 }
 
 }  // namespace heelstrike::bench

@@ -23,8 +23,9 @@ struct SiconosResult {
   double seconds = 0.0;  ///< of the solver alone, best of the repetitions
 };
 
+/// The quicker one that solves, of the problem as it is given and with W in units of the mean of its diagonal.
 /// @param tolerance  asked of the solver; what came of it is measured by natural_map_error
-/// @param time_limit  [s] for all repetitions
+/// @param time_limit  [s] for all repetitions, in either units
 [[nodiscard]] SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver,
                                                double tolerance, const Eigen::VectorXd& guess, int repetitions,
                                                double time_limit = 20.0);

@@ -14,17 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/loopback.hpp"
+
 namespace heelstrike::testing_support {
 
 namespace {
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 void close_with(int socket, bool reset) {
   if (reset) {

@@ -310,8 +310,8 @@ TEST(GaitFem, WalkingSubjectIsPredicted) {
     GTEST_SKIP() << "HEELSTRIKE_DATA names no folder with gait_subject01: measured data are not part of the project";
   }
   const ScratchFolder folder;
-  const Finished result =
-      run("heelstrike", {"run", examples + "gait_subject01_toes.yaml", "--in-process", "-o", "walk"}, in_folder(folder));
+  const Finished result = run(
+      "heelstrike", {"run", examples + "gait_subject01_toes.yaml", "--in-process", "-o", "walk"}, in_folder(folder));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Finished compared =
       run("heelstrike", {"compare-grf", "walk", "--measured", walking_subject() + "/subject01_walk1_grf.mot", "--json"},

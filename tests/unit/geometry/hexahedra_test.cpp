@@ -13,18 +13,18 @@
 namespace heelstrike::fem {
 namespace {
 
-const std::string gmsh22 =
+const std::string two_bricks_gmsh =
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n2 1 \"bottom\"\n3 2 \"soft\"\n$EndPhysicalNames\n"
     "$Nodes\n12\n1 0 0 0\n2 1 0 0\n3 3 0 0\n4 0 1 0\n5 1 1 0\n6 2 1 0\n7 0 0 1\n8 1 0 1\n9 2 0 1\n10 0 1 1\n"
     "11 1 1 1\n12 2 1 1\n$EndNodes\n$Elements\n4\n1 3 2 1 1 1 4 5 2\n2 3 2 1 1 2 5 6 3\n"
     "3 5 2 2 1 1 2 5 4 7 8 11 10\n4 5 2 2 1 2 3 6 5 8 9 12 11\n$EndElements\n";
 
-const std::string abaqus =
+const std::string two_bricks_abaqus =
     "*NODE\n1,0,0,0\n2,1,0,0\n3,3,0,0\n4,0,1,0\n5,1,1,0\n6,2,1,0\n7,0,0,1\n8,1,0,1\n9,2,0,1\n10,0,1,1\n"
     "11,1,1,1\n12,2,1,1\n*ELEMENT, TYPE=C3D8, ELSET=soft\n1,1,2,5,4,7,8,11,10\n2,2,3,6,5,8,9,12,11\n"
     "*SURFACE, NAME=bottom\nsoft, S1\n";
 
-VolumeMesh read(const std::string& name, const std::string& content) {
+VolumeMesh read_bricks(const std::string& name, const std::string& content) {
   ReadOptions options;
   options.name = name;
   return read_volume(content, options);
@@ -50,18 +50,18 @@ void expect_bricks(const VolumeMesh& mesh) {
 }
 
 TEST(Hexahedra, AreReadFromEveryFormatAndWrittenWithTheirSets) {
-  const VolumeMesh mesh = read("bricks.msh", gmsh22);
+  const VolumeMesh mesh = read_bricks("bricks.msh", two_bricks_gmsh);
   expect_bricks(mesh);
-  expect_bricks(read("bricks.inp", abaqus));
-  expect_bricks(read("again.msh", write_msh(mesh)));
-  const VolumeMesh again = read("again.vtu", write_vtu(mesh));
+  expect_bricks(read_bricks("bricks.inp", two_bricks_abaqus));
+  expect_bricks(read_bricks("again.msh", write_msh(mesh)));
+  const VolumeMesh again = read_bricks("again.vtu", write_vtu(mesh));
   expect_bricks(again);
   EXPECT_EQ(again.connectivity, mesh.connectivity);
   EXPECT_EQ(again.face_sets, mesh.face_sets);
 }
 
 TEST(Hexahedra, VolumeOfTheSurfaceIsThatOfTheElements) {
-  const VolumeMesh mesh = read("bricks.msh", gmsh22);
+  const VolumeMesh mesh = read_bricks("bricks.msh", two_bricks_gmsh);
   const SurfaceMesh surface = boundary_surface(mesh).surface;
   double volume = 0.0;
   for (const Triangle& t : surface.triangles) {
@@ -72,7 +72,7 @@ TEST(Hexahedra, VolumeOfTheSurfaceIsThatOfTheElements) {
 }
 
 TEST(Hexahedra, AreCheckedForShape) {
-  VolumeMesh mesh = read("bricks.msh", gmsh22);
+  VolumeMesh mesh = read_bricks("bricks.msh", two_bricks_gmsh);
   const VolumeReport report = check_volume(mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
   EXPECT_NEAR(mean_ratio(mesh, 0), 1.0, 1e-14) << "a cube";
@@ -85,10 +85,10 @@ TEST(Hexahedra, AreCheckedForShape) {
 }
 
 TEST(Hexahedra, WithMoreNodesAreRefusedByName) {
-  std::string file = gmsh22;
+  std::string file = two_bricks_gmsh;
   file.replace(file.find("3 5 2 2 1 1"), 11, "3 17 2 2 1 1");
   try {
-    (void)read("bricks.msh", file);
+    (void)read_bricks("bricks.msh", file);
     FAIL() << "was not refused";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("hexahedra with 20 nodes (Gmsh type 17) are not read"));

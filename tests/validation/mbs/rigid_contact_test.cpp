@@ -433,8 +433,8 @@ output: {interval: 0.001}
 
 // All contacts at once: the first ball rebounds.
 TEST(RigidContact, ImpactsAtOnceHoldTheCradleTogether) {
-  const auto run =
-      completed(scenario_from(example_of_contact("newtons_cradle"), {"contact.impact_law=newton", "analysis.end_time=0.3"}));
+  const auto run = completed(
+      scenario_from(example_of_contact("newtons_cradle"), {"contact.impact_law=newton", "analysis.end_time=0.3"}));
   EXPECT_LT(run.column("ball1.vx_m_s").back(), -0.1);
 }
 
@@ -481,8 +481,8 @@ TEST(RigidContact, AKneeBendsAlikeOnCoarseAndFineTriangles) {
 }
 
 TEST(RigidContact, GoesOnFromACheckpointWithTheSameBits) {
-  const Scenario scenario =
-      scenario_from(example_of_contact("restitution_drop"), {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"});
+  const Scenario scenario = scenario_from(example_of_contact("restitution_drop"),
+                                          {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"});
   const auto whole = completed(scenario);
   ASSERT_FALSE(whole.checkpoints.empty());
   for (std::size_t k = 0; k < whole.checkpoints.size(); ++k) {
