@@ -16,6 +16,7 @@
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_body/body_cut.hpp"
+#include "fem_server/backends/fem_body/body_fields.hpp"
 #include "fem_server/backends/fem_body/body_mesh.hpp"
 #include "fem_server/backends/fem_body/contact_reach.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
@@ -372,6 +373,20 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   ContactNodes contact = candidates_of(body, support, {}, place);
   check_limit(contact, place);
   return PreparedPartner{.body = std::move(body), .support = std::move(support), .contact = std::move(contact)};
+}
+
+PartnerSurface partner_surface(PreparedPartner partner) {
+  const VolumeMesh& mesh = partner.body.mesh();
+  SurfaceMesh boundary = boundary_surface(mesh).surface;
+  PartnerShape shape(boundary);
+  PressureRecovery pressure(mesh, partner.contact);
+  PartnerSurface made{
+      .distance = mesh_distance(std::move(boundary)),
+      .surface = contact_surface(mesh, boundary_faces(mesh), partner.contact.nodes, partner.support.clamped_nodes),
+      .fields = nullptr};
+  made.fields = std::make_shared<const BodyFields>(std::move(partner.body), partner.support, std::move(partner.contact),
+                                                   std::move(shape), std::move(pressure));
+  return made;
 }
 
 std::vector<std::string> body_surface_pairs(bool with_clouds) {

@@ -9,6 +9,7 @@
 
 #include "common/surfaces/signed_distance.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_body/contact_surface.hpp"
 #include "fem_server/backends/shared/contact_options.hpp"
 #include "fem_server/backends/shared/contact_regions.hpp"
 #include "fem_server/fem/body_model.hpp"
@@ -17,6 +18,8 @@
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
+
+class BodyFields;
 
 struct PreparedBody {
   BodyModel body;
@@ -36,6 +39,14 @@ struct PreparedPartner {
   Support support;
   ContactNodes contact;  ///< candidates
 };
+
+/// What a partner looks like once it has a mesh, whatever shape it was made from.
+struct PartnerSurface {
+  std::shared_ptr<const SignedDistance> distance;
+  ContactSurface surface;  ///< the whole boundary
+  std::shared_ptr<const BodyFields> fields;
+};
+[[nodiscard]] PartnerSurface partner_surface(PreparedPartner partner);
 
 /// Name of the parameter that chooses the finite element.
 inline constexpr const char* element_key = "element";

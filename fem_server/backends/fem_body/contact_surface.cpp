@@ -107,6 +107,7 @@ class SurfaceMaker {
     for (const std::uint32_t node : c) middle += 0.25 * mesh_.nodes[node];
     const auto in_middle = static_cast<std::uint32_t>(surface_.mesh.vertices.size());
     surface_.mesh.vertices.push_back(middle);
+    surface_.vertex_nodes.push_back(c);
     for (std::size_t k = 0; k < 4; ++k) {
       const std::array<std::uint32_t, 4> turned{c[k], c[(k + 1) % 4], c[(k + 2) % 4], c[(k + 3) % 4]};
       surface_.mesh.triangles.push_back({vertex(turned[0]), vertex(turned[1]), in_middle});
@@ -119,7 +120,9 @@ class SurfaceMaker {
   std::uint32_t vertex(std::uint32_t node) {
     const auto [entry, is_new] =
         vertex_of_.try_emplace(node, static_cast<std::uint32_t>(surface_.mesh.vertices.size()));
-    if (is_new) surface_.mesh.vertices.push_back(mesh_.nodes[node]);
+    if (!is_new) return entry->second;
+    surface_.mesh.vertices.push_back(mesh_.nodes[node]);
+    surface_.vertex_nodes.push_back({node, node, node, node});
     return entry->second;
   }
 
@@ -148,6 +151,15 @@ ContactSurface contact_surface(const VolumeMesh& mesh, std::span<const ElementFa
     }
   }
   return maker.take();
+}
+
+ContactSurface displaced(ContactSurface surface, const Eigen::VectorXd& u) {
+  for (std::size_t v = 0; v < surface.vertex_nodes.size(); ++v) {
+    for (const std::uint32_t node : surface.vertex_nodes[v]) {
+      surface.mesh.vertices[v] += 0.25 * u.segment<3>(3 * Eigen::Index{node});
+    }
+  }
+  return surface;
 }
 
 }  // namespace heelstrike::fem

@@ -39,6 +39,8 @@ struct ContactTriangle {
 struct ContactSurface {
   SurfaceMesh mesh;                        ///< [m] triangles in the body's frame
   std::vector<ContactTriangle> triangles;  ///< of each triangle of the mesh
+  /// Nodes of the body whose mean each vertex is: four times the same one, or the corners around the middle of a side.
+  std::vector<std::array<std::uint32_t, 4>> vertex_nodes;
 };
 
 /// @param faces    ascending, of the boundary
@@ -47,5 +49,8 @@ struct ContactSurface {
 [[nodiscard]] ContactSurface contact_surface(const VolumeMesh& mesh, std::span<const ElementFace> faces,
                                              std::span<const std::uint32_t> nodes,
                                              std::span<const std::uint32_t> clamped);
+
+/// Where the vertices are when the nodes of the body have moved. @param u  [m] three rows per node
+[[nodiscard]] ContactSurface displaced(ContactSurface surface, const Eigen::VectorXd& u);
 
 }  // namespace heelstrike::fem

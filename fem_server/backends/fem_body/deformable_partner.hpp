@@ -30,7 +30,7 @@ struct PartnerPlaces {
 class DeformablePartner {
  public:
   /// @param surface     the whole boundary of B
-  /// @param compliance  of its contact nodes
+  /// @param compliance  of its contact nodes; none where the surface alone is asked for
   DeformablePartner(ContactSurface surface, SurfaceCompliance compliance);
   DeformablePartner(const DeformablePartner&) = delete;
   DeformablePartner& operator=(const DeformablePartner&) = delete;

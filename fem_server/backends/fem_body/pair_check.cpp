@@ -169,7 +169,7 @@ void check_rigid_pair(const PairSpec& pair) {
   if (!pair.partner.materials.empty()) {
     const std::string key = "contact." + pair.name + ".partner.material";
     throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
-                                       "use fem_condensed",
+                                       "use fem_condensed or fem_full",
                                        key, pair.backend));
   }
   check_body_pair(pair);

@@ -21,6 +21,11 @@ class WeightedNodes {
   [[nodiscard]] std::size_t n_places() const { return ends_.size(); }
   [[nodiscard]] std::span<const Entry> at(std::size_t place) const;
 
+  /// Ascending.
+  [[nodiscard]] std::vector<std::uint32_t> used_nodes() const;
+  /// The same places, their nodes counted among some. @param nodes  ascending, all that are used
+  [[nodiscard]] WeightedNodes among(std::span<const std::uint32_t> nodes) const;
+
   /// Forces on all nodes from forces on some places.
   /// @param places  their numbers; `forces` has one entry for each
   [[nodiscard]] std::vector<Vector3> distributed(std::span<const std::uint32_t> places, std::span<const Vector3> forces,

@@ -64,21 +64,15 @@ std::vector<ParameterSchema> schema() {
 /// Condenses the partner; its surface is that of its mesh, whatever shape it was made from.
 void add_partner(PreparedPartner partner, const PreparedBody& main, const PrepareContext& context,
                  CondensedModel& model) {
-  const VolumeMesh& mesh = partner.body.mesh();
-  SurfaceMesh boundary = boundary_surface(mesh).surface;
-  PartnerShape shape(boundary);
-  model.partner = mesh_distance(std::move(boundary));
   SurfaceCompliance compliance =
       prepared_compliance(partner.body, partner.support, partner.contact, context, main.memory_limit);
-  model.deformable = std::make_shared<const DeformablePartner>(
-      contact_surface(mesh, boundary_faces(mesh), partner.contact.nodes, partner.support.clamped_nodes),
-      std::move(compliance));
+  PartnerSurface surface = partner_surface(std::move(partner));
+  model.partner = std::move(surface.distance);
+  model.partner_fields = std::move(surface.fields);
+  model.deformable = std::make_shared<const DeformablePartner>(std::move(surface.surface), std::move(compliance));
   model.interface = std::make_shared<const BodyInterface>(
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
       main.contact.nodes.size(), model.deformable, main.options.depth_limit);
-  PressureRecovery pressure(mesh, partner.contact);
-  model.partner_fields = std::make_shared<const BodyFields>(
-      std::move(partner.body), partner.support, std::move(partner.contact), std::move(shape), std::move(pressure));
 }
 
 void refuse_distance_length(const PairSpec& pair, const char* expected) {

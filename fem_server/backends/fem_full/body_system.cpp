@@ -1,12 +1,22 @@
 #include "fem_server/backends/fem_full/body_system.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "fem_server/fem/column_panels.hpp"
 
 namespace heelstrike::fem {
 
+double rounding_of(const BodyModel& body) {
+  double largest = 0.0;
+  for (const Vector3& node : body.mesh().nodes) largest = std::max(largest, node.cwiseAbs().maxCoeff());
+  // Strains are differences of positions: what they are rounded by moves a node by some units in its last place.
+  return 64.0 * std::numeric_limits<double>::epsilon() * largest;
+}
+
 BodySystem::BodySystem(const BodyModel& body, const Support& support, const NodeGraph& graph,
                        const CondensedInterior* interior)
-    : free_flight_(support.inertia_relief) {
+    : free_flight_(support.inertia_relief), n_dofs_(static_cast<Eigen::Index>(body.n_dofs())) {
   check_support(interior == nullptr ? support : interior->whole().support);
   enum class Role : unsigned char { free, fixed, last };
   std::vector<Role> roles(body.n_dofs() / 3, Role::free);
@@ -85,6 +95,31 @@ Eigen::MatrixXd BodySystem::solve(const Eigen::MatrixXd& rhs, const Eigen::Matri
   unbalanced.bottomRows<6>() = mean - mass_modes_.transpose() * u;
   u += correction_ * border_.solve(unbalanced);
   return u;
+}
+
+SurfaceCompliance BodySystem::compliance(std::span<const std::uint32_t> nodes) const {
+  const auto n = static_cast<Eigen::Index>(nodes.size());
+  Eigen::MatrixXd C(3 * n, 3 * n);
+  for_each_panel(n, [&](Eigen::Index first, Eigen::Index width) {
+    Eigen::MatrixXd unit = Eigen::MatrixXd::Zero(n_dofs_, 3 * width);
+    for (Eigen::Index j = 0; j < width; ++j) {
+      const std::uint32_t node = nodes[static_cast<std::size_t>(first + j)];
+      unit.block<3, 3>(3 * Eigen::Index{node}, 3 * j).setIdentity();
+    }
+    const Eigen::MatrixXd u = solve(unit);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const std::uint32_t node = nodes[static_cast<std::size_t>(i)];
+      C.block(3 * i, 3 * first, 3, 3 * width) = u.middleRows(3 * Eigen::Index{node}, 3);
+    }
+  });
+  std::vector<double> blocks(static_cast<std::size_t>(9 * n * n));
+  for (Eigen::Index j = 0; j < n; ++j) {
+    for (Eigen::Index i = 0; i < n; ++i) {
+      Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i)) =
+          0.5 * (C.block<3, 3>(3 * i, 3 * j) + C.block<3, 3>(3 * j, 3 * i).transpose());
+    }
+  }
+  return {nodes.size(), std::move(blocks)};
 }
 
 Eigen::MatrixXd BodySystem::effective(Eigen::MatrixXd load) const {

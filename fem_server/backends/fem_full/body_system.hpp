@@ -14,6 +14,7 @@
 #include <Eigen/LU>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
@@ -23,6 +24,12 @@
 #include "fem_server/fem/sparse_cholesky.hpp"
 
 namespace heelstrike::fem {
+
+/// For messages about memory.
+inline constexpr const char* full_order_task = "solving this body in all its degrees of freedom";
+
+/// [m] by which rounding moves the displacements of a body.
+[[nodiscard]] double rounding_of(const BodyModel& body);
 
 /// Not thread-safe.
 class BodySystem {
@@ -47,6 +54,8 @@ class BodySystem {
   /// Change of the displacement `u` by which K u' + B a = rhs + K u and B^T u' = D a: unlike solve() it needs no u that
   /// fulfils the latter for the loads so far.
   [[nodiscard]] Eigen::VectorXd step(const Eigen::VectorXd& rhs, const Eigen::VectorXd& u) const;
+  /// Of some nodes, ascending.
+  [[nodiscard]] SurfaceCompliance compliance(std::span<const std::uint32_t> nodes) const;
   /// What of a load [N] deforms the body: without fixed dofs, or balanced by the inertia of the motion it causes.
   [[nodiscard]] Eigen::MatrixXd effective(Eigen::MatrixXd load) const;
   /// [J] in the interior by its inertia forces. @param load  [N] contact forces, n_dofs
@@ -56,6 +65,7 @@ class BodySystem {
   /// With B^T u - D a = `mean`.
   [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs, const Eigen::MatrixXd& mean) const;
   bool free_flight_;
+  Eigen::Index n_dofs_;
   std::vector<std::int64_t> fixed_;
   std::vector<std::int64_t> isostatic_;
   SixColumns modes_;

@@ -7,9 +7,9 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
+#include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
-#include "fem_server/fem/column_panels.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
 
@@ -24,7 +24,6 @@ constexpr int surface_iteration_limit = 60;
 constexpr double slow = 0.5;
 /// Last change of the displacement over the depth.
 constexpr double surface_tolerance = 1e-9;
-constexpr int largest_number_of_steps = 32;
 /// Of the largest contact force, and of the depth: two digits above what rounding leaves on 10^5 dofs.
 constexpr double tolerance = 1e-10;
 /// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, rounding loses it.
@@ -34,8 +33,6 @@ constexpr int tangent_passes = 3;
 /// Of the systems of the tangents with friction, whose matrix is not symmetric.
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index krylov_limit = 80;
-/// For messages about memory.
-constexpr const char* task = "solving this body in all its degrees of freedom";
 
 }  // namespace
 
@@ -73,11 +70,11 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws l
     return std::make_unique<BodySystem>(prepared_.body, prepared_.support, graph, interior_.get());
   };
   system_ = make_system();
-  within_memory(prepared_.memory_limit, memory_need(), task, [&] {
+  within_memory(prepared_.memory_limit, memory_need(), full_order_task, [&] {
     if (!interior_) tangent_ = linear_stiffness(prepared_.body);
     check();
     system_->analyse(tangent_);
-    check_memory(prepared_.memory_limit, memory_need(), task);
+    check_memory(prepared_.memory_limit, memory_need(), full_order_task);
     for (const std::uint32_t node : prepared_.contact.nodes) {
       double trace = 0.0;
       for (Eigen::Index k = 0; k < 3; ++k) trace += tangent_.coeff(3 * node + k, 3 * node + k);
@@ -107,7 +104,7 @@ MemoryNeed FullContact::memory_need() const {
 bool FullContact::factorize() const {
   bool good = false;
   // The first one takes the memory of the factor.
-  telling_memory(prepared_.memory_limit, memory_need(), task, [&] { good = system_->factorize(tangent_); });
+  telling_memory(prepared_.memory_limit, memory_need(), full_order_task, [&] { good = system_->factorize(tangent_); });
   return good;
 }
 
@@ -321,37 +318,8 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
   return load;
 }
 
-SurfaceCompliance FullContact::present_compliance() const {
-  const auto& contact = prepared_.contact.nodes;
-  const auto n = static_cast<Eigen::Index>(contact.size());
-  Eigen::MatrixXd C(3 * n, 3 * n);
-  for_each_panel(n, [&](Eigen::Index first, Eigen::Index width) {
-    Eigen::MatrixXd unit = Eigen::MatrixXd::Zero(tangent_.rows(), 3 * width);
-    for (Eigen::Index j = 0; j < width; ++j) {
-      const std::uint32_t node = contact[static_cast<std::size_t>(first + j)];
-      unit.block<3, 3>(3 * Eigen::Index{node}, 3 * j).setIdentity();
-    }
-    const Eigen::MatrixXd u = system_->solve(unit);
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const std::uint32_t node = contact[static_cast<std::size_t>(i)];
-      C.block(3 * i, 3 * first, 3, 3 * width) = u.middleRows(3 * Eigen::Index{node}, 3);
-    }
-  });
-  std::vector<double> blocks(static_cast<std::size_t>(9 * n * n));
-  for (Eigen::Index j = 0; j < n; ++j) {
-    for (Eigen::Index i = 0; i < n; ++i) {
-      Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i)) =
-          0.5 * (C.block<3, 3>(3 * i, 3 * j) + C.block<3, 3>(3 * j, 3 * i).transpose());
-    }
-  }
-  return {contact.size(), std::move(blocks)};
-}
-
 double FullContact::rounding() const {
-  double largest = 0.0;
-  for (const Vector3& node : prepared_.body.mesh().nodes) largest = std::max(largest, node.cwiseAbs().maxCoeff());
-  // Strains are differences of positions: what they are rounded by moves a node by some units in its last place.
-  return 64.0 * std::numeric_limits<double>::epsilon() * largest;
+  return rounding_of(prepared_.body);
 }
 
 bool FullContact::solve_with_friction(const PairState& state, double offset, Solution& solution) const {
@@ -377,7 +345,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
     may_refresh = equations_at(u, solution.memory).valid && factorize();
-    if (may_refresh) present = present_compliance();
+    if (may_refresh) present = system_->compliance(prepared_.contact.nodes);
     // A free body under pressure may have no definite matrix without its contact: then the first one has to do.
     system = may_refresh ? system_.get() : rest_system_.get();
     compliance = may_refresh ? &present : &rest_compliance_;
@@ -399,20 +367,14 @@ bool FullContact::equilibrium(const PairState& state, double offset, Solution& s
 }
 
 void FullContact::load_in_steps(const PairState& state, Solution& solution) const {
-  for (int n_steps = 4; n_steps <= largest_number_of_steps; n_steps *= 2) {
-    solution.u.setZero();
-    solution.lambda.setZero();
-    solution.tau.setZero();
-    bool good = true;
-    for (int step = 1; step <= n_steps && good; ++step) {
-      good = equilibrium(state, std::max(-solution.gap, 0.0) * (1.0 - static_cast<double>(step) / n_steps), solution);
+  fem::load_in_steps(name_, -solution.gap, [&](double offset, bool restart) {
+    if (restart) {
+      solution.u.setZero();
+      solution.lambda.setZero();
+      solution.tau.setZero();
     }
-    if (good) return;
-  }
-  throw RecoverableError(
-      fmt::format("{} found no equilibrium at {} m overlap, also not in {} load steps; take a smaller "
-                  "step, a finer mesh or, where Poisson's ratio is near 0.5, a mixed element",
-                  name_, -solution.gap, largest_number_of_steps));
+    return equilibrium(state, offset, solution);
+  });
 }
 
 namespace {

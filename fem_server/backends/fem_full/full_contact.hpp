@@ -82,8 +82,6 @@ class FullContact final : public ContactBackend {
   /// @return their load [N], n_dofs
   [[nodiscard]] Eigen::VectorXd rub(const PairState& state, double offset, const SurfaceCompliance& compliance,
                                     const Eigen::VectorXd& u_free, Solution& solution) const;
-  /// Of all contact nodes, by the factor of system_.
-  [[nodiscard]] SurfaceCompliance present_compliance() const;
   /// newton or solve_with_friction; at offset 0 system_ then holds the matrix of the tangents.
   [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
   /// Of all factors that it keeps.

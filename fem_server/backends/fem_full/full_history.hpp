@@ -26,4 +26,18 @@ struct FullHistory final : SavedHistory<FullHistory> {
   }
 };
 
+/// The same of two deformable bodies.
+struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
+  static constexpr std::string_view format = "heelstrike full bodies history 1";
+
+  Eigen::VectorXd u_A;     ///< [m] displacements at the commit; empty = undeformed
+  Eigen::VectorXd u_B;     ///< [m] in B's axes; empty as u_A
+  Eigen::VectorXd lambda;  ///< [N] of all contact nodes of A; empty as u_A
+
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    archive(self.u_A, self.u_B, self.lambda);
+  }
+};
+
 }  // namespace heelstrike::fem

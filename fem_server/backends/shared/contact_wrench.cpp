@@ -107,6 +107,10 @@ void add_tangents(const TouchingNode& node, const NodeDerivatives& derivatives, 
   if (!derivatives.u_B.empty()) {
     dG.topRows<3>() += skew(node.u_B) * dn - skew(node.surface.normal) * derivatives.u_B[i];
   }
+  if (!derivatives.normal.empty()) {
+    dG.topRows<3>() += skew(node.x + node.u - p_AB) * derivatives.normal[i];
+    dG.bottomRows<3>() += derivatives.normal[i];
+  }
   Matrix6 dW = own.G * derivatives.lambda[i] + node.lambda * dG;
   if (!derivatives.u.empty()) {
     Matrix36 arm = derivatives.u[i];

@@ -58,6 +58,7 @@ struct NodeDerivatives {
   std::vector<Matrix36> u;                 ///< empty for a frictionless contact without hysteresis, and then
   Matrix6 turning_work = Matrix6::Zero();  ///< sum of lambda (d n / d X)^T d u / d X
   std::vector<Matrix36> u_B{};             ///< empty for a rigid B
+  std::vector<Matrix36> normal{};          ///< what the normals turn by beyond normal_rotation; empty = nothing
 };
 
 /// Fills wrench, tangents (where there are derivatives), centre of pressure, energies.

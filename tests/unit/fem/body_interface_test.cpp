@@ -32,32 +32,15 @@ Material material(double youngs_modulus) {
   return {.youngs_modulus = youngs_modulus, .poissons_ratio = 0.0, .density = 1000.0, .set = ""};
 }
 
-/// A box with its nodes inside of each face and of the volume moved about within an eighth of their spacing, so that
-/// no line of one mesh follows one of another.
-VolumeMesh irregular_box(const Vector3& from, const Vector3& to, std::size_t n, std::size_t nz, std::uint32_t corners) {
-  VolumeMesh mesh = test::block_mesh(from, to, n, n, nz, corners);
-  const Vector3 size = to - from;
-  const Vector3 spacing =
-      size.cwiseQuotient(Vector3(static_cast<double>(n), static_cast<double>(n), static_cast<double>(nz)));
-  for (Vector3& p : mesh.nodes) {
-    const Vector3 q = (p - from).cwiseQuotient(size);
-    for (Eigen::Index k = 0; k < 3; ++k) {
-      const bool inside = q[k] > 1e-9 && q[k] < 1.0 - 1e-9;
-      if (inside) p[k] += 0.125 * spacing[k] * std::sin(40.0 * q[(k + 1) % 3] + 23.0 * q[(k + 2) % 3] + 17.0 * q[k]);
-    }
-  }
-  return mesh;
-}
-
 /// Column above z = 0, clamped at its top.
 /// @param half     [m] of its side
 /// @param corners  of its elements: 4, 6 or 8
 VolumeMesh above(std::size_t n, double half = 0.5 * side, std::uint32_t corners = 4) {
-  return irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3, corners);
+  return test::irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3, corners);
 }
 /// Column below z = 0, clamped at its bottom.
 VolumeMesh below(std::size_t n, double half = 0.5 * side, std::uint32_t corners = 4) {
-  return irregular_box({-half, -half, -length_B}, {half, half, 0.0}, n, 4, corners);
+  return test::irregular_box({-half, -half, -length_B}, {half, half, 0.0}, n, 4, corners);
 }
 
 VolumeMesh placed(VolumeMesh mesh, const Pose& X) {

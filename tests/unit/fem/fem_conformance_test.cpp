@@ -220,11 +220,11 @@ INSTANTIATE_TEST_SUITE_P(Partners, FemConformance,
                                          Case{"fem_full", "sphere", 0.0}, Case{"fem_full", "cylinder", 0.0},
                                          Case{"fem_full", "mesh", 0.0}, Case{"fem_full", "plane", 0.3},
                                          Case{"fem_full", "sphere", 0.3}, Case{"fem_full", "mesh", 0.3},
-                                         Case{"fem_full", relaxing, 0.0}, Case{"fem_full", relaxing, 0.3},
-                                         Case{"fem_layered", relaxing, 0.0}, Case{"fem_layered", "plane", 0.0},
-                                         Case{"fem_layered", "sphere", 0.3}, Case{"fem_layered", "mesh", 0.0},
-                                         Case{"fem_modal", "plane", 0.0}, Case{"fem_modal", "sphere", 0.0},
-                                         Case{"fem_modal", "mesh", 0.0}),
+                                         Case{"fem_full", "body", 0.0}, Case{"fem_full", relaxing, 0.0},
+                                         Case{"fem_full", relaxing, 0.3}, Case{"fem_layered", relaxing, 0.0},
+                                         Case{"fem_layered", "plane", 0.0}, Case{"fem_layered", "sphere", 0.3},
+                                         Case{"fem_layered", "mesh", 0.0}, Case{"fem_modal", "plane", 0.0},
+                                         Case{"fem_modal", "sphere", 0.0}, Case{"fem_modal", "mesh", 0.0}),
                          [](const testing::TestParamInfo<Case>& info) { return name_of(info.param); });
 
 // A box of triangles is the plane of its top: same wrench from both.

@@ -433,10 +433,46 @@ TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
   EXPECT_THAT(two->fields(*two->initial_history(), pressed(), request), testing::HasSubstr("displacement"));
   pair_.partner.surface = PlaneSurface{};
   EXPECT_THAT(refusal(), testing::HasSubstr("(plane: half space) is rigid"));
-  pair_.backend = "fem_full";
+  pair_.backend = "fem_layered";
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   std::erase_if(pair_.parameters, [](const auto& entry) { return entry.first.starts_with("partner_"); });
-  EXPECT_THAT(refusal(), testing::HasSubstr("fem_full has a rigid partner"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("fem_layered has a rigid partner; remove the material, exchange main and "
+                                            "partner, or use fem_condensed or fem_full"));
+}
+
+// Free in flight both, of two laws, through a specification.
+TEST_F(FemEntry, OpensTwoBallsOfFullOrderAndNamesWhatTheyCannotDo) {
+  pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
+  pair_.partner.materials = pair_.main.materials;
+  pair_.parameters["partner_support"] = std::string("inertia_relief");
+  pair_.parameters["contact_size"] = pair_.parameters["partner_contact_size"] = 0.006;
+  pair_.parameters["partner_element_size"] = 0.04;
+  pair_.parameters["partner_contact_radius"] = 0.02;
+  pair_.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
+  const auto condensed = make_backend(pair_, context_);
+  pair_.backend = "fem_full";
+  pair_.partner.materials.front().law = {{"material_law", std::string("linear")}};
+  const auto full = make_backend(pair_, context_);
+  const PairState state = pressed();
+  const Response linear = condensed->evaluate(*condensed->initial_history(), state);
+  const Response r = full->evaluate(*full->initial_history(), state);
+  std::printf("condensed %.6f N, %.6e J, gap %.9f m; full %.6f N, %.6e J, gap %.9f m\n", linear.F_A.force.z(),
+              linear.stored_energy, linear.gap, r.F_A.force.z(), r.stored_energy, r.gap);
+  EXPECT_NEAR(r.F_A.force.z(), linear.F_A.force.z(), 0.05 * linear.F_A.force.z()) << "strains of some percent";
+  EXPECT_EQ(r.gap, linear.gap);
+  FieldRequest request;
+  request.part = FieldPart::partner;
+  EXPECT_THAT(full->fields(*full->initial_history(), state, request), testing::HasSubstr("displacement"));
+  pair_.parameters["friction"] = 0.3;
+  EXPECT_THAT(refusal(), testing::HasSubstr("friction: between two deformable bodies fem_full knows no friction"));
+  pair_.parameters["friction"] = 0.0;
+  pair_.partner.materials.front().law = {{"material_law", std::string("mooney_rivlin")},
+                                         {"mooney_share", 0.2},
+                                         {"prony_shares", std::vector<double>{0.3}},
+                                         {"prony_times", std::vector<double>{0.01}}};
+  EXPECT_THAT(refusal(), testing::HasSubstr("found one that relaxes"));
+  pair_.partner.materials.front().law = {{"material_law", std::string("steel")}};
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner.material"));
 }
 
 /// Regular polygon with `n` corners on a circle.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,10 +12,30 @@
 
 #include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
 #include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "fem_server/backends/fem_full/full_bodies.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "tests/unit/fem/test_meshes.hpp"
 
 namespace heelstrike::fem::test {
+
+/// A box with its nodes inside of each face and of the volume moved about within an eighth of their spacing, so that
+/// no line of one mesh follows one of another.
+inline VolumeMesh irregular_box(const Vector3& from, const Vector3& to, std::size_t n, std::size_t nz,
+                                std::uint32_t corners) {
+  VolumeMesh mesh = block_mesh(from, to, n, n, nz, corners);
+  const Vector3 size = to - from;
+  const Vector3 spacing =
+      size.cwiseQuotient(Vector3(static_cast<double>(n), static_cast<double>(n), static_cast<double>(nz)));
+  for (Vector3& p : mesh.nodes) {
+    const Vector3 q = (p - from).cwiseQuotient(size);
+    for (Eigen::Index k = 0; k < 3; ++k) {
+      const bool inside = q[k] > 1e-9 && q[k] < 1.0 - 1e-9;
+      if (inside) p[k] += 0.125 * spacing[k] * std::sin(40.0 * q[(k + 1) % 3] + 23.0 * q[(k + 2) % 3] + 17.0 * q[k]);
+    }
+  }
+  return mesh;
+}
 
 struct SolidBody {
   BodyModel body;
@@ -66,6 +87,32 @@ inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
       main.contact.nodes.size(), model.deformable, options.depth_limit);
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
+}
+
+/// The same bodies in all their degrees of freedom.
+inline std::unique_ptr<FullBodies> two_full_bodies(const SolidBody& main, const SolidBody& partner,
+                                                   const MaterialLaws& laws_main, const MaterialLaws& laws_partner,
+                                                   const ContactOptions& options) {
+  const auto parts = [](const SolidBody& solid, const MaterialLaws& laws) {
+    return FullBodyParts{
+        .fields = std::make_shared<const BodyFields>(solid.body, solid.support, solid.contact, PartnerShape(),
+                                                     PressureRecovery(solid.body.mesh(), solid.contact)),
+        .support = solid.support,
+        .laws = laws,
+        .compliance = compliance_of(solid)};
+  };
+  const VolumeMesh& B = partner.body.mesh();
+  return std::make_unique<FullBodies>(
+      "fem_full",
+      FullBodiesModel{.main = parts(main, laws_main),
+                      .partner = parts(partner, laws_partner),
+                      .main_surface = contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes,
+                                                      main.support.clamped_nodes),
+                      .partner_surface =
+                          contact_surface(B, boundary_faces(B), partner.contact.nodes, partner.support.clamped_nodes),
+                      .partner_distance = mesh_distance(boundary_surface(B).surface),
+                      .options = options},
+      ParameterMap{});
 }
 
 }  // namespace heelstrike::fem::test

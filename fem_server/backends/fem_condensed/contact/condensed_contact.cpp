@@ -12,6 +12,7 @@
 #include "fem_server/backends/fem_body/body_fields.hpp"
 #include "fem_server/backends/fem_body/deformable_partner.hpp"
 #include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "fem_server/backends/fem_condensed/detection/interface_pressure.hpp"
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_derivatives.hpp"
@@ -46,8 +47,6 @@ namespace {
 
 /// Motion since the commit, over the size of the body, for which the candidates that may touch are known.
 constexpr double kept_motion = 0.01;
-/// Overlap, over the size of the body, that the rounding of sides which lie in one plane may leave.
-constexpr double touching_side = 1e-9;
 /// Of the shift between the surfaces, over the size of the body: the force changes by as much, in relation to itself,
 /// and a committed state that is asked again, which starts elsewhere, answers alike.
 constexpr double shift_tolerance = 1e-10;
@@ -281,22 +280,9 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
 
 void CondensedContact::begin_between_bodies(const CondensedHistory& history, const PairState& state,
                                             Solution& solution) const {
-  const Interface interface = model_.interface->at(state.X_AB, solution.node_gaps);
-  if (interface.smallest_gap < solution.gap) {
-    solution.gap = interface.smallest_gap;
-    solution.closest.x = interface.closest;
-    solution.closest.surface = {.gap = interface.smallest_gap, .normal = interface.closest_normal};
-  }
+  const Interface interface =
+      fem::begin_between_bodies(*model_.interface, solution.node_gaps, state, model_.options, ball_.radius, solution);
   if (!solution.touches()) return;
-  check_depth(solution, model_.options, state);
-  if (interface.places.empty() && -solution.gap > touching_side * ball_.radius) {
-    const Vector3& p = solution.closest.x;
-    throw RecoverableError(
-        fmt::format("the bodies overlap by {} m at ({}, {}, {}) m of the main body, where no faces that may touch look "
-                    "at each other within 60 degrees, at t = {} s; take a smaller step, widen contact_set, contact_box "
-                    "or contact_direction, or exchange main and partner",
-                    -solution.gap, p.x(), p.y(), p.z(), state.t));
-  }
   take_places(history, interface, solution);
   if (model_.options.friction == 0.0) return;
   const Vector3 shift = stick_shift(history, state, solution);
@@ -493,13 +479,7 @@ const SurfaceCompliance& CondensedContact::seen_compliance(const Solution& solut
 
 void CondensedContact::move_partner(const PairState& state, Solution& solution) const {
   for (const std::uint32_t i : solution.touching_near) {
-    if (!solution.on_partner.outside[i]) continue;
-    const Vector3& p = solution.points[i];
-    throw input_error(
-        "partner_contact_direction",
-        fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
-                    "nodes; widen partner_contact_set, partner_contact_box or partner_contact_direction",
-                    p.x(), p.y(), p.z()));
+    if (solution.on_partner.outside[i]) refuse_unknown_place(solution.points[i]);
   }
   const Eigen::MatrixXd C_B = gathered(solution.share, solution.touching_near);
   const PartnerDisplacements moved = partner_displacements(C_B, solution.nodes);
@@ -716,56 +696,12 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
   return memory;
 }
 
-std::vector<double> CondensedContact::interface_pressure(const Solution& solution,
-                                                         std::span<const double> normal_forces) const {
-  std::vector<double> areas(model_.points.size(), 0.0);
-  std::vector<double> forces(model_.points.size(), 0.0);
-  for (std::uint32_t i = 0; i < solution.areas.size(); ++i) {
-    for (const auto& [node, weight] : solution.on_main.at(i)) areas[node] += weight * solution.areas[i];
-  }
-  for (std::size_t a = 0; a < solution.touching_near.size(); ++a) {
-    for (const auto& [node, weight] : solution.on_main.at(solution.touching_near[a])) {
-      forces[node] += weight * normal_forces[a];
-    }
-  }
-  std::vector<double> pressure(model_.points.size(), 0.0);
-  for (std::uint32_t i = 0; i < solution.areas.size(); ++i) {
-    double& at_place = pressure[solution.near_candidates[i]];
-    for (const auto& [node, weight] : solution.on_main.at(i)) at_place += weight * forces[node] / areas[node];
-  }
-  return pressure;
-}
-
-double CondensedContact::interface_area(const Solution& solution, std::span<const double> shares) const {
-  const auto share = [&](std::size_t node) { return shares.empty() ? 1.0 : shares[node]; };
-  std::vector<double> areas(model_.points.size(), 0.0);
-  std::vector<bool> loaded(model_.points.size(), false);
-  double pushing = 0.0;
-  for (std::uint32_t i = 0; i < solution.areas.size(); ++i) {
-    for (const auto& [node, weight] : solution.on_main.at(i)) areas[node] += weight * solution.areas[i];
-  }
-  for (const std::uint32_t i : solution.touching_near) {
-    pushing += share(solution.near_candidates[i]) * solution.areas[i];
-    for (const auto& [node, weight] : solution.on_main.at(i)) loaded[node] = true;
-  }
-  double reached = 0.0;
-  for (std::size_t node = 0; node < areas.size(); ++node) {
-    if (loaded[node]) reached += share(node) * areas[node];
-  }
-  return 0.5 * (pushing + reached);
-}
-
-void CondensedContact::fill_interface_regions(const Solution& solution, std::span<const double> pressure,
-                                              Response& response) const {
-  for (std::size_t r = 0; r < model_.regions.size(); ++r) {
-    const std::vector<double>& shares = model_.regions[r].shares;
-    RegionLoad& load = response.regions[r];
-    load.area = interface_area(solution, shares);
-    load.peak_pressure = 0.0;
-    for (std::size_t node = 0; node < pressure.size(); ++node) {
-      if (shares[node] > 0.0) load.peak_pressure = std::max(load.peak_pressure, pressure[node]);
-    }
-  }
+InterfaceContact CondensedContact::interface_contact(const Solution& solution) const {
+  return {.on_A = &solution.on_main,
+          .areas = solution.areas,
+          .nodes = solution.near_candidates,
+          .touching = solution.touching_near,
+          .n_nodes = model_.points.size()};
 }
 
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
@@ -774,9 +710,7 @@ Response CondensedContact::respond(const Solution& solution, const CondensedHist
   if (model_.interface && !solution.nodes.empty()) {
     std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, history.approach_speed, state);
     for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
-    const std::vector<double> pressure = interface_pressure(solution, normal_forces);
-    response.peak_pressure = std::ranges::max(pressure);
-    fill_interface_regions(solution, pressure, response);
+    fill_interface_pressure(interface_contact(solution), normal_forces, model_.regions, response);
   }
   response.stored_energy += solution.penalty_energy;
   if (model_.partner->is_distance() && !model_.interface) {
@@ -784,7 +718,6 @@ Response CondensedContact::respond(const Solution& solution, const CondensedHist
     response.bound = {
         .known = true, .p_C = ball_.center, .reach = ball_.radius, .normal = normal, .flat = normal != Vector3::Zero()};
   }
-  if (model_.interface) response.area = interface_area(solution);
   return response;
 }
 
@@ -847,7 +780,7 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
   }
   result.pressure.assign(model_.points.size(), 0.0);
   if (model_.interface) {
-    result.pressure = interface_pressure(solution, normal_forces);
+    result.pressure = interface_pressure(interface_contact(solution), normal_forces);
   } else if (model_.pressure.empty()) {
     for (std::size_t i = 0; i < normal_forces.size(); ++i) {
       result.pressure[solution.touching[i]] = normal_forces[i] / solution.nodes[i].area;

@@ -31,6 +31,7 @@ class BodyInterface;
 class CommittedFriction;
 struct FrictionProblem;
 struct Interface;
+struct InterfaceContact;
 class DeformablePartner;
 
 /// A condensed body with its partner.
@@ -176,17 +177,8 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   /// Displacements [m] of all near nodes: those that the solver has found, and the others from the forces.
   [[nodiscard]] std::vector<Vector3> near_displacements(const Solution& solution, const NodeFields<1>& forces) const;
   [[nodiscard]] std::vector<CommittedNode> memory_of(const Solution& solution, const PairState& state) const;
-  /// [Pa] at the candidates: the forces of the functions go to the nodes of A, are divided by what meets B of the
-  /// nodes' areas there, and are averaged over each function.
-  /// @param normal_forces  [N] of the touching functions
-  [[nodiscard]] std::vector<double> interface_pressure(const Solution& solution,
-                                                       std::span<const double> normal_forces) const;
-  /// [m^2] where the interpolated pressure is not zero: it ends between the functions that push and the nodes that they
-  /// reach, so the mean of the areas of both.
-  /// @param shares  per candidate, of the area that counts; empty = all of it
-  [[nodiscard]] double interface_area(const Solution& solution, std::span<const double> shares = {}) const;
-  /// Area and peak pressure of the regions as those of the whole interface.
-  void fill_interface_regions(const Solution& solution, std::span<const double> pressure, Response& response) const;
+  /// Refers to the solution.
+  [[nodiscard]] InterfaceContact interface_contact(const Solution& solution) const;
   [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
                                  const PairState& state) const;
 

@@ -1,11 +1,14 @@
 #include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <utility>
 
+#include "common/errors/error.hpp"
 #include "fem_server/geometry/triangle_clipping.hpp"
 
 namespace heelstrike::fem {
@@ -34,6 +37,8 @@ constexpr double least_part = 0.05;
 constexpr double touched = 1e-12;
 /// Of weights, sums of products of rounded numbers, and of distances over elements.
 constexpr double rounding = 1e-9;
+/// Overlap, over the size of the body, that the rounding of sides which lie in one plane may leave.
+constexpr double touching_side = 1e-9;
 
 double cross(const Vector2d& a, const Vector2d& b) {
   return a.x() * b.y() - a.y() * b.x();
@@ -277,16 +282,31 @@ Interface BodyInterface::at(const Pose& X_AB, std::span<const double> node_gaps,
   Interface interface;
   interface.smallest_gap = std::numeric_limits<double>::infinity();
   std::vector<Facet> facets = facets_near(X_AB.inverse(), node_gaps, X_AB.R.transpose() * shift);
-  const std::vector<Pair> pairs = pairs_of(facets, depth_seen(facets, node_gaps));
+  interface.seen = depth_seen(facets, node_gaps);
+  const std::vector<Pair> pairs = pairs_of(facets, interface.seen);
   aim(pairs, facets);
   find_closest(facets, pairs, X_AB, interface);
   if (interface.smallest_gap >= 0.0) return interface;
-  interface.places = integrate(facets, pairs, -interface.smallest_gap);
-  for (InterfacePlace& place : interface.places) {
+  interface.places = places_in_A(facets, pairs, -interface.smallest_gap, X_AB);
+  return interface;
+}
+
+std::vector<InterfacePlace> BodyInterface::displaced_places(const Pose& X_AB, const Interface& undeformed) const {
+  const std::vector<double> near_enough(full_areas_.size(), 0.0);
+  std::vector<Facet> facets = facets_near(X_AB.inverse(), near_enough, Vector3::Zero());
+  const std::vector<Pair> pairs = pairs_of(facets, undeformed.seen);
+  aim(pairs, facets);
+  return places_in_A(facets, pairs, -undeformed.smallest_gap, X_AB);
+}
+
+std::vector<InterfacePlace> BodyInterface::places_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
+                                                       double depth, const Pose& X_AB) const {
+  std::vector<InterfacePlace> places = integrate(facets, pairs, depth);
+  for (InterfacePlace& place : places) {
     place.normal = X_AB.R * place.normal;
     place.point = X_AB * place.point;
   }
-  return interface;
+  return places;
 }
 
 std::vector<BodyInterface::Facet> BodyInterface::facets_near(const Pose& X_BA, std::span<const double> node_gaps,
@@ -415,6 +435,35 @@ std::vector<InterfacePlace> BodyInterface::integrate(std::span<const Facet> face
     }
   }
   return places_of(std::move(of_node), full_areas_);
+}
+
+Interface begin_between_bodies(const BodyInterface& interface, std::span<const double> node_gaps,
+                               const PairState& state, const ContactOptions& options, double size,
+                               SolvedContact& solved) {
+  Interface found = interface.at(state.X_AB, node_gaps);
+  if (found.smallest_gap < solved.gap) {
+    solved.gap = found.smallest_gap;
+    solved.closest.x = found.closest;
+    solved.closest.surface = {.gap = found.smallest_gap, .normal = found.closest_normal};
+  }
+  if (solved.gap > 0.0) return found;
+  check_depth(solved, options, state);
+  if (found.places.empty() && -solved.gap > touching_side * size) {
+    const Vector3& p = solved.closest.x;
+    throw RecoverableError(
+        fmt::format("the bodies overlap by {} m at ({}, {}, {}) m of the main body, where no faces that may touch look "
+                    "at each other within 60 degrees, at t = {} s; take a smaller step, widen contact_set, contact_box "
+                    "or contact_direction, or exchange main and partner",
+                    -solved.gap, p.x(), p.y(), p.z(), state.t));
+  }
+  return found;
+}
+
+void refuse_unknown_place(const Vector3& p_AQ) {
+  throw input_error("partner_contact_direction",
+                    fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
+                                "nodes; widen partner_contact_set, partner_contact_box or partner_contact_direction",
+                                p_AQ.x(), p_AQ.y(), p_AQ.z()));
 }
 
 }  // namespace heelstrike::fem

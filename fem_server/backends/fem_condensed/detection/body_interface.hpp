@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "fem_server/backends/fem_body/deformable_partner.hpp"
+#include "fem_server/backends/shared/contact_answer.hpp"
 
 namespace heelstrike::fem {
 
@@ -39,6 +40,7 @@ struct Interface {
   double smallest_gap = 0.0;
   Vector3 closest = Vector3::Zero();         ///< [m] point of A with that gap, in A
   Vector3 closest_normal = Vector3::Zero();  ///< [-] out of B, in A
+  double seen = 0.0;                         ///< [m] how deep in one another triangles were looked for
   std::vector<InterfacePlace> places;        ///< nodes ascending; none when the smallest gap is not negative
 };
 
@@ -57,11 +59,17 @@ class BodyInterface {
   [[nodiscard]] Interface at(const Pose& X_AB, std::span<const double> node_gaps,
                              const Vector3& shift = Vector3::Zero()) const;
 
+  /// Of surfaces that have been displaced, which may hardly overlap any more: all functions up to some gap.
+  /// @param undeformed  of the surfaces as they were: says how deep triangles are looked for, and its depth is the gap
+  [[nodiscard]] std::vector<InterfacePlace> displaced_places(const Pose& X_AB, const Interface& undeformed) const;
+
  private:
   struct Facet;
   struct Pair;
   [[nodiscard]] std::vector<Facet> facets_near(const Pose& X_BA, std::span<const double> node_gaps,
                                                const Vector3& shift_B) const;
+  [[nodiscard]] std::vector<InterfacePlace> places_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
+                                                        double depth, const Pose& X_AB) const;
   /// [m] to which pairs are looked for
   [[nodiscard]] double depth_seen(std::span<const Facet> facets, std::span<const double> node_gaps) const;
   [[nodiscard]] std::vector<Pair> pairs_of(std::span<const Facet> facets, double depth) const;
@@ -79,5 +87,17 @@ class BodyInterface {
   std::vector<double> full_areas_;  // [m^2] integral of psi over all of main_, per contact node
   std::vector<Vector3> normals_B_;  // [-] of the partner's triangles, in B
 };
+
+/// The undeformed interface, and what it tells of gap and closest point; no places when nothing touches.
+/// @param node_gaps  [m] as BodyInterface::at
+/// @param size       [m] of A
+/// @param solved     with gap and closest point of the nodes
+/// @throws RecoverableError deeper than the limit, or where no faces that may touch look at each other
+[[nodiscard]] Interface begin_between_bodies(const BodyInterface& interface, std::span<const double> node_gaps,
+                                             const PairState& state, const ContactOptions& options, double size,
+                                             SolvedContact& solved);
+
+/// @throws Error{invalid_input}  the bodies touch at this place [m] of A, where the displacement of B is not known
+[[noreturn]] void refuse_unknown_place(const Vector3& p_AQ);
 
 }  // namespace heelstrike::fem

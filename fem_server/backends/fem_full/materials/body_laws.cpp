@@ -62,19 +62,39 @@ PairSpec with_laws(PairSpec pair) {
   (void)material_law({"contact." + pair.name + ".parameters.", common});
   check_material_laws(pair);
   const auto has_own = [](const Material& material) { return !material.law.empty(); };
-  if (!pair.main.materials.empty() && std::ranges::all_of(pair.main.materials, has_own)) refuse_unused_law(pair);
-  for (Material& material : pair.main.materials) {
-    material.law = has_own(material) ? completed(pair, "main", material) : common;
+  const bool any = !pair.main.materials.empty() || !pair.partner.materials.empty();
+  if (any && std::ranges::all_of(pair.main.materials, has_own) &&
+      std::ranges::all_of(pair.partner.materials, has_own)) {
+    refuse_unused_law(pair);
   }
+  const auto complete = [&](const char* side, ContactBody& body) {
+    for (Material& material : body.materials) {
+      material.law = has_own(material) ? completed(pair, side, material) : common;
+    }
+  };
+  complete("main", pair.main);
+  complete("partner", pair.partner);
   return pair;
 }
 
-MaterialLaws laws_of_main(const PairSpec& pair) {
+namespace {
+
+MaterialLaws laws_of(const PairSpec& pair, const char* side, const ContactBody& body) {
   std::vector<MaterialLaw> laws;
-  for (const Material& material : pair.main.materials) {
-    laws.push_back(material_law({place_of(pair, "main", material) + ".", material.law}));
+  for (const Material& material : body.materials) {
+    laws.push_back(material_law({place_of(pair, side, material) + ".", material.law}));
   }
   return MaterialLaws(std::move(laws));
+}
+
+}  // namespace
+
+MaterialLaws laws_of_main(const PairSpec& pair) {
+  return laws_of(pair, "main", pair.main);
+}
+
+MaterialLaws laws_of_partner(const PairSpec& pair) {
+  return laws_of(pair, "partner", pair.partner);
 }
 
 PairSpec linearised(PairSpec pair, const PrepareContext& context) {

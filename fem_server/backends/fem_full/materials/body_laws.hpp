@@ -11,7 +11,7 @@ namespace heelstrike::fem {
 /// @throws Error{invalid_input} with the key, as checked_parameters and material_law
 void check_material_laws(const PairSpec& pair);
 
-/// For back-ends of large strain: every material of the main body has a law, its own or that of the pair's parameters,
+/// For back-ends of large strain: every material of either body has a law, its own or that of the pair's parameters,
 /// with all constants.
 /// @param pair  parameters checked and completed
 /// @throws Error{invalid_input} as check_material_laws and material_law; for a law among the parameters that no
@@ -20,6 +20,8 @@ void check_material_laws(const PairSpec& pair);
 
 /// @param pair  of with_laws
 [[nodiscard]] MaterialLaws laws_of_main(const PairSpec& pair);
+/// @pre the partner has a material
+[[nodiscard]] MaterialLaws laws_of_partner(const PairSpec& pair);
 
 /// For linear back-ends: no material has a law, which is told of each that had one. The moduli are its response to
 /// small strain, of relaxing materials that to a sudden load.

@@ -1,0 +1,107 @@
+/// Full order between two bodies that deform, of large strain or linear, clamped or in free flight each; frictionless.
+///
+/// Elasticity and contact take turns. One step moves each body without its contact forces by a matrix of its own
+/// (FullBody), and then solves the contact of two linear bodies with the compliances of these matrices, as
+/// fem_condensed does, on the interface of the *deformed* surfaces (BodyInterface): its functions, normals and areas
+/// are those of where the surfaces are. At the fixed point the internal forces of either body balance the contact
+/// forces, and no function of the deformed interface penetrates. Method: docs/theory/contact_fem.md, section 10.
+///
+/// The tangents are the derivative of that fixed point, the motion of the interface included.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "common/surfaces/signed_distance.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_body/contact_surface.hpp"
+#include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "fem_server/backends/fem_full/full_body.hpp"
+#include "fem_server/backends/fem_full/full_history.hpp"
+#include "fem_server/backends/shared/contact_options.hpp"
+#include "fem_server/backends/shared/contact_regions.hpp"
+
+namespace heelstrike::fem {
+
+struct FullBodiesModel {
+  FullBodyParts main;
+  FullBodyParts partner;
+  ContactSurface main_surface;     ///< faces that may touch
+  ContactSurface partner_surface;  ///< the whole boundary
+  std::shared_ptr<const SignedDistance> partner_distance;
+  std::vector<ContactRegion> regions{};
+  ContactOptions options;  ///< without friction and penalty
+};
+
+class FullBodies final : public ContactBackend {
+ public:
+  /// @param stop  checked between stages
+  /// @throws as FullBody
+  FullBodies(std::string name, FullBodiesModel model, ParameterMap parameters, const std::stop_token& stop = {});
+
+  [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
+  /// Evaluations of several threads wait for each other: they share the memory of the factors.
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
+  /// Of either body, with Cauchy stresses of the laws in force.
+  [[nodiscard]] std::string fields(const History& history, const PairState& state,
+                                   const FieldRequest& request) const override;
+
+  /// Forces [N] on the contact nodes of A, in A, and of B, in B; for tests.
+  [[nodiscard]] std::array<std::vector<Vector3>, 2> nodal_forces(const History& history, const PairState& state) const;
+  /// [Pa] at the contact nodes of A; for tests.
+  [[nodiscard]] std::vector<double> pressure(const History& history, const PairState& state) const;
+
+ private:
+  /// Something of A, and of B in its own axes.
+  template <class T>
+  using Both = std::array<T, 2>;
+  struct Solution;
+  struct Derivative;
+  [[nodiscard]] Solution solve(const FullBodiesHistory& history, const PairState& state,
+                               const EvaluateOptions& options) const;
+  /// Smallest gap and what meets, of the undeformed bodies.
+  [[nodiscard]] Interface begin(const PairState& state, Solution& solution) const;
+  /// Functions of the interface of the displaced surfaces.
+  [[nodiscard]] std::vector<InterfacePlace> places_at(const Pose& X_AB, const Interface& undeformed,
+                                                      const Both<Eigen::VectorXd>& u) const;
+  /// With all gaps enlarged by `offset` [m]. @return whether it converged
+  [[nodiscard]] bool equilibrium(const PairState& state, const Interface& undeformed, double offset,
+                                 Solution& solution) const;
+  /// Contact of the linear bodies that are displaced by `free` without contact forces: sets lambda and what touches.
+  /// @return displacements under these forces
+  [[nodiscard]] Both<Eigen::VectorXd> press(const PairState& state, double offset, const Both<Eigen::VectorXd>& free,
+                                            Solution& solution) const;
+  /// What `place` sees of displacements: that of A relative to B, in A.
+  [[nodiscard]] Vector3 relative(const InterfacePlace& place, const Matrix3& R_AB,
+                                 const Both<Eigen::VectorXd>& u) const;
+  /// Loads on both bodies of forces [N] on places, in A.
+  void add_loads(const InterfacePlace& place, const Matrix3& R_AB, const Vector3& force,
+                 Both<Eigen::VectorXd>& loads) const;
+  /// What the touching functions have, brought to the contact nodes of a body by their weights: for A as it is given,
+  /// for B the opposite, in its axes.
+  [[nodiscard]] std::vector<Vector3> on_nodes(const Solution& solution, const PairState& state, std::size_t body,
+                                              const std::function<Vector3(std::size_t)>& of_function) const;
+  void differentiate(const PairState& state, const Interface& undeformed, Solution& solution) const;
+  void differentiate_geometry(const PairState& state, const Interface& undeformed, const Solution& solution,
+                              Eigen::Index direction, Derivative& now) const;
+  [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
+                                 const PairState& state) const;
+
+  std::string name_;
+  FullBodiesModel model_;
+  double size_ = 0.0;         ///< [m] of A
+  mutable std::mutex mutex_;  ///< guards the bodies, whose matrices do not outlive an evaluation
+  mutable std::vector<FullBody> bodies_;
+};
+
+}  // namespace heelstrike::fem

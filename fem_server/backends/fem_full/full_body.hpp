@@ -1,0 +1,89 @@
+/// One of two bodies that are solved in all their degrees of freedom: its elastic equations, seen through a matrix.
+///
+/// With the internal forces f(u) and a matrix K of the body without contact, a load r takes it from u to
+///
+///     u - K^-1 f(u) + K^-1 r
+///
+/// which is exact for a linear body, and whose fixed point f(u) = r is exact for any, whatever K. K is that of the
+/// undeformed body until another one is asked for.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "fem_server/backends/fem_body/body_fields.hpp"
+#include "fem_server/backends/fem_body/weighted_nodes.hpp"
+#include "fem_server/backends/fem_full/body_system.hpp"
+#include "fem_server/fem/neo_hookean.hpp"
+
+namespace heelstrike::fem {
+
+/// What a FullBody is made of.
+struct FullBodyParts {
+  std::shared_ptr<const BodyFields> fields;  ///< holds the body and its contact nodes
+  Support support;
+  MaterialLaws laws;
+  SurfaceCompliance compliance;  ///< of the contact nodes of the undeformed body
+  MemoryLimit memory_limit{};
+};
+
+/// Not thread-safe.
+class FullBody {
+ public:
+  /// @param stop  checked between stages
+  /// @throws Error{invalid_input} for a support that leaves a motion free; Error{limit} for more memory than allowed;
+  /// Error{cancelled} when stopped
+  FullBody(FullBodyParts parts, const std::stop_token& stop);
+
+  [[nodiscard]] const BodyFields& fields() const { return *parts_.fields; }
+  [[nodiscard]] const BodyModel& body() const { return parts_.fields->body(); }
+  [[nodiscard]] const MaterialLaws& laws() const { return parts_.laws; }
+  [[nodiscard]] std::span<const std::uint32_t> contact_nodes() const { return parts_.fields->contact().nodes; }
+  [[nodiscard]] Eigen::VectorXd at_rest() const {
+    return Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body().n_dofs()));
+  }
+
+  struct Step {
+    Eigen::VectorXd u;    ///< [m] u - K^-1 f(u)
+    double energy = 0.0;  ///< [J] stored at u
+  };
+  /// @return none when an element is inside out
+  [[nodiscard]] std::optional<Step> without_load(const Eigen::VectorXd& u);
+  /// K^-1 r [m]. @param loads  [N] r, n_dofs x n
+  [[nodiscard]] Eigen::MatrixXd moved_by(const Eigen::MatrixXd& loads) const { return system().solve(loads); }
+  /// One step from du towards f'(u) du = r, u being that of the last call with a displacement: all the way when K is
+  /// f'(u).
+  [[nodiscard]] Eigen::VectorXd towards(const Eigen::VectorXd& load, const Eigen::VectorXd& du) const {
+    return du + system().solve(load - tangent_ * du);
+  }
+  /// [m] mean of contact nodes
+  [[nodiscard]] Vector3 mean(std::span<const WeightedNodes::Entry> weights, const Eigen::VectorXd& u) const;
+  /// Compliance by K of places that move with contact nodes, in axes turned by R.
+  [[nodiscard]] SurfaceCompliance seen_from(const WeightedNodes& places, const Matrix3& R);
+
+  void take_matrix_at_rest() { present_ = false; }
+  /// K at u. Where it is not positive definite (a free body under pressure, without its contact) that at rest has to
+  /// do.
+  /// @return whether K has changed
+  bool take_matrix_at(const Eigen::VectorXd& u);
+
+ private:
+  [[nodiscard]] MemoryNeed memory_need() const;
+  [[nodiscard]] const BodySystem& system() const { return present_ ? *present_system_ : *rest_system_; }
+
+  FullBodyParts parts_;
+  std::unique_ptr<BodySystem> rest_system_;
+  std::unique_ptr<BodySystem> present_system_;  ///< null for a linear body
+  SparseMatrix tangent_;                        ///< of what was assembled last
+  bool present_ = false;                        ///< K is the present one
+  /// By the present K, of the contact nodes that have been asked for since it was taken; ascending.
+  std::vector<std::uint32_t> seen_nodes_;
+  SurfaceCompliance seen_;
+};
+
+}  // namespace heelstrike::fem
