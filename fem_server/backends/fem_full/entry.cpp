@@ -23,7 +23,6 @@ std::unique_ptr<ContactBackend> make_bodies(const PairSpec& pair, const PrepareC
   FullPreparation prepared = prepare_full(pair, context);
   PreparedBody& main = prepared.body;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
-  check_like_elements(pair, main.body.element(), partner->body.element());
   const auto compliance = [&](const auto& body) {
     return prepared_compliance(body.body, body.support, body.contact, context, main.memory_limit);
   };
