@@ -9,21 +9,13 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
-#include "tests/support/local_run.hpp"
+#include "tests/validation/mbs/completed_run.hpp"
 
 namespace heelstrike::test {
 namespace {
 
-constexpr double g = 9.81;
-
 std::string example_of_contact(const std::string& name) {
   return read_text(HEELSTRIKE_SOURCE_DIR "/examples/" + name + ".yaml");
-}
-
-RecordedRun completed(const Scenario& scenario) {
-  RecordedRun run = run_local(scenario);
-  EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
-  return run;
 }
 
 // [piazza2001], appendix 2: rebounds of 0.6241 of 2, 4 and 6 cm, and every impact at its instant.

@@ -11,18 +11,10 @@
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/simulation/simulation.hpp"
-#include "tests/support/local_run.hpp"
+#include "tests/validation/mbs/completed_run.hpp"
 
 namespace heelstrike::test {
 namespace {
-
-constexpr double g = 9.81;
-
-RecordedRun completed(const Scenario& scenario) {
-  RecordedRun run = run_local(scenario);
-  EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
-  return run;
-}
 
 /// A stone on a platform that shakes with an acceleration of up to 2 g.
 constexpr double amplitude = 0.02;
