@@ -28,7 +28,7 @@ bool knows(const fem::BackendEntry& entry, const std::string& parameter) {
 }
 
 bool fills_blocks(const fem::BackendEntry& entry) {
-  return knows(entry, "contact_set");
+  return knows(entry, "element");
 }
 
 /// What makes a ball of a metre's tenth bounce: of a point law its spring, of an elastic foundation its layer, of
