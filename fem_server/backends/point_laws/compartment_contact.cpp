@@ -29,6 +29,7 @@ void add_part(const Response& part, Response& sum) {
   sum.dF_A_dX += part.dF_A_dX;
   sum.dF_A_dV += part.dF_A_dV;
   sum.area += part.area;
+  sum.normal_force += part.normal_force;
   sum.peak_pressure = std::max(sum.peak_pressure, part.peak_pressure);
   sum.stored_energy += part.stored_energy;
   sum.dissipated_power += part.dissipated_power;

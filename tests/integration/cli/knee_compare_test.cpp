@@ -50,6 +50,7 @@ TEST(KneeCompare, EveryBackEndBearsTheSameLoadOnTheSameKnee) {
       continue;
     }
     peak[name] = rows[i]["peak_pressure_Pa"].get<double>();
+    EXPECT_GT(last(run, "cartilage.mean_pressure_Pa"), 0.3 * peak[name]) << name;
     EXPECT_GT(rows[i]["area_m2"].get<double>(), 2e-5) << name;
     // The load's line of action, 6 mm beside the middle of 48 mm, divides it; condyles touch beside the middle of
     // their dishes by less than a millimetre.
@@ -65,6 +66,24 @@ TEST(KneeCompare, EveryBackEndBearsTheSameLoadOnTheSameKnee) {
   EXPECT_GT(peak["elastic_foundation"], peak["fem_condensed"]);
   // Small strains: the condensed body and the full order differ by what strain does.
   EXPECT_NEAR(peak["fem_full"] / peak["fem_condensed"], 1.0, 0.25);
+
+  // Cartilage on the femur, too: layers in series yield more and spread the same load.
+  const Finished layered =
+      run("heelstrike",
+          {"compare", examples + "knee_compare.yaml", "--backends", "elastic_foundation,fem_condensed,fem_full",
+           "--in-process", "-o", "both", "--json", "--set", "contact.cartilage.main.surface.knee.edge=0.005", "--set",
+           "contact.cartilage.partner.surface.knee.edge=0.005", "--set",
+           "contact.cartilage.partner.material={youngs_modulus: 1.0e7, poissons_ratio: 0.45, "
+           "density: 1100}"},
+          {.working_folder = folder.path(), .environment = {}});
+  ASSERT_EQ(layered.exit_code, 0) << layered.out << layered.err;
+  for (const auto& row : nlohmann::json::parse(layered.out)["rows"]) {
+    const std::string name = row["backend"];
+    const TimeSeries of_both = read_timeseries(folder.path() / "both" / name);
+    EXPECT_NEAR(std::abs(last(of_both, "cartilage.fy_N")), 500.0, 1e-4) << name;
+    EXPECT_GT(-last(of_both, "femur.y_m"), 1.1 * sinks[name]) << name;
+    EXPECT_LT(row["peak_pressure_Pa"].get<double>(), 0.95 * peak[name]) << name;
+  }
 }
 
 }  // namespace

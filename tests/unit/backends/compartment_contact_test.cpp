@@ -63,6 +63,7 @@ TEST(Compartments, ForceIsTheSumOfBothLaws) {
     const Response sum = both->commit(*both->initial_history(), pressed()).response;
     Vector6 expected = Vector6::Zero();
     double energy = 0.0;
+    double normal_force = 0.0;
     for (std::size_t i = 0; i < 2; ++i) {
       PairSpec one = pair;
       one.main.surface = kind_of(pair.main.surface).compartments(pair.main.surface)[i].ball;
@@ -72,7 +73,9 @@ TEST(Compartments, ForceIsTheSumOfBothLaws) {
       EXPECT_EQ(sum.regions[i].force, r.F_A.force.norm()) << law;
       expected += r.F_A.vector();
       energy += r.stored_energy;
+      normal_force += r.normal_force;
     }
+    EXPECT_EQ(sum.normal_force, normal_force) << law;
     EXPECT_GT(std::min(sum.regions[0].force, sum.regions[1].force), 1.0) << law;
     EXPECT_EQ(sum.F_A.vector(), expected) << law;
     EXPECT_EQ(sum.stored_energy, energy) << law;
