@@ -471,7 +471,9 @@ std::string comparison_table(const Json& comparison) {
     cost_rows.push_back(std::move(cost_line));
   }
   std::string text = html_table(header, rows) + html_table(cost_header, cost_rows);
-  text += "<p class=\"note\">Force, indentation, duration, speed and restitution are those of the first contact.";
+  text +=
+      "<p class=\"note\">Force, indentation, duration, speed and restitution are those of the first contact; pressure "
+      "and area are the largest of the run.";
   text += compared
               ? fmt::format(" Deviations are from {}.</p>\n", escaped(comparison.at("reference").get<std::string>()))
           : is_sweep(comparison) ? std::string("</p>\n")
