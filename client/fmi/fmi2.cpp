@@ -26,6 +26,7 @@ using heelstrike::client::texts;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
+// NOLINTBEGIN(readability-identifier-naming): names and signatures are the standard's.
 extern "C" {
 
 using fmi2Component = void*;
@@ -295,3 +296,4 @@ FMI2_EXPORT fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component component
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

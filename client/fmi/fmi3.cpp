@@ -29,6 +29,8 @@ using heelstrike::client::texts;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
+// NOLINTBEGIN(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses): names and signatures
+// are the standard's; a type stands in no parentheses.
 extern "C" {
 
 using fmi3Float64 = double;
@@ -418,3 +420,4 @@ FMI3_EXPORT fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3Val
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses)

@@ -173,6 +173,7 @@ hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, co
   });
 }
 
+// NOLINTNEXTLINE(readability-function-size): arrays of C, each with its meaning.
 hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R, const double* p,
                                    const double* V, int tangents, hs_response* responses, hs_status* statuses) {
   return kept([&] {
