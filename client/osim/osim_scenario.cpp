@@ -631,7 +631,7 @@ fs::path Importer::found(const std::string& name, const std::string& file, std::
 
 /// Name of the copy of a mesh in the scenario's folder.
 std::string Importer::copied(const std::string& name, const fs::path& from) {
-  const std::string to = "meshes/" + plain(name) + from.extension().string();
+  std::string to = "meshes/" + plain(name) + from.extension().string();
   if (std::ranges::find(import_.meshes, to, &MeshCopy::to) == import_.meshes.end()) {
     import_.meshes.push_back({.from = from, .to = to});
   }
@@ -653,7 +653,7 @@ std::string Importer::mesh_name(const ContactMesh& mesh) {
 /// How thick a layer is: a number, or what is between both of its surfaces.
 std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thickness_key,
                                  const std::string& back_key) {
-  const std::string constant = fmt::format("      {}: {}\n", thickness_key, mesh.thickness);
+  std::string constant = fmt::format("      {}: {}\n", thickness_key, mesh.thickness);
   if (!mesh.variable_thickness) return constant;
   std::vector<std::string> searched;
   const std::string name = mesh.name + ".back";

@@ -89,7 +89,7 @@ fs::path write_grf_report(const fs::path& folder, const GrfPage& page, const std
   for (std::size_t i = 0; i < page.tables.size(); ++i) {
     if (!page.tables[i].svg.empty()) write_whole_file(folder / fmt::format("stance_{}.svg", i + 1), page.tables[i].svg);
   }
-  const fs::path file = folder / "report.html";
+  fs::path file = folder / "report.html";
   write_whole_file(file, measurement_page(page, runs));
   return file;
 }

@@ -239,7 +239,7 @@ std::optional<PartOwner> part_owner(const std::string& part, const std::vector<s
     for (const std::string& other : columns) {
       if (!other.ends_with(orientation)) continue;
       const std::string body = other.substr(0, other.size() - orientation.size());
-      if (part == plain_name(pair + "_" + body)) return PartOwner{pair, body};
+      if (part == plain_name(fmt::format("{}_{}", pair, body))) return PartOwner{pair, body};
     }
     if (part == plain_name(pair + "_ground")) return PartOwner{pair, "ground"};
   }

@@ -104,7 +104,7 @@ std::string scenario_text(const fs::path& scenario, const std::stop_token& stop,
 /// A file of the scenario. On a disk names are bytes: one written by a program that knows Latin-1 only is found too.
 fs::path path_of(const fs::path& folder, const std::string& name, const std::string& file_name) {
   const std::string expanded = expand_variables(name, file_name);
-  const fs::path path = folder / expanded;
+  fs::path path = folder / expanded;
   std::error_code ignored;
   const auto latin1 = as_latin1(expanded);
   if (fs::exists(path, ignored) || !latin1) return path;

@@ -90,12 +90,12 @@ void ChildProcess::stop(std::chrono::milliseconds grace) {
 fs::path sibling_program(const std::string& name) {
   std::error_code ignored;
   const fs::path own = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path beside = own.parent_path() / name;
+  fs::path beside = own.parent_path() / name;
   if (::access(beside.c_str(), X_OK) == 0) return beside;
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path candidate = fs::path(folder) / name;
+    fs::path candidate = fs::path(folder) / name;
     if (!folder.empty() && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   throw file_error(name, fmt::format("program {} not found, neither beside {} nor in PATH; install it, or name running "

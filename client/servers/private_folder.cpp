@@ -57,7 +57,7 @@ bool is_stale(const fs::path& folder, pid_t owner) {
 fs::path runtime_base() {
   const char* given = std::getenv("XDG_RUNTIME_DIR");
   if (given != nullptr && *given == '/') {
-    const fs::path folder(given);
+    fs::path folder(given);
     if (belongs_to_us(folder) && ::access(given, W_OK | X_OK) == 0 &&
         folder.string().size() + room_for_names <= max_socket_path) {
       return folder;
