@@ -162,7 +162,8 @@ Surface checked_surface(Surface surface, bool is_rigid, const std::string& where
   const SurfaceKind& kind = kind_of(surface, where);
   const std::string path = where + "." + kind.name();
   for (const auto& [name, value] : surface.values) {
-    if (!is_known(kind, name)) refuse_value(fmt::format("{}.{}", path, name), "keys of this surface", "an unknown one", "remove it");
+    if (!is_known(kind, name))
+      refuse_value(fmt::format("{}.{}", path, name), "keys of this surface", "an unknown one", "remove it");
   }
   for (const KeySchema& key : kind.keys.keys) ValueCheck(surface.values, key, path).run();
   if (kind.check != nullptr) kind.check(surface, is_rigid, where);
