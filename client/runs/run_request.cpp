@@ -53,9 +53,10 @@ void rest_in_time(RunRequest& request, const config::Node* analysis, const Catal
   if (named == catalog.analyses.end() || named->traits.finds_events || named->traits.prescribed) return;
   request.notes.push_back(
       fmt::format("rigid bodies come to rest in a run over {} s instead of a {} analysis", end->scalar, type->scalar));
-  const std::string forward = catalog.analyses.front().name;
+  const auto in_time =
+      std::ranges::find_if(catalog.analyses, [](const auto& other) { return other.traits.finds_events; });
   request.yaml = with_override(request.yaml, request.file_name,
-                               fmt::format("analysis={{type: {}, end_time: {}}}", forward, end->scalar), catalog);
+                               fmt::format("analysis={{type: {}, end_time: {}}}", in_time->name, end->scalar), catalog);
 }
 
 /// Impulses of rigid bodies are found by an integrator of their own, whatever the file names.

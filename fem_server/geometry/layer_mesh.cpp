@@ -25,8 +25,8 @@ constexpr int most_smoothing_passes = 60;
 constexpr double least_quality = 0.02;
 
 void check_options(const LayerOptions& options) {
-  if (options.layers < 1 || options.layers > 20) {
-    throw input_error("layers", fmt::format("layers: expected 1 to 20, found {}", options.layers));
+  if (options.layers < 1 || options.layers > most_layers) {
+    throw input_error("layers", fmt::format("layers: expected 1 to {}, found {}", most_layers, options.layers));
   }
   for (const auto& [name, value] :
        {std::pair("search_distance", options.search_distance), std::pair("least_thickness", options.least_thickness)}) {

@@ -10,6 +10,9 @@
 
 namespace heelstrike::fem {
 
+/// Through the thickness of a layer: more of them have no shape that is worth an element.
+inline constexpr std::uint32_t most_layers = 20;
+
 struct LayerOptions {
   std::uint32_t layers = 2;       ///< of prisms through the thickness, 1 to 20
   bool keep_prisms = false;       ///< instead of cutting each into three tetrahedra

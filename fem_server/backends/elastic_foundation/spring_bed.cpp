@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -115,7 +116,7 @@ struct SpringBed::Search {
   std::uint32_t near = 0;             ///< triangle of the last answer: neighbours are asked one after the other
   Vector3 p_TFree = Vector3::Zero();  ///< [m] the last point of which a search showed how far it is clear of T
   double free = 0.0;                  ///< [m] see clear_of
-  std::vector<Facing> facing{};       ///< pieces of C by pieces of T
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Facing> facing{};  ///< by the pieces of C and of T that met
 };
 
 SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law,
@@ -189,24 +190,23 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
 
 SpringBed::Facing& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
   const std::uint32_t target_piece = options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle];
-  return search.facing[pieces_[spring] * n_target_pieces_ + target_piece];
+  return search.facing[{pieces_[spring], target_piece}];
 }
 
 void SpringBed::check_facing(const Search& search) const {
-  const auto piece = [](std::size_t index, std::uint32_t count, const char* surface) {
+  const auto piece = [](std::uint32_t index, std::uint32_t count, const char* surface) {
     return count == 1 ? fmt::format("{} surface", surface)
                       : fmt::format("piece {} of {} of {} surface", index + 1, count, surface);
   };
-  for (std::size_t i = 0; i < search.facing.size(); ++i) {
-    const Facing& facing = search.facing[i];
+  for (const auto& [pieces, facing] : search.facing) {
     if (facing.averted == 0 || facing.averted < facing.behind) continue;
     const Vector3& p = casting_.springs()[facing.spring].point;
     throw RecoverableError(
         fmt::format("{}: expected surfaces that face each other, found {} springs of {} behind {}, all with its normal "
                     "to the same side as theirs, one at ({:g}, {:g}, {:g}) m of the casting body; one of the two is "
                     "inside out (turn its triangles round), or the bodies have passed through each other",
-                    options_.where, facing.averted, piece(i / n_target_pieces_, n_pieces_, "the casting"),
-                    piece(i % n_target_pieces_, n_target_pieces_, "the partner's"), p.x(), p.y(), p.z()),
+                    options_.where, facing.averted, piece(pieces.first, n_pieces_, "the casting"),
+                    piece(pieces.second, n_target_pieces_, "the partner's"), p.x(), p.y(), p.z()),
         options_.where);
   }
 }
@@ -559,7 +559,6 @@ void SpringBed::load_layers(BedState& state, const LoadedFace& face, const Trian
 BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   Memories::Lease lease(*memories_);
   Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .memory = lease.memory(), .tangents = tangents};
-  search.facing.resize(std::size_t{n_pieces_} * n_target_pieces_);
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (at_vertices) search.slots.assign(casting_.springs().size(), not_met);
   find_compressed(search);

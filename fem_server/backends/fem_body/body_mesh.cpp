@@ -297,24 +297,25 @@ VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, co
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
 
-/// Columns of elements below the triangles of a sheet, as many as they are high: it takes no time and is not kept.
-VolumeMesh layer_below(const Surface& surface, const ParameterPlace& place) {
+/// @throws Error{invalid_input} for a surface with nothing behind it
+SurfaceLayer layer_of(const Surface& surface) {
   const SurfaceKind& kind = kind_of(surface);
-  const std::optional<SurfaceLayer> layer = kind.layer(surface);
-  if (!layer) {
-    throw input_error("surface", fmt::format("expected a {} that has a layer to fill, found one without: {}; take "
-                                             "another of its surfaces, or remove the material",
-                                             kind.name(), kind.keys.meaning));
-  }
-  const SurfaceMesh sheet = surface_mesh(kind.sheet(surface));
-  // Two elements through the thickness are the least that bend.
-  const double height = optional_number(place.parameters, "element_size").value_or(0.5 * layer->thickness);
+  if (std::optional<SurfaceLayer> layer = kind.layer(surface)) return std::move(*layer);
+  throw input_error("surface", fmt::format("expected a {} that has a layer to fill, found one without: {}; take "
+                                           "another of its surfaces, or remove the material",
+                                           kind.name(), kind.keys.meaning));
+}
+
+/// Columns of elements below the triangles of a sheet: it takes no time and is not kept.
+VolumeMesh layer_below(const Surface& surface, const ParameterPlace& place) {
+  const SurfaceLayer layer = layer_of(surface);
   LayerOptions options;
-  options.layers = static_cast<std::uint32_t>(std::clamp(std::round(layer->thickness / height), 1.0, 20.0));
+  options.layers = elements_through(surface, place);
   options.keep_prisms = corners_asked_for(place) == 6;
-  options.search_distance = 2.0 * layer->thickness;
-  options.least_thickness = 0.1 * layer->thickness;
-  VolumeMesh mesh = mesh_between(sheet, surface_mesh(layer->back), options).mesh;
+  options.search_distance = 2.0 * layer.thickness;
+  options.least_thickness = 0.1 * layer.thickness;
+  const SurfaceMesh sheet = surface_mesh(kind_of(surface).sheet(surface));
+  VolumeMesh mesh = mesh_between(sheet, surface_mesh(layer.back), options).mesh;
   return order_of(place) == 2 ? to_quadratic(mesh) : mesh;
 }
 
@@ -346,6 +347,20 @@ bool is_volume_file(const Surface& surface, const PrepareContext& context) {
 
 bool is_layer(const Surface& surface) {
   return kind_of(surface).layer != nullptr;
+}
+
+std::uint32_t elements_through(const Surface& surface, const ParameterPlace& place) {
+  const double thickness = layer_of(surface).thickness;
+  // Two elements through the thickness are the least that bend.
+  const double height = optional_number(place.parameters, "element_size").value_or(0.5 * thickness);
+  const double layers = std::max(1.0, std::round(thickness / height));
+  if (layers <= most_layers) return static_cast<std::uint32_t>(layers);
+  throw input_error(
+      place.where + "element_size",
+      fmt::format(
+          "{}element_size: {:g} m cuts a layer of {:g} m into {:.0f} elements, expected at most {}; give {:.3g} "
+          "m or more",
+          place.where, height, thickness, layers, most_layers, thickness / most_layers));
 }
 
 PairSpec with_own_sets(PairSpec pair) {

@@ -25,6 +25,10 @@ namespace heelstrike::fem {
 /// Whether the body is the layer below a surface, which brings the sets that hold it and that may touch.
 [[nodiscard]] bool is_layer(const Surface& surface);
 
+/// How many elements a body that is a layer has through its thickness: as many as they are high.
+/// @throws Error{invalid_input} for a surface with nothing behind it, and for more than most_layers
+[[nodiscard]] std::uint32_t elements_through(const Surface& surface, const ParameterPlace& place);
+
 /// A pair whose bodies that are layers are held by their back and touch with their front, unless its parameters name
 /// something else.
 [[nodiscard]] PairSpec with_own_sets(PairSpec pair);

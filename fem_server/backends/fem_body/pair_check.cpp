@@ -55,7 +55,10 @@ void check_body(const ContactBody& body, const ParameterPlace& place) {
   const bool directed = !place.numbers("contact_direction", 3).empty();
   if (!is_filled_here(body.surface)) return;
   refuse_blocks_elements(body.surface, place);
-  if (is_layer(body.surface)) return;
+  if (is_layer(body.surface)) {
+    (void)elements_through(body.surface, place);
+    return;
+  }
   (void)element_size_of(place);
   const auto sphere = SphereSurface::of(body.surface);
   if (sphere && !(sphere->radius > 0.0)) {

@@ -72,6 +72,7 @@ FullBodies::FullBodies(std::string name, FullBodiesModel model, ParameterMap par
       model_(std::move(model)) {
   use_one_blas_thread();
   bodies_.emplace_back(std::move(model_.main), stop);
+  model_.partner.memory_limit.held += bodies_[0].memory_need().total();
   bodies_.emplace_back(std::move(model_.partner), stop);
   std::vector<Vector3> points;
   for (const std::uint32_t node : bodies_[0].contact_nodes()) points.push_back(bodies_[0].body().mesh().nodes[node]);

@@ -66,6 +66,9 @@ class FullBody {
   /// Compliance by K of places that move with contact nodes, in axes turned by R.
   [[nodiscard]] SurfaceCompliance seen_from(const WeightedNodes& places, const Matrix3& R);
 
+  /// What it keeps.
+  [[nodiscard]] MemoryNeed memory_need() const;
+
   void take_matrix_at_rest() { present_ = false; }
   /// K at u. Where it is not positive definite (a free body under pressure, without its contact) that at rest has to
   /// do.
@@ -73,7 +76,6 @@ class FullBody {
   bool take_matrix_at(const Eigen::VectorXd& u);
 
  private:
-  [[nodiscard]] MemoryNeed memory_need() const;
   [[nodiscard]] const BodySystem& system() const { return present_ ? *present_system_ : *rest_system_; }
 
   FullBodyParts parts_;

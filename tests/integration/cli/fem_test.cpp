@@ -799,6 +799,9 @@ output: {interval: 1.0e-6}
       {{{"fem_condensed", "fem_modal"}}, "contact.pair.parameters.support: expected `inertia_relief`"},
       {{{"element_size: 0.01", "element_size: 0.01, cloud_distance: approximate"}},
        "cloud_distance: expected only with a point cloud as partner"},
+      {{{block, body("knee: {part: tibia}")}, {"element_size: 0.01", "element_size: 1.0e-4"}},
+       "element_size: 0.0001 m cuts a layer of 0.0025 m into 25 elements, expected at most 20"},
+      {{{block, body("knee: {part: tibia, layer: bone}")}}, "expected a knee that has a layer to fill"},
   };
   for (const auto& [changes, expected] : cases) {
     std::string text = good;

@@ -142,6 +142,10 @@ TEST(KneeLayer, SaysWhatItCannotFill) {
   };
   EXPECT_THAT(message(bone), AllOf(HasSubstr("layer"), HasSubstr("another of its surfaces")));
   EXPECT_THAT(message(knee("fem_condensed", {{"element", std::string("hex8")}})), HasSubstr("hexahedra"));
+  // No number of elements is taken in the place of the one that was asked for.
+  EXPECT_THAT(
+      message(knee("fem_condensed", {{"element_size", 1e-4}})),
+      AllOf(HasSubstr("element_size: 0.0001 m cuts a layer of 0.0025 m into 25 elements"), HasSubstr("0.000125")));
 }
 
 }  // namespace

@@ -92,14 +92,15 @@ inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const
 /// The same bodies in all their degrees of freedom.
 inline std::unique_ptr<FullBodies> two_full_bodies(const SolidBody& main, const SolidBody& partner,
                                                    const MaterialLaws& laws_main, const MaterialLaws& laws_partner,
-                                                   const ContactOptions& options) {
-  const auto parts = [](const SolidBody& solid, const MaterialLaws& laws) {
+                                                   const ContactOptions& options, const MemoryLimit& limit = {}) {
+  const auto parts = [&](const SolidBody& solid, const MaterialLaws& laws) {
     return FullBodyParts{
         .fields = std::make_shared<const BodyFields>(solid.body, solid.support, solid.contact, PartnerShape(),
                                                      PressureRecovery(solid.body.mesh(), solid.contact)),
         .support = solid.support,
         .laws = laws,
-        .compliance = compliance_of(solid)};
+        .compliance = compliance_of(solid),
+        .memory_limit = limit};
   };
   const VolumeMesh& B = partner.body.mesh();
   return std::make_unique<FullBodies>(
