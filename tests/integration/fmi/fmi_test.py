@@ -17,6 +17,8 @@ import unittest.mock
 import xml.etree.ElementTree as xml
 import zipfile
 
+from description_rules import broken_rules
+
 SOURCES = pathlib.Path(os.environ["HEELSTRIKE_SOURCE_DIR"])
 BINARIES = pathlib.Path(os.environ["HEELSTRIKE_BIN_DIR"])
 BALL = SOURCES / "examples/bouncing_ball.yaml"
@@ -98,6 +100,7 @@ class Made:
         self.folder = folder / file.stem
         zipfile.ZipFile(file).extractall(self.folder)
         self.root = xml.parse(self.folder / "modelDescription.xml").getroot()
+        assert broken_rules(self.root) == [], broken_rules(self.root)
         self.is_exchange = "--model-exchange" in options
         self.kind = self.root.find("ModelExchange" if self.is_exchange else "CoSimulation")
         self.identifier = self.kind.get("modelIdentifier")
@@ -425,6 +428,91 @@ class Units(unittest.TestCase):
             else:
                 for tag in ("Output", "InitialUnknown"):
                     self.assertEqual([int(u.get("valueReference")) for u in structure.findall(tag)], outputs)
+
+    def test_rules_find_what_breaks_them(self):
+        """Descriptions of ours with one mistake each, and a word of what is told."""
+        def variable(root, name):
+            return next(v for v in root.find("ModelVariables") if v.get("name") == name)
+
+        def attribute(path, name, value):
+            def change(root, _):
+                element = root.find(path)
+                element.attrib.pop(name, None) if value is None else element.set(name, value)
+            return change
+
+        def of_variable(which, name, value):
+            def change(root, version):
+                element = variable(root, which)
+                inner = element[0] if version == 2 and name not in ("causality", "variability", "initial", "name", "clocks") else element
+                inner.attrib.pop(name, None) if value is None else inner.set(name, value)
+            return change
+
+        def swapped(path):
+            def change(root, _):
+                parent = root.find(path)
+                first = parent[0]
+                parent.remove(first)
+                parent.insert(1, first)
+            return change
+
+        def first_initial(root, version):
+            return root.find("ModelStructure/InitialUnknowns" + "/Unknown" if version == 2 else "ModelStructure/InitialUnknown")
+
+        def without_initial(root, version):
+            parent = root.find("ModelStructure/InitialUnknowns" if version == 2 else "ModelStructure")
+            parent.remove(first_initial(root, version))
+
+        def depends(text, kinds=None):
+            def change(root, version):
+                first_initial(root, version).set("dependencies", text)
+                if kinds:
+                    first_initial(root, version).set("dependenciesKind", kinds)
+            return change
+
+        def renumbered(root, version):
+            variable(root, "ball.z_m").set("valueReference", variable(root, "ball.fx_N").get("valueReference"))
+
+        def dimension(start):
+            def change(root, _):
+                element = xml.SubElement(variable(root, "ball.z_m"), "Dimension")
+                if start:
+                    element.set("start", start)
+            return change
+
+        either, second, third = (2, 3), (2,), (3,)
+        mistakes = [
+            (either, swapped("."), "in order"), (third, attribute(".", "instantiationToken", ""), "instantiationToken"),
+            (second, attribute(".", "guid", None), "guid"), (third, attribute("CoSimulation", "canSerializeFMUstate", "true"), "attributes of CoSimulation"),
+            (third, attribute("CoSimulation", "canGetAndSetFMUState", "false"), "serialised"),
+            (either, attribute("CoSimulation", "modelIdentifier", "1ball"), "identifier of C"),
+            (either, attribute("DefaultExperiment", "stepSize", "0"), "forward in time"),
+            (either, attribute("UnitDefinitions/Unit/BaseUnit", "m", "0.5"), "whole"),
+            (either, of_variable("ball.z_m", "name", "ball.y_m"), "unique"), (third, renumbered, "unique"),
+            (either, of_variable("ball.z_m", "variability", "fixed"), "output is not fixed"),
+            (either, of_variable("ball.fx_N", "initial", "exact"), "input has no initial"),
+            (either, of_variable("ball.fx_N", "start", None), "start value"),
+            (either, of_variable("ball.z_m", "start", "1"), "start value"),
+            (either, of_variable("bodies.ball.mass", "min", "1e9"), "min <= start"),
+            (either, of_variable("bodies.ball.mass", "max", "inf"), "as XML wants"),
+            (either, of_variable("ball.z_m", "unit", "furlong"), "unit is defined"),
+            (either, of_variable("ball.z_m", "declaredType", "Torque"), "unit is that of its type"),
+            (third, of_variable("time", "causality", "local"), "one independent"),
+            (third, of_variable("ball.z_m", "clocks", "1"), "are clocks"), (third, dimension(None), "by number or by variable"),
+            (third, of_variable("bodies.ball.mass", "intermediateUpdate", "true"), "inside steps"),
+            (either, without_initial, "not known at the start"), (either, depends("100000"), "are variables"),
+            (second, depends("3 2"), "ascending"), (either, depends("2 3", "dependent"), "a kind for each"),
+            (either, depends("2", "fixed"), "a kind for each"), (second, swapped("ModelStructure"), "order of the schema"),
+            (second, attribute(".", "numberOfEventIndicators", "1"), "model exchange"),
+        ]
+        for versions, change, word in mistakes:
+            for version in versions:
+                root = copy.deepcopy(self.ball[version].root)
+                change(root, version)
+                self.assertTrue(any(word in sentence for sentence in broken_rules(root)), (version, word, broken_rules(root)))
+        for version, made in self.equations.items():
+            root = copy.deepcopy(made.root)
+            of_variable("der(ball.z_m)", "derivative", None)(root, version)
+            self.assertTrue(any("derivatives of states" in sentence for sentence in broken_rules(root)), broken_rules(root))
 
     def check_equations(self, made, flags, outputs):
         """Each derivative names its state; what is not known at the start is listed; so are event indicators."""
