@@ -17,6 +17,9 @@ install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COM
 # What `heelstrike fmu` puts into units; no program links it.
 install(TARGETS heelstrike_fmi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
 install(FILES ${CMAKE_BINARY_DIR}/lib/unit_packages.txt DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
+if(TARGET heelstrike_elements)
+  install(FILES ${CMAKE_BINARY_DIR}/lib/unit_elements_packages.txt DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
+endif()
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heelstrike)
 install(EXPORT heelstrike NAMESPACE heelstrike:: FILE heelstrikeConfig.cmake DESTINATION ${package_folder} COMPONENT development)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -40,10 +40,13 @@ constexpr std::array<Named, 6> wrench = {{{"tx_Nm", "N m", "torque on the main b
                                           {"fz_N", "N", "force on the main body"}}};
 
 // Known with the wrench, but without derivatives: the standard asks for those of outputs, not of local variables.
-constexpr std::array<Named, 4> locals = {{{"gap_m", "m", "smallest gap; negative is penetration"},
-                                          {"area_m2", "m^2", "contact area"},
-                                          {"peak_pressure_Pa", "Pa", "largest contact pressure"},
-                                          {"stored_energy_J", "J", "elastic energy"}}};
+constexpr std::array<Named, 6> locals = {
+    {{"gap_m", "m", "smallest gap; negative is penetration"},
+     {"area_m2", "m^2", "contact area"},
+     {"peak_pressure_Pa", "Pa", "largest contact pressure"},
+     {"mean_pressure_Pa", "Pa", "pressure times area, summed, over the contact area"},
+     {"active_points", "-", "springs, nodes or points in contact"},
+     {"stored_energy_J", "J", "elastic energy"}}};
 
 constexpr std::size_t rotation = 3, twist = 7;
 
@@ -101,10 +104,13 @@ class ContactModel : public UnitModel, public Equation {
   [[nodiscard]] std::span<const double> outputs() override {
     const Response& answer = response();
     Eigen::Map<Vector6>(outputs_.data()) = answer.F_A.vector();
-    outputs_[6] = answer.gap;
-    outputs_[7] = answer.area;
-    outputs_[8] = answer.peak_pressure;
-    outputs_[9] = answer.stored_energy;
+    const std::array<double, locals.size()> others = {answer.gap,
+                                                      answer.area,
+                                                      answer.peak_pressure,
+                                                      answer.mean_pressure(),
+                                                      static_cast<double>(answer.statistics.active_points),
+                                                      answer.stored_energy};
+    std::ranges::copy(others, outputs_.begin() + wrench.size());
     return outputs_;
   }
   bool advance_to(double t, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {

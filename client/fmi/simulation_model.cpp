@@ -18,6 +18,9 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   void set_input(std::size_t index, const Jet& jet) override {
     simulation_.set_input(simulation_.inputs()[index].name, jet.f, jet.d, jet.dd);
   }
+  [[nodiscard]] std::optional<double> unset_input(std::size_t index) const override {
+    return simulation_.input_value(index);
+  }
   [[nodiscard]] std::vector<std::string> names() const override {
     return names_of(simulation_.inputs(), simulation_.outputs());
   }

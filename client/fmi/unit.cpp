@@ -283,7 +283,8 @@ void Unit::get(std::span<const std::uint32_t> references, std::span<double> valu
       }
       case Causality::input: {
         const auto found = inputs_.find(asked.reference);
-        values[i] = found == inputs_.end() ? asked.start : found->second.at(time());
+        const auto unset = model_ ? model_->unset_input(asked.reference - first_input_) : std::nullopt;
+        values[i] = found != inputs_.end() ? found->second.at(time()) : unset.value_or(asked.start);
         break;
       }
       case Causality::output:

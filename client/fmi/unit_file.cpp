@@ -6,8 +6,11 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <variant>
 #include <vector>
@@ -19,6 +22,7 @@
 #include "client/runs/read_file.hpp"
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
+#include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/fmi_platform.hpp"
 #include "common/results/output_file.hpp"
@@ -37,8 +41,11 @@ class Scratch {
  public:
   explicit Scratch(const fs::path& beside) {
     std::string name = (beside.parent_path() / ".heelstrike-unit-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw file_error(name, "no folder can be made there for the parts of the unit");
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw file_error(beside.string(), fmt::format("{}: expected a place where files can be written, found none ({}); "
+                                                    "name another one with -o",
+                                                    beside.string(), std::strerror(errno)));
+    }
     path_ = name;
   }
   ~Scratch() {
@@ -83,6 +90,13 @@ void add_parameters(const Contact* contact, const Scenario& scenario, std::vecto
           variables);
     }
   }
+}
+
+bool works_with_elements(const Contact* contact) {
+  const BackendSchemas schemas = schemas_of(embedded_backends());
+  return contact != nullptr && std::ranges::any_of(contact->pairs(), [&](const PairDescription& pair) {
+           return has_elastic_bodies(schemas.at(pair.backend));
+         });
 }
 
 /// Numbers that the scenario gives its force elements; nothing remembers them, so that they may change at any time,
@@ -130,7 +144,10 @@ std::vector<UnitVariable> table_of(std::span<const Column> inputs, std::span<con
 }
 
 std::vector<UnitVariable> variables_of(mbs::Simulation& simulation) {
-  return table_of(simulation.inputs(), simulation.outputs(), simulation.outputs().size());
+  auto variables = table_of(simulation.inputs(), simulation.outputs(), simulation.outputs().size());
+  // Behind time: where drivers begin, so that an importer that sets what it reads moves nothing.
+  for (std::size_t i = 0; i < simulation.inputs().size(); ++i) variables[1 + i].start = simulation.input_value(i);
+  return variables;
 }
 
 std::vector<UnitVariable> variables_of(const mbs::FreeMotion& motion) {
@@ -153,7 +170,9 @@ class Archive {
     int code = 0;
     archive_ = ::zip_open(file.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
     if (archive_ == nullptr)
-      throw file_error(file.string(), fmt::format("it cannot be written (libzip error {})", code));
+      throw file_error(
+          file.string(),
+          fmt::format("{}: it cannot be written (libzip error {}); name another one with -o", file.string(), code));
   }
   ~Archive() {
     if (archive_ != nullptr) ::zip_discard(archive_);
@@ -171,7 +190,9 @@ class Archive {
     }
   }
   void close() {
-    if (::zip_close(archive_) != 0) throw file_error(file_.string(), ::zip_strerror(archive_));
+    if (::zip_close(archive_) != 0) {
+      throw file_error(file_.string(), fmt::format("{}: {}", file_.string(), ::zip_strerror(archive_)));
+    }
     archive_ = nullptr;
   }
 
@@ -182,7 +203,8 @@ class Archive {
     if (index >= 0 && ::zip_set_file_compression(archive_, static_cast<zip_uint64_t>(index), ZIP_CM_DEFLATE, 1) == 0) {
       return;
     }
-    throw file_error(file_.string(), fmt::format("'{}' cannot be added: {}", name, ::zip_strerror(archive_)));
+    throw file_error(file_.string(),
+                     fmt::format("{}: '{}' cannot be added: {}", file_.string(), name, ::zip_strerror(archive_)));
   }
 
   fs::path file_;
@@ -224,8 +246,10 @@ void add_binaries(const UnitBinaries& binaries, const fs::path& scratch, const s
 
 /// The place that the standard has for what a unit needs besides itself.
 void add_dependencies(const UnitBinaries& binaries, const fs::path& scratch, Archive& archive) {
-  std::istringstream packages(read_file(binaries.packages, "part of units"));
-  const std::vector<std::string> names{std::istream_iterator<std::string>(packages), {}};
+  std::string text = read_file(binaries.packages, "part of units");
+  if (!binaries.elements.empty()) text += read_file(binaries.elements_packages, "part of units");
+  std::istringstream packages(text);
+  const std::set<std::string> names{std::istream_iterator<std::string>(packages), {}};
   write_whole_file(
       scratch / "dependencies",
       fmt::format("This unit needs shared libraries of these packages of Debian 12:\nsudo apt install {}\n",
@@ -235,7 +259,7 @@ void add_dependencies(const UnitBinaries& binaries, const fs::path& scratch, Arc
 
 }  // namespace
 
-void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& binaries, const fs::path& file,
+void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& all, const fs::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress) {
   const std::string& pair = kind.pair;
   const FmiVersion version = kind.version;
@@ -261,19 +285,23 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
   };
   bool has_derivatives = true;
+  UnitBinaries binaries = all;
+  const auto take_contact = [&](const Contact* contact) {
+    add_parameters(contact, input.scenario, content.variables);
+    if (!works_with_elements(contact)) binaries.elements.clear();
+  };
   if (pair.empty() && kind.model_exchange) {
     mbs::FreeMotion motion(input);
     motion.initialise(open);
     content.variables = variables_of(motion);
-    add_parameters(motion.contact(), input.scenario, content.variables);
+    take_contact(motion.contact());
     add_element_numbers(input.scenario, content.variables);
   } else if (pair.empty()) {
     mbs::Simulation simulation(input);
     simulation.initialise(open);
-    // What a driver prescribes is an input without derivatives, and the standard wants those of all or of none.
-    has_derivatives = simulation.no_derivatives().empty() && input.scenario.drivers.empty();
+    has_derivatives = simulation.no_derivatives().empty();
     content.variables = variables_of(simulation);
-    add_parameters(simulation.model().contact(), input.scenario, content.variables);
+    take_contact(simulation.model().contact());
     add_element_numbers(input.scenario, content.variables);
   } else {
     content.variables = contact_variables(input.scenario, pair);
@@ -281,8 +309,7 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
     // The gap changes its sign where the contact begins and ends.
     std::ranges::find(content.variables, "gap_m", &UnitVariable::name)->is_indicator = kind.model_exchange;
-    add_parameters(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get(),
-                   input.scenario, content.variables);
+    take_contact(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get());
   }
   add_scenario_numbers(content, content.variables);
   const Scenario& scenario = request.scenario;

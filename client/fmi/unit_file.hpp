@@ -16,7 +16,9 @@ struct UnitBinaries {
   std::filesystem::path binary;    ///< becomes that of the unit
   std::filesystem::path library;   ///< that it needs, under the name that it needs it by
   std::filesystem::path elements;  ///< module that the library loads for finite elements; empty = there is none
-  std::filesystem::path packages;  ///< text: names of the packages with the libraries that all of these need
+  // Texts: names of the packages with the libraries that are needed.
+  std::filesystem::path packages;           ///< by binary and library
+  std::filesystem::path elements_packages;  ///< by the module; empty as it
 };
 
 /// What becomes a unit, and how.
@@ -27,10 +29,11 @@ struct UnitKind {
 };
 
 /// Prepares the contacts of `request`, so that whoever opens the unit need not, and writes the unit.
+/// @param all          the module goes along where a contact works with finite elements
 /// @param on_progress  of the preparation
 /// @throws Error{invalid_input} as a run; Error{file}; Error{unimplemented} for a scenario that model exchange cannot
 /// have
-void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& binaries,
+void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& all,
                 const std::filesystem::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress);
 

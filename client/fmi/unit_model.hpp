@@ -44,6 +44,8 @@ class UnitModel {
   [[nodiscard]] virtual double time() const = 0;  ///< [s]
   /// @param index  of the unit's inputs, from 0 on. @param jet  value and derivatives from time() on
   virtual void set_input(std::size_t index, const Jet& jet) = 0;
+  /// What an input is that has not been set; none = its start value.
+  [[nodiscard]] virtual std::optional<double> unset_input(std::size_t /*index*/) const { return std::nullopt; }
   /// Names of inputs, outputs and local variables, in the order of the unit's.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   /// Outputs and local variables, in the order of the unit's; valid until the next call.

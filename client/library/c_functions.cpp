@@ -83,6 +83,7 @@ void copy(const hs::Response& from, hs_response& to) {
   to.gap_rate = from.gap_rate;
   to.area = from.area;
   to.peak_pressure = from.peak_pressure;
+  to.mean_pressure = from.mean_pressure;
   to.stored_energy = from.stored_energy;
   to.dissipated_power = from.dissipated_power;
   to.dissipated_increment = from.dissipated_increment;
@@ -107,8 +108,8 @@ hs_response no_response() {
   std::ranges::fill(made.p_ACop, none);
   std::ranges::fill(made.dF_A_dX, none);
   std::ranges::fill(made.dF_A_dV, none);
-  made.gap = made.gap_rate = made.area = made.peak_pressure = made.stored_energy = made.dissipated_power =
-      made.dissipated_increment = made.residual = none;
+  made.gap = made.gap_rate = made.area = made.peak_pressure = made.mean_pressure = made.stored_energy =
+      made.dissipated_power = made.dissipated_increment = made.residual = none;
   return made;
 }
 

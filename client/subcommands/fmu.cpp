@@ -42,7 +42,8 @@ UnitBinaries unit_binaries() {
     const UnitBinaries found{.binary = place.others / "libheelstrike_fmi.so",
                              .library = place.library / HEELSTRIKE_LIBRARY,
                              .elements = *HEELSTRIKE_ELEMENTS == '\0' ? fs::path() : place.others / HEELSTRIKE_ELEMENTS,
-                             .packages = place.others / "unit_packages.txt"};
+                             .packages = place.others / "unit_packages.txt",
+                             .elements_packages = place.others / "unit_elements_packages.txt"};
     if (::access(found.binary.c_str(), R_OK) == 0 && ::access(found.library.c_str(), R_OK) == 0) return found;
   }
   throw file_error(as_installed.others.string(), "the binaries for units are not there; install heelstrike again");

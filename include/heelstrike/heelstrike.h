@@ -67,12 +67,13 @@ typedef struct hs_response {
   double area;                 /**< [m^2] */
   double p_ACop[3];            /**< [m] centre of pressure */
   double peak_pressure;        /**< [Pa] */
+  double mean_pressure;        /**< [Pa] over area; 0 without contact */
   double stored_energy;        /**< [J] */
   double dissipated_power;     /**< [W] */
   double dissipated_increment; /**< [J] */
-  int iterations;
-  int active_points;
-  double residual;
+  int iterations;              /**< of the inner contact solver */
+  int active_points;           /**< springs, nodes or points in contact */
+  double residual;             /**< [-] relative, at the end of the solve */
 } hs_response;
 
 /**

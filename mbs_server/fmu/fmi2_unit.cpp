@@ -65,6 +65,12 @@ class Unit2 final : public ForeignUnit {
     free_(instance_);
   }
 
+  void set_text(const ForeignVariable& variable, const std::string& value) override {
+    int (*set)(void*, const std::uint32_t*, std::size_t, const char* const*) = nullptr;
+    find(set, "fmi2SetString");
+    const char* text = value.c_str();
+    require(set(instance_, &variable.reference, 1, &text), "fmi2SetString");
+  }
   void enter_initialization() override {
     require(setup_(instance_, 0, 0.0, 0.0, 0, 0.0), "fmi2SetupExperiment");
     require(enter_(instance_), "fmi2EnterInitializationMode");

@@ -32,6 +32,12 @@ class Unit3 final : public ForeignUnit {
     free_(instance_);
   }
 
+  void set_text(const ForeignVariable& variable, const std::string& value) override {
+    int (*set)(void*, const std::uint32_t*, std::size_t, const char* const*, std::size_t) = nullptr;
+    find(set, "fmi3SetString");
+    const char* text = value.c_str();
+    require(set(instance_, &variable.reference, 1, &text, 1), "fmi3SetString");
+  }
   void enter_initialization() override {
     require(enter_(instance_, false, 0.0, 0.0, false, 0.0), "fmi3EnterInitializationMode");
   }

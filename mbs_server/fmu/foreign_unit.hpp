@@ -53,6 +53,8 @@ class ForeignUnit {
   /// cannot take
   void set(std::span<const ForeignVariable* const> variables, std::span<const double> values);
   void get(std::span<const ForeignVariable* const> variables, std::span<double> values);
+  /// Of a variable that is a text. @throws Error{solver_failed} with what the unit said
+  virtual void set_text(const ForeignVariable& variable, const std::string& value) = 0;
   /// From instantiation to initialisation at t = 0; inputs are set after it.
   virtual void enter_initialization() = 0;
   virtual void exit_initialization() = 0;

@@ -100,8 +100,10 @@ ForeignDescription read_unit_description(const std::string& xml, const std::stri
   return description;
 }
 
-const ForeignVariable& ForeignDescription::number(const std::string& name, std::string_view wanted,
-                                                  const std::string& key) const {
+namespace {
+
+const ForeignVariable& find_variable(const std::vector<ForeignVariable>& variables, const std::string& name,
+                                     std::string_view wanted, const std::string& key) {
   const auto found = std::ranges::find(variables, name, &ForeignVariable::name);
   const bool known = found != variables.end();
   if (!known || found->causality != wanted) {
@@ -115,18 +117,37 @@ const ForeignVariable& ForeignDescription::number(const std::string& name, std::
                          wanted, name, known ? "is of causality '" + found->causality + "'" : "it does not have",
                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
-  if (!found->number_type() || !found->scalar) {
-    throw input_error(key, fmt::format("{}: expected a scalar whose values are numbers or Booleans, found '{}' of type "
-                                       "{}{}; only such can be joined to a mechanism",
-                                       key, name, found->type, found->scalar ? "" : " with dimensions"));
+  return *found;
+}
+
+[[noreturn]] void refuse_type(const ForeignVariable& found, const char* expected, const char* advice,
+                              const std::string& key) {
+  throw input_error(key, fmt::format("{}: expected a scalar whose values are {}, found '{}' of type {}{}; {}", key,
+                                     expected, found.name, found.type, found.scalar ? "" : " with dimensions", advice));
+}
+
+}  // namespace
+
+const ForeignVariable& ForeignDescription::number(const std::string& name, std::string_view wanted,
+                                                  const std::string& key) const {
+  const ForeignVariable& found = find_variable(variables, name, wanted, key);
+  if (!found.number_type() || !found.scalar) {
+    refuse_type(found, "numbers or Booleans", "only such can be joined to a mechanism", key);
   }
-  if (std::ranges::find(scaled_units, found->unit) != scaled_units.end()) {
+  if (std::ranges::find(scaled_units, found.unit) != scaled_units.end()) {
     throw input_error(key,
                       fmt::format("{}: expected a variable in units of the SI, found '{}' in '{}'; convert it inside "
                                   "the unit",
-                                  key, name, found->unit));
+                                  key, name, found.unit));
   }
-  return *found;
+  return found;
+}
+
+const ForeignVariable& ForeignDescription::parameter(const std::string& name, const std::string& key) const {
+  const ForeignVariable& found = find_variable(variables, name, "parameter", key);
+  if (found.is_text() && found.scalar) return found;
+  if (found.number_type() && found.scalar) return number(name, "parameter", key);
+  refuse_type(found, "numbers, Booleans or texts", "set it inside the unit", key);
 }
 
 const ForeignVariable& ForeignDescription::real(const std::string& name, std::string_view wanted,

@@ -25,6 +25,7 @@ struct ForeignVariable {
 
   /// None = its values are no numbers.
   [[nodiscard]] std::optional<NumberType> number_type() const;
+  [[nodiscard]] bool is_text() const { return type == "String"; }
 };
 
 struct ForeignDescription {
@@ -44,6 +45,8 @@ struct ForeignDescription {
   /// The same for what changes continuously. @throws Error{invalid_input} for whole numbers and Booleans, too
   [[nodiscard]] const ForeignVariable& real(const std::string& name, std::string_view causality,
                                             const std::string& key) const;
+  /// A scalar parameter: a number as above, or a text. @throws Error{invalid_input} as number()
+  [[nodiscard]] const ForeignVariable& parameter(const std::string& name, const std::string& key) const;
   std::vector<std::string> scaled_units = {};  ///< units of measurement with a factor other than 1 or an offset
 };
 

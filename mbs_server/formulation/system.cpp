@@ -377,6 +377,13 @@ const VectorX& System::respond(double t, const ConstVector& q, Eigen::Ref<Vector
   return correction_multipliers_;
 }
 
+VectorX System::least_change(double t, const ConstVector& q, VectorX c) {
+  factor_saddle(t, q);
+  VectorX x = VectorX::Zero(n_q_);
+  saddle_.solve(x, c, false);
+  return x;
+}
+
 /// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.
 void System::add_driver_power(double t, const ConstVector& q) {
   for_each_block([&](const Constraint& c, int row) {

@@ -127,6 +127,9 @@ class System {
   /// the next call writes to again
   /// @throws RecoverableError for a singular configuration
   const VectorX& respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b);
+  /// The least change x of the coordinates, M-weighted as project() moves them, with Phi_q x = c.
+  /// @param c  one entry per row of Phi. @throws RecoverableError for a singular configuration
+  [[nodiscard]] VectorX least_change(double t, const ConstVector& q, VectorX c);
   /// The own states of all force elements.
   [[nodiscard]] ElementStates& states() { return states_; }
   [[nodiscard]] const ElementStates& states() const { return states_; }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace heelstrike::mbs {
@@ -27,7 +28,7 @@ struct SampledUnit {
   };
   struct Parameter {
     std::string variable;
-    double value = 0.0;
+    std::variant<double, bool, std::string> value;  ///< as the scenario writes it
     std::string key;
   };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -379,13 +380,16 @@ std::shared_ptr<const PostedQuestion> Simulation::begin_row(double t, const Vect
   return model_.begin_row(t, y, z, row, {&step_size_, 1});
 }
 
+void Simulation::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
+  const auto asked = begin_row(t, y, z, row);
+  if (!asked) return;
+  exchange_.settle();
+  model_.complete_row(*asked, row);
+}
+
 std::span<const double> Simulation::output_values() {
   state_now(y_, z_);
-  const auto asked = begin_row(now_, y_, z_, row_);
-  if (asked) {
-    exchange_.settle();
-    model_.complete_row(*asked, row_);
-  }
+  fill_row(now_, y_, z_, row_);
   return row_;
 }
 
@@ -412,19 +416,53 @@ std::string Simulation::no_derivatives() const {
 
 std::vector<double> Simulation::output_derivative(std::size_t input) {
   if (const std::string reason = no_derivatives(); !reason.empty()) throw Error(ErrorCode::unimplemented, reason);
-  const auto unit = inputs_.unit_wrench(input);
-  if (!unit) {
-    throw Error(
-        ErrorCode::unimplemented,
-        fmt::format("derivatives: poses follow what '{}' prescribes at once, and the unit knows no derivative of "
-                    "that; it knows those with respect to forces and torques on bodies",
-                    inputs_.columns().at(input).name));
-  }
   state_now(y_, z_);
+  const auto unit = inputs_.unit_wrench(input);
+  if (!unit) return driver_derivative(input);
   std::vector<double> row =
       row_change(model_.state(now_, y_), unit->body, unit->F_W, scenario_.output.accelerations, model_.system());
   row.resize(columns_.size(), 0.0);  // the step's size, and regions of contacts
   return row;
+}
+
+std::vector<double> Simulation::driver_derivative(std::size_t input) {
+  System& system = model_.system();
+  const VectorX q = model_.q(y_), qd = model_.qd(y_);
+  const VectorX none = VectorX::Zero(q.size());
+  // Whatever is thrown on the way, the driver prescribes again what it did.
+  struct Unshift {
+    SimulationInputs& inputs;
+    std::size_t input;
+    ~Unshift() { inputs.shift(input, 0.0); }
+  } const unshift{inputs_, input};
+  // Of residuals, which are sines, cosines and products of what drivers prescribe: errors of h^2 / 6 and eps / h.
+  const double h_residual = std::cbrt(std::numeric_limits<double>::epsilon());
+  const auto change = [&](const VectorX& dq, auto residual) {
+    inputs_.shift(input, h_residual);
+    const VectorX ahead = residual(VectorX(q + h_residual * dq));
+    inputs_.shift(input, -h_residual);
+    const VectorX behind = residual(VectorX(q - h_residual * dq));
+    inputs_.shift(input, 0.0);
+    return VectorX((ahead - behind) / (2.0 * h_residual));
+  };
+  const VectorX dq =
+      system.least_change(now_, q, -change(none, [&](const VectorX& at) { return system.residual(now_, at); }));
+  const VectorX dqd = system.least_change(
+      now_, q, -change(dq, [&](const VectorX& at) { return system.velocity_residual(now_, at, qd); }));
+  VectorX dy = VectorX::Zero(y_.size());
+  dy << dq, dqd, VectorX::Zero(system.n_states());
+  // Of columns: as small as the rounding of forces allows, which depend on gaps far smaller than places.
+  const double h = std::sqrt(std::numeric_limits<double>::epsilon());
+  std::vector<double> ahead, behind;
+  inputs_.shift(input, h);
+  fill_row(now_, y_ + h * dy, z_, ahead);
+  inputs_.shift(input, -h);
+  fill_row(now_, y_ - h * dy, z_, behind);
+  for (std::size_t i = 0; i < ahead.size(); ++i) {
+    const double difference = (ahead[i] - behind[i]) / (2.0 * h);
+    ahead[i] = std::isnan(difference) ? 0.0 : difference;  // the centre of pressure without contact
+  }
+  return ahead;
 }
 
 IntegratorStatistics Simulation::statistics() const {

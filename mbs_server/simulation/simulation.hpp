@@ -100,6 +100,9 @@ class Simulation {
   /// @throws Error{invalid_input} for an unknown name and for numbers that are not finite
   void set_input(const std::string& name, double value, double rate = 0.0, double acceleration = 0.0);
 
+  /// What one of inputs() is at time(): as it was set, or else what the scenario's driver prescribes, and no force.
+  [[nodiscard]] double input_value(std::size_t input) const { return inputs_.value(input, now_); }
+
   /// The columns of the time series, in its order.
   [[nodiscard]] std::span<const Column> outputs() const { return columns_; }
   /// Their values at time(), valid until the next call. @throws whatever the contact throws at that state
@@ -109,10 +112,12 @@ class Simulation {
 
   /// Why output_derivative() has no answer for this scenario; empty = it has.
   [[nodiscard]] std::string no_derivatives() const;
-  /// Derivatives of all outputs() at time() with respect to one of inputs(), exact: accelerations and reactions are
-  /// linear in forces, and everything else is given by the state, where it stays. Changes nothing.
-  /// @param input  index of a force or torque
-  /// @throws Error{unimplemented} where no_derivatives(), and for what a driver prescribes
+  /// Derivatives of all outputs() at time() with respect to the value of one of inputs(). Changes nothing.
+  ///
+  /// Of forces and torques they are exact: accelerations and reactions are linear in them, and everything else is given
+  /// by the state, where it stays. What a driver prescribes moves the state at once, as set_input() does, at the same
+  /// rates: exactly along the constraints, and the columns by central differences along that motion.
+  /// @param input  index. @throws Error{unimplemented} where no_derivatives(); what the contact throws beside the state
   [[nodiscard]] std::vector<double> output_derivative(std::size_t input);
 
   /// Counts of all advances.
@@ -143,6 +148,10 @@ class Simulation {
   /// Projects onto constraints that inputs have moved.
   void settle();
   void state_now(VectorX& y, VectorX& z);
+  /// As begin_row(), and waits for the answer.
+  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
+  /// As output_derivative(). @pre state_now(y_, z_)
+  [[nodiscard]] std::vector<double> driver_derivative(std::size_t input);
 
   /// Steps the units that wait where the simulation stands; what they give acts from here on.
   void step_units();

@@ -12,11 +12,15 @@
 namespace heelstrike::mbs {
 
 Jet InputFunction::at(double t) const {
-  if (!value_) return scenario_ ? scenario_->at(t) : Jet{};
-  // A parabola from the time at which the input was set, with its two derivatives, as constraints ask for them.
-  const double tau = t - value_->since;
-  const Jet& jet = value_->jet;
-  return {.f = jet.f + tau * (jet.d + 0.5 * tau * jet.dd), .d = jet.d + tau * jet.dd, .dd = jet.dd};
+  Jet now = scenario_ && !value_ ? scenario_->at(t) : Jet{};
+  if (value_) {
+    // A parabola from the time at which the input was set, with its two derivatives, as constraints ask for them.
+    const double tau = t - value_->since;
+    const Jet& jet = value_->jet;
+    now = {.f = jet.f + tau * (jet.d + 0.5 * tau * jet.dd), .d = jet.d + tau * jet.dd, .dd = jet.dd};
+  }
+  now.f += shift_;
+  return now;
 }
 
 double InputFunction::first_time() const {

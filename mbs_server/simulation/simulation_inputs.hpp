@@ -30,10 +30,13 @@ class InputFunction final : public TimeFunction {
   /// Back to what the scenario says.
   void reset() { value_.reset(); }
   [[nodiscard]] const std::optional<InputValue>& value() const { return value_; }
+  /// From now on at() is larger by this, its rates stay; for derivatives.
+  void shift(double by) { shift_ = by; }
 
  private:
   TimeFunctionPtr scenario_;
   std::optional<InputValue> value_;
+  double shift_ = 0.0;
 };
 
 class SimulationInputs {
@@ -68,6 +71,10 @@ class SimulationInputs {
     Wrench F_W;
   };
   [[nodiscard]] std::optional<UnitWrench> unit_wrench(std::size_t column) const;
+  /// What one of columns() is at `t` [s]: as it was set, or else what the scenario's driver prescribes, and no force.
+  [[nodiscard]] double value(std::size_t column, double t) const { return function(column).at(t).f; }
+  /// What drivers prescribe by one of columns() is larger by `by`, at the same rates, until the next call.
+  void shift(std::size_t column, double by) { function(column).shift(by); }
 
   /// All inputs that have been set, for checkpoints.
   [[nodiscard]] std::map<std::string, InputValue> values() const;
@@ -79,6 +86,9 @@ class SimulationInputs {
     std::shared_ptr<InputFunction> function;
     BodyIndex body = ground;  ///< of a force; ground = a driver
   };
+  [[nodiscard]] InputFunction& function(std::size_t column) const {
+    return *inputs_.at(columns_.at(column).name).function;
+  }
   void add(Column column, Input input);
   void add_forces_of(BodyIndex body);
   void add_driver(Driver& driver);

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "mbs_server/fmu/foreign_unit.hpp"
 #include "mbs_server/model/sampled_unit.hpp"
 
@@ -14,17 +17,50 @@ namespace heelstrike::mbs {
 
 namespace {
 
-/// What is set once is meant as it is written: nothing is rounded.
-void require_value(const ForeignVariable& variable, const SampledUnit::Parameter& parameter) {
+std::string described(const std::variant<double, bool, std::string>& value) {
+  if (const double* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return fmt::format("the text '{}'", printable(std::get<std::string>(value)));
+}
+
+/// The value of a parameter that is a number; none = its type has no such value. What is set once is meant as it is
+/// written: nothing is rounded.
+std::optional<double> number_for(NumberType type, const std::variant<double, bool, std::string>& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    return type == NumberType::boolean ? std::optional(*flag ? 1.0 : 0.0) : std::nullopt;
+  }
+  const double* number = std::get_if<double>(&value);
+  if (number == nullptr || !std::isfinite(*number)) return std::nullopt;
+  const bool fits =
+      type == NumberType::float64 || type == NumberType::float32 ||
+      (type == NumberType::boolean ? *number == 0.0 || *number == 1.0 : *number == std::nearbyint(*number));
+  return fits ? std::optional(*number) : std::nullopt;
+}
+
+[[noreturn]] void refuse_value(const ForeignVariable& variable, const SampledUnit::Parameter& parameter) {
   const auto type = variable.number_type();
-  const double value = parameter.value;
-  const bool fits = type == NumberType::float64 || type == NumberType::float32 ||
-                    (type == NumberType::boolean ? value == 0.0 || value == 1.0 : value == std::nearbyint(value));
-  if (fits) return;
-  throw input_error(parameter.key,
-                    fmt::format("{}.value: expected {} for the variable '{}' of type {}, found {}", parameter.key,
-                                type == NumberType::boolean ? "0 (false) or 1 (true)" : "a whole number", variable.name,
-                                variable.type, value));
+  const bool is_real = type == NumberType::float64 || type == NumberType::float32;
+  throw input_error(parameter.key + ".value",
+                    fmt::format("{}.value: expected {} for the variable '{}' of type {}, found {}; {}", parameter.key,
+                                !type                         ? "a text"
+                                : type == NumberType::boolean ? "true or false (1 or 0)"
+                                : is_real                     ? "a finite number"
+                                                              : "a whole number",
+                                variable.name, variable.type, described(parameter.value),
+                                type ? "write it without quotes" : "write it in quotes"));
+}
+
+/// @throws Error{invalid_input} for a value that the variable's type does not have
+void set_parameter(const SampledUnit::Parameter& parameter, ForeignUnit& unit) {
+  const ForeignVariable* variable = &unit.description().parameter(parameter.variable, parameter.key + ".variable");
+  if (!variable->number_type()) {
+    const auto* text = std::get_if<std::string>(&parameter.value);
+    if (text == nullptr) refuse_value(*variable, parameter);
+    return unit.set_text(*variable, *text);
+  }
+  const std::optional<double> number = number_for(*variable->number_type(), parameter.value);
+  if (!number) refuse_value(*variable, parameter);
+  unit.set({&variable, 1}, {&*number, 1});
 }
 
 }  // namespace
@@ -59,10 +95,10 @@ class SimulationUnits::Running {
 
   std::shared_ptr<SampledUnit> unit_;
   std::unique_ptr<ForeignUnit> foreign_;
-  std::int64_t next_ = 0;                                              ///< index of the communication point
-  bool initialised_ = false;                                           ///< its first inputs are those of the start
-  std::vector<std::size_t> columns_;                                   ///< per input, in a row
-  std::vector<const ForeignVariable*> inputs_, outputs_, parameters_;  ///< of the unit's description
+  std::int64_t next_ = 0;                                 ///< index of the communication point
+  bool initialised_ = false;                              ///< its first inputs are those of the start
+  std::vector<std::size_t> columns_;                      ///< per input, in a row
+  std::vector<const ForeignVariable*> inputs_, outputs_;  ///< of the unit's description
 };
 
 void SimulationUnits::Running::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
@@ -82,9 +118,7 @@ void SimulationUnits::Running::open(std::span<const AssetContent> assets, bool a
   }
   foreign_ = open_unit(asset->content, unit_->name, unit_->key);
   find_variables();
-  std::vector<double> values;
-  for (const auto& parameter : unit_->parameters) values.push_back(parameter.value);
-  foreign_->set(parameters_, values);
+  for (const auto& parameter : unit_->parameters) set_parameter(parameter, *foreign_);
 }
 
 void SimulationUnits::Running::find_columns(std::vector<Column>& columns) {
@@ -116,10 +150,6 @@ void SimulationUnits::Running::find_variables() {
     const std::string key = output.key + ".variable";
     outputs_.push_back(drives ? &description.real(output.variable, "output", key)
                               : &description.number(output.variable, "output", key));
-  }
-  for (const auto& parameter : unit_->parameters) {
-    parameters_.push_back(&description.number(parameter.variable, "parameter", parameter.key + ".variable"));
-    require_value(*parameters_.back(), parameter);
   }
 }
 

@@ -3,6 +3,30 @@
 # against them, and its time series equals that of an in-process run to the last bit.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+usage() {
+  cat <<'TEXT'
+Usage: tests/compose/run.sh [--packages] [--help]
+
+  --packages  images from the Debian packages in build/packages (scripts/package) instead of the sources
+TEXT
+}
+
+packages=0
+while (($#)); do
+  case $1 in
+    --packages) packages=1 ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      echo "compose: unknown argument '$1'; see tests/compose/run.sh --help" >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
 heelstrike=$PWD/build/release/bin/heelstrike
 deadline=120  # [s] for both servers to become healthy; they take about ten
 
@@ -18,6 +42,10 @@ docker info >/dev/null 2>&1 || fail "no Docker engine answers; start one, or add
 # A project name and ports of its own, so that servers which the user runs are left alone.
 export HEELSTRIKE_FEM_PORT=${HEELSTRIKE_FEM_PORT:-50951} HEELSTRIKE_MBS_PORT=${HEELSTRIKE_MBS_PORT:-50952}
 compose=(docker-compose --project-name heelstrike_test)
+if ((packages)); then
+  compgen -G "build/packages/heelstrike_*.deb" >/dev/null || fail "build/packages has no packages; run scripts/package first"
+  compose+=(-f docker-compose.yml -f packaging/docker-compose.yml)
+fi
 results=$(mktemp -d)
 finish() {
   local status=$?
@@ -31,7 +59,7 @@ trap finish EXIT
 "${compose[@]}" down --volumes --remove-orphans >/dev/null 2>&1 || true
 start=$SECONDS
 "${compose[@]}" build
-echo "compose: images built in $((SECONDS - start)) s"
+echo "compose: images built in $((SECONDS - start)) s, $(docker image inspect -f '{{.Size}}' heelstrike-fem_server) bytes each"
 
 # Waits for the engine's own event that CONTAINER became healthy; events since SINCE count, so none is missed.
 healthy() {

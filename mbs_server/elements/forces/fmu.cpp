@@ -124,8 +124,8 @@ std::vector<config::KeySchema> unit_keys() {
                     config::required(config::text("driver", "name in `drivers`; its function is that of the start")),
                     coordinate}),
       list_of_maps("parameters", "what the unit is set to before it starts", "one variable that is set",
-                   {variable, config::required(config::number("value", "-", config::function_numbers,
-                                                              "in the unit of the variable"))})};
+                   {variable, config::required(config::text(
+                                  "value", "a number in the unit of the variable, true or false, or a text"))})};
 }
 
 void check_unit(const config::Field& field, const Scenario& scenario) {
@@ -158,6 +158,14 @@ void check_unit(const config::Field& field, const Scenario& scenario) {
       seen.push_back(variable);
     }
   }
+}
+
+/// A value as it is written: without quotes a number, true or false; else a text.
+std::variant<double, bool, std::string> read_value(const config::Field& field) {
+  double number = 0.0;
+  if (config::read_number(field.node(), number)) return number;
+  if (field.node().plain && (field.text() == "true" || field.text() == "false")) return field.flag();
+  return field.text();
 }
 
 /// "pd.mass.fx_N", and "pd.2.mass.fx_N" where the unit has one of that name already.
@@ -237,7 +245,7 @@ Force build_unit(const ElementSpec& spec, const Model& model) {
   const std::vector<Load> loads = read_outputs(spec, model, unit, columns);
   read_drives(spec, *unit, columns);
   for (const config::Field& item : items_of(spec.keys, "parameters")) {
-    unit->parameters.push_back({item["variable"].text(), item["value"].number(), config::place_of(item)});
+    unit->parameters.push_back({item["variable"].text(), read_value(item["value"]), config::place_of(item)});
   }
   unit->input_values.assign(unit->inputs.size(), 0.0);
   unit->output_values.assign(unit->outputs.size(), 0.0);

@@ -17,6 +17,8 @@ import unittest.mock
 import xml.etree.ElementTree as xml
 import zipfile
 
+from description_rules import broken_rules
+
 SOURCES = pathlib.Path(os.environ["HEELSTRIKE_SOURCE_DIR"])
 BINARIES = pathlib.Path(os.environ["HEELSTRIKE_BIN_DIR"])
 BALL = SOURCES / "examples/bouncing_ball.yaml"
@@ -81,6 +83,33 @@ output: {interval: 0.01, accelerations: true}
 """
 
 
+# A driven arm presses a ball on a free joint into the ground, and a driven slider holds its spring.
+DRIVEN = """heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  arm: {mass: 1.0, inertia: [0.01, 0.08, 0.09], position: [0.5, 0, 0.2]}
+  rod: {mass: 0.5, inertia: [0.004, 0.005, 0.006], position: [1.3, 0, 0.099]}
+  slider: {mass: 2.0, inertia: [0.18, 0.20, 0.02], position: [2, 0, 0.5]}
+joints:
+  shoulder: {type: revolute, bodies: [ground, arm], point: [0, 0, 0.2], axis: [0, 1, 0], reactions: true}
+  elbow: {type: revolute, bodies: [arm, rod], point: [1, 0, 0.2], axis: [0, 1, 0], reactions: true}
+  guide: {type: prismatic, bodies: [ground, slider], point: [2, 0, 0.5], axis: [1, 0, 0.5], reactions: true}
+drivers:
+  motor: {joint: shoulder, angle: {polynomial: [0, 0.1]}}
+  push: {joint: guide, displacement: {polynomial: [0.02, 0.2]}}
+forces:
+  spring: {type: spring_damper, bodies: [rod, slider], points: [[0, 0, 0.1], [0, 0, 0]], stiffness: 200, damping: 3, length: 0.7}
+contact:
+  ball-ground:
+    main: {body: rod, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hunt_crossley
+    parameters: {stiffness: 3.0e5, restitution: 0.5, friction: 0.4, friction_model: regularised, slip_speed: 0.1}
+analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}
+output: {interval: 0.01, accelerations: true}
+"""
+
+
 class Callbacks2(c.Structure):
     _fields_ = [("logger", LOG2), ("allocate", c.c_void_p), ("free", c.c_void_p), ("finished", c.c_void_p),
                 ("environment", c.c_void_p)]
@@ -98,6 +127,7 @@ class Made:
         self.folder = folder / file.stem
         zipfile.ZipFile(file).extractall(self.folder)
         self.root = xml.parse(self.folder / "modelDescription.xml").getroot()
+        assert broken_rules(self.root) == [], broken_rules(self.root)
         self.is_exchange = "--model-exchange" in options
         self.kind = self.root.find("ModelExchange" if self.is_exchange else "CoSimulation")
         self.identifier = self.kind.get("modelIdentifier")
@@ -316,7 +346,11 @@ class Units(unittest.TestCase):
 
     def test_own_units_act_inside_a_scenario(self):
         """Contacts of both versions as forces in one process of our own programs, checked in process and run by a server:
-        both bodies rise to the plane above them alike and are thrown back."""
+        both bodies rise to the plane above them alike and are thrown back, wherever the contact is computed."""
+        with served() as address:
+            self.check_own_units(address)
+
+    def check_own_units(self, address):
         text = "heelstrike: 1\ngravity: [0, 0, 9.81]\nbodies:\n"
         for version in self.contact:
             text += f"  body{version}: {{mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [{version}, 0, -0.11]}}\n"
@@ -324,7 +358,8 @@ class Units(unittest.TestCase):
         for version, made in self.contact.items():
             text += (f"  contact{version}:\n    {{type: fmu, file: {made.folder.name}.fmu, step: 1.0e-4,\n"
                      f"     inputs: [{{variable: z_m, column: body{version}.z_m}}, {{variable: vz_m_s, column: body{version}.vz_m_s}}],\n"
-                     f"     outputs: [{{variable: fz_N, body: body{version}, component: fz, scale: -1}}]}}\n")
+                     f"     outputs: [{{variable: fz_N, body: body{version}, component: fz, scale: -1}}]")
+            text += f",\n     parameters: [{{variable: server, value: \"{address}\"}}]}}\n" if version == 3 else "}\n"
         text += "analysis: {type: forward, end_time: 0.1}\noutput: {interval: 1.0e-3}\n"
         scenario = self.folder / "own_units.yaml"
         scenario.write_text(text)
@@ -425,6 +460,91 @@ class Units(unittest.TestCase):
             else:
                 for tag in ("Output", "InitialUnknown"):
                     self.assertEqual([int(u.get("valueReference")) for u in structure.findall(tag)], outputs)
+
+    def test_rules_find_what_breaks_them(self):
+        """Descriptions of ours with one mistake each, and a word of what is told."""
+        def variable(root, name):
+            return next(v for v in root.find("ModelVariables") if v.get("name") == name)
+
+        def attribute(path, name, value):
+            def change(root, _):
+                element = root.find(path)
+                element.attrib.pop(name, None) if value is None else element.set(name, value)
+            return change
+
+        def of_variable(which, name, value):
+            def change(root, version):
+                element = variable(root, which)
+                inner = element[0] if version == 2 and name not in ("causality", "variability", "initial", "name", "clocks") else element
+                inner.attrib.pop(name, None) if value is None else inner.set(name, value)
+            return change
+
+        def swapped(path):
+            def change(root, _):
+                parent = root.find(path)
+                first = parent[0]
+                parent.remove(first)
+                parent.insert(1, first)
+            return change
+
+        def first_initial(root, version):
+            return root.find("ModelStructure/InitialUnknowns" + "/Unknown" if version == 2 else "ModelStructure/InitialUnknown")
+
+        def without_initial(root, version):
+            parent = root.find("ModelStructure/InitialUnknowns" if version == 2 else "ModelStructure")
+            parent.remove(first_initial(root, version))
+
+        def depends(text, kinds=None):
+            def change(root, version):
+                first_initial(root, version).set("dependencies", text)
+                if kinds:
+                    first_initial(root, version).set("dependenciesKind", kinds)
+            return change
+
+        def renumbered(root, version):
+            variable(root, "ball.z_m").set("valueReference", variable(root, "ball.fx_N").get("valueReference"))
+
+        def dimension(start):
+            def change(root, _):
+                element = xml.SubElement(variable(root, "ball.z_m"), "Dimension")
+                if start:
+                    element.set("start", start)
+            return change
+
+        either, second, third = (2, 3), (2,), (3,)
+        mistakes = [
+            (either, swapped("."), "in order"), (third, attribute(".", "instantiationToken", ""), "instantiationToken"),
+            (second, attribute(".", "guid", None), "guid"), (third, attribute("CoSimulation", "canSerializeFMUstate", "true"), "attributes of CoSimulation"),
+            (third, attribute("CoSimulation", "canGetAndSetFMUState", "false"), "serialised"),
+            (either, attribute("CoSimulation", "modelIdentifier", "1ball"), "identifier of C"),
+            (either, attribute("DefaultExperiment", "stepSize", "0"), "forward in time"),
+            (either, attribute("UnitDefinitions/Unit/BaseUnit", "m", "0.5"), "whole"),
+            (either, of_variable("ball.z_m", "name", "ball.y_m"), "unique"), (third, renumbered, "unique"),
+            (either, of_variable("ball.z_m", "variability", "fixed"), "output is not fixed"),
+            (either, of_variable("ball.fx_N", "initial", "exact"), "input has no initial"),
+            (either, of_variable("ball.fx_N", "start", None), "start value"),
+            (either, of_variable("ball.z_m", "start", "1"), "start value"),
+            (either, of_variable("bodies.ball.mass", "min", "1e9"), "min <= start"),
+            (either, of_variable("bodies.ball.mass", "max", "inf"), "as XML wants"),
+            (either, of_variable("ball.z_m", "unit", "furlong"), "unit is defined"),
+            (either, of_variable("ball.z_m", "declaredType", "Torque"), "unit is that of its type"),
+            (third, of_variable("time", "causality", "local"), "one independent"),
+            (third, of_variable("ball.z_m", "clocks", "1"), "are clocks"), (third, dimension(None), "by number or by variable"),
+            (third, of_variable("bodies.ball.mass", "intermediateUpdate", "true"), "inside steps"),
+            (either, without_initial, "not known at the start"), (either, depends("100000"), "are variables"),
+            (second, depends("3 2"), "ascending"), (either, depends("2 3", "dependent"), "a kind for each"),
+            (either, depends("2", "fixed"), "a kind for each"), (second, swapped("ModelStructure"), "order of the schema"),
+            (second, attribute(".", "numberOfEventIndicators", "1"), "model exchange"),
+        ]
+        for versions, change, word in mistakes:
+            for version in versions:
+                root = copy.deepcopy(self.ball[version].root)
+                change(root, version)
+                self.assertTrue(any(word in sentence for sentence in broken_rules(root)), (version, word, broken_rules(root)))
+        for version, made in self.equations.items():
+            root = copy.deepcopy(made.root)
+            of_variable("der(ball.z_m)", "derivative", None)(root, version)
+            self.assertTrue(any("derivatives of states" in sentence for sentence in broken_rules(root)), broken_rules(root))
 
     def check_equations(self, made, flags, outputs):
         """Each derivative names its state; what is not known at the start is listed; so are event indicators."""
@@ -1012,6 +1132,11 @@ class Units(unittest.TestCase):
             scale = max(map(abs, force))
             self.assertGreater(scale, 1.0)
             self.assertLess(unit.get("gap_m")[0], 0.0)
+            mean, peak, area, points = unit.get("mean_pressure_Pa", "peak_pressure_Pa", "area_m2", "active_points")
+            self.assertEqual(points, 1.0)
+            self.assertTrue(0.0 < mean < peak)
+            normal = math.hypot(*force[3:])  # without friction
+            self.assertAlmostEqual(mean * area, normal, delta=1e-9 * normal)
             columns = []
             for k in range(len(motion)):
                 d = 1e-6
@@ -1046,6 +1171,80 @@ class Units(unittest.TestCase):
             unit.free()
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--contact", "ball"], capture_output=True, text=True)
         self.assertIn("expected one of the scenario's contact pairs (ball-ground), found 'ball'", bad.stderr)
+        for place in (self.folder / "nowhere/ball.fmu", self.folder):
+            bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "-o", place], capture_output=True, text=True)
+            self.assertIn(f"{place}: ", bad.stderr)
+
+    def test_scenarios_know_what_drivers_change(self):
+        """Every column by what drivers prescribe and by forces, at rest and, in FMI 2.0, with rates of the drivers."""
+        scenario = self.folder / "driven.yaml"
+        scenario.write_text(DRIVEN)
+        inputs = ["motor.angle_rad", "push.displacement_m", "rod.fz_N", "slider.ty_Nm"]
+        point = {"motor.angle_rad": (0.003, 0.4), "push.displacement_m": (0.02, -0.3)}
+
+        def drive(unit, changed=None, by=0.0):
+            for name, (value, rate) in point.items():
+                self.assertEqual(unit.set(name, value + by * (name == changed)), OK, unit.said)
+                if unit.made.version == 2:
+                    reference = (c.c_uint32 * 1)(unit.made.reference(name))
+                    status = unit.call("SetRealInputDerivatives", reference, c.c_size_t(1), (c.c_int * 1)(1), (c.c_double * 1)(rate))
+                    self.assertEqual(status, OK, unit.said)
+            for name in set(inputs) - set(point):
+                self.assertEqual(unit.set(name, by if name == changed else 0.0), OK, unit.said)
+
+        for version in (2, 3):
+            made = Made(self.folder, scenario, version)
+            for flag in ["DirectionalDerivative"] if version == 2 else ["DirectionalDerivatives", "AdjointDerivatives"]:
+                self.assertEqual(made.root.find("CoSimulation").get("provides" + flag), "true")
+            unit, differing, plain = (Instance(made).start() for _ in range(3))
+            start = made.variables["push.displacement_m"]
+            self.assertEqual((start[0] if version == 2 else start).get("start"), "0.02")
+            free = Instance(made).start()
+            self.assertEqual(free.step(0.0, 0.1), OK, free.said)
+            for got, expected in zip(free.get(*inputs), (0.01, 0.04, 0.0, 0.0)):
+                self.assertAlmostEqual(got, expected, delta=1e-15, msg="what the scenario prescribes, until it is set")
+            free.free()
+            outputs = [name for name, v in made.variables.items() if v.get("causality") == "output"]
+            for t in (0.0, 0.002):
+                for each in (unit, differing, plain):
+                    drive(each)
+                self.assertLess(unit.get("ball-ground.gap_m")[0], -1e-4)
+                here, columns = differing.state_bytes(), []
+                for name in inputs:
+                    status, column = unit.derivative("Directional", outputs, [name], [1.0])
+                    self.assertEqual(status, OK, unit.said)
+                    columns.append(column)
+                    h, ends = 1e-6 if name in point else 1.0, []
+                    for by in (h, -h):  # each from here: what is not driven is where the way has led it
+                        self.assertEqual(differing.restore_bytes(here), OK, differing.said)
+                        drive(differing, name, by)
+                        ends.append(differing.get(*outputs))
+                    self.assertEqual(differing.restore_bytes(here), OK, differing.said)
+                    difference = [(a - b) / (2 * h) for a, b in zip(*ends)]
+                    size = max(map(abs, difference))
+                    self.assertGreater(size, 0.01)
+                    for i, (a, b) in enumerate(zip(column, difference)):
+                        self.assertAlmostEqual(a, b, delta=1e-6 * max(abs(b), 1.0), msg=f"{outputs[i]} by {name} at {t}")
+                moved = dict(zip(outputs, columns[0]))
+                self.assertAlmostEqual(moved["arm.z_m"], -0.5 * math.cos(point["motor.angle_rad"][0]), delta=1e-9)
+                for name in ("ball-ground.gap_m", "ball-ground.fz_N", "ball-ground.area_m2", "ball-ground.mean_pressure_Pa",
+                             "spring.length_m", "energy.potential_J", "rod.alphay_rad_s2", "elbow.fx_N"):
+                    self.assertNotEqual(moved[name], 0.0, name)
+                seed = [math.cos(3.0 * i) for i in range(len(inputs))]
+                status, both = unit.derivative("Directional", outputs, inputs, seed)
+                for i, got in enumerate(both):
+                    self.assertAlmostEqual(got, sum(s * column[i] for s, column in zip(seed, columns)), delta=1e-9 * max(1.0, abs(got)))
+                if version == 3:
+                    seed = [math.sin(2.0 * i) for i in range(len(outputs))]
+                    status, row = unit.derivative("Adjoint", outputs, inputs, seed)
+                    self.assertEqual(status, OK, unit.said)
+                    for got, column in zip(row, columns):
+                        self.assertAlmostEqual(got, sum(s * x for s, x in zip(seed, column)), delta=1e-9 * max(1.0, abs(got)))
+                for each in (unit, differing, plain):
+                    self.assertEqual(each.step(t, 0.002), OK, each.said)
+                self.assertEqual(unit.get(*outputs), plain.get(*outputs), "derivatives change nothing")
+            for each in (unit, differing, plain):
+                each.free()
 
     def test_scenarios_know_what_forces_change(self):
         """Accelerations and reactions, exactly, without a change of what follows."""
@@ -1268,11 +1467,16 @@ class Units(unittest.TestCase):
             unit.free()
 
 
-def named_anew(made, folder):
-    """A copy that another build of the program could have made: its library has another name."""
+def copied(made, folder):
     shutil.copytree(made.folder, folder)
     other = copy.copy(made)
     other.folder, other.binary = folder, folder / made.binary.relative_to(made.folder)
+    return other
+
+
+def named_anew(made, folder):
+    """A copy that another build of the program could have made: its library has another name."""
+    other = copied(made, folder)
     library, = other.binary.parent.glob("libhs_*.so")
     digits = library.stem[len("libhs_"):]
     for file in (library, other.binary):
@@ -1281,11 +1485,12 @@ def named_anew(made, folder):
     return other
 
 
-def elements_after_removal(first, second, third):
+def elements_after_removal(plain, first, second, third):
     """In a process of its own: a unit is freed and its folder removed, and has something else in it then; others with finite
-    elements come after it, of the same build and of another one."""
-    unit = Instance(first).start()
-    unit.free()
+    elements come after it, of the same build and of another one. One without elements has a library of its own."""
+    for made in (plain, first):
+        unit = Instance(made).start()
+        unit.free()
     _ctypes.dlclose(unit.library._handle)
     shutil.rmtree(first.folder)
     first.binary.parent.mkdir(parents=True)
@@ -1299,7 +1504,7 @@ def elements_after_removal(first, second, third):
     assert forces[0] == forces[1] > 1.0, forces
     with open("/proc/self/maps") as maps:
         loaded = {pathlib.Path(line.split(maxsplit=5)[5]).name.split()[0] for line in maps if "/libhs_" in line}
-    assert len(loaded) == 2, loaded
+    assert len(loaded) == 3, loaded
 
 
 @unittest.skipUnless((BINARIES / "heelstrike-mesher").exists(), "built without finite elements")
@@ -1327,8 +1532,14 @@ class FiniteElements(unittest.TestCase):
                         "contact.element_size=0.05", "--set", "contact.contact_size=0.02", "--set",
                         "contact.restitution=1")
             plain = Made(pathlib.Path(scratch), BALL, 3)
+            for unit, has_elements in ((plain, False), (made, True)):
+                packages = (unit.folder / "documentation/externalDependencies.txt").read_text()
+                self.assertEqual("libdeal.ii" in packages, has_elements, packages)
+                self.assertIn("libstdc++6", packages)
+                self.assertEqual((unit.binary.parent / "libheelstrike_elements.so").exists(), has_elements)
+            first = copied(made, pathlib.Path(scratch) / "first")
             other = named_anew(made, pathlib.Path(scratch) / "other")
-            child = multiprocessing.get_context("spawn").Process(target=elements_after_removal, args=(plain, made, other))
+            child = multiprocessing.get_context("spawn").Process(target=elements_after_removal, args=(plain, first, made, other))
             child.start()
             child.join()
             self.assertEqual(child.exitcode, 0)

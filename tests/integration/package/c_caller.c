@@ -25,6 +25,8 @@ static void use_contact(const char* file) {
   check(hs_contact_open(file, NULL, NULL, NULL, 0, NULL, &contact) == HS_OK, "a contact opens");
   check(hs_contact_evaluate(contact, 0.0, identity, touching, NULL, &first) == HS_OK, "it answers");
   check(fabs(first.F_A[5] - 140.0) < 1e-6, "the law of Hertz: 1.4e8 N/m^1.5 (1e-4 m)^1.5 = 140 N");
+  check(fabs(first.mean_pressure * first.area - 140.0) < 1e-6, "its mean pressure times the area");
+  check(first.active_points == 1, "one point bears it");
   check(strcmp(hs_error_message(), "") == 0, "success leaves no message");
   check(hs_contact_save(contact, &saved, &size) == HS_OK && size > 0, "it is saved");
   check(hs_contact_commit(contact, 0.0, identity, touching, NULL, &second) == HS_OK, "it commits");
@@ -69,7 +71,8 @@ static void use_many(const char* file) {
   check(statuses[2] == HS_OK && fabs(many[2].F_A[5] - 100.0) < 1e-6, "the third is at rest");
   p[5] = 10.0; /* the ground far above: the ball is all below it */
   check(hs_contact_evaluate_many(contact, 3, t, R, p, NULL, 0, many, statuses) == HS_OK, "one of them is refused");
-  check(statuses[0] == HS_OK && statuses[1] == HS_RECOVERABLE && isnan(many[1].F_A[5]) && isnan(many[1].gap),
+  check(statuses[0] == HS_OK && statuses[1] == HS_RECOVERABLE && isnan(many[1].F_A[5]) && isnan(many[1].gap) &&
+            isnan(many[1].mean_pressure),
         "it is too deep, and there is no number to be taken for one");
   check(hs_contact_evaluate_many(contact, 3, t, R, p, NULL, 0, NULL, statuses) == HS_INVALID_INPUT, "no room");
   check(hs_contact_evaluate_many(contact, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL) == HS_OK, "none is none");

@@ -39,8 +39,8 @@ std::string zipped(const Members& members) {
   return bytes;
 }
 
-constexpr const char* names[] = {"x",     "v",       "k",         "c",     "ki",   "force",
-                                 "steps", "fail_at", "fail_with", "angle", "rate", "longest"};
+constexpr const char* names[] = {"x",       "v",         "k",     "c",    "ki",      "force", "steps",
+                                 "fail_at", "fail_with", "angle", "rate", "longest", "law"};
 
 std::string causality_of(const std::string& name) {
   if (name == "x" || name == "v") return "input";
@@ -55,7 +55,8 @@ std::string description(int version, const std::map<std::string, std::string>& t
     const std::string causality = causality_of(names[i]);
     const std::string start = causality == "output" ? "" : R"( start="0")";
     const auto given = types.find(names[i]);
-    const std::string type = given != types.end() ? given->second : version == 3 ? "Float64" : "Real";
+    const std::string number = version == 3 ? "Float64" : "Real";
+    const std::string type = given != types.end() ? given->second : names[i] == std::string("law") ? "String" : number;
     variables +=
         version == 3
             ? fmt::format(R"(<{} name="{}" valueReference="{}" causality="{}"{}/>)", type, names[i], i, causality,
@@ -509,7 +510,21 @@ TEST_P(EitherVersion, VariablesMayBeWholeNumbersAndBooleans) {
   EXPECT_EQ(counting->output("pd.mass.fx_N"), 5.0);
 }
 
-TEST(Units, NumbersThatATypeDoesNotHaveAreRefused) {
+TEST_P(EitherVersion, ParametersMayBeTextsAndFlags) {
+  Members members = unit_members(GetParam());
+  members["modelDescription.xml"] = description(GetParam(), {{"ki", "Boolean"}});
+  const auto force_with = [&](const std::string& values) {
+    const auto simulation = opened(unit_input(slider(unit_force("0.01", values)), members));
+    return simulation->output("pd.mass.fx_N");
+  };
+  // The spring of 100 N/m at 0.1 m, and 1 N/(m s) times its integral over the first step.
+  EXPECT_EQ(force_with(", {variable: ki, value: false}"), -10.0);
+  EXPECT_EQ(force_with(", {variable: ki, value: true}"), -(10.0 + 0.01 * 0.1));
+  EXPECT_EQ(force_with(", {variable: law, value: normal}"), -10.0);
+  EXPECT_EQ(force_with(", {variable: law, value: \"reversed\"}"), 10.0);
+}
+
+TEST(Units, ValuesThatATypeDoesNotHaveAreRefused) {
   const auto message = [](const std::string& variable, const std::string& type, const std::string& value) {
     Members members = unit_members(3);
     members["modelDescription.xml"] = description(3, {{variable, type}});
@@ -520,8 +535,20 @@ TEST(Units, NumbersThatATypeDoesNotHaveAreRefused) {
   EXPECT_THAT(message("ki", "Int8", "2.5"), HasSubstr("forces.pd.parameters[2].value: expected a whole number for the "
                                                       "variable 'ki' of type Int8, found 2.5"));
   EXPECT_THAT(message("ki", "Int8", "128"), HasSubstr("type Int8 can take, from -128 to 127, found 128"));
-  EXPECT_THAT(message("ki", "Boolean", "2"), HasSubstr("0 (false) or 1 (true)"));
-  EXPECT_THAT(message("ki", "Enumeration", "2"), HasSubstr("'ki' of type Enumeration"));
+  EXPECT_THAT(message("ki", "Int8", "true"),
+              HasSubstr("a whole number for the variable 'ki' of type Int8, found true"));
+  EXPECT_THAT(message("ki", "Float64", "true"), HasSubstr("a finite number for the variable 'ki' of type Float64"));
+  EXPECT_THAT(message("ki", "Float64", ".inf"), HasSubstr("found inf"));
+  EXPECT_THAT(message("ki", "Float64", "\"5\""), HasSubstr("found the text '5'; write it without quotes"));
+  EXPECT_THAT(message("ki", "Boolean", "2"), HasSubstr("expected true or false (1 or 0) for the variable 'ki'"));
+  EXPECT_THAT(message("ki", "Boolean", "maybe"), HasSubstr("found the text 'maybe'"));
+  EXPECT_THAT(message("ki", "Enumeration", "2"),
+              HasSubstr("numbers, Booleans or texts, found 'ki' of type Enumeration"));
+  EXPECT_THAT(
+      message("law", "String", "5"),
+      HasSubstr("forces.pd.parameters[2].value: expected a text for the variable 'law' of type String, found 5; "
+                "write it in quotes"));
+  EXPECT_THAT(message("law", "String", "sideways"), HasSubstr("fmi3SetString of the unit answered 'error'"));
   Members members = unit_members(3);
   members["modelDescription.xml"] = description(3, {{"angle", "Int32"}});
   EXPECT_THAT(

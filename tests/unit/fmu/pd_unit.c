@@ -1,4 +1,5 @@
-/* A controller as a unit for co-simulation: force = -(k x + c v + ki integral of x dt). It has a state of its own, counts
+/* A controller as a unit for co-simulation: force = -(k x + c v + ki integral of x dt), or the opposite when the text LAW
+ * is "reversed" and not "normal". It has a state of its own, counts
  * its steps, fails on request, and discards steps that are longer than the longest one, spoiling its state. Its
  * variables can be asked for as any type. FMI is 2 or 3. */
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { X, V, K, C, KI, FORCE, STEPS, FAIL_AT, FAIL_WITH, ANGLE, RATE, LONGEST, INTEGRAL, N };
+enum { X, V, K, C, KI, FORCE, STEPS, FAIL_AT, FAIL_WITH, ANGLE, RATE, LONGEST, LAW, INTEGRAL, N };
 typedef struct {
   double value[N];
 } Unit;
@@ -32,6 +33,15 @@ static int set(Unit* unit, const uint32_t* references, size_t n, const double* v
   return 0;
 }
 
+static int set_text(Unit* unit, const uint32_t* references, size_t n, const char* const* values) {
+  for (size_t i = 0; i < n; ++i) {
+    const int reversed = strcmp(values[i], "reversed") == 0;
+    if (references[i] != LAW || (!reversed && strcmp(values[i], "normal") != 0)) return 3;
+    unit->value[LAW] = reversed;
+  }
+  return 0;
+}
+
 static int step(Unit* unit, double t, double h) {
   double* u = unit->value;
   if (u[FAIL_WITH] != 0.0 && t >= u[FAIL_AT]) {
@@ -49,7 +59,7 @@ static int step(Unit* unit, double t, double h) {
   u[STEPS] += 1.0;
   u[ANGLE] = sin(t + h);
   u[RATE] = cos(t + h);
-  u[FORCE] = -(u[K] * u[X] + u[C] * u[V] + u[KI] * u[INTEGRAL]);
+  u[FORCE] = (u[LAW] != 0.0 ? 1.0 : -1.0) * (u[K] * u[X] + u[C] * u[V] + u[KI] * u[INTEGRAL]);
   return 0;
 }
 
@@ -103,6 +113,9 @@ FUNCTION(void, fmi3FreeInstance, void* u) { free(u); }
 FUNCTION(int, fmi3GetFloat64, void* u, const uint32_t* r, size_t n, double* v, size_t m) { return n == m ? get(u, r, n, v) : 3; }
 FUNCTION(int, fmi3SetFloat64, void* u, const uint32_t* r, size_t n, const double* v, size_t m) {
   return n == m ? set(u, r, n, v) : 3;
+}
+FUNCTION(int, fmi3SetString, void* u, const uint32_t* r, size_t n, const char* const* v, size_t m) {
+  return n == m ? set_text(u, r, n, v) : 3;
 }
 #define TYPE_OF_FMI(NAME, TYPE)                                                                   \
   FUNCTION(int, fmi3Get##NAME, void* u, const uint32_t* r, size_t n, TYPE* v, size_t m) {         \
@@ -173,6 +186,7 @@ FUNCTION(int, fmi2Terminate, void* u) { return u == NULL; }
 FUNCTION(void, fmi2FreeInstance, void* u) { free(u); }
 FUNCTION(int, fmi2GetReal, void* u, const unsigned* r, size_t n, double* v) { return get(u, r, n, v); }
 FUNCTION(int, fmi2SetReal, void* u, const unsigned* r, size_t n, const double* v) { return set(u, r, n, v); }
+FUNCTION(int, fmi2SetString, void* u, const unsigned* r, size_t n, const char* const* v) { return set_text(u, r, n, v); }
 #define TYPE_OF_FMI(NAME)                                                                   \
   FUNCTION(int, fmi2Get##NAME, void* u, const unsigned* r, size_t n, int* v) {              \
     double value = 0.0;                                                                     \
