@@ -64,9 +64,9 @@ double run(FrictionContactProblem& problem, const SiconosSolver& solver, double 
 /// Ends this process when it has computed as long.
 void limit_processor_time(double seconds) {
   const double whole = std::floor(seconds);
-  const itimerval limit{.it_interval = {},
-                        .it_value = {.tv_sec = static_cast<time_t>(whole),
-                                     .tv_usec = static_cast<suseconds_t>(1e6 * (seconds - whole))}};
+  const itimerval limit{
+      .it_interval = {},
+      .it_value = {.tv_sec = static_cast<time_t>(whole), .tv_usec = static_cast<suseconds_t>(1e6 * (seconds - whole))}};
   ::setitimer(ITIMER_PROF, &limit, nullptr);
 }
 
