@@ -1,7 +1,7 @@
 // Frictional contact problems: the solver of this project beside those of Siconos, in one program, on files.
 //
 //     bench_friction FILE... [--repetitions N]
-//     bench_friction --foot N [--repetitions N] [--limit SECONDS]
+//     bench_friction --foot N [--every K] [--repetitions N] [--limit SECONDS]
 //
 // Prints a line per problem and the performance profile: the share of the problems that a solver solved to 1e-8 of
 // FCLIB's error within a multiple of the time of the fastest that did. With problems that follow each other in a run
@@ -9,12 +9,15 @@
 //
 // --foot: N steps of the scanned foot (HEELSTRIKE_DATA; HEELSTRIKE_BENCH_H is the element size in mm, default 6), as
 // `friction-problem export` would write them, cold and warm, with the solver of fem_condensed itself too. Warm is from
-// the reactions of the step before, node by node, for everyone.
+// the reactions of the step before, node by node, for everyone. --every K leaves out all but every K-th step. Once one
+// of Siconos' solvers has solved a step, the others are stopped when they have taken twice as long as it and 200 times
+// as long as the fastest: what they do later is in no column but the last.
+//
+// Times are processor time of one thread: give files with OPENBLAS_NUM_THREADS=1.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -37,6 +40,10 @@ namespace {
 using heelstrike::friction::LocalProblem;
 constexpr double tolerance = 1e-8;
 constexpr double never = std::numeric_limits<double>::infinity();
+/// Of the fastest time, in the tables.
+constexpr double largest_multiple = 100.0;
+/// Over the time that counts, before a solver is stopped: caches and clocks are shared.
+[[maybe_unused]] constexpr double timing_margin = 2.0;
 
 LocalProblem read(const std::string& file) {
   if (file.ends_with(".hdf5")) return heelstrike::friction::read_fclib(file);
@@ -53,7 +60,7 @@ void print_profile(const Times& times, std::size_t n_problems) {
     for (std::size_t i = 0; i < n_problems; ++i) best[i] = std::min(best[i], seconds[i]);
   }
   fmt::print("\nshare of {} problems solved within a multiple of the fastest\n{:>12}", n_problems, "solver");
-  constexpr std::array multiples = {1.0, 1.5, 2.0, 4.0, 10.0, 100.0, never};
+  constexpr std::array multiples = {1.0, 1.5, 2.0, 4.0, 10.0, largest_multiple, never};
   for (const double multiple : multiples) fmt::print("{:>8}", multiple);
   fmt::print("\n");
   for (const auto& [name, seconds] : times) {
@@ -67,10 +74,7 @@ void print_profile(const Times& times, std::size_t n_problems) {
   }
 }
 
-struct Effort {
-  int repetitions = 3;
-  double limit = 20.0;  ///< [s] for a solver of Siconos on one problem
-};
+using Effort = heelstrike::bench::SiconosEffort;
 
 void compare(const std::vector<std::string>& files, bool warm, const Effort& effort) {
   Times times;
@@ -92,15 +96,15 @@ void compare(const std::vector<std::string>& files, bool warm, const Effort& eff
     double own = never;
     heelstrike::friction::FrictionSolution solution;
     for (int i = 0; i < effort.repetitions; ++i) {
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = heelstrike::bench::thread_seconds();
       solution = heelstrike::friction::solve_friction(problem, {.tolerance = tolerance}, guess);
-      own = std::min(own, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      own = std::min(own, heelstrike::bench::thread_seconds() - begin);
     }
     fmt::print("{:>40} {:>5} ", files[k].substr(files[k].find_last_of('/') + 1), problem.n_contacts());
     keep("ours", own, solution.r);
+    const heelstrike::bench::SiconosProblem theirs(problem);
     for (const auto& solver : heelstrike::bench::siconos_solvers(problem.dimension)) {
-      const auto result =
-          heelstrike::bench::solve_with_siconos(problem, solver, tolerance, guess, effort.repetitions, effort.limit);
+      const auto result = theirs.solve(solver, guess, effort);
       keep(solver.name, result.seconds, result.r);
       if (heelstrike::friction::natural_map_error(problem, result.r) <= tolerance) {
         largest_difference = std::max(largest_difference, (result.r - solution.r).norm() / solution.r.norm());
@@ -122,16 +126,17 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Ratios of the fastest solver of Siconos that solved to fem_condensed, and how far reactions differ.
+/// Times, ratios of the fastest solver of Siconos that solved to fem_condensed, and how far reactions differ.
 struct FootComparison {
+  Times times;
   std::vector<double> ratios;
   std::vector<double> keeping;  ///< [s]
   double largest_difference = 0.0;
   double slowest_ratio = never;
 };
 
-void compare_step(const heelstrike::bench::FootStep& step, std::size_t k, bool warm, const Effort& effort, Times& times,
-                  FootComparison& comparison) {
+void compare_step(const heelstrike::bench::FootStep& step, const heelstrike::bench::SiconosProblem& theirs,
+                  std::size_t k, bool warm, const Effort& effort, FootComparison& comparison) {
   using heelstrike::friction::natural_map_error;
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(step.problem.q.size());
   const Eigen::VectorXd& guess = warm ? step.before : zero;
@@ -141,24 +146,28 @@ void compare_step(const heelstrike::bench::FootStep& step, std::size_t k, bool w
   const auto keep = [&](const std::string& name, double seconds, const Eigen::VectorXd& r) {
     const double error = natural_map_error(step.problem, r);
     const bool solved = error <= tolerance;
-    times[name][k] = solved ? seconds : never;
+    if (solved) comparison.times.at(name)[k] = seconds;
     fmt::print(" {} {}", name, solved ? fmt::format("{:.3f}", 1e3 * seconds) : fmt::format("- ({:.0e})", error));
     return solved;
   };
-  fmt::print("{:>10} {:>5} ", step.name, step.problem.n_contacts());
+  fmt::print("{} {:>5} {} ", step.name, step.problem.n_contacts(), warm ? "warm" : "cold");
   (void)keep("condensed", own.seconds, own.r);
   double general = never;
   heelstrike::friction::FrictionSolution solution;
   for (int i = 0; i < effort.repetitions; ++i) {
-    const double begin = heelstrike::bench::wall_seconds();
+    const double begin = heelstrike::bench::thread_seconds();
     solution = heelstrike::friction::solve_friction(step.problem, {.tolerance = tolerance}, guess);
-    general = std::min(general, heelstrike::bench::wall_seconds() - begin);
+    general = std::min(general, heelstrike::bench::thread_seconds() - begin);
   }
   (void)keep("general", general, solution.r);
   double best = never;
   for (const auto& solver : heelstrike::bench::siconos_solvers(3)) {
-    const auto result =
-        heelstrike::bench::solve_with_siconos(step.problem, solver, tolerance, guess, effort.repetitions, effort.limit);
+    Effort allowed = effort;
+    if (best < never) {
+      const double counts = std::max(best, largest_multiple * std::min(own.seconds, general));
+      allowed.time_limit = std::min(effort.time_limit, timing_margin * counts);
+    }
+    const auto result = theirs.solve(solver, guess, allowed);
     if (!keep(solver.name, result.seconds, result.r)) continue;
     best = std::min(best, result.seconds);
     comparison.largest_difference = std::max(comparison.largest_difference, (result.r - own.r).norm() / own.r.norm());
@@ -169,21 +178,30 @@ void compare_step(const heelstrike::bench::FootStep& step, std::size_t k, bool w
   comparison.slowest_ratio = std::min(comparison.slowest_ratio, best / own.seconds);
 }
 
-int compare_foot(int n, const Effort& effort) {
+int compare_foot(int n, int every, const Effort& effort) {
   const char* size = std::getenv("HEELSTRIKE_BENCH_H");
-  const auto steps = heelstrike::bench::foot_steps(n, 1e-3 * (size != nullptr ? std::atof(size) : 6.0));
+  const auto steps = heelstrike::bench::foot_steps(n, every, 1e-3 * (size != nullptr ? std::atof(size) : 6.0));
   if (steps.empty()) {
     fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
     return 0;
   }
+  std::array<FootComparison, 2> comparisons;  // cold, warm
+  for (FootComparison& comparison : comparisons) {
+    for (const char* name : {"condensed", "general"}) comparison.times[name].assign(steps.size(), never);
+    for (const auto& solver : heelstrike::bench::siconos_solvers(3)) {
+      comparison.times[solver.name].assign(steps.size(), never);
+    }
+  }
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const heelstrike::bench::SiconosProblem theirs(steps[k].problem);
+    for (const bool warm : {false, true}) {
+      compare_step(steps[k], theirs, k, warm, effort, comparisons[warm ? 1 : 0]);
+    }
+  }
   for (const bool warm : {false, true}) {
-    fmt::print("{}\n", warm ? "\nwarm" : "cold");
-    Times times;
-    for (const char* name : {"condensed", "general"}) times[name].assign(steps.size(), never);
-    for (const auto& solver : heelstrike::bench::siconos_solvers(3)) times[solver.name].assign(steps.size(), never);
-    FootComparison comparison;
-    for (std::size_t k = 0; k < steps.size(); ++k) compare_step(steps[k], k, warm, effort, times, comparison);
-    print_profile(times, steps.size());
+    const FootComparison& comparison = comparisons[warm ? 1 : 0];
+    fmt::print("\n{}", warm ? "warm" : "cold");
+    print_profile(comparison.times, steps.size());
     if (comparison.ratios.empty()) continue;
     fmt::print(
         "fastest of Siconos / condensed: median {:.1f}, smallest {:.1f}, in {} of {} steps that one of them "
@@ -200,19 +218,21 @@ int compare_foot(int n, const Effort& effort) {
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::vector<std::string> files;
-  int repetitions = 3;
+  Effort effort{.tolerance = tolerance, .repetitions = 3, .time_limit = 20.0};
   bool warm = false;
-  double limit = 20.0;
   [[maybe_unused]] int n_foot = 0;
+  [[maybe_unused]] int every = 1;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--repetitions" && i + 1 < argc) {
-      repetitions = std::max(1, std::atoi(argv[++i]));
+      effort.repetitions = std::max(1, std::atoi(argv[++i]));
     } else if (argument == "--limit" && i + 1 < argc) {
-      limit = std::atof(argv[++i]);
+      effort.time_limit = std::atof(argv[++i]);
 #ifdef HEELSTRIKE_HAVE_CONDENSED
     } else if (argument == "--foot" && i + 1 < argc) {
       n_foot = std::max(1, std::atoi(argv[++i]));
+    } else if (argument == "--every" && i + 1 < argc) {
+      every = std::max(1, std::atoi(argv[++i]));
 #endif
     } else if (argument == "--warm") {
       warm = true;
@@ -221,13 +241,14 @@ int main(int argc, char** argv) {
     }
   }
 #ifdef HEELSTRIKE_HAVE_CONDENSED
-  if (n_foot > 0) return compare_foot(n_foot, {repetitions, limit});
+  if (n_foot > 0) return compare_foot(n_foot, every, effort);
 #endif
   if (files.empty()) {
-    fmt::print(stderr, "usage: bench_friction FILE... | --foot N [--warm] [--repetitions N] [--limit SECONDS]\n");
+    fmt::print(stderr,
+               "usage: bench_friction FILE... | --foot N [--every K] [--warm] [--repetitions N] [--limit SECONDS]\n");
     return 2;
   }
-  compare(files, false, {repetitions, limit});
-  if (warm) compare(files, true, {repetitions, limit});
+  compare(files, false, effort);
+  if (warm) compare(files, true, effort);
   return 0;
 }

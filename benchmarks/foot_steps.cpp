@@ -82,7 +82,7 @@ void start_from(const Eigen::VectorXd& before, const Eigen::MatrixXd& W, const f
 
 }  // namespace
 
-std::vector<FootStep> foot_steps(int n, double h) {
+std::vector<FootStep> foot_steps(int n, int every, double h) {
   std::vector<FootStep> steps;
   if (!fem::test::foot_scan()) return steps;
   fem::CondensedModel model = fem::test::condensed_model(fem::test::foot_body(fem::test::foot_mesh(h), 0.0));
@@ -111,7 +111,7 @@ std::vector<FootStep> foot_steps(int n, double h) {
     }
     forces.clear();
     for (const auto& node : nodes) forces[node.node] = node.force;
-    if (step.problem.n_contacts() > 0) steps.push_back(std::move(step));
+    if (k % every == 0 && step.problem.n_contacts() > 0) steps.push_back(std::move(step));
   }
   return steps;
 }
@@ -125,15 +125,15 @@ CondensedTimes solve_with_condensed(const friction::LocalProblem& problem, const
   CondensedTimes times{.r = Eigen::VectorXd::Zero(problem.q.size()),
                        .seconds = std::numeric_limits<double>::infinity()};
   if (before != nullptr && !before->isZero(0.0)) {
-    const double start = wall_seconds();
+    const double start = thread_seconds();
     start_from(*before, W, compliance, ours);
-    times.keeping = wall_seconds() - start;
+    times.keeping = thread_seconds() - start;
   }
   fem::FrictionContact contact;
   for (int i = 0; i < repetitions; ++i) {
-    const double start = wall_seconds();
+    const double start = thread_seconds();
     contact = fem::solve_friction_contact(compliance, ours);
-    times.seconds = std::min(times.seconds, wall_seconds() - start);
+    times.seconds = std::min(times.seconds, thread_seconds() - start);
   }
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     times.r.segment<3>(3 * Eigen::Index{contact.active[a]}) =

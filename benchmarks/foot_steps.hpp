@@ -15,14 +15,15 @@ struct FootStep {
   Eigen::VectorXd before;  ///< [N] reactions at the end of the step before, in the axes of this one
 };
 
-/// The last n committed steps of the scanned foot on the way down, tilted and dragged; empty without the scan.
+/// n committed steps of the scanned foot on the way down, tilted and dragged; empty without the scan.
+/// @param every  1 = all of them, k = every k-th
 /// @param h  [m] element size
-[[nodiscard]] std::vector<FootStep> foot_steps(int n, double h);
+[[nodiscard]] std::vector<FootStep> foot_steps(int n, int every, double h);
 
 struct CondensedTimes {
   Eigen::VectorXd r;
-  double seconds = 0.0;  ///< of the solver alone, best of the repetitions
-  double keeping = 0.0;  ///< of what a committed state keeps for the next steps; zero when cold
+  double seconds = 0.0;  ///< [s] of processor time, of the solver alone, best of the repetitions
+  double keeping = 0.0;  ///< [s] for what a committed state keeps for the next steps; zero when cold
 };
 
 /// @param before  where a warm start comes from; null = cold

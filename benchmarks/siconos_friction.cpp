@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -22,6 +21,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "benchmarks/clocks.hpp"
 #include "common/friction/siconos_text.hpp"
 
 namespace heelstrike::bench {
@@ -41,38 +41,68 @@ std::span<const SiconosSolver> siconos_solvers(int dimension) {
 
 namespace {
 
-/// @return seconds
+/// [s] beyond which another repetition tells nothing.
+constexpr double long_enough = 0.1;
+
+/// @return [s] that the calling thread has computed
 double run(FrictionContactProblem& problem, const SiconosSolver& solver, double tolerance, Eigen::VectorXd& r) {
   Eigen::VectorXd u = Eigen::VectorXd::Zero(r.size());
   SolverOptions* options = solver_options_create(solver.id);
   options->dparam[SICONOS_DPARAM_TOL] = tolerance;
   options->iparam[SICONOS_IPARAM_MAX_ITER] = solver.most_iterations;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = thread_seconds();
   if (problem.dimension == 3) {
     (void)fc3d_driver(&problem, r.data(), u.data(), options);
   } else {
     (void)fc2d_driver(&problem, r.data(), u.data(), options);
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double seconds = thread_seconds() - begin;
   solver_options_delete(options);
-  return seconds.count();
+  return seconds;
 }
 
-/// @param unit  of motions by unit reactions: what W is divided by, and reactions multiplied
-SiconosResult solve_in_units(const friction::LocalProblem& problem, double unit, const SiconosSolver& solver,
-                             double tolerance, const Eigen::VectorXd& guess, int repetitions, double time_limit) {
-  friction::LocalProblem scaled = problem;
-  scaled.W /= unit;
+/// Ends this process when it has computed as long.
+void limit_processor_time(double seconds) {
+  const double whole = std::floor(seconds);
+  const itimerval limit{
+      .it_interval = {},
+      .it_value = {.tv_sec = static_cast<time_t>(whole), .tv_usec = static_cast<suseconds_t>(1e6 * (seconds - whole))}};
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
+}  // namespace
+
+void SiconosProblem::Free::operator()(FrictionContactProblem* problem) const {
+  frictionContactProblem_free(problem);
+}
+
+SiconosProblem::SiconosProblem(const friction::LocalProblem& problem)
+    : problem_(problem), mean_diagonal_(Eigen::MatrixXd(problem.W).diagonal().mean()) {
   // Its own reader makes what it likes best: blocks.
   std::ostringstream text;
-  friction::write_siconos_text(scaled, text);
+  friction::write_siconos_text(problem, text);
   const auto close = [](std::FILE* f) { std::fclose(f); };
   const std::unique_ptr<std::FILE, decltype(close)> file(std::tmpfile(), close);
   if (!file || std::fputs(text.str().c_str(), file.get()) < 0)
     throw std::runtime_error("cannot write a temporary file");
   std::rewind(file.get());
-  const auto free = [](FrictionContactProblem* p) { frictionContactProblem_free(p); };
-  const std::unique_ptr<FrictionContactProblem, decltype(free)> theirs(frictionContact_newFromFile(file.get()), free);
+  theirs_.reset(frictionContact_newFromFile(file.get()));
+}
+
+SiconosResult SiconosProblem::solve(const SiconosSolver& solver, const Eigen::VectorXd& guess,
+                                    const SiconosEffort& effort) const {
+  // Its tolerances, steps and penalties are plain numbers: reactions that compare with motions, as our solvers take
+  // them, suit some of the solvers, and the problem as it stands suits others.
+  const SiconosResult given = solve_in_units(1.0, solver, guess, effort);
+  const SiconosResult scaled = solve_in_units(mean_diagonal_, solver, guess, effort);
+  const auto solved = [&](const SiconosResult& result) {
+    return friction::natural_map_error(problem_, result.r) <= effort.tolerance;
+  };
+  return solved(scaled) && (!solved(given) || scaled.seconds < given.seconds) ? scaled : given;
+}
+
+SiconosResult SiconosProblem::solve_in_units(double unit, const SiconosSolver& solver, const Eigen::VectorXd& guess,
+                                             const SiconosEffort& effort) const {
   // Some of its solvers end the process by an assertion, some need hours: each runs in a child of its own.
   const std::size_t n_bytes = (static_cast<std::size_t>(guess.size()) + 1) * sizeof(double);
   void* shared = ::mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -81,15 +111,12 @@ SiconosResult solve_in_units(const friction::LocalProblem& problem, double unit,
   numbers[0] = std::numeric_limits<double>::infinity();
   const pid_t child = ::fork();
   if (child == 0) {
-    const double whole = std::floor(time_limit);
-    const itimerval limit{.it_interval = {},
-                          .it_value = {.tv_sec = static_cast<time_t>(whole),
-                                       .tv_usec = static_cast<suseconds_t>(1e6 * (time_limit - whole))}};
-    ::setitimer(ITIMER_REAL, &limit, nullptr);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(1);
-    for (int i = 0; i < repetitions; ++i) {
+    NM_scal(1.0 / unit, theirs_->M);  // the child's copy
+    limit_processor_time(effort.time_limit);
+    for (int i = 0; i < effort.repetitions && (i == 0 || numbers[0] < long_enough); ++i) {
       Eigen::VectorXd r = unit * guess;
-      numbers[0] = std::min(numbers[0], run(*theirs, solver, tolerance, r));
+      numbers[0] = std::min(numbers[0], run(*theirs_, solver, effort.tolerance, r));
       std::copy(r.begin(), r.end(), numbers + 1);
     }
     ::_exit(0);
@@ -98,23 +125,6 @@ SiconosResult solve_in_units(const friction::LocalProblem& problem, double unit,
   SiconosResult result{.r = Eigen::Map<Eigen::VectorXd>(numbers + 1, guess.size()) / unit, .seconds = numbers[0]};
   ::munmap(shared, n_bytes);
   return result;
-}
-
-}  // namespace
-
-SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver, double tolerance,
-                                 const Eigen::VectorXd& guess, int repetitions, double time_limit) {
-  // Its tolerances, steps and penalties are plain numbers: reactions that compare with motions, as our solvers take
-  // them, suit some of the solvers, and the problem as it stands suits others.
-  const auto solve = [&](double unit) {
-    return solve_in_units(problem, unit, solver, tolerance, guess, repetitions, time_limit);
-  };
-  const auto solved = [&](const SiconosResult& result) {
-    return friction::natural_map_error(problem, result.r) <= tolerance;
-  };
-  const SiconosResult given = solve(1.0);
-  const SiconosResult scaled = solve(problem.W.diagonal().mean());
-  return solved(scaled) && (!solved(given) || scaled.seconds < given.seconds) ? scaled : given;
 }
 
 }  // namespace heelstrike::bench

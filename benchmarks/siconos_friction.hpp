@@ -2,10 +2,13 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "common/friction/local_problem.hpp"
+
+struct FrictionContactProblem;
 
 namespace heelstrike::bench {
 
@@ -23,11 +26,32 @@ struct SiconosResult {
   double seconds = 0.0;  ///< of the solver alone, best of the repetitions
 };
 
-/// The quicker one that solves, of the problem as it is given and with W in units of the mean of its diagonal.
-/// @param tolerance  asked of the solver; what came of it is measured by natural_map_error
-/// @param time_limit  [s] for all repetitions, in either units
-[[nodiscard]] SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver,
-                                               double tolerance, const Eigen::VectorXd& guess, int repetitions,
-                                               double time_limit = 20.0);
+struct SiconosEffort {
+  double tolerance = 1e-8;   ///< asked of the solver; what came of it is measured by natural_map_error
+  int repetitions = 1;       ///< fewer where one takes long
+  double time_limit = 20.0;  ///< [s] of processor time for all repetitions, in either units
+};
+
+/// One problem in Siconos' storage.
+class SiconosProblem {
+ public:
+  /// @param problem  outlives this
+  explicit SiconosProblem(const friction::LocalProblem& problem);
+
+  /// The quicker one that solves, of the problem as it is given and with W in units of the mean of its diagonal.
+  [[nodiscard]] SiconosResult solve(const SiconosSolver& solver, const Eigen::VectorXd& guess,
+                                    const SiconosEffort& effort) const;
+
+ private:
+  struct Free {
+    void operator()(FrictionContactProblem* problem) const;
+  };
+  /// @param unit  of motions by unit reactions: what W is divided by, and reactions multiplied
+  [[nodiscard]] SiconosResult solve_in_units(double unit, const SiconosSolver& solver, const Eigen::VectorXd& guess,
+                                             const SiconosEffort& effort) const;
+  const friction::LocalProblem& problem_;
+  double mean_diagonal_;
+  std::unique_ptr<FrictionContactProblem, Free> theirs_;
+};
 
 }  // namespace heelstrike::bench

@@ -124,6 +124,31 @@ TEST(ContactSolver, BitsOfNormalContactDoNotDependOnTheStart) {
   }
 }
 
+TEST(ContactSolver, LoadsThatGrowInProportionNeedOneActiveSetAndNoNodeOutside) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    Patch patch = make_patch(12, seed);
+    const NormalContact before = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
+    Eigen::VectorXd forces = Eigen::VectorXd::Zero(patch.C.rows());
+    for (std::size_t a = 0; a < before.active.size(); ++a) {
+      const std::uint32_t i = before.active[a];
+      patch.near.force_before[i] = before.lambda[static_cast<Eigen::Index>(a)] * patch.near.normals[i];
+      forces.segment<3>(3 * Eigen::Index{i}) = patch.near.force_before[i];
+    }
+    const Eigen::VectorXd u = patch.C * forces;
+    for (std::uint32_t i = 0; i < patch.points.size(); ++i) {
+      patch.near.u_before[i] = u.segment<3>(3 * Eigen::Index{i});
+      patch.near.known[i] = true;
+      patch.near.gaps[i] *= 1.05;  // and everything else with them: the problem is linear but for its signs
+    }
+    const NormalContact after = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
+    EXPECT_EQ(after.active, before.active) << "seed " << seed;
+    EXPECT_EQ(after.iterations, 1) << "seed " << seed;
+    EXPECT_EQ(after.outside.positions.size(), 0U) << "seed " << seed << ", " << after.working.size() << " of "
+                                                  << patch.points.size() << " nodes in the working set";
+    EXPECT_LT(after.working.size(), patch.points.size()) << "seed " << seed;
+  }
+}
+
 TEST(ContactSolver, DegenerateNormalContacts) {
   Patch open = make_patch(4, 1);
   for (double& gap : open.near.gaps) gap = 1e-5;

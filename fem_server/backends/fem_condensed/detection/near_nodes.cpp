@@ -59,15 +59,25 @@ std::vector<std::uint32_t> NodeBlocks::numbers(std::span<const std::uint32_t> me
 
 LoadChange change_since_commit(const NearNodes& near, std::span<const std::uint32_t> positions,
                                const Eigen::VectorXd& forces, const Eigen::VectorXd& u) {
-  LoadChange change{.bounded = !near.compliance_changed, .work = 0.0};
+  LoadChange change{.bounded = !near.compliance_changed};
+  double crossed = 0.0;
+  double before = 0.0;
   for (std::size_t a = 0; a < positions.size(); ++a) {
     const auto row = 3 * static_cast<Eigen::Index>(a);
     const std::uint32_t i = positions[a];
-    const Vector3 df = forces.segment<3>(row) - near.force_before[i];
-    if (df.isZero(0.0)) continue;
     // Without the displacement of before, df . C df cannot be told from forces and displacements.
-    change.bounded = change.bounded && near.known[i];
-    change.work += df.dot(u.segment<3>(row) - near.u_before[i]);
+    change.bounded = change.bounded && (near.known[i] || forces.segment<3>(row).isZero(0.0));
+    if (!near.known[i]) continue;
+    crossed += forces.segment<3>(row).dot(near.u_before[i]);
+    before += near.force_before[i].dot(near.u_before[i]);
+  }
+  if (!change.bounded) return change;
+  if (before > 0.0) change.factor = crossed / before;
+  for (std::size_t a = 0; a < positions.size(); ++a) {
+    const auto row = 3 * static_cast<Eigen::Index>(a);
+    const std::uint32_t i = positions[a];
+    const Vector3 df = forces.segment<3>(row) - change.factor * near.force_before[i];
+    if (!df.isZero(0.0)) change.work += df.dot(u.segment<3>(row) - change.factor * near.u_before[i]);
   }
   return change;
 }
@@ -86,7 +96,7 @@ std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, con
     }
     if (change.bounded && near.known[i]) {
       const Vector3& n = near.normals[i];
-      const double before = near.gaps[i] + n.dot(near.u_before[i]);
+      const double before = near.gaps[i] + change.factor * n.dot(near.u_before[i]);
       // Equation (8) of docs/theory/contact_fem.md: Cauchy and Schwarz in the energy norm. It needs the node's own
       // block alone, where the displacement itself would need the node's whole row of the compliance.
       const double reach = size * std::sqrt(n.dot(compliance.self(near.nodes[i]) * n));

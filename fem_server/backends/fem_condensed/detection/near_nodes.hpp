@@ -58,13 +58,14 @@ class NodeBlocks {
   std::vector<std::uint32_t> numbers_;
 };
 
-/// How far the forces are from the committed ones.
+/// How far the forces are from a multiple of the committed ones, f = factor f_before + df.
 struct LoadChange {
   bool bounded = false;  ///< it limits how far nodes have moved since then
+  double factor = 1.0;   ///< that of the least work
   double work = 0.0;     ///< [J] df . C df
 };
 
-/// @param positions  in `near`: all that carry force now or did at the commit, ascending
+/// @param positions  in `near`: all that carry force now or did at the commit
 /// @param forces     [N] three rows per position, and
 /// @param u          [m] the displacements they cause
 [[nodiscard]] LoadChange change_since_commit(const NearNodes& near, std::span<const std::uint32_t> positions,
@@ -73,7 +74,7 @@ struct LoadChange {
 /// Near nodes outside the working set of which only their rows of the compliance can tell whether they penetrate.
 ///
 /// Most are settled without: C is positive semidefinite, so a change of the forces by df moves node i along n by at
-/// most sqrt(n . C_ii n) sqrt(df . C df).
+/// most sqrt(n . C_ii n) sqrt(df . C df). What forces grow in proportion moves it in proportion.
 /// @param working  positions in `near`, ascending
 /// @param allowed  [m] penetration that does not count
 [[nodiscard]] std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, const NearNodes& near,

@@ -347,8 +347,11 @@ void begin(const NormalTask& task, Search& search) {
     return;
   }
   search.outcome.contact.working = first_working_set(*task.near);
-  search.members.resize(search.outcome.contact.working.size());
-  std::iota(search.members.begin(), search.members.end(), 0U);
+  // Nodes that touched begin: the displacement grows with the load where nodes may join, so that few of them do.
+  const std::vector<std::uint32_t>& working = search.outcome.contact.working;
+  for (std::uint32_t a = 0; a < working.size(); ++a) {
+    if (!task.near->warm() || !task.near->force_before[working[a]].isZero(0.0)) search.members.push_back(a);
+  }
 }
 
 /// The active set of the working set.
@@ -371,25 +374,25 @@ std::vector<std::uint32_t> nodes_to_look_at(const Search& search) {
   const NearNodes& near = *search.task->near;
   const NormalContact& result = search.outcome.contact;
   const NodeFields<1> forces = active_forces(near, result);
-  LoadChange change = change_since_commit(near, result.active, forces, result.u);
   // Nodes that have lost their force belong to the change too.
-  std::vector<std::uint32_t> left;
+  std::vector<std::uint32_t> positions = result.active;
   std::vector<std::uint32_t> left_numbers;
   auto active = result.active.begin();
   for (std::size_t a = 0; a < result.working.size(); ++a) {
     const std::uint32_t i = result.working[a];
     active = std::find_if(active, result.active.end(), [&](std::uint32_t other) { return other >= i; });
     if ((active != result.active.end() && *active == i) || near.force_before[i].isZero(0.0)) continue;
-    left.push_back(i);
+    positions.push_back(i);
     left_numbers.push_back(search.blocks->numbers()[a]);
   }
-  if (!left.empty()) {
-    const NodeFields<1> u =
-        displacement(search.blocks->compliance(), left_numbers, search.blocks->numbers(search.members), forces);
-    const LoadChange more = change_since_commit(near, left, Eigen::VectorXd::Zero(u.size()), u);
-    change.bounded = change.bounded && more.bounded;
-    change.work += more.work;
-  }
+  const auto n_left = 3 * static_cast<Eigen::Index>(left_numbers.size());
+  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_left);
+  Eigen::VectorXd u(forces.size() + n_left);
+  all_forces.head(forces.size()) = forces;
+  u.head(forces.size()) = result.u;
+  u.tail(n_left) =
+      displacement(search.blocks->compliance(), left_numbers, search.blocks->numbers(search.members), forces);
+  const LoadChange change = change_since_commit(near, positions, all_forces, u);
   return open_outside(*search.task->compliance, near, result.working, change, gap_tolerance * near.deepest());
 }
 
