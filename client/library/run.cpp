@@ -99,6 +99,7 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
     inner::RunFolder folder(
         options.folder, request.yaml, options.overwrite,
         {.scenario = std::filesystem::absolute(file), .files = inner::client::file_digests(request)});
+    inner::client::log_import(request, folder);
     inner::RunSummary summary;
     try {
       inner::client::report::write_shapes(

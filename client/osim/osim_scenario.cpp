@@ -5,6 +5,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 #include <optional>
 #include <set>
@@ -73,8 +74,10 @@ class Importer {
                                        const std::string& back_key);
   [[nodiscard]] fs::path found(const std::string& name, const std::string& file,
                                std::vector<std::string>& searched) const;
-  [[nodiscard]] std::string copied(const std::string& name, const fs::path& from);
+  [[nodiscard]] std::string named(const fs::path& from, const std::string& to);
+  [[nodiscard]] std::string mesh_file(const std::string& name, const fs::path& from);
   [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
+  void check_mesh_names() const;
   void tell_others();
   [[nodiscard]] std::vector<std::string> joint_names() const;
 
@@ -245,7 +248,10 @@ double unit_of(const Motion& motion) {
 
 /// The joint to bend; where a motion does it, in its pose at the beginning.
 void Importer::choose_bent() {
+  if (wish_.draw && !wish_.flexion) throw input_error("draw", "--draw: expected --flexion beside it, found none");
   if (!wish_.flexion && !wish_.motion) return;
+  if (wish_.flexion && wish_.motion)
+    throw input_error("motion", "--motion: expected no --flexion beside it, found one");
   const std::string option = wish_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
     return is_free(*j) && j->type != "FreeJoint" && kept(j->parent.body) && kept(j->child.body);
@@ -321,9 +327,8 @@ std::string Importer::course_text(const Axis& bend, double sign, double start) {
                                               bent_->name, bend.coordinate));
     }
     const std::string name = motion.file.filename().string();
-    import_.meshes.push_back({.from = motion.file, .to = name});
     import_.taken.push_back(what + "follows " + name + " in time");
-    return fmt::format("file: {{name: \"{}\", column: \"{}\", time: \"{}\", scale: {}}}", name,
+    return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
                        heading_of(bend.coordinate, motion.table), motion.table.headings.front(),
                        sign * unit_of(motion));
   }
@@ -624,18 +629,23 @@ fs::path Importer::found(const std::string& name, const std::string& file, std::
   }
   for (const fs::path& candidate : candidates) {
     searched.push_back(candidate.string());
-    if (fs::is_regular_file(candidate)) return candidate;
+    if (fs::is_regular_file(wish_.on_disk ? wish_.on_disk(candidate) : candidate)) return candidate;
   }
   return {};
 }
 
-/// Name of the copy of a mesh in the scenario's folder.
-std::string Importer::copied(const std::string& name, const fs::path& from) {
-  std::string to = "meshes/" + plain(name) + from.extension().string();
+/// What the scenario calls a file: its copy in the scenario's folder or, where that is wished, the file itself.
+/// @param to  name of the copy
+std::string Importer::named(const fs::path& from, const std::string& to) {
+  if (wish_.on_disk) return nlohmann::json(from.string()).dump();
   if (std::ranges::find(import_.meshes, to, &MeshCopy::to) == import_.meshes.end()) {
     import_.meshes.push_back({.from = from, .to = to});
   }
-  return to;
+  return nlohmann::json(to).dump();
+}
+
+std::string Importer::mesh_file(const std::string& name, const fs::path& from) {
+  return named(from, "meshes/" + plain(name) + from.extension().string());
 }
 
 std::string Importer::mesh_name(const ContactMesh& mesh) {
@@ -647,7 +657,7 @@ std::string Importer::mesh_name(const ContactMesh& mesh) {
                                   "with --geometry or another file with --mesh {}=FILE",
                                   mesh.name, mesh.file, fmt::join(searched, ", "), mesh.name));
   }
-  return copied(mesh.name, from);
+  return mesh_file(mesh.name, from);
 }
 
 /// How thick a layer is: a number, or what is between both of its surfaces.
@@ -658,7 +668,7 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
   std::vector<std::string> searched;
   const std::string name = mesh.name + ".back";
   const fs::path from = found(name, mesh.back_file, searched);
-  if (!from.empty()) return fmt::format("      {}: {}\n", back_key, copied(mesh.name + "_back", from));
+  if (!from.empty()) return fmt::format("      {}: {}\n", back_key, mesh_file(mesh.name + "_back", from));
   if (wish_.meshes.contains(name)) {
     throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of --mesh {}, found no '{}'",
                                             mesh.name, name, searched.front()));
@@ -698,6 +708,17 @@ std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& 
       " strain: {}\n      springs: centres\n      direction: normal\n      normals: facets\n",
       plain(contact.name), main, partner, layers, contact.lumped ? "lumped" : "series",
       contact.nonlinear ? "large" : "small");
+}
+
+/// Another file for a mesh is for one that the model has.
+void Importer::check_mesh_names() const {
+  std::vector<std::string> known;
+  for (const ContactMesh& mesh : model_.meshes) known.insert(known.end(), {mesh.name, mesh.name + ".back"});
+  for (const auto& [name, file] : wish_.meshes) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    throw input_error("meshes", fmt::format("--mesh: expected names of contact meshes of the model ({}), found '{}'",
+                                            fmt::join(known, ", "), name));
+  }
 }
 
 std::string Importer::contact_text() {
@@ -743,6 +764,7 @@ void Importer::tell_others() {
 }
 
 Import Importer::run() {
+  check_mesh_names();
   hold_joints();
   choose_joints();
   absorb_welded();
@@ -764,6 +786,12 @@ Import Importer::run() {
 }
 
 }  // namespace
+
+std::vector<fs::path> mesh_folders(std::vector<fs::path> given, const fs::path& model) {
+  given.push_back(model.parent_path());
+  given.push_back(model.parent_path() / "Geometry");
+  return given;
+}
 
 Import import_model(Model model, const ImportWish& wish) {
   return Importer(std::move(model), wish).run();

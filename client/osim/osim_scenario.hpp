@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,13 +34,23 @@ struct ImportWish {
   std::vector<std::string> without = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
   std::optional<double> activation = {};  ///< of all muscles; none = what is given later, or their least one
   bool rigid_tendons = false;             ///< of all muscles; in equilibria they are rigid anyway
+  /// the file that a name of this wish means: the scenario then names meshes and motion where they are; empty = names
+  /// are paths, and the scenario names copies
+  std::function<std::filesystem::path(const std::filesystem::path&)> on_disk = {};
 };
+
+/// Where mesh files of a model are looked for: in the folders that were given, beside the model, in its folder
+/// Geometry.
+[[nodiscard]] std::vector<std::filesystem::path> mesh_folders(std::vector<std::filesystem::path> given,
+                                                              const std::filesystem::path& model);
 
 using models::Import;
 
 /// @throws Error{invalid_input} for a joint that the model has not, for a flexion of joints that have none, for a
-/// ligament to leave out that the model has not, for a motion without the coordinate or that begins after 0 s, and for
-/// a missing mesh file, with the folders that were searched
+/// ligament to leave out that the model has not, for a motion without the coordinate or that begins after 0 s, for one
+/// beside a flexion, for a draw without one, for another file of a mesh that the model has not, and for a missing mesh
+/// file, with the folders that were searched; the field
+/// is the wish
 [[nodiscard]] Import import_model(Model model, const ImportWish& wish);
 
 }  // namespace heelstrike::client::osim

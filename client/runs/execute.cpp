@@ -111,6 +111,12 @@ RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFo
 
 }  // namespace
 
+void log_import(const RunRequest& request, RunFolder& folder) {
+  for (const std::string& line : request.not_imported) {
+    folder.add_log("info", "not imported, or in another way: " + line);
+  }
+}
+
 void finish_folder(const RunRequest& request, RunFolder& folder, const RunSummary& summary) {
   write_ground_reactions(request, folder);
   folder.finish(summary);
@@ -120,6 +126,7 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   ProgressDisplay display(run_name(request.scenario, ' '), quiet);
   ReportingSink sink(folder, display);
   RunSummary summary;
+  log_import(request, folder);
   try {
     summary = run_until_stop(runner, request, folder, sink, std::move(stop));
     display.clear();

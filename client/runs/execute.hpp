@@ -15,6 +15,9 @@ namespace heelstrike::client {
 /// @throws Error when the run could not be started or the folder cannot be written
 RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop);
 
+/// Into the folder's log: what of a model that the scenario imports is not in it.
+void log_import(const RunRequest& request, RunFolder& folder);
+
 /// Writes what is made of the rows of a run that has ended, and ends its folder. @throws Error{file}
 void finish_folder(const RunRequest& request, RunFolder& folder, const RunSummary& summary);
 

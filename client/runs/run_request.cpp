@@ -8,9 +8,12 @@
 #include <system_error>
 
 #include "client/embedded/catalog.hpp"
+#include "client/runs/import_section.hpp"
 #include "common/config/backend_label.hpp"
 #include "common/config/digest.hpp"
 #include "common/config/document.hpp"
+#include "common/config/import_section.hpp"
+#include "common/config/mistakes.hpp"
 #include "common/contact/contact_point.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
@@ -132,18 +135,64 @@ void read_files(const fs::path& folder, const std::stop_token& stop, RunRequest&
   throw Error(refusals.front().code(), fmt::format("{}", fmt::join(lines, "\n")), refusals.front().field());
 }
 
+void assign(const Overrides& overrides, bool of_import, const Catalog& catalog, RunRequest& request) {
+  const std::string section = config::import_section;
+  for (const std::string& assignment : overrides.assignments) {
+    if ((assignment.starts_with(section + ".") || assignment.starts_with(section + "=")) != of_import) continue;
+    request.yaml = with_override(request.yaml, request.file_name, as_utf8(assignment), catalog);
+  }
+}
+
+/// What the scenario imports, in place.
+void import_model(const fs::path& folder, const Catalog& catalog, const std::stop_token& stop, RunRequest& request) {
+  ImportedScenario imported = with_import(request.yaml, request.file_name, folder, catalog, stop);
+  request.yaml = std::move(imported.yaml);
+  request.not_imported = std::move(imported.not_taken);
+  if (imported.model.empty()) return;
+  request.notes.push_back(
+      fmt::format("{} things of {} are not here, or in another way: `heelstrike validate` and "
+                  "run.log list them",
+                  request.not_imported.size(), imported.model));
+}
+
+/// Whether the file itself has the section of a dotted key and, in it, the entry.
+bool has_entry(const config::Node& root, const std::string& key) {
+  const auto dot = key.find('.');
+  const config::Node* section = root.find(key.substr(0, dot));
+  if (section == nullptr || dot == std::string::npos) return section != nullptr;
+  return section->find(key.substr(dot + 1, key.find('.', dot + 1) - dot - 1)) != nullptr;
+}
+
+/// @param own  text of the file itself
+void parse(RunRequest& request, const Catalog& catalog, const std::string& own) {
+  try {
+    request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
+  } catch (const config::Mistake& mistake) {
+    const bool names_line = std::string_view(mistake.what()).starts_with(request.file_name + ":");
+    const auto root = config::load_document(own, request.file_name).root;
+    if (!names_line || root->find(config::import_section) == nullptr || has_entry(*root, mistake.field())) throw;
+    throw Error(
+        mistake.code(),
+        fmt::format("{}\n{}: that is of the model which it imports; `heelstrike import-osim` writes what it gives "
+                    "into a file",
+                    mistake.what(), request.file_name),
+        mistake.field());
+  }
+}
+
 RunRequest load(const fs::path& scenario, const fs::path& called, const Overrides& overrides, const fs::path& inputs,
                 const BackendSchemas& backends, const std::stop_token& stop) {
   const Catalog catalog = scenario_catalog(backends);
   RunRequest request;
   request.file_name = as_utf8(called.string());
   request.yaml = scenario_text(scenario, stop, request);
+  assign(overrides, true, catalog, request);
+  const std::string own = request.yaml;
+  import_model(inputs, catalog, stop, request);
   if (!overrides.backend_last) change_backend(request, overrides.backend, backends);
-  for (const std::string& assignment : overrides.assignments) {
-    request.yaml = with_override(request.yaml, request.file_name, as_utf8(assignment), catalog);
-  }
+  assign(overrides, false, catalog, request);
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
-  request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
+  parse(request, catalog, own);
   read_files(inputs, stop, request);
   read_motion_columns(request.scenario, content_in(request.files));
   request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());

@@ -14,18 +14,19 @@
 namespace heelstrike::client {
 
 struct RunRequest {
-  std::string yaml;       ///< overrides applied
+  std::string yaml;       ///< overrides applied, what it imports in place
   std::string file_name;  ///< for messages
   Scenario scenario;      ///< the same, parsed
   std::vector<AssetContent> files;
-  std::string resume_from;         ///< bytes of a checkpoint; empty = from the start
+  std::string resume_from;                ///< bytes of a checkpoint; empty = from the start
+  std::vector<std::string> not_imported;  ///< of a model that the scenario imports: what is not here, or in another way
   std::vector<std::string> notes;  ///< what the user should know, e.g. parameters dropped with a change of back-end
 };
 
 /// Changes to a scenario from the command line.
 struct Overrides {
   std::string backend;                   ///< for every pair; empty = as the scenario says
-  std::vector<std::string> assignments;  ///< "key=value", applied in order
+  std::vector<std::string> assignments;  ///< "key=value", applied in order, those of the section `import` first
   /// A comparison changes the back-end last, so that a parameter which only some of the compared back-ends know may be
   /// set and is left out, with a note, for the others. A single run changes it first, and an unknown parameter is a
   /// mistake.

@@ -312,7 +312,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   if (options.schemes.empty()) check_names(options, schemas);
   // A mistake in the scenario itself is not the fault of a back-end and must not become a row.
-  (void)parse_scenario(read_file(options.scenario, "scenario"), options.scenario.string(), scenario_catalog(schemas));
+  (void)load_request(options.scenario, {}, schemas, stop);
   const std::vector<Variant> variants = checked_variants(options, schemas);
   const fs::path folder = comparison_folder(options);
   make_folder(folder, options.force || options.resume);

@@ -34,15 +34,14 @@ struct ImportOptions {
 };
 
 osim::ImportWish wish_of(const ImportOptions& options) {
-  osim::ImportWish wish{.joints = options.joints, .held = options.held, .meshes = {}, .folders = options.geometry};
+  osim::ImportWish wish{.joints = options.joints, .held = options.held, .meshes = {}, .folders = {}};
   wish.draw = options.draw;
   wish.without = options.without;
   wish.activation = options.activation;
   wish.rigid_tendons = options.rigid_tendons;
   constexpr double per_degree = std::numbers::pi / 180.0;
   if (options.flexion) wish.flexion = per_degree * *options.flexion;
-  wish.folders.push_back(options.model.parent_path());
-  wish.folders.push_back(options.model.parent_path() / "Geometry");
+  wish.folders = osim::mesh_folders(options.geometry, options.model);
   for (const std::string& text : options.meshes) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {

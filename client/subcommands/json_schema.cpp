@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <variant>
+
+#include "common/config/import_section.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -218,6 +221,9 @@ json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
   json schema = key_schema(scenario, backends);
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "Heelstrike scenario";
+  // What a scenario needs besides its version may come from the model that it imports.
+  schema["if"] = {{"required", {config::import_section}}};
+  schema["else"] = {{"required", std::exchange(schema["required"], json{"heelstrike"})}};
   return schema;
 }
 

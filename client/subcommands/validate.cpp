@@ -117,6 +117,8 @@ void print_text(const RunRequest& request, const BuiltModel& model) {
              analysis.integrator.max_step ? fmt::format(", steps up to {:g} s", *analysis.integrator.max_step) : "");
   fmt::print("output every {:g} s\n", scenario.output.interval);
   for (const AssetContent& file : request.files) fmt::print("file {} ({} bytes)\n", file.name, file.content.size());
+  if (!request.not_imported.empty()) fmt::print("\nnot imported, or in another way:\n");
+  for (const std::string& line : request.not_imported) fmt::print("  {}\n", printable(line));
 }
 
 Json pair_json(const PairModel& pair, const ParameterMap& in_force) {
@@ -171,6 +173,7 @@ void print_json(const RunRequest& request, const BuiltModel& model) {
                       {"rtol", scenario.analysis.integrator.rtol},
                       {"atol", scenario.analysis.integrator.atol}};
   json["output"] = {{"interval_s", scenario.output.interval}};
+  json["not_imported"] = request.not_imported;
   fmt::print("{}\n", json.dump(2));
 }
 

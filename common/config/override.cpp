@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/config/catalog.hpp"
+#include "common/config/override.hpp"
 #include "common/config/schema.hpp"
 #include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
@@ -32,25 +33,21 @@ struct Assignment {
   throw input_error(key, fmt::format("{}: {}: {}", note, key, text));
 }
 
-NodePointer with_note(const Node& node, const std::string& note) {
-  auto copy = std::make_shared<Node>(node);
-  copy->note = note;
-  copy->line = 0;  // a line of the option's text means nothing in the file
-  copy->flow = true;
-  for (auto& item : copy->items) item = with_note(*item, note);
-  for (auto& entry : copy->entries) {
-    entry.line = 0;
-    entry.value = with_note(*entry.value, note);
-  }
-  return copy;
-}
-
 Keys split(const std::string& dotted) {
   Keys keys;
   std::size_t begin = 0;
   for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
     end = dotted.find('.', begin);
     keys.push_back(dotted.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return keys;
+}
+
+/// @param note  of the assignment, for messages
+Keys keys_in(const std::string& dotted, const std::string& note) {
+  Keys keys = split(dotted);
+  if (std::ranges::any_of(keys, &std::string::empty)) {
+    refuse_assignment(note, dotted, "expected names separated by single dots; write e.g. --set analysis.end_time=5");
   }
   return keys;
 }
@@ -63,11 +60,8 @@ Assignment read_assignment(const std::string& assignment) {
                                       note, equals == 0 ? "key" : "="));
   }
   const std::string key = assignment.substr(0, equals);
-  Assignment result{.note = note, .keys = split(key), .value = nullptr};
-  if (std::ranges::any_of(result.keys, &std::string::empty)) {
-    refuse_assignment(note, key, "expected names separated by single dots; write e.g. --set analysis.end_time=5");
-  }
-  result.value = with_note(*config::load_document(assignment.substr(equals + 1), note).root, note);
+  Assignment result{.note = note, .keys = keys_in(key, note), .value = nullptr};
+  result.value = config::placed_anew(*config::load_document(assignment.substr(equals + 1), note).root, note);
   return result;
 }
 
@@ -163,13 +157,8 @@ Document load_map(std::string_view yaml, const std::string& file_name) {
   return document;
 }
 
-}  // namespace
-
-std::string with_override(std::string_view yaml, const std::string& file_name, const std::string& assignment,
-                          const Catalog& catalog) {
+std::string assigned(const Document& document, const Assignment& set, const Catalog& catalog) {
   const KeySchema schema = config::scenario_schema(catalog);
-  const Document document = load_map(yaml, file_name);
-  const Assignment set = read_assignment(assignment);
   const bool in_contact = set.keys.front() == "contact" && set.keys.size() > 1;
   NodePointer root = document.root;
   for (const Keys& keys :
@@ -179,6 +168,40 @@ std::string with_override(std::string_view yaml, const std::string& file_name, c
   }
   return config::emit_document(*root);
 }
+
+}  // namespace
+
+std::string with_override(std::string_view yaml, const std::string& file_name, const std::string& assignment,
+                          const Catalog& catalog) {
+  return assigned(load_map(yaml, file_name), read_assignment(assignment), catalog);
+}
+
+namespace config {
+
+NodePointer placed_anew(const Node& node, const std::string& note) {
+  auto copy = std::make_shared<Node>(node);
+  if (!note.empty()) copy->note = note;
+  copy->line = 0;  // a line of another text means nothing in the file
+  copy->flow = true;
+  for (auto& item : copy->items) item = placed_anew(*item, note);
+  for (auto& entry : copy->entries) {
+    entry.line = 0;
+    entry.value = placed_anew(*entry.value, note);
+  }
+  return copy;
+}
+
+std::string with_change(std::string_view yaml, const std::string& file_name, const Entry& change,
+                        const std::string& where, const Catalog& catalog) {
+  std::string value = emit_document(*placed_anew(*change.value, ""));
+  value.pop_back();  // the end of its line
+  const std::string note = fmt::format("--set {}={} ({})", excerpt(change.key), excerpt(value), where);
+  return assigned(load_map(yaml, file_name),
+                  {.note = note, .keys = keys_in(change.key, note), .value = placed_anew(*change.value, note)},
+                  catalog);
+}
+
+}  // namespace config
 
 namespace {
 

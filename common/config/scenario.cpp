@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "common/config/field.hpp"
+#include "common/config/import_section.hpp"
 #include "common/config/mistakes.hpp"
 #include "common/config/schema.hpp"
 #include "common/config/sections/sections.hpp"
@@ -32,6 +33,15 @@ void check_version(const Document& document) {
     config::refuse(document, *version, "heelstrike", fmt::format("a version up to {}", config::scenario_version),
                    version->scalar, "the file is for a newer Heelstrike: update the program");
   }
+}
+
+/// Files are read before.
+void check_imported(const Document& document) {
+  const Node* section = document.root->type == Node::Type::map ? document.root->find(import_section) : nullptr;
+  if (section == nullptr) return;
+  config::refuse(document, *section, import_section, "a scenario in which the model stands in place of its name",
+                 "the name",
+                 "give the file to heelstrike run, validate or another program that reads it from the disk");
 }
 
 /// Reads a scenario section by section and keeps what is wrong. What refers to something that could not be read is left
@@ -123,6 +133,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   Mistakes mistakes;
   const auto document = std::make_shared<Document>(config::load_document(yaml, file_name, mistakes));
   check_version(*document);
+  check_imported(*document);
   const KeySchema schema = config::scenario_schema(catalog, default_integrator(*document->root, catalog));
   document->root = config::checked(*document, *document->root, schema, "", mistakes);
   Scenario scenario;

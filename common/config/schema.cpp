@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "common/config/import_section.hpp"
 #include "common/config/keys.hpp"
 #include "common/config/sections/sections.hpp"
 
@@ -82,6 +83,7 @@ KeySchema scenario_schema(const Catalog& catalog, const std::string& default_int
                .required = true,
                .range = {.min = 1.0, .max = scenario_version}},
               text("description", "free text for the reader"),
+              import_keys(),
               required(vector3("gravity", "m/s^2", accelerations, "acceleration of gravity in the world")),
               required(body_keys()),
               load_keys(),

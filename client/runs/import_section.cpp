@@ -1,0 +1,142 @@
+#include "client/runs/import_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "client/osim/osim_scenario.hpp"
+#include "client/runs/read_file.hpp"
+#include "client/runs/run_request.hpp"
+#include "common/config/field.hpp"
+#include "common/config/import_section.hpp"
+#include "common/config/mistakes.hpp"
+#include "common/config/override.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Document;
+using config::Entry;
+using config::Field;
+using config::Node;
+
+/// Of a map whose keys may have dots.
+std::vector<Entry> entries_of(const Field& section, const char* key) {
+  return section.has(key) ? section[key].node().entries : std::vector<Entry>();
+}
+
+osim::ImportWish wish_of(const Field& section, const std::string& model) {
+  const auto texts = [&](const char* key) {
+    return section.has(key) ? config::read_texts(section[key]) : std::vector<std::string>();
+  };
+  osim::ImportWish wish{.joints = texts("subset"), .held = texts("hold"), .meshes = {}, .folders = {}};
+  const std::vector<std::string> geometry = texts("geometry");
+  wish.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
+  for (const Entry& mesh : entries_of(section, "meshes")) {
+    if (mesh.value->type != Node::Type::scalar) {
+      config::refuse(section.document(), *mesh.value, section.path() + ".meshes." + mesh.key, "the name of a file",
+                     config::describe(*mesh.value), "write NAME: FILE");
+    }
+    wish.meshes[mesh.key] = mesh.value->scalar;
+  }
+  wish.flexion = section.optional_number("flexion");
+  wish.draw = section.optional_number("draw");
+  wish.without = texts("without");
+  wish.activation = section.optional_number("activation");
+  wish.rigid_tendons = section["rigid_tendons"].flag();
+  return wish;
+}
+
+models::Import read_model(const Field& section, const std::string& name, const fs::path& folder,
+                          const std::stop_token& stop) {
+  osim::ImportWish wish = wish_of(section, name);
+  wish.on_disk = [&](const fs::path& file) { return folder / expand_variables(file.string(), "name of a file"); };
+  osim::Model model = osim::read_model(read_file(wish.on_disk(name), "model", {.stop = stop}), name);
+  if (const std::string motion = section.text_or("motion"); !motion.empty()) {
+    wish.motion = {.file = motion,
+                   .table = read_motion_table(read_file(wish.on_disk(motion), "motion", {.stop = stop}), motion)};
+  }
+  return osim::import_model(std::move(model), wish);
+}
+
+/// What is wrong with a wish is told where the scenario has it.
+[[noreturn]] void refuse(const Field& section, const std::string& model_key, const Error& error) {
+  const Field place = section[section.has(error.field()) ? error.field() : model_key];
+  std::string text = error.what();
+  // As the command line has it.
+  if (const std::string option = fmt::format("--{}: ", error.field()); text.starts_with(option))
+    text.erase(0, option.size());
+  throw Error(error.code(), fmt::format("{}: {}", config::place_of(place), text), place.path());
+}
+
+/// A section that both have: own entries on their lines, those of the model behind them.
+std::shared_ptr<const Node> both(const Document& document, const Entry& own, const Node& model) {
+  const auto refuse_twice = [&](const Node& node, const std::string& key) {
+    config::refuse(
+        document, node, key, "what the import does not give", "it in both",
+        fmt::format("leave it out, or change what is imported: under {}.set, `{}: ...`", config::import_section, key));
+  };
+  if (own.value->type != Node::Type::map || model.type != Node::Type::map) refuse_twice(*own.value, own.key);
+  auto result = std::make_shared<Node>(*own.value);
+  result->flow = true;
+  for (const Entry& entry : model.entries) {
+    if (const Node* twice = own.value->find(entry.key)) refuse_twice(*twice, own.key + "." + entry.key);
+    result->entries.push_back({.key = entry.key, .line = 0, .value = config::placed_anew(*entry.value, "")});
+  }
+  return result;
+}
+
+std::string merged(const Document& own, const Document& model) {
+  Node root = *own.root;
+  root.flow = false;
+  std::erase_if(root.entries, [](const Entry& entry) { return entry.key == config::import_section; });
+  const std::size_t n_own = root.entries.size();
+  for (const Entry& entry : model.root->entries) {
+    if (entry.key == "heelstrike") continue;  // the version of the file is its own
+    const auto end = root.entries.begin() + static_cast<std::ptrdiff_t>(n_own);
+    const auto same = std::ranges::find(root.entries.begin(), end, entry.key, &Entry::key);
+    if (same == end) {
+      root.entries.push_back(entry);
+    } else {
+      same->value = both(own, *same, *entry.value);
+    }
+  }
+  return config::emit_document(root);
+}
+
+}  // namespace
+
+ImportedScenario with_import(std::string_view yaml, const std::string& file_name, const fs::path& folder,
+                             const Catalog& catalog, const std::stop_token& stop) {
+  config::Mistakes mistakes;
+  const Document document = config::load_document(yaml, file_name, mistakes);
+  const Node* given = document.root->find(config::import_section);
+  if (given == nullptr) return {.yaml = std::string(yaml), .model = {}, .not_taken = {}};
+  mistakes.raise();
+  const config::KeySchema keys = config::import_keys();
+  const auto checked = config::checked(document, *given, keys, keys.name, mistakes);
+  mistakes.raise();
+  const Field section(document, *checked, keys.name);
+  const std::string& model_key = keys.keys.front().name;
+  const std::string& model = section[model_key].text();
+  models::Import import;
+  try {
+    import = read_model(section, model, folder, stop);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    refuse(section, model_key, error);
+  }
+  for (const Entry& change : entries_of(section, "set")) {
+    import.scenario =
+        config::with_change(import.scenario, model, change, config::location(document, *change.value), catalog);
+  }
+  return {.yaml = merged(document, config::load_document(import.scenario, model)),
+          .model = model,
+          .not_taken = std::move(import.not_taken)};
+}
+
+}  // namespace heelstrike::client

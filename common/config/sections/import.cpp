@@ -1,0 +1,46 @@
+#include "common/config/import_section.hpp"
+#include "common/config/keys.hpp"
+
+namespace heelstrike::config {
+
+KeySchema import_keys() {
+  return {
+      .name = import_section,
+      .kind = KeyKind::map,
+      .meaning =
+          "a part of a model of OpenSim 4, which gives sections of the scenario (gravity, bodies, analysis and output "
+          "among them) as `heelstrike import-osim` writes them; sections here add to those, and a key that both give "
+          "is refused",
+      .keys = {
+          required(text("osim", "the model, .osim of version 4; `${NAME}` stands for a variable of the environment")),
+          required(text_list("subset", "joints whose bodies are taken, with all ligaments and muscles between them")),
+          text_list("hold",
+                    "joints that are held at the defaults of their coordinates: what hangs on them becomes part of the "
+                    "bodies of the subset, and muscles that reach there come along"),
+          text_list("geometry", "further folders of mesh files"),
+          {.name = "meshes",
+           .kind = KeyKind::parameters,
+           .meaning = "another file for a contact mesh, by its name, or for the surface below it, by `NAME.back`"},
+          number("flexion", "rad", angles,
+                 "bends the first joint of the subset with six coordinates to this value of its first one, in "
+                 "equilibria; without, nothing drives the scenario"),
+          text("motion",
+               "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which "
+               "follows it in time"),
+          number("draw", "N", loads, "after `flexion`, on the bent body along its x axis, in further equilibria"),
+          text_list("without", "ligaments and muscles that are left out; `ACLam` is all its lines"),
+          number("activation", "-", {.min = 0.0, .max = 1.0},
+                 "of all muscles, constant; none = what is set later, or their least one"),
+          {.name = "rigid_tendons",
+           .kind = KeyKind::flag,
+           .meaning = "tendons of all muscles are rigid; in equilibria they are anyway",
+           .fallback = "false"},
+          {.name = "set",
+           .kind = KeyKind::parameters,
+           .meaning =
+               "changes of what is imported, by dotted keys as of `--set`: `contact.layers: lumped` of all pairs, "
+               "`forces.MUSCLE.passive_strain: 0.7`"},
+      }};
+}
+
+}  // namespace heelstrike::config

@@ -1,0 +1,189 @@
+// A scenario that imports a model of OpenSim: what it becomes, and where its mistakes are told.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "client/embedded/catalog.hpp"
+#include "client/runs/run_request.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Two bodies on a hinge, a contact of two meshes with a name, and a motor that is not taken.
+constexpr const char* leg =
+    R"(<OpenSimDocument Version="40000"><Model name="leg"><gravity>0 -9.81 0</gravity><BodySet><objects>
+<Body name="thigh"><mass>7</mass><mass_center>0 0 0</mass_center><inertia>0.1 0.1 0.1 0 0 0</inertia></Body>
+<Body name="shank"><mass>4</mass><mass_center>0 -0.2 0</mass_center><inertia>0.1 0.1 0.1 0 0 0</inertia></Body>
+</objects></BodySet><JointSet><objects><PinJoint name="knee"><socket_parent_frame>/bodyset/thigh</socket_parent_frame>
+<socket_child_frame>/bodyset/shank</socket_child_frame><coordinates><Coordinate name="flexion">
+<default_value>0.5</default_value></Coordinate></coordinates></PinJoint></objects></JointSet>
+<ForceSet><objects><CoordinateActuator name="motor" />
+<Smith2018ArticularContactForce name="touch"><appliesForce>true</appliesForce>
+  <socket_target_mesh>/contactgeometryset/upper</socket_target_mesh>
+  <socket_casting_mesh>/contactgeometryset/lower</socket_casting_mesh></Smith2018ArticularContactForce>
+</objects></ForceSet><ContactGeometrySet><objects>
+<Smith2018ContactMesh name="upper"><socket_frame>/bodyset/thigh</socket_frame><mesh_file>upper.stl</mesh_file>
+  <elastic_modulus>5e6</elastic_modulus><poissons_ratio>0.45</poissons_ratio><thickness>0.003</thickness></Smith2018ContactMesh>
+<Smith2018ContactMesh name="lower"><socket_frame>/bodyset/shank</socket_frame><mesh_file>lower.stl</mesh_file>
+  <elastic_modulus>5e6</elastic_modulus><poissons_ratio>0.45</poissons_ratio><thickness>0.003</thickness></Smith2018ContactMesh>
+</objects></ContactGeometrySet></Model></OpenSimDocument>
+)";
+
+/// One key per line, so that a message can name the line; from line 9 on things of its own.
+constexpr const char* swing = R"(heelstrike: 1
+import:
+  osim: "${HEELSTRIKE_IMPORT_TEST}/leg.osim"
+  subset: [knee]
+  meshes: {upper: other.stl}
+  set:
+    gravity: [0, 0, -1]
+    contact.layers: lumped
+bodies:
+  stone: {mass: 1, inertia: [1, 1, 1]}
+loads:
+  push: {body: shank, force: [1, 0, 0]}
+output:
+  steps: none
+)";
+
+class ImportSection : public testing::Test {
+ protected:
+  ImportSection() : folder_(fs::temp_directory_path() / ("heelstrike_import_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_ / "model");
+    for (const char* mesh : {"model/upper.stl", "model/lower.stl", "other.stl"}) write(mesh, mesh);
+    write("model/leg.osim", leg);
+    ::setenv("HEELSTRIKE_IMPORT_TEST", (folder_ / "model").c_str(), 1);
+  }
+  ~ImportSection() override {
+    ::unsetenv("HEELSTRIKE_IMPORT_TEST");
+    fs::remove_all(folder_);
+  }
+
+  void write(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+
+  [[nodiscard]] RunRequest load(const std::string& from = "", const std::string& to = "",
+                                const Overrides& overrides = {}) const {
+    std::string text = swing;
+    if (!from.empty()) text.replace(text.find(from), from.size(), to);
+    write("swing.yaml", text);
+    return load_request(folder_ / "swing.yaml", overrides, {});
+  }
+
+  /// Message of the scenario with one text replaced; "it loads" when there is none.
+  [[nodiscard]] std::string message(const std::string& from, const std::string& to) const {
+    try {
+      (void)load(from, to);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input) << error.what();
+      return error.what();
+    }
+    return "it loads";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ImportSection, IsAScenarioWithWhatTheModelGives) {
+  const RunRequest request = load();
+  const Scenario& scenario = request.scenario;
+  EXPECT_EQ(scenario.name, "swing");
+  std::vector<std::string> bodies;
+  for (const BodySpec& body : scenario.bodies) bodies.push_back(body.name);
+  EXPECT_THAT(bodies, testing::UnorderedElementsAre("stone", "thigh", "shank"));
+  EXPECT_EQ(scenario.gravity, Vector3(0, 0, -1));
+  EXPECT_EQ(scenario.loads.size(), 1U);
+  EXPECT_EQ(scenario.output.interval, 0.01) << "of the import, beside `steps` of the file";
+  ASSERT_EQ(scenario.pairs.size(), 1U);
+  EXPECT_EQ(std::get<std::string>(scenario.pairs[0].spec.parameters.at("layers")), "lumped");
+  EXPECT_THAT(request.not_imported, Contains(HasSubstr("motor")));
+  EXPECT_THAT(request.notes, Contains(HasSubstr("leg.osim")));
+  // Meshes are where the model is, by names that hold on another machine too.
+  std::map<std::string, std::string> files;
+  for (const AssetContent& file : request.files) files[file.name] = file.content;
+  EXPECT_EQ(files, (std::map<std::string, std::string>{{"${HEELSTRIKE_IMPORT_TEST}/lower.stl", "model/lower.stl"},
+                                                       {"other.stl", "other.stl"}}));
+  EXPECT_THAT(request.yaml, Not(HasSubstr("import:")));
+}
+
+TEST_F(ImportSection, IsChangedBeforeItIsReadAndWhatItGivesAfterwards) {
+  const RunRequest request =
+      load("", "",
+           {.backend = {},
+            .assignments = {"gravity=[0, 0, -2]", "import.set={contact.strain: large}", "output.interval=0.5"}});
+  EXPECT_EQ(request.scenario.gravity, Vector3(0, 0, -2));
+  EXPECT_EQ(request.scenario.output.interval, 0.5);
+  EXPECT_FALSE(request.scenario.pairs.at(0).spec.parameters.at("layers") == ParameterValue(std::string("lumped")));
+}
+
+TEST_F(ImportSection, GivesTheSameAgainFromTheRunFolder) {
+  const RunRequest first = load();
+  write("as_run.yaml", first.yaml);
+  const RunRequest again = load_request_again(folder_ / "as_run.yaml", folder_ / "swing.yaml", folder_, {});
+  EXPECT_EQ(again.yaml, first.yaml);
+  EXPECT_EQ(file_digests(again), file_digests(first));
+}
+
+TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
+  EXPECT_THAT(message("[knee]", "[hip]"),
+              AllOf(HasSubstr("swing.yaml:4: import.subset: expected names of joints"), HasSubstr("'hip'")));
+  EXPECT_THAT(message("subset: [knee]", "subsets: [knee]"), HasSubstr("swing.yaml:4: import.subsets: "));
+  EXPECT_THAT(message("${HEELSTRIKE_IMPORT_TEST}", "${HEELSTRIKE_NO_SUCH}"),
+              AllOf(HasSubstr("swing.yaml:3: import.osim: "), HasSubstr("variable HEELSTRIKE_NO_SUCH")));
+  EXPECT_THAT(message("leg.osim", "arm.osim"), AllOf(HasSubstr("swing.yaml:3: import.osim: "), HasSubstr("arm.osim")));
+  EXPECT_THAT(message("upper:", "uper:"), AllOf(HasSubstr("swing.yaml:5: import.meshes: "), HasSubstr("'uper'")));
+  EXPECT_THAT(message("{upper: other.stl}", "{upper: nothing.stl}"),
+              HasSubstr("swing.yaml:5: import.meshes: contact mesh 'upper'"));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  draw: 100"),
+              HasSubstr("swing.yaml:5: import.draw: expected --flexion"));
+  EXPECT_THAT(message("gravity:", "gravitation:"),
+              AllOf(HasSubstr("gravitation=[0, 0, -1] ("), HasSubstr("swing.yaml:7)"), HasSubstr("gravity")));
+  EXPECT_THAT(message("contact.layers: lumped", "bodies.shank.mass: -1"),
+              HasSubstr("swing.yaml:8): bodies.shank.mass: "));
+  // Lines of what is its own are those of the file, in sections that both have too.
+  EXPECT_THAT(message("stone: {mass: 1", "stone: {mass: -1"), HasSubstr("swing.yaml:10: bodies.stone.mass: "));
+  EXPECT_THAT(message("body: shank", "body: shan"), HasSubstr("swing.yaml:12: loads.push.body: "));
+  EXPECT_THAT(message("steps: none", "steps: some"), HasSubstr("swing.yaml:14: output.steps: "));
+  EXPECT_THAT(message("heelstrike: 1\n", ""), HasSubstr("heelstrike: missing"));
+}
+
+TEST_F(ImportSection, WhatBothGiveIsRefused) {
+  EXPECT_THAT(message("steps: none", "interval: 0.5"),
+              AllOf(HasSubstr("swing.yaml:14: output.interval: "), HasSubstr("in both"),
+                    HasSubstr("import.set, `output.interval: ...`")));
+  EXPECT_THAT(message("stone:", "shank:"), HasSubstr("swing.yaml:10: bodies.shank: "));
+  EXPECT_THAT(message("loads:", "gravity: [0, 0, 0]\nloads:"), HasSubstr("swing.yaml:11: gravity: "));
+}
+
+TEST_F(ImportSection, WhatTheModelItselfHasWrongIsToldAsThat) {
+  std::string heavy = leg;
+  const std::string mass = "<mass>4</mass>";
+  heavy.replace(heavy.find(mass), mass.size(), "<mass>-4</mass>");
+  write("model/leg.osim", heavy);
+  EXPECT_THAT(message("", ""), AllOf(HasSubstr("bodies.shank.mass"), HasSubstr("of the model which it imports")));
+}
+
+// A scenario of a program that does not read it from the disk.
+TEST_F(ImportSection, IsRefusedWhereNobodyReadsFiles) {
+  try {
+    (void)parse_scenario(swing, "swing.yaml", scenario_catalog());
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("swing.yaml:3: import: expected a scenario in which the model stands"));
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::client
