@@ -1,5 +1,9 @@
 #include "fem_server/sessions/open_session.hpp"
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/surfaces/block.hpp"
@@ -149,14 +153,32 @@ PairSpec with_digests(PairSpec pair, const PrepareContext& context) {
   return pair;
 }
 
+/// Other files that are named only, by name their digests.
+using NamedFiles = std::map<std::string, std::string>;
+
+ParameterMap with_digests(ParameterMap parameters, const NamedFiles& files) {
+  for (const auto& [name, sha256] : files) parameters["content of " + name] = sha256;
+  return parameters;
+}
+
 }  // namespace
 
 std::unique_ptr<Session> open_session(const PairSpec& pair, const PrepareContext& context) {
   if (context.stop.stop_requested()) {
     throw Error(ErrorCode::cancelled, "opening of pair '" + pair.name + "' was cancelled");
   }
-  auto backend = make_backend(pair, context);
-  std::string digest = pair_digest(with_digests(pair, context), backend->traits().parameters);
+  NamedFiles files;
+  PrepareContext noting = context;
+  noting.asset = [&](const AssetKey& file) -> const AssetContent& {
+    const AssetContent& found = context.asset(file);
+    if (file.sha256.empty()) files[file.name] = found.sha256;
+    return found;
+  };
+  auto backend = make_backend(pair, noting);
+  for (const ContactBody* body : {&pair.main, &pair.partner}) {
+    if (const auto mesh = asset_of(body->surface)) files.erase(mesh->name);
+  }
+  std::string digest = pair_digest(with_digests(pair, context), with_digests(backend->traits().parameters, files));
   return std::make_unique<Session>(pair, std::move(backend), std::move(digest));
 }
 

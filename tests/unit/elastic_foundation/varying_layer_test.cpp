@@ -15,6 +15,7 @@
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/sessions/open_session.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
 namespace heelstrike::fem {
@@ -312,6 +313,19 @@ TEST(VaryingLayer, ShapesByFormulaHaveOneThickness) {
   pair.parameters.erase("met_back_asset");
   pair.parameters["met_vertex_thickness"] = std::vector<double>(4, 0.003);
   expect_refused(pair, "met_vertex_thickness", HasSubstr("found a plane"));
+}
+
+TEST(VaryingLayer, ABoneOfAnotherShapeIsAnotherPair) {
+  const auto digest = [](const Assets& assets) {
+    return open_session(wedge_pair({{"met_back_asset", "bone"}}), assets.context())->description().digest;
+  };
+  const auto level = [](double z) { return [z](double, double) { return z; }; };
+  Assets thin = plates(4);
+  thin.add("bone", height_field(0.06, 3, level(-middle)));
+  Assets thick = plates(4);
+  thick.add("bone", height_field(0.06, 3, level(-2.0 * middle)));
+  EXPECT_EQ(digest(thin), digest(thin));
+  EXPECT_NE(digest(thin), digest(thick));
 }
 
 }  // namespace
