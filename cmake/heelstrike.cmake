@@ -48,6 +48,9 @@ if(NOT DEFINED ENV{HEELSTRIKE_DATA} AND EXISTS "${HEELSTRIKE_DATA_BESIDE}/README
   set(HEELSTRIKE_TEST_ENVIRONMENT ENVIRONMENT "HEELSTRIKE_DATA=${HEELSTRIKE_DATA_BESIDE}")
 endif()
 
+# COST of a test is about its seconds: ctest begins with the longest, so that none is left alone at the end. It is given to
+# those of half a minute and more, because a fresh build folder knows no earlier run to tell them by.
+
 # heelstrike_test(NAME SOURCES ... DEPS ... LABEL unit|integration|validation|fuzz [TIMEOUT seconds] [NEEDS target ...])
 # NEEDS names programs that the test starts; they are built first. ONE_PROCESS makes one entry of ctest of all cases: for
 # programs with hundreds of quick cases, each of which would spend 0.3 s mapping the libraries of the finite elements.

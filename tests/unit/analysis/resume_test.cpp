@@ -70,7 +70,7 @@ contact:
     backend: {}
     parameters: {{{}{}}}
 analysis: {{end_time: 0.02}}
-output: {{interval: 0.0005, checkpoint_interval: 0.0005}}
+output: {{interval: 0.0005, checkpoint_interval: 0.001}}
 )",
                                    c.backend, ball_parameters(fem::find_backend(c.backend)), c.more_parameters));
 }

@@ -20,10 +20,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// A knee in flight: varus, with a closing speed, so that both sides bear different loads and springs are damped.
-PairState pressed_state(double depth, bool casting_is_main) {
+PairState pressed_state(double press, bool casting_is_main) {
   PairState state;
   state.t = 0.25;
-  state.X_AB = {.R = rotation_from_vector({-0.004, 0.01, 0.02}), .p = {0.001, -depth, 0.0005}};
+  state.X_AB = {.R = rotation_from_vector({-0.004, 0.01, 0.02}), .p = {0.001, -press, 0.0005}};
   state.V_AB = {.w = {0.1, 0.2, -0.3}, .v = {0.01, -0.02, 0.005}};
   if (casting_is_main) return state;
   const Matrix3 R_BA = state.X_AB.R.transpose();
@@ -49,11 +49,11 @@ std::unique_ptr<ContactBackend> knee(ParameterMap parameters, bool casting_is_ma
   return entry.make(pair, Assets().context());
 }
 
-Response answer(const ContactBackend& backend, double depth, bool casting_is_main = true) {
-  return backend.evaluate(*backend.initial_history(), pressed_state(depth, casting_is_main));
+Response answer(const ContactBackend& backend, double press, bool casting_is_main = true) {
+  return backend.evaluate(*backend.initial_history(), pressed_state(press, casting_is_main));
 }
 
-constexpr double depth = 0.0006;  // [m]
+constexpr double press = 0.0006;  // [m]
 
 /// Sums of the two halves of a surface.
 RegionLoad together(const RegionLoad& a, const RegionLoad& b) {
@@ -93,7 +93,7 @@ TEST(RegionLoads, OfBothHalvesAreThoseOfThePair) {
     for (const bool casting_is_main : {true, false}) {
       const auto both = knee({{"springs", springs}, {"regions", std::string("sets z- z+")}}, casting_is_main);
       EXPECT_THAT(both->traits().regions, ElementsAre("medial", "lateral", "z-", "z+"));
-      const Response r = answer(*both, depth, casting_is_main);
+      const Response r = answer(*both, press, casting_is_main);
       ASSERT_EQ(r.regions.size(), 4U);
       EXPECT_EQ(r.regions[0], r.regions[2]) << "of a right knee the medial side is that of negative z";
       EXPECT_EQ(r.regions[1], r.regions[3]);
@@ -121,7 +121,7 @@ TEST(RegionLoads, DoNotChangeWhatThePairAnswers) {
     with["regions"] = "halves";
     const auto plain = knee(common);
     const auto told = knee(with);
-    const PairState state = pressed_state(depth, true);
+    const PairState state = pressed_state(press, true);
     const Response without = plain->commit(*plain->initial_history(), state).response;
     Response r = told->commit(*told->initial_history(), state).response;
     EXPECT_EQ(r.regions.size(), 6U);
@@ -132,7 +132,7 @@ TEST(RegionLoads, DoNotChangeWhatThePairAnswers) {
 
 TEST(RegionLoads, AreThereWithoutTangentsToo) {
   const auto told = knee({{"regions", std::string("sets")}});
-  const PairState state = pressed_state(depth, true);
+  const PairState state = pressed_state(press, true);
   const Response all = told->evaluate(*told->initial_history(), state);
   const Response few = told->evaluate(*told->initial_history(), state, {.tangents = false});
   ASSERT_EQ(few.regions.size(), 2U);
@@ -161,8 +161,8 @@ TEST(RegionLoads, OfDampedSpringsAddUpToTheForceOfThePair) {
     const auto damped = knee({{"springs", springs}, {"dissipation", 5.0}, {"regions", std::string("sets")}});
     const auto elastic = knee({{"springs", springs}, {"regions", std::string("sets")}});
     const auto sum = [](const Response& r) { return r.regions[0].force + r.regions[1].force; };
-    const Response d = answer(*damped, depth);
-    const Response e = answer(*elastic, depth);
+    const Response d = answer(*damped, press);
+    const Response e = answer(*elastic, press);
     const double more = d.F_A.force.norm() / e.F_A.force.norm();
     EXPECT_GT(more, 1.05);
     EXPECT_NEAR(sum(d) / sum(e), more, 0.002);

@@ -25,10 +25,10 @@ using namespace testing_support;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr double edge = 0.02;     // [m] of the plate with the springs
-constexpr double middle = 0.003;  // [m] thickness of the wedge there
-constexpr double slope = 0.08;    // [-] of its thickness along x
-constexpr double depth = 1e-4;    // [m]
+constexpr double edge = 0.02;         // [m] of the plate with the springs
+constexpr double middle = 0.003;      // [m] thickness of the wedge there
+constexpr double slope = 0.08;        // [-] of its thickness along x
+constexpr double wedge_depth = 1e-4;  // [m]
 const Material soft = material(10e6, 0.45);
 const Material stiff = material(30e6, 0.4);
 
@@ -57,7 +57,7 @@ PairSpec wedge_pair(ParameterMap more) {
   return pair;
 }
 
-std::unique_ptr<ContactBackend> made(PairSpec pair, const Assets& assets) {
+std::unique_ptr<ContactBackend> made_wedge(PairSpec pair, const Assets& assets) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
@@ -80,11 +80,11 @@ struct Wedge {
 Wedge proportional(double c0, double c1) {
   const double up = c0 + 0.5 * c1 * edge;
   const double down = c0 - 0.5 * c1 * edge;
-  const double F = depth * edge / c1 * std::log(up / down);
+  const double F = wedge_depth * edge / c1 * std::log(up / down);
   // The energy with the wedge moved along x, differentiated by the way.
-  const double lateral = 0.5 * depth * depth * edge * (1.0 / down - 1.0 / up);
-  const double moment = depth * edge * (edge / c1 - c0 / (c1 * c1) * std::log(up / down));
-  return {F, lateral, moment - depth * lateral, 0.5 * F * depth};
+  const double lateral = 0.5 * wedge_depth * wedge_depth * edge * (1.0 / down - 1.0 / up);
+  const double moment = wedge_depth * edge * (edge / c1 - c0 / (c1 * c1) * std::log(up / down));
+  return {F, lateral, moment - wedge_depth * lateral, 0.5 * F * wedge_depth};
 }
 
 /// p = - M ln(1 - d / h) over the plate; deep, for the law to matter.
@@ -100,7 +100,7 @@ struct WedgeCase {
   std::string name;
   PairSpec pair;
   Wedge expected;
-  double by = depth;
+  double by = wedge_depth;
 };
 
 std::vector<WedgeCase> wedge_cases() {
@@ -122,7 +122,7 @@ std::vector<WedgeCase> wedge_cases() {
   PairSpec nearest = alone;
   nearest.parameters["penetration"] = "nearest";
   cases.push_back({"nearest", nearest, proportional(middle / M, slope / M)});
-  cases.back().expected.moment += depth * cases.back().expected.lateral;  // which acts at the springs then
+  cases.back().expected.moment += wedge_depth * cases.back().expected.lateral;  // which acts at the springs then
   PairSpec centres = alone;
   centres.parameters["springs"] = "centres";
   cases.push_back({"centres", centres, proportional(middle / M, slope / M)});
@@ -135,7 +135,7 @@ TEST(VaryingLayer, WedgeAgainstClosedForms) {
   for (const WedgeCase& c : wedge_cases()) {
     std::array<double, 2> errors{};
     for (const int level : {0, 1}) {
-      const auto backend = made(c.pair, plates(16 << level));
+      const auto backend = made_wedge(c.pair, plates(16 << level));
       const Response r = backend->evaluate(*backend->initial_history(), pressed(c.by));
       const Wedge& e = c.expected;
       const double normal = -r.F_A.force.z() / e.normal - 1.0;
@@ -161,8 +161,8 @@ TEST(VaryingLayer, WedgeAgainstClosedForms) {
 
 // Along the springs nothing pushes aside.
 TEST(VaryingLayer, AlongTheNormalNothingIsLateral) {
-  const auto backend = made(wedge_pair({{"direction", "normal"}}), plates(16));
-  const Response r = backend->evaluate(*backend->initial_history(), pressed(depth));
+  const auto backend = made_wedge(wedge_pair({{"direction", "normal"}}), plates(16));
+  const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth));
   EXPECT_GT(std::abs(r.F_A.force.z()), 10.0);
   EXPECT_LT(std::abs(r.F_A.force.x()), 1e-12 * std::abs(r.F_A.force.z()));
 }
@@ -172,16 +172,16 @@ TEST(VaryingLayer, PeakPressureIsThatOfThePlace) {
   PairSpec pair = wedge_pair({});
   pair.main.materials.clear();
   pair.parameters.erase("thickness");
-  const auto backend = made(pair, plates(16));
-  const Response r = backend->evaluate(*backend->initial_history(), pressed(depth));
-  EXPECT_NEAR(r.peak_pressure / (confined_modulus(soft) * depth / (middle - 0.5 * slope * edge)), 1.0, 1e-12);
+  const auto backend = made_wedge(pair, plates(16));
+  const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth));
+  EXPECT_NEAR(r.peak_pressure / (confined_modulus(soft) * wedge_depth / (middle - 0.5 * slope * edge)), 1.0, 1e-12);
 }
 
 TEST(VaryingLayer, ThicknessesOfVerticesAreThoseOfTheBack) {
   const Assets assets = plates(16);
   const Vector6 by_back = [&] {
-    const auto backend = made(wedge_pair({}), assets);
-    return backend->evaluate(*backend->initial_history(), pressed(depth)).F_A.vector();
+    const auto backend = made_wedge(wedge_pair({}), assets);
+    return backend->evaluate(*backend->initial_history(), pressed(wedge_depth)).F_A.vector();
   }();
   ReadOptions read;
   read.name = "wide";
@@ -192,8 +192,8 @@ TEST(VaryingLayer, ThicknessesOfVerticesAreThoseOfTheBack) {
   for (const Vector3& p : read_surface(wide, read).vertices) thickness.push_back(of(p.x()));
   PairSpec pair = wedge_pair({{"met_vertex_thickness", thickness}});
   pair.parameters.erase("met_back_asset");
-  const auto backend = made(pair, assets);
-  const Vector6 by_vertex = backend->evaluate(*backend->initial_history(), pressed(depth)).F_A.vector();
+  const auto backend = made_wedge(pair, assets);
+  const Vector6 by_vertex = backend->evaluate(*backend->initial_history(), pressed(wedge_depth)).F_A.vector();
   EXPECT_LT((by_vertex - by_back).norm(), 1e-11 * by_back.norm());
 }
 
@@ -204,10 +204,10 @@ TEST(VaryingLayer, ParallelBackIsOneThickness) {
     PairSpec varying = wedge_pair({{"met_back_asset", "parallel"}, {"layers", layers}});
     PairSpec constant = wedge_pair({{"partner_thickness", middle}, {"layers", layers}});
     constant.parameters.erase("met_back_asset");
-    const auto one = made(varying, assets);
-    const auto other = made(constant, assets);
-    const Response a = one->evaluate(*one->initial_history(), pressed(depth, 3e-4));
-    const Response b = other->evaluate(*other->initial_history(), pressed(depth, 3e-4));
+    const auto one = made_wedge(varying, assets);
+    const auto other = made_wedge(constant, assets);
+    const Response a = one->evaluate(*one->initial_history(), pressed(wedge_depth, 3e-4));
+    const Response b = other->evaluate(*other->initial_history(), pressed(wedge_depth, 3e-4));
     EXPECT_LT((a.F_A.vector() - b.F_A.vector()).norm(), 1e-12 * b.F_A.vector().norm());
     EXPECT_LT((a.dF_A_dX - b.dF_A_dX).norm(), 1e-12 * b.dF_A_dX.norm());
     EXPECT_NEAR(a.stored_energy, b.stored_energy, 1e-12 * b.stored_energy);
@@ -228,9 +228,9 @@ double imbalance(const ContactBackend& backend, int steps) {
     dissipated += committed.response.dissipated_increment;
     before = to;
   };
-  for (int i = 1; i <= steps; ++i) go(pressed(depth * i / steps));
-  for (int i = 1; i <= 4 * steps; ++i) go(pressed(depth, 2e-3 * i / (4 * steps)));
-  for (int i = 1; i <= 2 * steps; ++i) go(pressed(depth, 2e-3 - 1e-3 * i / (2 * steps)));
+  for (int i = 1; i <= steps; ++i) go(pressed(wedge_depth * i / steps));
+  for (int i = 1; i <= 4 * steps; ++i) go(pressed(wedge_depth, 2e-3 * i / (4 * steps)));
+  for (int i = 1; i <= 2 * steps; ++i) go(pressed(wedge_depth, 2e-3 - 1e-3 * i / (2 * steps)));
   return (work - committed.response.stored_energy - dissipated) / dissipated;
 }
 
@@ -238,7 +238,7 @@ double imbalance(const ContactBackend& backend, int steps) {
 // steps.
 TEST(VaryingLayer, WorkAgainstFrictionIsStoredOrDissipated) {
   for (const std::string springs : {"vertices", "centres"}) {
-    const auto backend = made(wedge_pair({{"friction", 0.3}, {"springs", springs}}), plates(6));
+    const auto backend = made_wedge(wedge_pair({{"friction", 0.3}, {"springs", springs}}), plates(6));
     const double coarse = imbalance(*backend, 100);
     const double fine = imbalance(*backend, 200);
     fmt::print("springs at {}: imbalance {:.2e} with 700 steps, {:.2e} with 1400\n", springs, coarse, fine);
@@ -247,9 +247,10 @@ TEST(VaryingLayer, WorkAgainstFrictionIsStoredOrDissipated) {
   }
 }
 
-void expect_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
+void expect_layer_refused(const PairSpec& pair, const std::string& field,
+                          const testing::Matcher<std::string>& message) {
   try {
-    (void)made(pair, plates(4));
+    (void)made_wedge(pair, plates(4));
     FAIL() << "expected an error at " << field;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
@@ -259,10 +260,10 @@ void expect_refused(const PairSpec& pair, const std::string& field, const testin
 }
 
 TEST(VaryingLayer, BackSurfaceIsNamed) {
-  expect_refused(wedge_pair({{"met_back_asset", "in_front"}}), "met_back_asset",
-                 AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
-  expect_refused(wedge_pair({{"met_back_asset", "far"}}), "met_back_asset",
-                 AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
+  expect_layer_refused(wedge_pair({{"met_back_asset", "in_front"}}), "met_back_asset",
+                       AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
+  expect_layer_refused(wedge_pair({{"met_back_asset", "far"}}), "met_back_asset",
+                       AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
 }
 
 // Where cartilage tapers to nothing its back may come in front by a little; a back that is in front of most of it is
@@ -271,48 +272,48 @@ TEST(VaryingLayer, LeastThickness) {
   Assets assets = plates(16);
   assets.add("tapering", height_field(0.06, 3, [](double x, double) { return -middle - 0.15 * x; }));
   PairSpec pair = wedge_pair({{"met_back_asset", "tapering"}, {"direction", "normal"}});
-  EXPECT_THROW((void)made(pair, assets), Error);  // in front from x = - 20 mm on, of the plate of 50 mm
+  EXPECT_THROW((void)made_wedge(pair, assets), Error);  // in front from x = - 20 mm on, of the plate of 50 mm
   pair.parameters["back_least"] = 0.001;
-  const auto backend = made(pair, assets);
-  const Response r = backend->evaluate(*backend->initial_history(), pressed(depth, 0.01));
+  const auto backend = made_wedge(pair, assets);
+  const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth, 0.01));
   EXPECT_GT(-r.F_A.force.z(), 10.0);
   pair.parameters["met_back_asset"] = "in_front";
-  expect_refused(pair, "met_back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("exchange")));
+  expect_layer_refused(pair, "met_back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("exchange")));
 }
 
 TEST(VaryingLayer, ThicknessesPerVertexAreNamed) {
   std::vector<double> values(64, 0.003);
   PairSpec pair = wedge_pair({{"met_vertex_thickness", std::vector<double>(63, 0.003)}});
   pair.parameters.erase("met_back_asset");
-  expect_refused(pair, "met_vertex_thickness",
-                 AllOf(HasSubstr("expected 64"), HasSubstr("met"), HasSubstr("found 63")));
+  expect_layer_refused(pair, "met_vertex_thickness",
+                       AllOf(HasSubstr("expected 64"), HasSubstr("met"), HasSubstr("found 63")));
   for (const double wrong : {0.0, -0.002}) {
     values[20] = wrong;
     pair.parameters["met_vertex_thickness"] = values;
-    expect_refused(pair, "met_vertex_thickness",
-                   AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", wrong)), HasSubstr("> 0")));
+    expect_layer_refused(pair, "met_vertex_thickness",
+                         AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", wrong)), HasSubstr("> 0")));
   }
 }
 
 TEST(VaryingLayer, OneThicknessOfOneLayer) {
-  expect_refused(wedge_pair({{"partner_thickness", 0.003}}), "partner_thickness",
-                 AllOf(HasSubstr("found several"), HasSubstr("met_back_file")));
+  expect_layer_refused(wedge_pair({{"partner_thickness", 0.003}}), "partner_thickness",
+                       AllOf(HasSubstr("found several"), HasSubstr("met_back_file")));
   PairSpec none = wedge_pair({});
   none.parameters.erase("met_back_asset");
-  expect_refused(none, "partner_thickness", AllOf(HasSubstr("found none"), HasSubstr("met_vertex_thickness")));
+  expect_layer_refused(none, "partner_thickness", AllOf(HasSubstr("found none"), HasSubstr("met_vertex_thickness")));
   PairSpec rigid = wedge_pair({});
   rigid.partner.materials.clear();
-  expect_refused(rigid, "partner_thickness", HasSubstr("the partner has no material"));
+  expect_layer_refused(rigid, "partner_thickness", HasSubstr("the partner has no material"));
 }
 
 TEST(VaryingLayer, ShapesByFormulaHaveOneThickness) {
   PairSpec pair = wedge_pair({});
   pair.partner.surface = SphereSurface{.radius = 0.025, .center = Vector3::Zero()};
-  expect_refused(pair, "met_back_asset", AllOf(HasSubstr("found a sphere"), HasSubstr("partner_thickness")));
+  expect_layer_refused(pair, "met_back_asset", AllOf(HasSubstr("found a sphere"), HasSubstr("partner_thickness")));
   pair.partner.surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
   pair.parameters.erase("met_back_asset");
   pair.parameters["met_vertex_thickness"] = std::vector<double>(4, 0.003);
-  expect_refused(pair, "met_vertex_thickness", HasSubstr("found a plane"));
+  expect_layer_refused(pair, "met_vertex_thickness", HasSubstr("found a plane"));
 }
 
 TEST(VaryingLayer, ABoneOfAnotherShapeIsAnotherPair) {

@@ -32,7 +32,7 @@ SurfaceMesh grid(double edge, int n, double z) {
   return mesh;
 }
 
-const Assets& files() {
+const Assets& volume_files() {
   static const Assets all = [] {
     Assets a;
     SurfaceMesh top = grid(0.04, 8, 0.0);
@@ -47,18 +47,18 @@ const Assets& files() {
   return all;
 }
 
-std::unique_ptr<ContactBackend> make(PairSpec pair) {
+std::unique_ptr<ContactBackend> made_pad(PairSpec pair) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
-  return entry.make(pair, files().context());
+  return entry.make(pair, volume_files().context());
 }
 
-const SphereSurface ball{.radius = 0.025, .center = Vector3::Zero()};
+const SphereSurface indenter{.radius = 0.025, .center = Vector3::Zero()};
 const ParameterMap sets{{"clamped_set", std::string("inner")}, {"contact_set", std::string("outer")}};
 
 PairSpec pad(const std::string& mesh, ParameterMap parameters) {
-  PairSpec pair = layer_pair(mesh_named(mesh, "vtu"), ball, std::move(parameters));
+  PairSpec pair = layer_pair(mesh_named(mesh, "vtu"), indenter, std::move(parameters));
   pair.parameters.erase("thickness");
   return pair;
 }
@@ -75,25 +75,25 @@ Response answer(const ContactBackend& backend) {
 
 // The same triangles with the same thickness, but that distances between coordinates are rounded.
 TEST(VolumeMesh, SpringsReachFromWhatTouchesDownToWhatIsHeld) {
-  PairSpec plate = layer_pair(mesh_named("plate"), ball, {{"thickness", thickness}});
-  const Response expected = answer(*make(plate));
+  PairSpec plate = layer_pair(mesh_named("plate"), indenter, {{"thickness", thickness}});
+  const Response expected = answer(*made_pad(plate));
   EXPECT_GT(expected.F_A.force.norm(), 100.0);
   for (const char* mesh : {"pad", "prisms"}) {
-    const Response found = answer(*make(pad(mesh, sets)));
+    const Response found = answer(*made_pad(pad(mesh, sets)));
     EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm()) << mesh;
     EXPECT_NEAR(found.peak_pressure, expected.peak_pressure, 1e-9 * expected.peak_pressure) << mesh;
     EXPECT_NEAR(found.area, expected.area, 1e-9 * expected.area) << mesh;
   }
 }
 
-// The ball carries the springs, the mesh is what they meet.
+// The indenter carries the springs, the mesh is what they meet.
 TEST(VolumeMesh, IsMetWithTheThicknessOfItsLayer) {
   ParameterMap parameters{{"casting", std::string("partner")}, {"element_size", 0.003}};
-  PairSpec plate = layer_pair(mesh_named("plate"), ball, parameters);
+  PairSpec plate = layer_pair(mesh_named("plate"), indenter, parameters);
   plate.parameters["thickness"] = thickness;
-  const Response expected = answer(*make(plate));
+  const Response expected = answer(*made_pad(plate));
   parameters.insert(sets.begin(), sets.end());
-  const Response found = answer(*make(pad("pad", parameters)));
+  const Response found = answer(*made_pad(pad("pad", parameters)));
   EXPECT_GT(expected.F_A.force.norm(), 100.0);
   EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm());
 }
@@ -104,28 +104,28 @@ TEST(VolumeMesh, SetsOfPartnersHaveTheirOwnKeys) {
                               {"partner_contact_set", std::string("outer")}});
   std::swap(pair.main.surface, pair.partner.surface);
   std::swap(pair.main.materials, pair.partner.materials);
-  const auto backend = make(pair);
+  const auto backend = made_pad(pair);
   PairState turned;
   turned.X_AB = pressed().X_AB.inverse();
   const Response found = backend->evaluate(*backend->initial_history(), turned);
-  const Response expected = answer(*make(pad("pad", sets)));
+  const Response expected = answer(*made_pad(pad("pad", sets)));
   EXPECT_NEAR(found.F_A.force.norm(), expected.F_A.force.norm(), 1e-9 * expected.F_A.force.norm());
 }
 
 TEST(VolumeMesh, GroupsOfItsOuterFacesAreRegions) {
   ParameterMap parameters = sets;
   parameters["regions"] = std::string("sets");
-  const auto backend = make(pad("pad", parameters));
+  const auto backend = made_pad(pad("pad", parameters));
   EXPECT_THAT(backend->traits().regions, testing::ElementsAre("left", "right"));
   const Response r = answer(*backend);
-  EXPECT_GT(r.regions[1].force, r.regions[0].force) << "the ball is on the right";
+  EXPECT_GT(r.regions[1].force, r.regions[0].force) << "the indenter is on the right";
   EXPECT_NEAR(r.regions[0].force + r.regions[1].force, r.F_A.force.norm(), 1e-2 * r.F_A.force.norm())
       << "facets of a flat surface face one way; the energy's force has a part along it";
 }
 
-void expect_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
+void expect_pad_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
   try {
-    (void)make(pair);
+    (void)made_pad(pair);
     FAIL() << "expected an error at " << field;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
@@ -136,27 +136,27 @@ void expect_refused(const PairSpec& pair, const std::string& field, const testin
 
 TEST(VolumeMesh, SaysWhatItsLayerLacks) {
   const std::string where = "contact.knee.parameters.";
-  expect_refused(pad("pad", {}), where + "thickness", AllOf(HasSubstr("found none"), HasSubstr("clamped_set")));
-  expect_refused(pad("pad", {{"clamped_set", std::string("inner")}}), where + "contact_set",
-                 AllOf(HasSubstr("missing"), HasSubstr("face set")));
-  expect_refused(pad("pad", {{"clamped_set", std::string("iner")}, {"contact_set", std::string("outer")}}),
-                 where + "clamped_set", AllOf(HasSubstr("'iner' does not exist"), HasSubstr("inner")));
-  expect_refused(pad("pad", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("top")}}),
-                 where + "contact_set", AllOf(HasSubstr("'top' does not exist"), HasSubstr("outer")));
+  expect_pad_refused(pad("pad", {}), where + "thickness", AllOf(HasSubstr("found none"), HasSubstr("clamped_set")));
+  expect_pad_refused(pad("pad", {{"clamped_set", std::string("inner")}}), where + "contact_set",
+                     AllOf(HasSubstr("missing"), HasSubstr("face set")));
+  expect_pad_refused(pad("pad", {{"clamped_set", std::string("iner")}, {"contact_set", std::string("outer")}}),
+                     where + "clamped_set", AllOf(HasSubstr("'iner' does not exist"), HasSubstr("inner")));
+  expect_pad_refused(pad("pad", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("top")}}),
+                     where + "contact_set", AllOf(HasSubstr("'top' does not exist"), HasSubstr("outer")));
   const std::vector<double> corner{-0.0201, -0.0201, -1.0, -0.0199, -0.0199, -0.0001};
-  expect_refused(pad("pad", {{"clamped_box", corner}, {"contact_set", std::string("outer")}}), where + "clamped_set",
-                 HasSubstr("make up none"));
-  PairSpec plate = layer_pair(mesh_named("plate"), ball, sets);
+  expect_pad_refused(pad("pad", {{"clamped_box", corner}, {"contact_set", std::string("outer")}}),
+                     where + "clamped_set", HasSubstr("make up none"));
+  PairSpec plate = layer_pair(mesh_named("plate"), indenter, sets);
   plate.parameters.erase("thickness");
-  expect_refused(plate, where + "clamped_set", AllOf(HasSubstr("expected a volume mesh"), HasSubstr("thickness")));
+  expect_pad_refused(plate, where + "clamped_set", AllOf(HasSubstr("expected a volume mesh"), HasSubstr("thickness")));
 }
 
 // Whoever swaps back-ends may leave them in the scenario.
 TEST(VolumeMesh, SetsThatASurfaceHasNotAreLeftOutAndTold) {
-  PairSpec plate = layer_pair(mesh_named("plate"), ball, sets);
+  PairSpec plate = layer_pair(mesh_named("plate"), indenter, sets);
   const BackendEntry entry = elastic_foundation_entry();
   plate.parameters = checked_parameters(plate.parameters, entry.parameters, "contact.knee.parameters");
-  PrepareContext context = files().context();
+  PrepareContext context = volume_files().context();
   std::vector<std::string> told;
   context.on_progress = [&](std::string_view stage, double) { told.emplace_back(stage); };
   (void)entry.make(plate, context);

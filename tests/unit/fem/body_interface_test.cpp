@@ -20,28 +20,10 @@ namespace {
 
 using test::SolidBody;
 
-constexpr double side = 0.04;  // [m] of the columns
-constexpr double length_A = 0.03;
-constexpr double length_B = 0.05;
-constexpr double E_A = 3.6e6;
-constexpr double E_B = 1.5e6;
+using namespace test::columns;
+
 /// Asked of the patch test.
 constexpr double patch = 1e-8;
-
-Material material(double youngs_modulus) {
-  return {.youngs_modulus = youngs_modulus, .poissons_ratio = 0.0, .density = 1000.0, .set = ""};
-}
-
-/// Column above z = 0, clamped at its top.
-/// @param half     [m] of its side
-/// @param corners  of its elements: 4, 6 or 8
-VolumeMesh above(std::size_t n, double half = 0.5 * side, std::uint32_t corners = 4) {
-  return test::irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3, corners);
-}
-/// Column below z = 0, clamped at its bottom.
-VolumeMesh below(std::size_t n, double half = 0.5 * side, std::uint32_t corners = 4) {
-  return test::irregular_box({-half, -half, -length_B}, {half, half, 0.0}, n, 4, corners);
-}
 
 VolumeMesh placed(VolumeMesh mesh, const Pose& X) {
   for (Vector3& p : mesh.nodes) p = X * p;
@@ -129,8 +111,8 @@ TEST(ContactPatch, PrismsAndHexahedraPassIt) {
   for (const auto& [corners_A, corners_B] :
        {std::pair<std::uint32_t, std::uint32_t>{8, 8}, {8, 4}, {4, 8}, {8, 6}, {6, 8}, {6, 6}, {4, 6}}) {
     for (const auto& [n_A, n_B] : {std::pair<std::size_t, std::size_t>{4, 4}, {4, 7}, {5, 3}}) {
-      const SolidBody A = test::solid_body(above(n_A, 0.5 * side, corners_A), material(E_A), "z1");
-      const SolidBody B = test::solid_body(below(n_B, 0.5 * side, corners_B), material(E_B), "z0");
+      const SolidBody A = test::solid_body(above(n_A, corners_A), material(E_A), "z1");
+      const SolidBody B = test::solid_body(below(n_B, corners_B), material(E_B), "z0");
       const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
       PairState state;
       state.X_AB.p.z() = depth;
@@ -154,9 +136,9 @@ TEST(ContactPatch, OverhangingFacesOfEitherBodyPassIt) {
   constexpr double stiff = 1e16;
   for (const double wide : {0.5001, 0.53, 0.62, 0.9}) {
     for (const bool main_is_wide : {false, true}) {
-      const SolidBody A = test::solid_body(above(5, main_is_wide ? wide * side : 0.5 * side),
+      const SolidBody A = test::solid_body(above(5, 4, main_is_wide ? wide * side : 0.5 * side),
                                            material(main_is_wide ? stiff : E_A), "z1");
-      const SolidBody B = test::solid_body(below(6, main_is_wide ? 0.5 * side : wide * side),
+      const SolidBody B = test::solid_body(below(6, 4, main_is_wide ? 0.5 * side : wide * side),
                                            material(main_is_wide ? E_B : stiff), "z0");
       const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
       const double expected = side * side * depth * (main_is_wide ? E_B / length_B : E_A / length_A);

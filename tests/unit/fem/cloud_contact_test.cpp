@@ -44,21 +44,6 @@ PairSpec block_on_cloud() {
   return pair;
 }
 
-PrepareContext quiet() {
-  PrepareContext context;
-  context.on_progress = [](std::string_view, double) {};
-  return context;
-}
-
-std::string refusal(const PairSpec& pair) {
-  try {
-    (void)make_backend(pair, quiet());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 /// The cloud `depth` [m] above the sole.
 PairState pressed(double depth) {
   PairState state;
@@ -98,7 +83,7 @@ TEST(ApproximatePartner, IsTheDistanceToTheFaceUpToItsDocumentedError) {
 }
 
 TEST(CloudContact, PressesABlockLikeItsClosedForm) {
-  const auto contact = make_backend(block_on_cloud(), quiet());
+  const auto contact = make_backend(block_on_cloud(), test::quiet());
   const auto history = contact->initial_history();
   EXPECT_EQ(contact->evaluate(*history, pressed(-1e-4)).F_A.vector(), Vector6(Vector6::Zero()));
   EXPECT_NEAR(contact->evaluate(*history, pressed(-1e-4)).gap, 1e-4, 1e-12);
@@ -116,9 +101,9 @@ TEST(CloudContact, PressesABlockLikeItsClosedForm) {
 TEST(CloudContact, ApproximateDistanceGivesTheForceOfTheExactOne) {
   PairSpec pair = block_on_cloud();
   pair.partner.surface = cloud(9);  // away from the edges, where elements have all their nodes on the surface
-  const auto exact = make_backend(pair, quiet());
+  const auto exact = make_backend(pair, test::quiet());
   pair.parameters["cloud_distance"] = std::string("approximate");
-  const auto approximate = make_backend(pair, quiet());
+  const auto approximate = make_backend(pair, test::quiet());
   // The contact is a spring at each point: its force is as much off as the distance.
   const double off = worst_error(*BlockDistance().partner);
   for (const double depth : {1e-4, 4e-4}) {
@@ -134,7 +119,7 @@ TEST(CloudContact, TangentsAreDerivativesOfTheWrench) {
   PairSpec pair = block_on_cloud();
   pair.partner.surface = cloud(9);
   pair.parameters["restitution"] = 0.8;
-  const auto contact = make_backend(pair, quiet());
+  const auto contact = make_backend(pair, test::quiet());
   PairState state = pressed(3e-4);
   state.X_AB.R = rotation_from_vector(Vector3(0.004, -0.003, 0.3));
   state.X_AB.p.head<2>() = Eigen::Vector2d(0.0013, -0.0017);
@@ -154,7 +139,7 @@ TEST(CloudContact, TangentsAreDerivativesOfTheWrench) {
 TEST(CloudContact, HistorySurvivesSavingAndFrictionHolds) {
   PairSpec pair = block_on_cloud();
   pair.parameters["friction"] = 0.5;
-  const auto contact = make_backend(pair, quiet());
+  const auto contact = make_backend(pair, test::quiet());
   auto history = contact->commit(*contact->initial_history(), pressed(2e-4)).history;
   PairState dragged = pressed(2e-4);
   dragged.X_AB.p.x() += 2e-5;
@@ -218,7 +203,7 @@ TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
 }
 
 TEST(CloudContact, DrawsTheBodyWithItsQuantitiesAndTheCloudAsPoints) {
-  const auto contact = make_backend(block_on_cloud(), quiet());
+  const auto contact = make_backend(block_on_cloud(), test::quiet());
   const auto history = contact->initial_history();
   FieldRequest request;
   const std::string body = contact->fields(*history, pressed(2e-4), request);
@@ -240,10 +225,10 @@ TEST(CloudContact, DrawsTheBodyWithItsQuantitiesAndTheCloudAsPoints) {
 TEST(CloudContact, NamesWhatDoesNotFit) {
   PairSpec pair = block_on_cloud();
   pair.partner.materials = pair.main.materials;
-  EXPECT_THAT(refusal(pair), testing::HasSubstr("(points: point cloud) is rigid"));
+  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("(points: point cloud) is rigid"));
   pair = block_on_cloud();
   pair.parameters["contact_box"] = std::vector<double>{-0.01, -0.01, -1.0, 0.01, 0.01, 1.0};
-  const auto narrow = make_backend(pair, quiet());
+  const auto narrow = make_backend(pair, test::quiet());
   try {
     (void)narrow->evaluate(*narrow->initial_history(), pressed(2e-4));
     ADD_FAILURE() << "points touch outside of the contact box";
@@ -253,20 +238,20 @@ TEST(CloudContact, NamesWhatDoesNotFit) {
   pair = block_on_cloud();
   // The whole surface of the block has 258 nodes: only the cloud of 400 points is too large.
   pair.parameters["candidate_limit"] = 300.0;
-  EXPECT_THAT(refusal(pair), testing::HasSubstr("partner.surface.points: 400 points, candidate_limit is 300"));
+  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("partner.surface.points: 400 points, candidate_limit is 300"));
   pair = block_on_cloud();
   pair.parameters["element"] = std::string("tet10");
   for (const char* distance : {"exact", "approximate"}) {
     pair.parameters["cloud_distance"] = std::string(distance);
-    EXPECT_THAT(refusal(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));
+    EXPECT_THAT(test::refusal(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));
   }
   pair = block_on_cloud();
   pair.partner.surface = PlaneSurface{};
   pair.parameters["distance_length"] = 0.01;
-  EXPECT_THAT(refusal(pair), testing::HasSubstr("only with a point cloud"));
+  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("only with a point cloud"));
   pair = block_on_cloud();
   pair.parameters["distance_length"] = 0.01;
-  EXPECT_THAT(refusal(pair), testing::HasSubstr("only with cloud_distance: approximate"));
+  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("only with cloud_distance: approximate"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ BodyModel block(bool quadratic = false) {
   return block(usual_element(quadratic ? 10 : 4));
 }
 
-void quiet(std::string_view, double) {}
+void no_progress(std::string_view, double) {}
 
 std::vector<std::uint32_t> set(const BodyModel& body, const std::string& name) {
   return body.mesh().node_sets.at(name);
@@ -67,7 +67,7 @@ TEST(SurfaceCompliance, EqualsTheFullSolutionOfAClampedBody) {
   const auto clamped = set(body, "z1");
   const auto candidates = set(body, "z0");
   const SurfaceCompliance C =
-      condense(body, {.inertia_relief = false, .clamped_nodes = clamped}, candidates, quiet, {});
+      condense(body, {.inertia_relief = false, .clamped_nodes = clamped}, candidates, no_progress, {});
   std::vector<std::int64_t> free;
   for (std::size_t dof = 0; dof < body.n_dofs(); ++dof) {
     if (!std::binary_search(clamped.begin(), clamped.end(), dof / 3)) free.push_back(static_cast<std::int64_t>(dof));
@@ -96,7 +96,7 @@ TEST(SurfaceCompliance, IsTheInverseOfTheCondensedStiffness) {
   const auto clamped = set(body, "z1");
   const auto candidates = set(body, "z0");
   const Eigen::MatrixXd C =
-      condense(body, {.inertia_relief = false, .clamped_nodes = clamped}, candidates, quiet, {}).dense();
+      condense(body, {.inertia_relief = false, .clamped_nodes = clamped}, candidates, no_progress, {}).dense();
   const Eigen::MatrixXd K = condensed_stiffness(body, clamped, candidates);
   const Eigen::MatrixXd I = Eigen::MatrixXd::Identity(C.rows(), C.cols());
   EXPECT_LT((K * C - I).cwiseAbs().maxCoeff(), 1e-10);  // condition of K about 1e3, eps 1e-16, n 48
@@ -105,7 +105,8 @@ TEST(SurfaceCompliance, IsTheInverseOfTheCondensedStiffness) {
 TEST(SurfaceCompliance, InertiaReliefSolvesTheBodyInFreeFlight) {
   const BodyModel body = block();
   const auto candidates = set(body, "z0");
-  const SurfaceCompliance C = condense(body, {.inertia_relief = true, .clamped_nodes = {}}, candidates, quiet, {});
+  const SurfaceCompliance C =
+      condense(body, {.inertia_relief = true, .clamped_nodes = {}}, candidates, no_progress, {});
   // Reference: saddle-point system [K MR; (MR)^T 0] [u; a] = [f; 0], independent of the isostatic dofs.
   const auto n = static_cast<Eigen::Index>(body.n_dofs());
   const Eigen::MatrixXd modes = rigid_modes(body);
@@ -134,7 +135,7 @@ TEST(SurfaceCompliance, InertiaReliefSolvesTheBodyInFreeFlight) {
 
 std::string refusal(const BodyModel& body, const Support& support, const std::vector<std::uint32_t>& candidates) {
   try {
-    (void)condense(body, support, candidates, quiet, {});
+    (void)condense(body, support, candidates, no_progress, {});
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_input);
     return error.what();
@@ -154,7 +155,8 @@ TEST(Support, RefusesWhatCannotBeHeld) {
   std::stop_source source;
   source.request_stop();
   try {
-    (void)condense(body, {.inertia_relief = true, .clamped_nodes = {}}, set(body, "z0"), quiet, source.get_token());
+    (void)condense(body, {.inertia_relief = true, .clamped_nodes = {}}, set(body, "z0"), no_progress,
+                   source.get_token());
     FAIL() << "a stopped condensation must not finish";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::cancelled);
@@ -217,7 +219,7 @@ TEST(Condensation, GivesTheSameBitsWhileOthersCondense) {
   const BodyModel body(test::block_mesh(Vector3::Zero(), Vector3::Constant(0.1), 7, 7, 7), rubber);
   const Support support{.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
   const auto& candidates = body.mesh().node_sets.at("z0");
-  const auto data = [&] { return condense(body, support, candidates, quiet, {}).data(); };
+  const auto data = [&] { return condense(body, support, candidates, no_progress, {}).data(); };
   const std::vector<double> alone = data();
   for (int round = 0; round < 4; ++round) {
     std::array<std::vector<double>, 3> together;

@@ -22,14 +22,6 @@ namespace {
 using test::central_difference;
 using test::make_block;
 
-PairState tilted_state(double depth) {
-  PairState state;
-  state.X_AB.R = rotation_from_vector(Vector3(0.02, -0.03, 0.4));
-  state.X_AB.p = Vector3(0.004, -0.003, depth);
-  state.V_AB = {.w = Vector3(0.2, -0.1, 0.3), .v = Vector3(0.01, 0.02, 0.1)};
-  return state;
-}
-
 TEST(CondensedContact, PatchTestOfUniformPressure) {
   // A block under its own inertia is not in a uniform state; clamped laterally free is: nu = 0 makes the clamp
   // harmless.
@@ -98,7 +90,7 @@ TEST(CondensedContact, TangentsAreDerivativesOfTheWrench) {
   };
   for (const TangentCase& c : cases) {
     const auto contact = make_block({.options = c.options}, c.partner);
-    const PairState state = tilted_state(2e-3);
+    const PairState state = test::tilted_state(2e-3);
     auto history = contact->initial_history();
     history = contact->commit(*history, state).history;  // latches the approach speed
     const Response r = contact->evaluate(*history, state);
@@ -127,8 +119,8 @@ TEST(CondensedContact, FrictionTangentsAreDerivativesOfTheWrench) {
   for (const Case& c : cases) {
     const auto contact =
         make_block({.options = {.friction = c.friction, .hysteresis_factor = 0.5, .depth_limit = 0.02}}, c.partner);
-    const auto history = contact->commit(*contact->initial_history(), tilted_state(1.9e-3)).history;
-    PairState state = tilted_state(2e-3);
+    const auto history = contact->commit(*contact->initial_history(), test::tilted_state(1.9e-3)).history;
+    PairState state = test::tilted_state(2e-3);
     state.X_AB.p.x() += c.drag;
     const Response r = contact->evaluate(*history, state);
     const auto [dX, dV] = central_difference(*contact, *history, state, 1e-8, 1e-4);
@@ -166,7 +158,7 @@ TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
   }
   EXPECT_NEAR(hard, stiffness * d * 0.0016, 1e-3 * hard) << "no penetration in the limit";
   const auto contact = make_block({.options = {.depth_limit = 0.02, .penalty = 1e11}}, std::make_shared<test::Plane>());
-  const PairState tilted = tilted_state(2e-3);
+  const PairState tilted = test::tilted_state(2e-3);
   const auto history = contact->commit(*contact->initial_history(), tilted).history;
   const Response r = contact->evaluate(*history, tilted);
   const auto [dX, dV] = central_difference(*contact, *history, tilted, 1e-7, 1e-4);
@@ -179,12 +171,12 @@ TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
 TEST(CondensedContact, EvaluateIsPureAndHistorySurvivesSaving) {
   const auto contact = make_block({.options = {.friction = 0.3, .hysteresis_factor = 0.8, .depth_limit = 0.02}},
                                   std::make_shared<test::Plane>());
-  const PairState first = tilted_state(1e-3);
-  const PairState second = tilted_state(1.5e-3);
+  const PairState first = test::tilted_state(1e-3);
+  const PairState second = test::tilted_state(1.5e-3);
   const auto history = contact->commit(*contact->initial_history(), first).history;
   const Response before = contact->evaluate(*history, second);
-  (void)contact->evaluate(*history, tilted_state(3e-3));
-  (void)contact->commit(*history, tilted_state(0.5e-3));
+  (void)contact->evaluate(*history, test::tilted_state(3e-3));
+  (void)contact->commit(*history, test::tilted_state(0.5e-3));
   const Response after = contact->evaluate(*history, second);
   EXPECT_EQ(before.F_A.vector(), after.F_A.vector());
   EXPECT_EQ(before.dF_A_dX, after.dF_A_dX);
@@ -239,7 +231,7 @@ TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
       test::make_block({.n = 9, .options = {.friction = 0.3, .depth_limit = 0.02}}, std::make_shared<DistancePlane>());
   auto history = block->initial_history();
   for (const double depth : {1.6e-3, 1.8e-3, 1.9e-3}) {
-    PairState state = tilted_state(depth);
+    PairState state = test::tilted_state(depth);
     state.X_AB.p.x() += 0.2 * depth;
     history = block->commit(*history, state).history;
   }
@@ -247,7 +239,7 @@ TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
   for (const auto& [depth, x] :
        {std::pair{1.9e-3, 3.8e-4}, std::pair{1.901e-3, 3.82e-4}, std::pair{1.95e-3, 4.5e-4}, std::pair{1.85e-3, 3.7e-4},
         std::pair{2.4e-3, 3.8e-4}, std::pair{1.9e-3, -4e-4}, std::pair{1.2e-3, 3.8e-4}}) {
-    PairState state = tilted_state(depth);
+    PairState state = test::tilted_state(depth);
     state.X_AB.p.x() += x;
     state.X_AB.R = state.X_AB.R * rotation_from_vector(Vector3(0.0, 0.0, x));
     const Response near = block->evaluate(*history, state);

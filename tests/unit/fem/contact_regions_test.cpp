@@ -54,14 +54,8 @@ PairSpec press(const RegionCase& c, const std::string& regions) {
   return pair;
 }
 
-PrepareContext quiet() {
-  PrepareContext context;
-  context.on_progress = [](std::string_view, double) {};
-  return context;
-}
-
 std::unique_ptr<ContactBackend> open(const RegionCase& c, const std::string& regions) {
-  return make_backend(press(c, regions), quiet());
+  return make_backend(press(c, regions), test::quiet());
 }
 
 /// Deeper where x is large.
@@ -163,30 +157,23 @@ TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
   EXPECT_NEAR(medial, 0.5 * 0.04 * 0.04, 100 * precision * 0.04 * 0.04);
 }
 
-std::string refusal(const PairSpec& pair) {
-  try {
-    (void)make_backend(pair, quiet());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST(ContactRegionsRefuse, WhatCannotBe) {
   const RegionCase condensed{"fem_condensed"};
-  EXPECT_THAT(refusal(press(condensed, "heel")),
+  EXPECT_THAT(test::refusal(press(condensed, "heel")),
               testing::AllOf(testing::HasSubstr("contact.block-ground.parameters.regions"),
                              testing::HasSubstr("'heel'"), testing::HasSubstr("x-, x+, y-, y+, z-, z+")));
-  EXPECT_THAT(refusal(press(condensed, "sets")), testing::HasSubstr("found 'bottom' with 32 of its 32 triangles"));
+  EXPECT_THAT(test::refusal(press(condensed, "sets")),
+              testing::HasSubstr("found 'bottom' with 32 of its 32 triangles"));
   PairSpec aside = press(condensed, "x+");
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0, 0.0};
-  EXPECT_THAT(refusal(aside), testing::HasSubstr("expected regions that cut the surface that may touch, found 'x+'"));
+  EXPECT_THAT(test::refusal(aside),
+              testing::HasSubstr("expected regions that cut the surface that may touch, found 'x+'"));
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0};
-  EXPECT_THAT(refusal(aside),
+  EXPECT_THAT(test::refusal(aside),
               testing::HasSubstr("region_center: expected a point, three numbers [m], found 2 numbers"));
   PairSpec cloud = press(condensed, "x+ x-");
   cloud.partner.surface = PointCloudSurface{.points = {{0.0, 0.0, 0.0}}, .areas = {1e-6}};
-  EXPECT_THAT(refusal(cloud), testing::HasSubstr("regions: expected none with a point cloud"));
+  EXPECT_THAT(test::refusal(cloud), testing::HasSubstr("regions: expected none with a point cloud"));
 }
 
 }  // namespace

@@ -12,10 +12,10 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr double length_A = 0.03;  // [m] of the block of make_block
-constexpr double length_B = 0.05;
-constexpr double E_A = 3.62e6;
-constexpr double E_B = 1.5e6;
+constexpr double height_A = 0.03;  // [m] of the block of make_block
+constexpr double height_B = 0.05;
+constexpr double modulus_A = 3.62e6;
+constexpr double modulus_B = 1.5e6;
 
 bool at_interface(const Vector3& p) {
   return p.z() == 0.0;
@@ -23,11 +23,12 @@ bool at_interface(const Vector3& p) {
 
 /// Block above z = 0 with the footprint of make_block, clamped at its top, against one below, clamped at its bottom.
 std::unique_ptr<CondensedContact> two_blocks(double poissons_ratio, std::size_t n_B, const ContactOptions& options) {
-  const test::SolidBody A = test::solid_body(test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, length_A}, 4, 4, 3),
+  const test::SolidBody A = test::solid_body(test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, height_A}, 4, 4, 3),
                                              test::soft_material(poissons_ratio), "z1", at_interface);
-  const test::SolidBody B = test::solid_body(
-      test::block_mesh({0.01, -0.02, -length_B}, {0.05, 0.02, 0.0}, n_B, n_B, 4),
-      {.youngs_modulus = E_B, .poissons_ratio = poissons_ratio, .density = 1000.0, .set = ""}, "z0", at_interface);
+  const test::SolidBody B =
+      test::solid_body(test::block_mesh({0.01, -0.02, -height_B}, {0.05, 0.02, 0.0}, n_B, n_B, 4),
+                       {.youngs_modulus = modulus_B, .poissons_ratio = poissons_ratio, .density = 1000.0, .set = ""},
+                       "z0", at_interface);
   return test::two_bodies(A, B, options);
 }
 
@@ -41,7 +42,7 @@ PairState moved_up(double x, double depth) {
 // body_interface_test.cpp says more.
 TEST(DeformablePartner, ColumnsAreSpringsInSeries) {
   constexpr double area = 0.04 * 0.04;
-  const double stiffness = area / (length_A / E_A + length_B / E_B);
+  const double stiffness = area / (height_A / modulus_A + height_B / modulus_B);
   std::printf("%6s %10s %14s %14s\n", "n of B", "depth [mm]", "F [N]", "in series [N]");
   for (const std::size_t n_B : {4, 5, 8}) {
     const auto blocks = two_blocks(0.0, n_B, {.depth_limit = 0.02});
@@ -120,10 +121,10 @@ TEST(DeformablePartner, SticksThenSlidesAndReverses) {
 }
 
 TEST(DeformablePartner, SaysWhereThePartnerCannotTouch) {
-  const test::SolidBody A = test::solid_body(test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, length_A}, 4, 4, 3),
+  const test::SolidBody A = test::solid_body(test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, height_A}, 4, 4, 3),
                                              test::soft_material(0.3), "z1", at_interface);
   const auto near_one_corner = [](const Vector3& p) { return p.z() == 0.0 && p.x() < 0.02 && p.y() < -0.01; };
-  const test::SolidBody B = test::solid_body(test::block_mesh({0.01, -0.02, -length_B}, {0.05, 0.02, 0.0}, 4, 4, 4),
+  const test::SolidBody B = test::solid_body(test::block_mesh({0.01, -0.02, -height_B}, {0.05, 0.02, 0.0}, 4, 4, 4),
                                              test::soft_material(0.3), "z0", near_one_corner);
   const auto contact = test::two_bodies(A, B, {.depth_limit = 0.02});
   try {

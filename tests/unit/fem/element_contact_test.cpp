@@ -15,12 +15,12 @@
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
-#include "tests/unit/fem/test_meshes.hpp"
+#include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
 namespace {
 
-constexpr double side = 0.04;    // [m]
+constexpr double width = 0.04;   // [m]
 constexpr double height = 0.02;  // [m]
 constexpr double modulus = 1e6;  // [Pa]
 
@@ -28,7 +28,7 @@ PairSpec block_pair(const std::string& backend, std::string_view element, double
   PairSpec pair;
   pair.name = "block-plate";
   pair.backend = backend;
-  pair.main.surface = BlockSurface{.lengths = {side, side, height}, .center = {0.0, 0.0, 0.0}};
+  pair.main.surface = BlockSurface{.lengths = {width, width, height}, .center = {0.0, 0.0, 0.0}};
   pair.main.materials = {{.youngs_modulus = modulus, .poissons_ratio = nu, .density = 1000.0, .set = ""}};
   pair.partner.surface = PlaneSurface{};
   pair.parameters = {{"element_size", 0.01},
@@ -38,27 +38,12 @@ PairSpec block_pair(const std::string& backend, std::string_view element, double
   return pair;
 }
 
-PrepareContext quiet() {
-  PrepareContext context;
-  context.on_progress = [](std::string_view, double) {};
-  return context;
-}
-
 /// @param depth [m] of the plate in the block
 Response pressed(const PairSpec& pair, double depth) {
-  const auto contact = make_backend(pair, quiet());
+  const auto contact = make_backend(pair, test::quiet());
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, -0.5 * height + depth);
   return contact->evaluate(*contact->initial_history(), state);
-}
-
-std::string refusal(const PairSpec& pair, const PrepareContext& context) {
-  try {
-    (void)make_backend(pair, context);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 class ElementContact : public testing::TestWithParam<ElementKind> {};
@@ -68,9 +53,9 @@ TEST_P(ElementContact, UniformPressureIsUniform) {
   const double depth = 1e-4;
   const Response r = pressed(block_pair("fem_condensed", GetParam().name, 0.0), depth);
   const double pressure = modulus * depth / height;
-  EXPECT_NEAR(r.F_A.force.z(), pressure * side * side, 1e-9 * pressure * side * side);
+  EXPECT_NEAR(r.F_A.force.z(), pressure * width * width, 1e-9 * pressure * width * width);
   EXPECT_NEAR(r.peak_pressure, pressure, 1e-9 * pressure);
-  EXPECT_NEAR(r.area, side * side, 1e-9 * side * side);
+  EXPECT_NEAR(r.area, width * width, 1e-9 * width * width);
 }
 
 /// The same, pressed from its right: of prisms, whose axes stand on end, the sides with four corners touch.
@@ -80,14 +65,14 @@ TEST_P(ElementContact, UniformPressureIsUniformOnASideToo) {
   pair.parameters["clamped_set"] = std::string("left");
   pair.parameters["contact_direction"] = std::vector<double>{0.0, -1.0, 0.0};
   const double depth = 1e-4;
-  const auto contact = make_backend(pair, quiet());
+  const auto contact = make_backend(pair, test::quiet());
   PairState state;
-  state.X_AB.p = Vector3(0.0, -0.5 * side + depth, 0.0);
+  state.X_AB.p = Vector3(0.0, -0.5 * width + depth, 0.0);
   const Response r = contact->evaluate(*contact->initial_history(), state);
-  const double pressure = modulus * depth / side;
-  EXPECT_NEAR(r.F_A.force.y(), pressure * side * height, 1e-9 * pressure * side * height);
+  const double pressure = modulus * depth / width;
+  EXPECT_NEAR(r.F_A.force.y(), pressure * width * height, 1e-9 * pressure * width * height);
   EXPECT_NEAR(r.peak_pressure, pressure, 1e-9 * pressure);
-  EXPECT_NEAR(r.area, side * height, 1e-9 * side * height);
+  EXPECT_NEAR(r.area, width * height, 1e-9 * width * height);
 }
 
 TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
@@ -111,7 +96,7 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
   pair.parameters["layer_depth"] = 0.004;
   const bool nodal = GetParam().pressure == PressureKind::nodal;
   if (nodal && GetParam().n_nodes != 10) {
-    EXPECT_THAT(refusal(pair, quiet()),
+    EXPECT_THAT(test::refusal(pair, test::quiet()),
                 testing::HasSubstr(
                     fmt::format("element: there is no '{}': it has pressures around its corners", GetParam().name)));
     return;
@@ -132,7 +117,7 @@ TEST_P(ElementContact, VibratesAroundTheCondensedBody) {
   pair.parameters["modes"] = 0.0;
   EXPECT_NEAR(pressed(pair, depth).F_A.force.z(), force, 1e-9 * force);
   pair.parameters["modes"] = 20.0;
-  const auto contact = make_backend(pair, quiet());
+  const auto contact = make_backend(pair, test::quiet());
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, -0.5 * height + 0.5 * depth);
   const Committed half = contact->commit(*contact->initial_history(), state);
@@ -145,21 +130,21 @@ TEST_P(ElementContact, VibratesAroundTheCondensedBody) {
 // Two blocks of unlike meshes on each other: half of the stiffness, and the pressure is uniform still.
 TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
   PairSpec pair = block_pair("fem_condensed", GetParam().name, 0.0);
-  pair.partner.surface = BlockSurface{.lengths = {side, side, height}, .center = {0.0, 0.0, -0.5 * height}};
+  pair.partner.surface = BlockSurface{.lengths = {width, width, height}, .center = {0.0, 0.0, -0.5 * height}};
   pair.partner.materials = pair.main.materials;
   pair.parameters["partner_element"] = std::string(GetParam().name);
   pair.parameters["partner_element_size"] = 0.008;
   pair.parameters["partner_clamped_set"] = std::string("bottom");
   pair.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
   if (GetParam().n_nodes == 10) {
-    EXPECT_THAT(refusal(pair, quiet()),
+    EXPECT_THAT(test::refusal(pair, test::quiet()),
                 testing::HasSubstr("partner_element: expected a deformable partner of linear elements"));
     return;
   }
   const double depth = 1e-4;
   const Response r = pressed(pair, depth);
   const double pressure = modulus * depth / (2.0 * height);
-  EXPECT_NEAR(r.F_A.force.z(), pressure * side * side, 1e-6 * pressure * side * side);
+  EXPECT_NEAR(r.F_A.force.z(), pressure * width * width, 1e-6 * pressure * width * width);
   EXPECT_NEAR(r.peak_pressure, pressure, 1e-6 * pressure);
 }
 
@@ -169,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, ElementContact, testing::ValuesIn(element_kin
 // What a file holds is known when it has been read.
 TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
   PairSpec pair = block_pair("fem_condensed", "as_meshed", 0.3);
-  PrepareContext context = quiet();
+  PrepareContext context = test::quiet();
   AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
   context.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3));
@@ -182,26 +167,28 @@ TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
   pair.parameters["partner_element_size"] = 0.05;
   pair.parameters["partner_clamped_set"] = std::string("bottom");
   pair.parameters["partner_element"] = std::string("tet4_mixed");
-  EXPECT_THAT(refusal(pair, context),
+  EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("partner_element: 'tet4_mixed' meets 'tet4' of the main body"));
   pair.parameters["element"] = std::string("tet10_mixed");
-  EXPECT_EQ(refusal(pair, context), "accepted");
+  EXPECT_EQ(test::refusal(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 8));
   pair.parameters["element"] = std::string("as_meshed");
-  EXPECT_EQ(refusal(pair, context), "accepted");
+  EXPECT_EQ(test::refusal(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 6));
   pair.parameters["element"] = std::string("wedge6_mixed");
-  EXPECT_EQ(refusal(pair, context), "accepted");
+  EXPECT_EQ(test::refusal(pair, context), "accepted");
   pair.parameters["element"] = std::string("wedge6");
   pair.parameters["partner_element"] = std::string("hex8");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("partner_element: 'hex8' meets 'wedge6' of the main body"));
+  EXPECT_THAT(test::refusal(pair, context),
+              testing::HasSubstr("partner_element: 'hex8' meets 'wedge6' of the main body"));
   pair.parameters["partner_element"] = std::string("tet10");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("partner_element: expected a deformable partner of linear"));
+  EXPECT_THAT(test::refusal(pair, context),
+              testing::HasSubstr("partner_element: expected a deformable partner of linear"));
 }
 
 TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   PairSpec pair = block_pair("fem_condensed", "hex8", 0.49);
-  PrepareContext context = quiet();
+  PrepareContext context = test::quiet();
   AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
   context.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
   MeshSurface surface;
@@ -211,26 +198,26 @@ TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
                      {"element", std::string("hex8")}};
   const Vector3 size(0.1, 0.1, 0.1);
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, 8));
-  EXPECT_EQ(refusal(pair, context), "accepted");
+  EXPECT_EQ(test::refusal(pair, context), "accepted");
   pair.parameters["element"] = std::string("as_meshed");
-  EXPECT_EQ(refusal(pair, context), "accepted");
+  EXPECT_EQ(test::refusal(pair, context), "accepted");
   pair.parameters["element"] = std::string("tet10_mixed");
-  EXPECT_THAT(refusal(pair, context),
+  EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("tet10_mixed has 10 nodes, the elements of 'block.msh' have 8"));
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("hex8");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
+  EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
   pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
   pair.parameters["element_size"] = 0.02;
-  EXPECT_THAT(refusal(pair, context),
+  EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("element: surface 'sphere' is not filled with hexahedra here"));
   pair.parameters["element"] = std::string("hex20");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("element: there is no 'hex20': deal.II 9.4 has no"));
+  EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("element: there is no 'hex20': deal.II 9.4 has no"));
 }
 
 TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
   PairSpec pair = block_pair("fem_condensed", "wedge6", 0.3);
-  PrepareContext context = quiet();
+  PrepareContext context = test::quiet();
   AssetContent file{.sha256 = "1", .name = "layer.vtu", .content = {}};
   context.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
   MeshSurface surface;
@@ -241,19 +228,20 @@ TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
   file.content = write_vtu(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, 6));
   for (const char* element : {"as_meshed", "wedge6", "wedge6_mixed"}) {
     pair.parameters["element"] = std::string(element);
-    EXPECT_EQ(refusal(pair, context), "accepted") << element;
+    EXPECT_EQ(test::refusal(pair, context), "accepted") << element;
   }
   pair.parameters["element"] = std::string("tet4_mixed");
-  EXPECT_THAT(refusal(pair, context),
+  EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("tet4_mixed has 4 nodes, the elements of 'layer.vtu' have 6 and cannot carry it; "
                                  "expected one of as_meshed, wedge6, wedge6_mixed"));
   file.content = write_vtu(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("wedge6");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("wedge6 has 6 nodes, the elements of 'layer.vtu' have 4"));
+  EXPECT_THAT(test::refusal(pair, context),
+              testing::HasSubstr("wedge6 has 6 nodes, the elements of 'layer.vtu' have 4"));
   pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
   pair.parameters["element_size"] = 0.02;
   EXPECT_THAT(
-      refusal(pair, context),
+      test::refusal(pair, context),
       testing::HasSubstr("element: surface 'sphere' is not filled with prisms here, only a block is; expected a "
                          "mesh file of prisms (Gmsh, VTU, Abaqus; heelstrike mesh --between"));
 }

@@ -18,28 +18,13 @@ namespace {
 
 using test::SolidBody;
 
-constexpr double side = 0.04;  // [m] of the columns
-constexpr double length_A = 0.03;
-constexpr double length_B = 0.05;
-constexpr double E_A = 3.6e6;
-constexpr double E_B = 1.5e6;
+using namespace test::columns;
 
-Material material(double youngs_modulus, double poissons_ratio = 0.0) {
-  return {.youngs_modulus = youngs_modulus, .poissons_ratio = poissons_ratio, .density = 1000.0, .set = ""};
-}
-
-VolumeMesh above(std::size_t n, std::uint32_t corners = 4) {
-  return test::irregular_box({-0.5 * side, -0.5 * side, 0.0}, {0.5 * side, 0.5 * side, length_A}, n, 3, corners);
-}
-VolumeMesh below(std::size_t n, std::uint32_t corners = 4) {
-  return test::irregular_box({-0.5 * side, -0.5 * side, -length_B}, {0.5 * side, 0.5 * side, 0.0}, n, 4, corners);
-}
-
-bool at_interface(const Vector3& p) {
+bool at_plane(const Vector3& p) {
   return std::abs(p.z()) < 1e-9;
 }
 
-PairState pressed(double depth) {
+PairState pressed_by(double depth) {
   PairState state;
   state.X_AB.p.z() = depth;
   return state;
@@ -77,14 +62,14 @@ TEST(FullBodies, UniformPressurePassesAnyInterface) {
   };
   for (const Case& c : {Case{4, 4, 4, 5, false, 2e-4}, Case{4, 4, 5, 3, false, 0.01}, Case{4, 4, 4, 5, true, 0.01},
                         Case{8, 6, 3, 4, true, 0.01}}) {
-    const SolidBody A = test::solid_body(above(c.n_A, c.corners_A), material(E_A), "z1", at_interface);
-    const SolidBody B = test::solid_body(below(c.n_B, c.corners_B), material(E_B), "z0", at_interface);
+    const SolidBody A = test::solid_body(above(c.n_A, c.corners_A), material(E_A), "z1", at_plane);
+    const SolidBody B = test::solid_body(below(c.n_B, c.corners_B), material(E_B), "z0", at_plane);
     const MaterialLaw& law = c.finite ? MaterialLaw::neo_hookean : MaterialLaw::linear;
     const auto contact = test::two_full_bodies(A, B, law, law, {.depth_limit = 0.02});
-    const Response r = contact->evaluate(*contact->initial_history(), pressed(c.depth), {.tangents = false});
+    const Response r = contact->evaluate(*contact->initial_history(), pressed_by(c.depth), {.tangents = false});
     const double pressure = column_pressure(c.depth, c.finite);
     const double expected = pressure * side * side;
-    const std::vector<double> found = contact->pressure(*contact->initial_history(), pressed(c.depth));
+    const std::vector<double> found = contact->pressure(*contact->initial_history(), pressed_by(c.depth));
     const auto [least, largest] = std::ranges::minmax(found);
     std::printf("%4zu %4zu %4d %12.2f %10.2e %12.9f %12.9f %6d\n", c.n_A, c.n_B, c.finite, 1e3 * c.depth,
                 r.F_A.force.z() / expected - 1.0, least / pressure, largest / pressure, r.statistics.iterations);
@@ -101,8 +86,8 @@ TEST(FullBodies, UniformPressurePassesAnyInterface) {
 /// A block on a wider one, both with Poisson's effect: at its edges the surfaces slide on one another.
 std::pair<SolidBody, SolidBody> blocks() {
   const auto wide = test::irregular_box({-0.03, -0.028, -0.03}, {0.03, 0.031, 0.0}, 5, 2, 4);
-  return {test::solid_body(above(4), material(E_A, 0.3), "z1", at_interface),
-          test::solid_body(wide, material(E_B, 0.3), "z0", at_interface)};
+  return {test::solid_body(above(4), material(E_A, 0.3), "z1", at_plane),
+          test::solid_body(wide, material(E_B, 0.3), "z0", at_plane)};
 }
 
 PairState block_on_block(double depth) {
@@ -142,8 +127,8 @@ TEST(FullBodies, LinearBodiesTendToCondensedOnesWithTheDepth) {
 
 // Both are kept: what one of them may take is what the other leaves.
 TEST(FullBodies, BothCountTowardsTheMemoryThatIsAllowed) {
-  const SolidBody A = test::solid_body(above(4), material(E_A), "z1", at_interface);
-  const SolidBody B = test::solid_body(below(4), material(E_B), "z0", at_interface);
+  const SolidBody A = test::solid_body(above(4), material(E_A), "z1", at_plane);
+  const SolidBody B = test::solid_body(below(4), material(E_B), "z0", at_plane);
   const auto open = [&](double bytes) {
     return test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean, {.depth_limit = 0.02},
                                  {.bytes = bytes});
@@ -172,8 +157,8 @@ VolumeMesh mirrored(VolumeMesh mesh) {
 // Large strain: between two bodies that are mirror images lies a plane, half of the depth deep in each of them.
 TEST(FullBodies, EqualBodiesMeetInTheRigidPlaneBetweenThem) {
   for (const double depth : {1e-3, 4e-3}) {
-    const SolidBody A = test::solid_body(above(5), material(E_A, 0.3), "z1", at_interface);
-    const SolidBody B = test::solid_body(mirrored(above(5)), material(E_A, 0.3), "z1", at_interface);
+    const SolidBody A = test::solid_body(above(5), material(E_A, 0.3), "z1", at_plane);
+    const SolidBody B = test::solid_body(mirrored(above(5)), material(E_A, 0.3), "z1", at_plane);
     const ContactOptions options{.depth_limit = 0.02};
     const auto two = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean, options);
     const FullContact one("fem_full",
@@ -184,10 +169,10 @@ TEST(FullBodies, EqualBodiesMeetInTheRigidPlaneBetweenThem) {
                                        .partner = std::make_shared<test::Plane>(),
                                        .options = options},
                           MaterialLaw::neo_hookean, ParameterMap{});
-    const Response both = two->evaluate(*two->initial_history(), pressed(2.0 * depth));
-    const Response half = one.evaluate(*one.initial_history(), pressed(depth));
+    const Response both = two->evaluate(*two->initial_history(), pressed_by(2.0 * depth));
+    const Response half = one.evaluate(*one.initial_history(), pressed_by(depth));
     const auto force_at = [&](double more) {
-      const PairState moved = pressed(2.0 * depth + more);
+      const PairState moved = pressed_by(2.0 * depth + more);
       return two->evaluate(*two->initial_history(), moved, {.tangents = false}).F_A.force.z();
     };
     const double slope = (force_at(1e-6) - force_at(-1e-6)) / 2e-6;

@@ -32,14 +32,6 @@ std::unique_ptr<FullContact> make_full(MaterialLaw law, const ContactOptions& op
                                        law, ParameterMap{});
 }
 
-PairState tilted_state(double depth) {
-  PairState state;
-  state.X_AB.R = rotation_from_vector(Vector3(0.02, -0.03, 0.4));
-  state.X_AB.p = Vector3(0.004, -0.003, depth);
-  state.V_AB = {.w = Vector3(0.2, -0.1, 0.3), .v = Vector3(0.01, 0.02, 0.1)};
-  return state;
-}
-
 TEST(FullContact, LinearEqualsCondensed) {
   const ContactOptions options{.depth_limit = 0.02};
   const auto plane = std::make_shared<test::Plane>();
@@ -48,7 +40,7 @@ TEST(FullContact, LinearEqualsCondensed) {
   const auto condensed = test::make_block({.options = options}, plane);
   std::printf("%10s %14s %14s %14s %10s\n", "depth[mm]", "condensed [N]", "full [N]", "neo-Hooke [N]", "difference");
   for (const double depth : {0.2e-3, 1e-3, 3e-3, 6e-3}) {
-    const PairState state = tilted_state(depth);
+    const PairState state = test::tilted_state(depth);
     const Response a = condensed->evaluate(*condensed->initial_history(), state);
     const Response b = full->evaluate(*full->initial_history(), state);
     const Response c = finite->evaluate(*finite->initial_history(), state);
@@ -152,8 +144,8 @@ TEST(FullContact, TangentsWithFrictionAreDerivativesOfTheWrench) {
     const std::shared_ptr<const SignedDistance> partner =
         curved ? std::shared_ptr<const SignedDistance>(signed_distance(ball)) : std::make_shared<test::Plane>();
     const auto full = make_full(MaterialLaw::neo_hookean, options, partner);
-    auto history = full->commit(*full->initial_history(), tilted_state(2e-3)).history;
-    PairState state = tilted_state(2.1e-3);
+    auto history = full->commit(*full->initial_history(), test::tilted_state(2e-3)).history;
+    PairState state = test::tilted_state(2.1e-3);
     state.X_AB.p.x() += 0.3e-3;
     const Response r = full->evaluate(*history, state);
     const auto [dX, dV] = test::central_difference(*full, *history, state, 1e-6, 1e-4);
@@ -171,7 +163,7 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
     const std::shared_ptr<const SignedDistance> partner =
         curved ? std::shared_ptr<const SignedDistance>(signed_distance(ball)) : std::make_shared<test::Plane>();
     const auto full = make_full(MaterialLaw::neo_hookean, options, partner);
-    const PairState state = tilted_state(2e-3);
+    const PairState state = test::tilted_state(2e-3);
     const auto history = full->commit(*full->initial_history(), state).history;
     const Response r = full->evaluate(*history, state);
     const auto [dX, dV] = test::central_difference(*full, *history, state, 1e-6, 1e-4);
@@ -188,7 +180,7 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
 // Such a history would be read beyond its end by the next evaluation.
 TEST(FullContact, RefusesDisplacementsWithoutTheirMultipliers) {
   const auto full = make_full(MaterialLaw::linear, {.depth_limit = 0.02}, std::make_shared<test::Plane>());
-  const auto history = full->commit(*full->initial_history(), tilted_state(2e-3)).history;
+  const auto history = full->commit(*full->initial_history(), test::tilted_state(2e-3)).history;
   const auto& own = dynamic_cast<const FullHistory&>(*history);
   std::string bytes = history->save();
   // Behind the multipliers: three counts or flags of one number each (tau, stick points, pose) and a pose of twelve.
@@ -212,7 +204,7 @@ TEST(FullContact, InertiaReliefEqualsCondensed) {
     const auto finite = make_full(MaterialLaw::neo_hookean, options, plane, true);
     const auto condensed = test::make_block({.inertia_relief = true, .options = options}, plane);
     for (const double depth : {0.2e-3, 2e-3}) {
-      const PairState state = tilted_state(depth);
+      const PairState state = test::tilted_state(depth);
       const Response a = condensed->evaluate(*condensed->initial_history(), state);
       const Response b = full->evaluate(*full->initial_history(), state);
       const Response c = finite->evaluate(*finite->initial_history(), state);

@@ -18,7 +18,7 @@ const LameConstants tissue = lame_constants({.youngs_modulus = 1e6, .poissons_ra
 const LameConstants nearly_incompressible =
     lame_constants({.youngs_modulus = 1e6, .poissons_ratio = 0.4999, .density = 0.0, .set = ""});
 
-struct Case {
+struct LawCase {
   std::string name;
   StretchLaw law;
   FiberFamilies fibers{};
@@ -33,8 +33,8 @@ std::function<double(double, double, double)> by_invariants(std::function<double
   };
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<LawCase> cases() {
+  std::vector<LawCase> all;
   all.push_back(
       {"mooney_rivlin", StretchLaw::mooney_rivlin(0.3), {}, by_invariants([](double) { return 0.35; }, 0.15)});
   all.push_back({"yeoh",
@@ -61,8 +61,8 @@ FiberFamilies two_families(double dispersion = 0.0) {
       .stiffness = 4e5, .exponent = 0.8, .dispersion = dispersion, .directions = {Vector3::UnitX(), Vector3::UnitY()}};
 }
 
-std::vector<Case> cases_with_fibers() {
-  std::vector<Case> all = cases();
+std::vector<LawCase> cases_with_fibers() {
+  std::vector<LawCase> all = cases();
   all.push_back({"fibres", StretchLaw::neo_hookean(), two_families()});
   all.push_back({"dispersed fibres", StretchLaw::neo_hookean(), two_families(0.2)});
   return all;
@@ -94,7 +94,7 @@ std::vector<Matrix3> deformations() {
 }
 
 TEST(Hyperelastic, StressIsTheDerivativeOfTheEnergyAndTheTangentThatOfTheStress) {
-  for (const Case& c : cases_with_fibers()) {
+  for (const LawCase& c : cases_with_fibers()) {
     double worst_stress = 0.0;
     double worst_tangent = 0.0;
     for (const Matrix3& F : deformations()) {
@@ -127,7 +127,7 @@ TEST(Hyperelastic, StressIsTheDerivativeOfTheEnergyAndTheTangentThatOfTheStress)
 
 TEST(Hyperelastic, RotationsTurnStressesAndDoNoWork) {
   const Matrix3 Q = rotation_from_vector(Vector3(0.9, -0.4, 2.0));
-  for (const Case& c : cases_with_fibers()) {
+  for (const LawCase& c : cases_with_fibers()) {
     for (const Matrix3& F : deformations()) {
       const Hyperelastic a = hyperelastic_response({c.law, c.fibers}, tissue, F);
       const Hyperelastic b = hyperelastic_response({c.law, c.fibers}, tissue, Q * F);
@@ -150,7 +150,7 @@ TEST(Hyperelastic, IsHookeAtRestWhateverTheLaw) {
       const Matrix3 stress = c.mu * (G + G.transpose()) + c.lambda * G.trace() * Matrix3::Identity();
       hooke.col(k) = stress.reshaped();
     }
-    for (const Case& law : cases_with_fibers()) {
+    for (const LawCase& law : cases_with_fibers()) {
       const Hyperelastic rest = hyperelastic_response({law.law, law.fibers}, c, Matrix3::Identity());
       // 1e-14 of the largest entry.
       EXPECT_LT(rest.P.norm(), 1e-14 * hooke.norm()) << law.name;
@@ -164,7 +164,7 @@ TEST(Hyperelastic, IsHookeAtRestWhateverTheLaw) {
 TEST(Hyperelastic, UniaxialAndBiaxialTensionAreTheClosedForms) {
   for (const LameConstants& material : {tissue, nearly_incompressible}) {
     const double K = bulk_modulus(material);
-    for (const Case& c : cases()) {
+    for (const LawCase& c : cases()) {
       for (const double l : {0.6, 0.85, 1.0, 1.2, 1.8}) {
         const double lateral = 1.0 / std::sqrt(l);
         const double uniaxial = material.mu * c.difference(l, lateral, lateral);
@@ -188,7 +188,7 @@ TEST(Hyperelastic, UniaxialAndBiaxialTensionAreTheClosedForms) {
 }
 
 TEST(Hyperelastic, SimpleShearIsTheClosedForm) {
-  for (const Case& c : cases()) {
+  for (const LawCase& c : cases()) {
     for (const double gamma : {-0.7, 0.1, 0.4, 1.0}) {
       Matrix3 F = Matrix3::Identity();
       F(0, 1) = gamma;
@@ -242,7 +242,7 @@ TEST(Hyperelastic, FibersPullAlongThemselvesAndAreSlackUnderCompression) {
 }
 
 TEST(Hyperelastic, ElementsHaveTheTangentOfTheirForces) {
-  for (const Case& c : cases_with_fibers()) {
+  for (const LawCase& c : cases_with_fibers()) {
     for (const ElementKind& kind : element_kinds()) {
       const BodyModel body(
           test::block_mesh_of(kind.n_nodes, {0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1),

@@ -23,7 +23,7 @@ struct BlockCase {
 };
 
 /// Block 40 x 40 x 30 mm in three rows of 10 mm, contact at its bottom.
-PreparedBody block(const BlockCase& setup) {
+PreparedBody prepared_block(const BlockCase& setup) {
   BodyModel body(test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 4, 4, 3),
                  std::vector<Material>{test::soft_material(0.3)});
   Support support{.inertia_relief = setup.inertia_relief, .clamped_nodes = {}};
@@ -55,19 +55,13 @@ std::vector<std::uint32_t> rows(const PreparedBody& body, const std::vector<int>
 using Contact = std::unique_ptr<FullContact>;
 
 Contact full(const BlockCase& setup, MaterialLaw law) {
-  return std::make_unique<FullContact>("fem_full", block(setup), law, ParameterMap{});
-}
-
-PrepareContext quiet() {
-  PrepareContext context;
-  context.on_progress = [](std::string_view, double) {};
-  return context;
+  return std::make_unique<FullContact>("fem_full", prepared_block(setup), law, ParameterMap{});
 }
 
 std::shared_ptr<const CondensedInterior> interior_of(const BlockCase& setup, const std::vector<int>& layer) {
-  PreparedBody whole = block(setup);
+  PreparedBody whole = prepared_block(setup);
   const auto elements = rows(whole, layer);
-  return std::make_shared<const CondensedInterior>(std::move(whole), elements, 1e6, quiet());
+  return std::make_shared<const CondensedInterior>(std::move(whole), elements, 1e6, test::quiet());
 }
 
 Contact layered(const BlockCase& setup, const std::vector<int>& layer, MaterialLaw law) {
@@ -175,17 +169,17 @@ TEST(LayeredContact, TangentsAreDerivativesOfTheWrench) {
 }
 
 TEST(OuterLayer, TakesElementsByDepthFromTheContactNodes) {
-  const PreparedBody body = block({});
+  const PreparedBody body = prepared_block({});
   EXPECT_EQ(layer_of_depth(body.body, body.contact, 0.0), rows(body, {0})) << "those with a contact node";
   EXPECT_EQ(layer_of_depth(body.body, body.contact, 0.0185), rows(body, {0, 1}));
   EXPECT_EQ(layer_of_depth(body.body, body.contact, 1.0).size(), body.body.mesh().n_elements());
 }
 
 TEST(OuterLayer, RefusesTooLargeAnInterface) {
-  PreparedBody body = block({});
+  PreparedBody body = prepared_block({});
   const auto layer = rows(body, {0});
   try {
-    (void)CondensedInterior(std::move(body), layer, 24.0, quiet());
+    (void)CondensedInterior(std::move(body), layer, 24.0, test::quiet());
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::limit);

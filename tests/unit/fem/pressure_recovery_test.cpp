@@ -15,7 +15,7 @@
 namespace heelstrike::fem {
 namespace {
 
-BodyModel block(std::uint32_t nodes_per_element) {
+BodyModel block_of(std::uint32_t nodes_per_element) {
   VolumeMesh mesh = test::block_mesh_of(nodes_per_element, {0.0, 0.0, 0.0}, {0.04, 0.03, 0.02}, 16, 10, 4);
   return {std::move(mesh), std::vector<Material>{test::soft_material(0.3)}};
 }
@@ -45,7 +45,7 @@ Pressed pressed_bottom(const BodyModel& body, double pressure) {
 // Rounding: sums of some ten numbers.
 TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U}) {
-    const BodyModel body = block(n_nodes);
+    const BodyModel body = block_of(n_nodes);
     const Pressed load = pressed_bottom(body, 5e4);
     const PressureRecovery recovery(body.mesh(), load.surface);
     const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
@@ -90,7 +90,7 @@ TEST(PressureRecovery, AUniformPressureIsExactWhereTrianglesMeetSidesWithFourCor
 // the body beside it. Forces of very different sizes, so that what is lost would show.
 TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U}) {
-    const BodyModel body = block(n_nodes);
+    const BodyModel body = block_of(n_nodes);
     const Pressed all = pressed_bottom(body, 1.0);
     Pressed some{.surface = all.surface, .touching = {}, .normals = {}, .forces = {}};
     std::vector<double> forces;
@@ -140,7 +140,7 @@ struct PressedCut {
 
 /// @param pressure  [Pa] of a place, on the area that its node stands for
 PressedCut pressed_cut(bool quadratic, const std::function<double(const Vector3&)>& pressure) {
-  const BodyModel body = block(quadratic ? 10 : 4);
+  const BodyModel body = block_of(quadratic ? 10 : 4);
   const auto& x = body.mesh().nodes;
   Pressed load = pressed_bottom(body, 1.0);
   for (std::size_t i = 0; i < load.touching.size(); ++i) {
@@ -216,8 +216,8 @@ TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
   }
 }
 
-// A block cut raggedly through its elements and tipped onto the cut: the edge makes no peak, and a note tells how many
-// nodes have no pressure of their own.
+// A block cut raggedly through its elements and tipped onto the cut: the edge makes no peak, and a note tells how
+// many nodes have no pressure of their own.
 TEST(PressureRecovery, ABodyThatTipsOntoItsCutHasNoPeakThere) {
   PairSpec pair;
   pair.name = "block-plate";

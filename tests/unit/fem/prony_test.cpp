@@ -17,7 +17,8 @@
 namespace heelstrike::fem {
 namespace {
 
-const LameConstants tissue = lame_constants({.youngs_modulus = 1e6, .poissons_ratio = 0.45, .density = 0.0, .set = ""});
+const LameConstants soft_tissue =
+    lame_constants({.youngs_modulus = 1e6, .poissons_ratio = 0.45, .density = 0.0, .set = ""});
 const std::vector<double> shares{0.3, 0.2};
 const std::vector<double> times{0.1, 2.0};
 
@@ -65,12 +66,12 @@ Matrix3 deviator(const Matrix3& s) {
 }
 
 TEST(Prony, ASuddenStretchRelaxesAsTheSeriesWhateverTheSteps) {
-  Point point(relaxing(), tissue);
+  Point point(relaxing(), soft_tissue);
   const Matrix3 F = Vector3(1.5, 0.8, 0.9).asDiagonal();
   const Matrix3 at_once = kirchhoff(point.at(F, 0.0), F);
   HyperelasticLaw elastic = relaxing();
   elastic.prony = {};
-  EXPECT_LT((at_once - kirchhoff(hyperelastic_response(elastic, tissue, F), F)).norm(), 1e-12 * at_once.norm());
+  EXPECT_LT((at_once - kirchhoff(hyperelastic_response(elastic, soft_tissue, F), F)).norm(), 1e-12 * at_once.norm());
   EXPECT_EQ(point.commit(F, 0.0), 0.0) << "nothing relaxes in no time";
   double t = 0.0;
   for (const double dt : {0.001, 0.03, 0.2, 0.0, 1.7, 40.0}) {
@@ -83,7 +84,7 @@ TEST(Prony, ASuddenStretchRelaxesAsTheSeriesWhateverTheSteps) {
 }
 
 TEST(Prony, ASteadyShearIsTheClosedFormWhateverTheSteps) {
-  Point point(relaxing(), tissue);
+  Point point(relaxing(), soft_tissue);
   const double rate = 1e-5;  // [1/s]; strains of 2e-5, whose squares are the tolerance
   double t = 0.0;
   for (const double dt : {0.01, 0.4, 0.05, 1.5}) {
@@ -92,7 +93,7 @@ TEST(Prony, ASteadyShearIsTheClosedFormWhateverTheSteps) {
     F(0, 1) = rate * t;
     double g = (1.0 - shares[0] - shares[1]) * t;
     for (std::size_t i = 0; i < 2; ++i) g -= shares[i] * times[i] * std::expm1(-t / times[i]);
-    EXPECT_NEAR(kirchhoff(point.at(F, dt), F)(0, 1), tissue.mu * rate * g, 1e-8 * tissue.mu * rate * g) << t;
+    EXPECT_NEAR(kirchhoff(point.at(F, dt), F)(0, 1), soft_tissue.mu * rate * g, 1e-8 * soft_tissue.mu * rate * g) << t;
     point.commit(F, dt);
   }
 }
@@ -114,12 +115,12 @@ Vector3 pulled(const Point& point, double stress, double dt, Vector3 l) {
 TEST(Prony, ASteadyPullCreepsAsTheClosedForm) {
   const double g = 0.4;
   const double tau = 0.5;
-  Point point({.isotropic = StretchLaw::mooney_rivlin(0.2), .prony = PronySeries({g}, {tau})}, tissue);
+  Point point({.isotropic = StretchLaw::mooney_rivlin(0.2), .prony = PronySeries({g}, {tau})}, soft_tissue);
   const double stress = 1.0;  // [Pa] strains of 1e-6
-  const double K = tissue.lambda + 2.0 / 3.0 * tissue.mu;
+  const double K = soft_tissue.lambda + 2.0 / 3.0 * soft_tissue.mu;
   Vector3 l = pulled(point, stress, 0.0, Vector3::Ones());
   const auto closed = [&](double t) {
-    const double creep = (1.0 - g * std::exp(-(1.0 - g) * t / tau)) / (1.0 - g) / tissue.mu;
+    const double creep = (1.0 - g * std::exp(-(1.0 - g) * t / tau)) / (1.0 - g) / soft_tissue.mu;
     return stress * (creep / 3.0 + 1.0 / (9.0 * K));
   };
   EXPECT_NEAR(l[0] - 1.0, closed(0.0), 1e-5 * closed(0.0));
@@ -136,7 +137,7 @@ TEST(Prony, ASteadyPullCreepsAsTheClosedForm) {
 }
 
 TEST(Prony, TangentsAreDerivativesAndRotationsDoNotMatter) {
-  Point point(relaxing(), tissue);
+  Point point(relaxing(), soft_tissue);
   Matrix3 first;
   first << 1.2, 0.1, -0.2, 0.05, 0.9, 0.3, 0.1, -0.1, 1.1;
   point.commit(first, 0.0);
@@ -164,7 +165,7 @@ TEST(Prony, TangentsAreDerivativesAndRotationsDoNotMatter) {
 
 TEST(Prony, EnergyIsNeitherMadeNorLost) {
   for (const double amplitude : {1e-4, 0.4}) {
-    Point point(relaxing(), tissue);
+    Point point(relaxing(), soft_tissue);
     const int n = 4000;
     const double dt = 1.5 / n;
     double work = 0.0;
@@ -198,7 +199,7 @@ TEST(Prony, EnergyIsNeitherMadeNorLost) {
 // Simpson's rule.
 TEST(Prony, HeatDoesNotDependOnTheSteps) {
   const auto heat = [](int n_steps) {
-    Point point(relaxing(), tissue);
+    Point point(relaxing(), soft_tissue);
     double sum = 0.0;
     for (int i = 1; i <= n_steps; ++i) {
       Matrix3 F = Matrix3::Identity();
@@ -229,7 +230,7 @@ TEST(FiberProny, AHeldUniaxialStretchRelaxesAsTheClosedForm) {
   const HyperelasticLaw law{
       .fibers = {
           .stiffness = 5e5, .exponent = 1.5, .directions = {Vector3::UnitZ()}, .prony = PronySeries(shares, times)}};
-  Point point(law, tissue);
+  Point point(law, soft_tissue);
   const double l = 1.3;
   const double E = l * l - 1.0;
   const double fiber = 2.0 * l * 5e5 * E * std::exp(1.5 * E * E);
@@ -237,11 +238,11 @@ TEST(FiberProny, AHeldUniaxialStretchRelaxesAsTheClosedForm) {
   matrix.fibers.directions.clear();
   double side = 1.0;
   for (int i = 0; i < 30; ++i) {
-    const Hyperelastic h = hyperelastic_response(matrix, tissue, Vector3(side, side, l).asDiagonal());
+    const Hyperelastic h = hyperelastic_response(matrix, soft_tissue, Vector3(side, side, l).asDiagonal());
     side -= h.P(0, 0) / (h.tangent(0, 0) + h.tangent(0, 4));
   }
   const Matrix3 F = Vector3(side, side, l).asDiagonal();
-  const double of_matrix = hyperelastic_response(matrix, tissue, F).P(2, 2);
+  const double of_matrix = hyperelastic_response(matrix, soft_tissue, F).P(2, 2);
   point.commit(F, 0.0);
   double t = 0.0;
   for (const double dt : {0.001, 0.03, 0.2, 0.0, 1.7, 40.0}) {
@@ -264,11 +265,11 @@ TEST(FiberProny, AFibreThatIsLetGoIsSlackUntilItHasRecovered) {
       .fibers = {.stiffness = k1, .exponent = 1.0, .directions = {Vector3::UnitZ()}, .prony = PronySeries({g}, {tau})}};
   HyperelasticLaw matrix = law;
   matrix.fibers.directions.clear();
-  Point point(law, tissue);
+  Point point(law, soft_tissue);
   const auto stretch = [](double e) -> Matrix3 { return Vector3(1.0, 1.0, 1.0 + e).asDiagonal(); };
   const auto pull = [&](double e, double dt) {
     const double all = point.at(stretch(e), dt).P(2, 2);
-    return all - hyperelastic_response(matrix, tissue, stretch(e)).P(2, 2);
+    return all - hyperelastic_response(matrix, soft_tissue, stretch(e)).P(2, 2);
   };
   const double e = 1e-5;  // strain; its square is the tolerance
   const double s = 4.0 * k1 * e;
@@ -303,7 +304,7 @@ TEST(FiberProny, TangentsAreDerivativesAndRotationsDoNotMatter) {
   const double dt = 0.07;
   const Matrix3 Q = rotation_from_vector(Vector3(0.9, -0.4, 2.0));
   for (const bool matrix_too : {false, true}) {
-    Point point(relaxing_fibers(matrix_too), tissue);
+    Point point(relaxing_fibers(matrix_too), soft_tissue);
     point.commit(first, 0.0);
     point.commit(second, 0.05);
     for (const Matrix3& F : {first, second, shortened}) {
@@ -330,7 +331,7 @@ TEST(FiberProny, EnergyIsNeitherMadeNorLost) {
       .fibers = {
           .stiffness = 5e5, .exponent = 1.0, .directions = {Vector3::UnitZ()}, .prony = PronySeries(shares, times)}};
   for (const double amplitude : {1e-4, 0.2}) {
-    Point point(law, tissue);
+    Point point(law, soft_tissue);
     const int n = 8000;
     const double dt = 1.5 / n;
     double work = 0.0;

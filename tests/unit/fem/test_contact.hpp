@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "common/errors/error.hpp"
+#include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
@@ -109,6 +113,30 @@ inline double block_error(const Matrix6& analytic, const Matrix6& numeric) {
   const double scale = scaled(numeric).cwiseAbs().maxCoeff();
   return scale > 0.0 ? scaled(analytic - numeric).cwiseAbs().maxCoeff() / scale
                      : scaled(analytic).cwiseAbs().maxCoeff();
+}
+
+/// Without assets; progress is told to nobody.
+inline PrepareContext quiet() {
+  return {.asset = {}, .on_progress = [](std::string_view, double) {}, .stop = {}};
+}
+
+/// What is said of a pair that cannot be prepared; "accepted" of one that can.
+inline std::string refusal(const PairSpec& pair, const PrepareContext& context = quiet()) {
+  try {
+    (void)make_backend(pair, context);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// @param depth  [m] of the origin of B above that of A
+inline PairState tilted_state(double depth) {
+  PairState state;
+  state.X_AB.R = rotation_from_vector(Vector3(0.02, -0.03, 0.4));
+  state.X_AB.p = Vector3(0.004, -0.003, depth);
+  state.V_AB = {.w = Vector3(0.2, -0.1, 0.3), .v = Vector3(0.01, 0.02, 0.1)};
+  return state;
 }
 
 }  // namespace heelstrike::fem::test

@@ -64,6 +64,33 @@ inline SolidBody solid_body(
   return {std::move(body), std::move(support), std::move(contact)};
 }
 
+/// Two columns that meet at z = 0, with meshes that do not match.
+namespace columns {
+
+constexpr double side = 0.04;      // [m]
+constexpr double length_A = 0.03;  // [m]
+constexpr double length_B = 0.05;  // [m]
+constexpr double E_A = 3.6e6;      // [Pa]
+constexpr double E_B = 1.5e6;      // [Pa]
+
+inline Material material(double youngs_modulus, double poissons_ratio = 0.0) {
+  return {.youngs_modulus = youngs_modulus, .poissons_ratio = poissons_ratio, .density = 1000.0, .set = ""};
+}
+
+/// Column above z = 0, to be clamped at its top.
+/// @param corners  of its elements: 4, 6 or 8
+/// @param half     [m] of its side
+inline VolumeMesh above(std::size_t n, std::uint32_t corners = 4, double half = 0.5 * side) {
+  return irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3, corners);
+}
+
+/// Column below z = 0, to be clamped at its bottom.
+inline VolumeMesh below(std::size_t n, std::uint32_t corners = 4, double half = 0.5 * side) {
+  return irregular_box({-half, -half, -length_B}, {half, half, 0.0}, n, 4, corners);
+}
+
+}  // namespace columns
+
 inline SurfaceCompliance compliance_of(const SolidBody& body) {
   return condense(body.body, body.support, body.contact.nodes, [](std::string_view, double) {}, {});
 }

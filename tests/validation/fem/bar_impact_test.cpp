@@ -20,8 +20,8 @@ namespace {
 
 constexpr double length = 0.5;
 constexpr double breadth = 0.02;
-constexpr double density = 2500.0;
-constexpr double modulus = 2e9;
+constexpr double bar_density = 2500.0;
+constexpr double bar_modulus = 2e9;
 constexpr double speed = 1.0;
 
 PairSpec bar_on_wall(double n_modes) {
@@ -29,7 +29,7 @@ PairSpec bar_on_wall(double n_modes) {
   pair.name = "bar-wall";
   pair.backend = "fem_modal";
   pair.main.surface = BlockSurface{.lengths = Vector3(breadth, breadth, length), .center = Vector3::Zero()};
-  pair.main.materials = {{.youngs_modulus = modulus, .poissons_ratio = 0.0, .density = density, .set = ""}};
+  pair.main.materials = {{.youngs_modulus = bar_modulus, .poissons_ratio = 0.0, .density = bar_density, .set = ""}};
   pair.partner.surface = PlaneSurface{};
   pair.parameters = {{"support", std::string("inertia_relief")},
                      {"element_size", 0.01},
@@ -40,7 +40,7 @@ PairSpec bar_on_wall(double n_modes) {
 }
 
 /// [m/s]
-const double wave_speed = std::sqrt(modulus / density);
+const double bar_wave_speed = std::sqrt(bar_modulus / bar_density);
 
 struct Bar {
   std::unique_ptr<ContactBackend> backend;
@@ -80,7 +80,7 @@ struct Impact {
 
 /// The bar's centre moves along z by velocity Verlet.
 Impact hit(const ContactBackend& bar) {
-  const double mass = density * breadth * breadth * length;
+  const double mass = bar_density * breadth * breadth * length;
   const double h = 2e-7;
   double z = 0.5 * length;
   double v = -speed;
@@ -103,8 +103,8 @@ Impact hit(const ContactBackend& bar) {
 }
 
 TEST(BarImpact, LastsForTheTimeThatAWaveTakesThereAndBack) {
-  const double T = 2.0 * length / wave_speed;
-  const double F = density * wave_speed * breadth * breadth * speed;
+  const double T = 2.0 * length / bar_wave_speed;
+  const double F = bar_density * bar_wave_speed * breadth * breadth * speed;
   std::printf("wave equation: 2 L / c = %.4g s, rho c A v = %.4g N\n  modes  N  duration c/2L  speed out  mean force\n",
               T, F);
   for (const double n_modes : {80.0, 160.0}) {

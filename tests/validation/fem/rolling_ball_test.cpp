@@ -10,21 +10,21 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr double depth = 1e-3;
-constexpr double mu = 0.3;
+constexpr double rolling_depth = 1e-3;
+constexpr double rolling_friction = 0.3;
 
 /// The plane as the ball sees it after rolling by `angle` about y: x = R angle forwards.
 PairState rolled(double angle, double radius) {
   PairState state;  // the body turns by `angle`, so B turns by -angle in A
   state.X_AB.R = rotation_from_vector(Vector3(0.0, -angle, 0.0));
-  const Vector3 p_BA(radius * angle, 0.0, radius - depth);
+  const Vector3 p_BA(radius * angle, 0.0, radius - rolling_depth);
   state.X_AB.p = -(state.X_AB.R * p_BA);
   return state;
 }
 
 TEST(RollingBall, DoesNotCreep) {
   auto model = hertz::ball_model(test::ball_mesh(hertz::R, 3e-3, 18e-3, 1.25), 1.2 * 18e-3);
-  model.options.friction = mu;
+  model.options.friction = rolling_friction;
   const CondensedContact ball("fem_condensed", std::move(model), {});
   auto history = ball.commit(*ball.initial_history(), rolled(0.0, hertz::R)).history;
   std::printf("%10s %12s %12s %14s\n", "angle", "Fx/(mu Fz)", "Fz [N]", "dissip. [mJ]");
@@ -41,14 +41,15 @@ TEST(RollingBall, DoesNotCreep) {
     largest = std::max(largest, std::abs(last.F_A.force.x() - first.F_A.force.x()));
     const Vector3 force = rolled(angle, hertz::R).X_AB.R.transpose() * last.F_A.force;
     if (i % 5 == 0)
-      std::printf("%10.4f %12.5f %12.3f %14.6f\n", angle, force.x() / (mu * force.z()), force.z(), 1e3 * dissipated);
+      std::printf("%10.4f %12.5f %12.3f %14.6f\n", angle, force.x() / (rolling_friction * force.z()), force.z(),
+                  1e3 * dissipated);
     EXPECT_GE(last.dissipated_increment, -1e-11) << "rounding of 5 kN times the resolution of the gap";
-    EXPECT_LE(force.head<2>().norm(), mu * force.z() * (1.0 + 1e-9));
+    EXPECT_LE(force.head<2>().norm(), rolling_friction * force.z() * (1.0 + 1e-9));
   }
   // Back where it started: partial slip at the edge leaves less than it took on the way (Masing's rule for the turn),
   // and a ball that rolls without creep asks for far less than sliding.
   EXPECT_LT(std::abs(last.F_A.force.x() - first.F_A.force.x()), largest);
-  EXPECT_LT(largest, 0.5 * mu * first.F_A.force.z());
+  EXPECT_LT(largest, 0.5 * rolling_friction * first.F_A.force.z());
   EXPECT_NEAR(last.F_A.force.z(), first.F_A.force.z(), 5e-3 * first.F_A.force.z());
   // Held: a hundred commits of the same state change nothing.
   const Response held = ball.evaluate(*history, rolled(0.0, hertz::R));
