@@ -261,11 +261,11 @@ TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
 // layers that only the plane uses up are told where that triangle is.
 TEST(FoundationEntry, LayersUsedUpByATriangleAreToldWithItsPlace) {
   Assets assets;
-  assets.add("coarse", height_field(0.04, 4, [](double, double) { return 0.0; }));
+  assets.add("coarse", {{Vector3(0.0, 0.0, 0.0), Vector3(0.01, 0.0, 0.0), Vector3(0.01, 0.01, 0.0)}});
   const PairSpec pair = layer_pair(mesh_named("coarse"), condyle, {{"thickness", 0.0011}});
   const auto backend = make_backend(pair, assets.context());
   PairState state;
-  state.X_AB.p = {0.02 / 3.0, 0.01 / 3.0, 0.024};  // 1 mm deep over the centre of (0, 0), (10, 0), (10, 10) mm
+  state.X_AB.p = {0.02 / 3.0, 0.01 / 3.0, 0.024};  // 1 mm deep over the centre
   try {
     (void)backend->evaluate(*backend->initial_history(), state);
     FAIL();
