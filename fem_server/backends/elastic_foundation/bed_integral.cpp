@@ -1,7 +1,6 @@
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
 
 #include <cmath>
-#include <span>
 
 namespace heelstrike::fem {
 
@@ -11,11 +10,6 @@ struct TrianglePoint {
   Vector3 shares;  ///< of the corners
   double weight;   ///< of the area
 };
-
-/// Exact for quadratic functions: all that a pressure proportional to the compression asks.
-const std::array<TrianglePoint, 3> three_points{{{{2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0}, 1.0 / 3.0},
-                                                 {{1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0}, 1.0 / 3.0},
-                                                 {{1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0}, 1.0 / 3.0}}};
 
 /// Radon's seven points, exact for functions of fifth degree.
 std::array<TrianglePoint, 7> radon_points() {
@@ -33,44 +27,50 @@ std::array<TrianglePoint, 7> radon_points() {
            {{b, b, 1.0 - 2.0 * b}, wb}}};
 }
 
-std::span<const TrianglePoint> points_for(const BedLaw& law) {
-  static const std::array<TrianglePoint, 7> seven_points = radon_points();
-  if (law.proportional()) return three_points;
-  return seven_points;
-}
+const std::array<TrianglePoint, 7> seven_points = radon_points();
 
 /// All corners loaded.
-TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d) {
+TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, bool slopes) {
+  if (law.proportional()) {
+    // The square of a linear function has the integral area / 12 (sum of d_i^2 + square of the sum of d_i).
+    const double k = law.stiffness(h) * area / 12.0;
+    const Vector3 forces = k * (d.array() + d.sum());
+    TriangleLoad load{.energy = 0.5 * forces.dot(d), .forces = forces, .area = area};
+    if (slopes) load.slopes = k * (Matrix3::Identity() + Matrix3::Ones());
+    return load;
+  }
   TriangleLoad load{.area = area};
-  for (const TrianglePoint& point : points_for(law)) {
+  for (const TrianglePoint& point : seven_points) {
     const BedPressure p = law.at(point.shares.dot(d), h);
     const double w = point.weight * area;
     load.energy += w * p.energy;
     load.forces += w * p.pressure * point.shares;
-    load.slopes += w * p.slope * point.shares * point.shares.transpose();
+    if (slopes) load.slopes += w * p.slope * point.shares * point.shares.transpose();
   }
   return load;
 }
 
 /// d_i / (d_i - d_j): how far along the edge from corner i the compression vanishes, with its derivatives.
 struct Cut {
-  double s, by_i, by_j, by_ii, by_ij, by_jj;
-  Cut(double i, double j) {
-    const double span = i - j;
-    s = i / span;
-    by_i = -j / (span * span);
-    by_j = i / (span * span);
-    by_ii = 2.0 * j / (span * span * span);
-    by_jj = 2.0 * i / (span * span * span);
-    by_ij = -(i + j) / (span * span * span);
-  }
+  double inverse, s, by_i, by_j;
+  Cut(double i, double j)
+      : inverse(1.0 / (i - j)), s(i * inverse), by_i(-j * inverse * inverse), by_j(i * inverse * inverse) {}
+  [[nodiscard]] double by_ii() const { return -2.0 * by_i * inverse; }
+  [[nodiscard]] double by_ij() const { return (by_i - by_j) * inverse; }
+  [[nodiscard]] double by_jj() const { return 2.0 * by_j * inverse; }
 };
 
 /// Energy [J] of a triangle of that area with compression d_i at one corner and none at the others.
 struct Wedge {
   double g = 0.0, by_i = 0.0, by_ii = 0.0;
   Wedge(const BedLaw& law, double area, const std::array<double, 2>& h, double d_i) {
-    for (const TrianglePoint& point : points_for(law)) {
+    if (law.proportional()) {
+      by_ii = law.stiffness(h) * area / 6.0;
+      by_i = by_ii * d_i;
+      g = 0.5 * by_i * d_i;
+      return;
+    }
+    for (const TrianglePoint& point : seven_points) {
       const double share = point.shares[0];
       const BedPressure p = law.at(share * d_i, h);
       g += point.weight * area * p.energy;
@@ -81,7 +81,8 @@ struct Wedge {
 };
 
 /// Corner i alone is loaded.
-TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index i) {
+TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index i,
+                    bool slopes) {
   const Eigen::Index j = (i + 1) % 3;
   const Eigen::Index k = (i + 2) % 3;
   const Cut a(d[i], d[j]);
@@ -95,46 +96,56 @@ TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>&
   load.forces[i] = s_i * w.g + s * w.by_i;
   load.forces[j] = s_j * w.g;
   load.forces[k] = s_k * w.g;
+  if (!slopes) return load;
   Matrix3& K = load.slopes;
-  K(i, i) = (a.by_ii * b.s + 2.0 * a.by_i * b.by_i + a.s * b.by_ii) * w.g + 2.0 * s_i * w.by_i + s * w.by_ii;
-  K(j, j) = a.by_jj * b.s * w.g;
-  K(k, k) = a.s * b.by_jj * w.g;
-  K(i, j) = K(j, i) = (a.by_ij * b.s + a.by_j * b.by_i) * w.g + s_j * w.by_i;
-  K(i, k) = K(k, i) = (a.s * b.by_ij + a.by_i * b.by_j) * w.g + s_k * w.by_i;
+  K(i, i) = (a.by_ii() * b.s + 2.0 * a.by_i * b.by_i + a.s * b.by_ii()) * w.g + 2.0 * s_i * w.by_i + s * w.by_ii;
+  K(j, j) = a.by_jj() * b.s * w.g;
+  K(k, k) = a.s * b.by_jj() * w.g;
+  K(i, j) = K(j, i) = (a.by_ij() * b.s + a.by_j * b.by_i) * w.g + s_j * w.by_i;
+  K(i, k) = K(k, i) = (a.s * b.by_ij() + a.by_i * b.by_j) * w.g + s_k * w.by_i;
   K(j, k) = K(k, j) = a.by_j * b.by_j * w.g;
   return load;
 }
 
 /// Corner k alone is free. The line from corner i to where edge j-k becomes free cuts the loaded part into two
 /// triangles: the share a of the area with compressions (d_i, d_j, 0), and the share b (1 - a) with (d_i, 0, 0).
-TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index k) {
+TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index k,
+                     bool slopes) {
   const Eigen::Index i = (k + 1) % 3;
   const Eigen::Index j = (k + 2) % 3;
   const Cut a(d[j], d[k]);
   const Cut b(d[i], d[k]);
-  const TriangleLoad f = whole(law, area, h, {d[i], d[j], 0.0});
+  const TriangleLoad f = whole(law, area, h, {d[i], d[j], 0.0}, slopes);
   const Wedge w(law, area, h, d[i]);
   const double rest = 1.0 - a.s;
   TriangleLoad load{.energy = a.s * f.energy + b.s * rest * w.g, .area = (a.s + b.s * rest) * area};
   load.forces[i] = a.s * f.forces[0] + rest * (b.by_i * w.g + b.s * w.by_i);
   load.forces[j] = a.by_i * f.energy + a.s * f.forces[1] - b.s * a.by_i * w.g;
   load.forces[k] = a.by_j * f.energy + (b.by_j * rest - b.s * a.by_j) * w.g;
+  if (!slopes) return load;
   Matrix3& K = load.slopes;
-  K(i, i) = a.s * f.slopes(0, 0) + rest * (b.by_ii * w.g + 2.0 * b.by_i * w.by_i + b.s * w.by_ii);
-  K(j, j) = a.by_ii * f.energy + 2.0 * a.by_i * f.forces[1] + a.s * f.slopes(1, 1) - b.s * a.by_ii * w.g;
-  K(k, k) = a.by_jj * f.energy + (b.by_jj * rest - 2.0 * b.by_j * a.by_j - b.s * a.by_jj) * w.g;
+  K(i, i) = a.s * f.slopes(0, 0) + rest * (b.by_ii() * w.g + 2.0 * b.by_i * w.by_i + b.s * w.by_ii);
+  K(j, j) = a.by_ii() * f.energy + 2.0 * a.by_i * f.forces[1] + a.s * f.slopes(1, 1) - b.s * a.by_ii() * w.g;
+  K(k, k) = a.by_jj() * f.energy + (b.by_jj() * rest - 2.0 * b.by_j * a.by_j - b.s * a.by_jj()) * w.g;
   K(i, j) = K(j, i) = a.by_i * f.forces[0] + a.s * f.slopes(0, 1) - a.by_i * (b.by_i * w.g + b.s * w.by_i);
   K(i, k) = K(k, i) =
-      a.by_j * f.forces[0] + (b.by_ij * rest - b.by_i * a.by_j) * w.g + (b.by_j * rest - b.s * a.by_j) * w.by_i;
-  K(j, k) = K(k, j) = a.by_ij * f.energy + a.by_j * f.forces[1] - (b.by_j * a.by_i + b.s * a.by_ij) * w.g;
+      a.by_j * f.forces[0] + (b.by_ij() * rest - b.by_i * a.by_j) * w.g + (b.by_j * rest - b.s * a.by_j) * w.by_i;
+  K(j, k) = K(k, j) = a.by_ij() * f.energy + a.by_j * f.forces[1] - (b.by_j * a.by_i + b.s * a.by_ij()) * w.g;
   return load;
 }
 
 /// As `whole`, of how it changes with the thickness of a layer.
 TriangleThickness whole_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                                      std::size_t layer) {
+  if (law.proportional()) {
+    const double softening = law.softening(h, layer);
+    const TriangleLoad load = whole(law, area, h, d, false);
+    return {.slope = -softening * load.energy,
+            .curvature = 2.0 * softening * softening * load.energy,
+            .forces = -softening * load.forces};
+  }
   TriangleThickness by;
-  for (const TrianglePoint& point : points_for(law)) {
+  for (const TrianglePoint& point : seven_points) {
     const ThicknessSlopes slopes = law.by_thickness(law.at(point.shares.dot(d), h), layer);
     const double w = point.weight * area;
     by.slope += w * slopes.energy;
@@ -195,12 +206,13 @@ struct LoadedCorners {
 
 }  // namespace
 
-TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d) {
+TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+                           bool slopes) {
   const LoadedCorners corners(d);
   if (corners.number == 0) return {};
-  if (corners.number == 3) return whole(law, area, h, d);
-  if (corners.number == 1) return corner(law, area, h, d, corners.last_loaded);
-  return all_but(law, area, h, d, corners.last_free);
+  if (corners.number == 3) return whole(law, area, h, d, slopes);
+  if (corners.number == 1) return corner(law, area, h, d, corners.last_loaded, slopes);
+  return all_but(law, area, h, d, corners.last_free, slopes);
 }
 
 TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
@@ -210,14 +222,6 @@ TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::
   if (corners.number == 3) return whole_by_thickness(law, area, h, d, layer);
   if (corners.number == 1) return corner_by_thickness(law, area, h, d, corners.last_loaded, layer);
   return all_but_by_thickness(law, area, h, d, corners.last_free, layer);
-}
-
-// The centre is off the plane through the corners by b; over the triangle a quadratic function is so by 3/4 b on
-// average.
-FourToPlane four_to_plane() {
-  FourToPlane plane;
-  plane << Matrix3::Identity() - Matrix3::Constant(0.25), Vector3::Constant(0.75);
-  return plane;
 }
 
 }  // namespace heelstrike::fem

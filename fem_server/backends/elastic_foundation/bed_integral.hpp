@@ -26,19 +26,32 @@ struct TriangleThickness {
 };
 
 /// The compression is linear over the triangle and the load covers the part where it is positive.
-/// @param area  [m^2] @param h [m] thickness of the layers @param d [m] compressions at the corners, < 0 = gap
+/// @param area    [m^2] @param h [m] thickness of the layers @param d [m] compressions at the corners, < 0 = gap
+/// @param slopes  false: they are not asked for and stay zero
 [[nodiscard]] TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h,
-                                         const Vector3& d);
+                                         const Vector3& d, bool slopes = true);
 
 /// @param layer  0 or 1: whose thickness changes
 [[nodiscard]] TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::array<double, 2>& h,
                                                    const Vector3& d, std::size_t layer);
 
-/// How far the compressions of corners and centre move a plane over the triangle whose mean is that of every quadratic
-/// function through the four: row k gives the plane's compression at corner k.
-using FourToPlane = Eigen::Matrix<double, 3, 4>;
-[[nodiscard]] FourToPlane four_to_plane();
-/// [-] shares of the corners and of the centre in that mean.
+/// [-] shares of the corners and of the centre of a triangle in the mean of every quadratic function through the four.
 inline constexpr std::array<double, 4> four_shares{1.0 / 12.0, 1.0 / 12.0, 1.0 / 12.0, 3.0 / 4.0};
+
+/// The plane over a triangle that has this mean: what it is at the corners. The centre is off the plane through the
+/// corners by b; over the triangle a quadratic function is so by 3/4 b on average.
+/// @param four  at the corners and in the centre: numbers, or their derivatives
+template <class Value>
+[[nodiscard]] std::array<Value, 3> plane_of(const std::array<Value, 4>& four) {
+  const Value lift = four_shares[3] * (four[3] - (four[0] + four[1] + four[2]) / 3.0);
+  return {four[0] + lift, four[1] + lift, four[2] + lift};
+}
+
+/// Derivatives by the four from those by what the plane is at the corners.
+template <class Value>
+[[nodiscard]] std::array<Value, 4> by_four(const std::array<Value, 3>& by_plane) {
+  const Value sum = four_shares[3] * (by_plane[0] + by_plane[1] + by_plane[2]);
+  return {by_plane[0] - sum / 3.0, by_plane[1] - sum / 3.0, by_plane[2] - sum / 3.0, sum};
+}
 
 }  // namespace heelstrike::fem

@@ -74,14 +74,9 @@ double LayerLaw::pressure(double x) const {
   return p;
 }
 
-bool BedLaw::proportional() const {
-  return std::all_of(layers_.begin(), layers_.begin() + static_cast<std::ptrdiff_t>(n_layers_),
-                     [](const LayerLaw& layer) { return !layer.large && !(layer.reference > 0.0); });
-}
-
-double BedLaw::common_pressure(double d, const std::array<double, 2>& h) const {
+double BedLaw::pressure(double d, const std::array<double, 2>& h) const {
+  if (proportional_) return stiffness(h) * d;
   if (n_layers_ == 1) return layers_[0].pressure(d / h[0]);
-  if (proportional()) return d / (h[0] / layers_[0].modulus + h[1] / layers_[1].modulus);
   const auto compression = [&](double p) {
     const LayerLaw::Strain first = layers_[0].strain(p);
     const LayerLaw::Strain second = layers_[1].strain(p);
@@ -104,16 +99,14 @@ double BedLaw::common_pressure(double d, const std::array<double, 2>& h) const {
 }
 
 BedPressure BedLaw::at(double d, const std::array<double, 2>& h) const {
-  BedPressure result;
-  const double p = common_pressure(d, h);
-  result.pressure = p;
+  if (proportional_) {
+    const double k = stiffness(h);
+    return {.pressure = k * d, .slope = k, .energy = 0.5 * k * d * d};
+  }
+  const double p = pressure(d, h);
   double compliance = 0.0;  // [m/Pa]
   for (std::size_t k = 0; k < n_layers_; ++k) compliance += h[k] * layers_[k].strain(p).slope;
-  result.slope = 1.0 / compliance;
-  if (proportional()) {
-    result.energy = 0.5 * p * d;
-    return result;
-  }
+  BedPressure result{.pressure = p, .slope = 1.0 / compliance};
   // The work of the pressure, taken over the pressure: all summands have one sign, so that nothing cancels.
   for (const auto& [distance, weight] : gauss_points) {
     // With p = P t^2 powers of the pressure that are no whole numbers are smooth enough, too.
@@ -133,7 +126,7 @@ ThicknessSlopes BedLaw::by_thickness(const BedPressure& at, std::size_t layer) c
   const double p = at.pressure;
   const double x = layers_[layer].strain(p).value;
   ThicknessSlopes slopes{.pressure = -x * at.slope, .energy_curvature = x * x * at.slope};
-  if (proportional()) {
+  if (proportional_) {
     slopes.energy = -0.5 * p * x;
     return slopes;
   }

@@ -18,6 +18,8 @@ struct LayerLaw {
   double reference = 0.0;  ///< [Pa] p0 of the nonlinear material; 0 = linear
   double exponent = 1.0;   ///< [-] n >= 1
 
+  /// The pressure is proportional to the strain.
+  [[nodiscard]] bool proportional() const { return !large && !(reference > 0.0); }
   /// [-] K(nu). @pre 0 <= nu < 0.5
   [[nodiscard]] static double confined(double poissons_ratio);
 
@@ -48,13 +50,16 @@ struct ThicknessSlopes {
 /// One or two layers.
 class BedLaw {
  public:
-  explicit BedLaw(const LayerLaw& layer) : layers_{layer, {}}, n_layers_(1) {}
-  BedLaw(const LayerLaw& first, const LayerLaw& second) : layers_{first, second}, n_layers_(2) {}
+  explicit BedLaw(const LayerLaw& layer) : layers_{layer, {}}, n_layers_(1), proportional_(layer.proportional()) {}
+  BedLaw(const LayerLaw& first, const LayerLaw& second)
+      : layers_{first, second}, n_layers_(2), proportional_(first.proportional() && second.proportional()) {}
 
   /// @param d  [m] compression, in [0, thickness(h))
   /// @param h  [m] thickness of each layer, the second without meaning for one
   /// @throws RecoverableError when no finite pressure compresses two layers by d
   [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
+  /// [Pa] of the same, alone.
+  [[nodiscard]] double pressure(double d, const std::array<double, 2>& h) const;
 
   /// @param at     what the law says of the compression and the thickness in question
   /// @param layer  0 or 1: whose thickness changes
@@ -63,13 +68,21 @@ class BedLaw {
   /// [m] all layers together.
   [[nodiscard]] double thickness(const std::array<double, 2>& h) const { return n_layers_ == 1 ? h[0] : h[0] + h[1]; }
   /// The pressure is proportional to the compression.
-  [[nodiscard]] bool proportional() const;
+  [[nodiscard]] bool proportional() const { return proportional_; }
+  /// [Pa/m] pressure over compression. @pre proportional()
+  [[nodiscard]] double stiffness(const std::array<double, 2>& h) const {
+    if (n_layers_ == 1) return layers_[0].modulus / h[0];
+    return 1.0 / (h[0] / layers_[0].modulus + h[1] / layers_[1].modulus);
+  }
+  /// [1/m] share of the stiffness that a metre more of a layer takes. @pre proportional()
+  [[nodiscard]] double softening(const std::array<double, 2>& h, std::size_t layer) const {
+    return stiffness(h) / layers_[layer].modulus;
+  }
 
  private:
-  [[nodiscard]] double common_pressure(double d, const std::array<double, 2>& h) const;
-
   std::array<LayerLaw, 2> layers_;
   std::size_t n_layers_;
+  bool proportional_;
 };
 
 }  // namespace heelstrike::fem

@@ -10,8 +10,10 @@ namespace {
 
 /// Cells fit into the second level of a processor's cache (256 kB).
 constexpr double most_cells = 65536.0;
-/// Larger than the rounding of distances, by far, and of the cell's centre.
+/// Larger than the rounding of distances, by far.
 constexpr double shortened = 1.0 - 1e-6;
+/// [-] of a cell's edge: larger than the rounding of its centre and of the way from there, by far.
+constexpr double rounding = 1e-6;
 
 }  // namespace
 
@@ -24,37 +26,33 @@ ClearanceGrid::ClearanceGrid(const Vector3& low, const Vector3& high,
   std::size_t n_cells = 1;
   for (std::size_t k = 0; k < 3; ++k) {
     const double length = (high - low)[static_cast<Eigen::Index>(k)];
-    n_[k] = static_cast<std::size_t>(std::ceil(length / edge_));
-    n_cells *= n_[k];
+    n_[k] = static_cast<std::int32_t>(std::ceil(length / edge_));
+    n_cells *= static_cast<std::size_t>(n_[k]);
   }
   clear_ = std::make_unique<std::atomic<float>[]>(n_cells);
   for (std::size_t i = 0; i < n_cells; ++i)
     clear_[i].store(std::numeric_limits<float>::quiet_NaN(), std::memory_order_relaxed);
 }
 
-Vector3 ClearanceGrid::centre(const std::array<std::size_t, 3>& cell) const {
-  Vector3 p = low_;
-  for (std::size_t k = 0; k < 3; ++k) p[static_cast<Eigen::Index>(k)] += edge_ * (static_cast<double>(cell[k]) + 0.5);
-  return p;
-}
-
 std::optional<double> ClearanceGrid::about(const Vector3& q, std::uint32_t near) const {
   if (clear_ == nullptr) return std::nullopt;
-  const Vector3 along = cells_per_length_ * (q - low_);
-  std::array<std::size_t, 3> cell{};
+  Vector3 from_centre = cells_per_length_ * (q - low_);
+  std::array<std::int32_t, 3> cell{};
   for (std::size_t k = 0; k < 3; ++k) {
-    const double x = along[static_cast<Eigen::Index>(k)];
-    if (!(x >= 0.0 && x < static_cast<double>(n_[k]))) return std::nullopt;
-    cell[k] = static_cast<std::size_t>(x);
+    double& x = from_centre[static_cast<Eigen::Index>(k)];
+    if (!(x >= 0.0 && x < n_[k])) return std::nullopt;
+    cell[k] = static_cast<std::int32_t>(x);
+    x -= cell[k] + 0.5;
   }
-  std::atomic<float>& here = clear_[(cell[2] * n_[1] + cell[1]) * n_[0] + cell[0]];
+  std::atomic<float>& here = clear_[static_cast<std::size_t>((cell[2] * n_[1] + cell[1]) * n_[0] + cell[0])];
   float known = here.load(std::memory_order_relaxed);
-  const Vector3 middle = centre(cell);
   if (std::isnan(known)) {
-    known = std::nextafter(static_cast<float>(shortened * find_(middle, near)), -std::numeric_limits<float>::max());
+    const Vector3 centre = low_ + edge_ * (Vector3(cell[0], cell[1], cell[2]) + Vector3::Constant(0.5));
+    known = std::nextafter(static_cast<float>(shortened * find_(centre, near) - rounding * edge_),
+                           -std::numeric_limits<float>::max());
     here.store(known, std::memory_order_relaxed);
   }
-  return static_cast<double>(known) - (q - middle).norm();
+  return static_cast<double>(known) - edge_ * from_centre.norm();
 }
 
 }  // namespace heelstrike::fem

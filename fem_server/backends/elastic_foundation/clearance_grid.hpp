@@ -30,12 +30,10 @@ class ClearanceGrid {
   [[nodiscard]] std::optional<double> about(const Vector3& q, std::uint32_t near) const;
 
  private:
-  [[nodiscard]] Vector3 centre(const std::array<std::size_t, 3>& cell) const;
-
   Vector3 low_ = Vector3::Zero();
-  double edge_ = 1.0;               ///< [m] of a cell
-  double cells_per_length_ = 1.0;   ///< [1/m]
-  std::array<std::size_t, 3> n_{};  ///< cells along each axis
+  double edge_ = 1.0;                ///< [m] of a cell
+  double cells_per_length_ = 1.0;    ///< [1/m]
+  std::array<std::int32_t, 3> n_{};  ///< cells along each axis
   std::function<double(const Vector3&, std::uint32_t)> find_;
   /// [m] at their centres, rounded down; not a number = not asked for yet. Threads that ask at once find the same.
   std::unique_ptr<std::atomic<float>[]> clear_;

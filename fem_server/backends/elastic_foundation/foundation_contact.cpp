@@ -122,27 +122,29 @@ Response FoundationContact::in_main(const Response& r, const PairState& state) c
   return result;
 }
 
-NormalForce FoundationContact::normal_force(const LoadedSpring& loaded, const Matrix6* drate,
-                                            const Vector6& V_CT) const {
-  NormalForce normal{.value = loaded.force, .dX = loaded.dforce.transpose()};
+NormalForce FoundationContact::normal_force(const BedState& bed, std::size_t i, const Vector6& V_CT) const {
+  const LoadedSpring& loaded = bed.springs[i];
+  NormalForce normal{.value = loaded.force};
+  if (!bed.slopes.empty()) normal.dX = bed.slopes[i].dforce.transpose();
   if (!(options_.dissipation > 0.0)) return normal;
   const double c = options_.dissipation;
   const double factor = 1.0 + c * loaded.motion.rate.dot(V_CT);
   if (!(factor > 0.0)) return {};
   normal.value *= factor;
   normal.dX *= factor;
-  if (drate != nullptr) normal.dX += loaded.force * c * (V_CT.transpose() * *drate);
+  if (!bed.drate.empty()) normal.dX += loaded.force * c * (V_CT.transpose() * bed.drate[i]);
   normal.dV = loaded.force * c * loaded.motion.rate.transpose();
   return normal;
 }
 
-HeldPoint FoundationContact::held_by(const LoadedSpring& loaded, const FoundationHistory& history,
+HeldPoint FoundationContact::held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                      const Pose& X_CT) const {
+  const LoadedSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   if (const HeldSpring* held = find(history, loaded.spring)) return held_point(*held, *history.X_CT, X_CT);
   if (!history.X_CT) return {.p_C = spring.point, .carried = spring.point};
-  return met_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, loaded.motion.dd, *history.X_CT,
-                   X_CT);
+  const Vector6 dd = bed.slopes.empty() ? Vector6(Vector6::Zero()) : bed.slopes[i].motion.dd;
+  return met_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, dd, *history.X_CT, X_CT);
 }
 
 double FoundationContact::shear_stiffness(std::uint32_t spring, double target_thickness) const {
@@ -168,7 +170,7 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   const double thickness = bed.layers.empty() ? 0.0 : bed.layers[i].motion.h;
   BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal,
-                               held_by(loaded, history, X_CT));
+                               held_by(bed, i, history, X_CT));
   if (!bed.layers.empty()) {
     // A force f sheared by the compliance 1 / k holds f^2 / (2 k), of which 1 / k grows with T's thickness.
     const double softness = options_.shear_softness[loaded.spring];
@@ -249,22 +251,22 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
 }
 
 Response FoundationContact::respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                    bool tangents, std::vector<HeldSpring>* held) const {
+                                    std::vector<HeldSpring>* held) const {
   Sum sum;
   const Vector6 V = state.V_AB.vector();
   if (!options_.regions.empty()) sum.pressures.assign(bed.springs.size(), 0.0);
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
     const LoadedSpring& loaded = bed.springs[i];
-    const NormalForce normal = normal_force(loaded, bed.drate.empty() ? nullptr : &bed.drate[i], V);
+    const NormalForce normal = normal_force(bed, i, V);
     const SpringMotion& motion = loaded.motion;
     sum.wrench += normal.value * motion.wrench;
-    if (tangents) {
-      sum.dX += motion.wrench * normal.dX + normal.value * bed.dwrench[i];
+    if (!bed.slopes.empty()) {
+      sum.dX += motion.wrench * normal.dX + normal.value * bed.slopes[i].motion.dwrench;
       if (options_.dissipation > 0.0) sum.dV += motion.wrench * normal.dV;
     }
     sum.moment += normal.value * bed_.casting().springs()[loaded.spring].point;
     sum.normal += normal.value;
-    sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
+    if (options_.dissipation > 0.0) sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
     if (motion.d > 0.0 && loaded.force > 0.0) {
       const double pressure = bed_.pressure(bed, i) * normal.value / loaded.force;
       sum.peak = std::max(sum.peak, pressure);
@@ -304,7 +306,7 @@ Response FoundationContact::evaluate(const History& history, const PairState& st
   const PairState casting = in_casting(state);
   const FoundationHistory& last = FoundationHistory::from(history);
   const BedState bed = bed_.at(casting.X_AB, options.tangents);
-  return in_main(respond(bed, last, casting, options.tangents, nullptr), state);
+  return in_main(respond(bed, last, casting, nullptr), state);
 }
 
 Committed FoundationContact::commit(const History& history, const PairState& state,
@@ -313,10 +315,10 @@ Committed FoundationContact::commit(const History& history, const PairState& sta
   const FoundationHistory& last = FoundationHistory::from(history);
   const BedState bed = bed_.at(casting.X_AB, options.tangents);
   auto next = FoundationHistory::of_backend(name_);
-  const Response step = respond(bed, last, casting, options.tangents, &next->springs);
+  const Response step = respond(bed, last, casting, &next->springs);
   if (!(options_.friction > 0.0)) return {.history = std::move(next), .response = in_main(step, state)};
   next->X_CT = casting.X_AB;
-  Response response = in_main(respond(bed, *next, casting, options.tangents, nullptr), state);
+  Response response = in_main(respond(bed, *next, casting, nullptr), state);
   response.dissipated_increment = step.dissipated_increment;
   return {.history = std::move(next), .response = response};
 }
@@ -327,7 +329,7 @@ std::string FoundationContact::fields(const History& /*history*/, const PairStat
   const bool of_casting = (request.part == FieldPart::main) == options_.casting_is_main;
   const Pose X_WC = options_.casting_is_main ? request.X_WA : request.X_WA * state.X_AB;
   if (of_casting)
-    return draw_casting(bed_, bed_.at(casting.X_AB), casting, X_WC,
+    return draw_casting(bed_, bed_.at(casting.X_AB, false), casting, X_WC,
                         {.dissipation = options_.dissipation, .regions = options_.regions}, request);
   return draw_target(bed_, target_, casting.X_AB, X_WC, request);
 }

@@ -65,10 +65,10 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] PairState in_casting(const PairState& state) const;
   [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
   [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                 bool tangents, std::vector<HeldSpring>* held) const;
-  /// @param drate  d rate / d X of the spring; null = no tangents
-  [[nodiscard]] NormalForce normal_force(const LoadedSpring& loaded, const Matrix6* drate, const Vector6& V_CT) const;
-  [[nodiscard]] HeldPoint held_by(const LoadedSpring& loaded, const FoundationHistory& history, const Pose& X_CT) const;
+                                 std::vector<HeldSpring>* held) const;
+  [[nodiscard]] NormalForce normal_force(const BedState& bed, std::size_t i, const Vector6& V_CT) const;
+  [[nodiscard]] HeldPoint held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
+                                  const Pose& X_CT) const;
   /// [N/m] of a spring with that thickness of T's layer.
   [[nodiscard]] double shear_stiffness(std::uint32_t spring, double target_thickness) const;
   /// What follows from an energy with that slope [N] by the thickness of T's layer under a spring, and from how the

@@ -19,7 +19,6 @@ namespace {
 
 /// More than the depth of a tree of halves of equal size over 2^32 springs.
 constexpr std::size_t deepest_tree = 40;
-constexpr std::int32_t not_met = -1;
 /// By which the box that is searched beforehand is larger than T: springs that far from T are passed over unsearched.
 constexpr double share_of_box = 0.1;
 /// One spring in so many has its place from the start; what is not used costs nothing.
@@ -34,6 +33,11 @@ double clear_behind(const TargetPoint& around, double search_distance) {
   return around.beside ? -around.gap - search_distance : 0.0;
 }
 
+/// A point is nearer to another one than a distance >= 0 [m].
+bool is_within(const Vector3& p, const Vector3& centre, double distance) {
+  return rounded_up * (p - centre).squaredNorm() < distance * distance;
+}
+
 }  // namespace
 
 /// What springs found last, whatever the pose was.
@@ -43,16 +47,26 @@ struct SpringBed::Memory {
     double free = 0.0;              ///< [m] no point of T's frame nearer to that than this is behind T
     std::uint32_t triangle = 0;     ///< of T, that it met
     bool has_met = false;           ///< the triangle is known
+    std::uint32_t place = 0;        ///< in BedState::springs of the question `placed`
+    std::uint64_t placed = 0;
     /// A spring at q has not come so far that it could be behind T.
-    [[nodiscard]] bool still_free(const Vector3& q) const { return rounded_up * (q - p_T).norm() < free; }
+    [[nodiscard]] bool still_free(const Vector3& q) const { return is_within(q, p_T, free); }
+    [[nodiscard]] bool was_behind() const { return has_met && !(free > 0.0); }
     void note(const Vector3& q, double clear, std::uint32_t where) {
       p_T = q;
-      free = clear;
+      free = std::max(0.0, clear);
       triangle = where;
       has_met = true;
     }
   };
   std::vector<OfSpring> springs;
+  std::uint64_t question = 0;  ///< number of the one that is being answered
+
+  void put(std::uint32_t spring, std::size_t place) {
+    springs[spring].place = static_cast<std::uint32_t>(place);
+    springs[spring].placed = question;
+  }
+  [[nodiscard]] bool is_placed(std::uint32_t spring) const { return springs[spring].placed == question; }
 };
 
 /// One memory for every thread that asks at the same time.
@@ -112,11 +126,14 @@ struct SpringBed::Search {
   Memory& memory;
   bool tangents = true;
   BedState state{};
-  std::vector<std::int32_t> slots{};  ///< of springs at vertices: where they stand in state.springs
-  std::uint32_t near = 0;             ///< triangle of the last answer: neighbours are asked one after the other
-  Vector3 p_TFree = Vector3::Zero();  ///< [m] the last point of which a search showed how far it is clear of T
-  double free = 0.0;                  ///< [m] see clear_of
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Facing> facing{};  ///< by the pieces of C and of T that met
+  SpringMeeting along{};                ///< what a spring's normal meets; only what is flat is written
+  std::optional<PlaneSurface> plane{};  ///< what T is, in C; none = another surface
+  std::uint32_t near = 0;               ///< triangle of the last answer: neighbours are asked one after the other
+  Vector3 p_TFree = Vector3::Zero();    ///< [m] the last point of which a search showed how far it is clear of T
+  double free = 0.0;                    ///< [m] see clear_of
+  using Pieces = std::pair<std::uint32_t, std::uint32_t>;  ///< of C and of T that met
+  std::map<Pieces, Facing> facing{};
+  std::pair<const Pieces, Facing>* last_facing = nullptr;
 };
 
 SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law,
@@ -152,7 +169,7 @@ SpringBed::SpringBed(SpringBed&& other) noexcept = default;
 double SpringBed::pressure(const BedState& state, std::size_t i) const {
   const LoadedSpring& loaded = state.springs[i];
   const double own = casting_.springs()[loaded.spring].thickness;
-  return law_.at(loaded.motion.d, layers(own, target_thickness_of(state, i))).pressure;
+  return law_.pressure(loaded.motion.d, layers(own, target_thickness_of(state, i)));
 }
 
 double SpringBed::target_thickness(std::uint32_t spring, const Pose& X_CT) const {
@@ -165,10 +182,9 @@ double SpringBed::gap(std::uint32_t spring, const Pose& X_CT) const {
   return target_->closest(X_CT.inverse() * casting_.springs()[spring].point, 0).gap;
 }
 
-void SpringBed::check_depth(std::uint32_t spring, double d, double target_thickness) const {
+void SpringBed::too_deep(std::uint32_t spring, double d, double target_thickness) const {
   const Spring& s = casting_.springs()[spring];
   const double thickness = law_.thickness(layers(s.thickness, target_thickness));
-  if (d < thickness) return;
   throw RecoverableError(
       fmt::format(
           "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, where the layers are "
@@ -189,8 +205,11 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
 }
 
 SpringBed::Facing& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
-  const std::uint32_t target_piece = options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle];
-  return search.facing[{pieces_[spring], target_piece}];
+  const Search::Pieces pieces{pieces_[spring], options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle]};
+  if (search.last_facing == nullptr || search.last_facing->first != pieces) {
+    search.last_facing = &*search.facing.try_emplace(pieces).first;
+  }
+  return search.last_facing->second;
 }
 
 void SpringBed::check_facing(const Search& search) const {
@@ -225,8 +244,19 @@ auto SpringBed::law_over(std::uint32_t triangle, const Ask& ask) const {
   }
 }
 
-SpringMeeting SpringBed::along_normal(const Search& search, const TargetPoint& met) const {
-  return {.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_t spring,
+                                             const LocalCrossing& crossing) const {
+  TargetPoint& met = search.along.met;
+  if (options_.direction == ForceDirection::midsurface) {
+    const Spring& s = casting_.springs()[spring];
+    const Vector3 p_T = search.X_TC * s.point + crossing.gap * (search.X_TC.R * s.normal);
+    met = turned(target_->at(crossing, p_T), search.X_CT.R);
+    return search.along;
+  }
+  met.gap = crossing.gap;
+  met.normal = search.X_CT.R * crossing.normal;
+  met.triangle = crossing.triangle;
+  return search.along;
 }
 
 std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::uint32_t spring,
@@ -238,7 +268,7 @@ std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::ui
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met) return along_normal(search, *met);
+    if (met) return SpringMeeting{.met = turned(*met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
@@ -280,17 +310,13 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
 
 void SpringBed::place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
   BedState& state = search.state;
-  const bool rates = search.tangents && options_.rates;
-  if (state.springs.empty()) {
-    const std::size_t some = casting_.order().size() / usually_loaded;
-    state.springs.reserve(some);
-    if (search.tangents) state.dwrench.reserve(some);
-    if (rates) state.drate.reserve(some);
+  const Spring& s = casting_.springs()[spring];
+  search.memory.put(spring, state.springs.size());
+  state.springs.push_back({.spring = spring, .motion = spring_motion(s, meeting, search.X_CT.p)});
+  if (search.tangents) {
+    Matrix6* const drate = options_.rates ? &state.drate.emplace_back() : nullptr;
+    motion_slopes(s, meeting, search.X_CT.p, state.slopes.emplace_back().motion, drate);
   }
-  Matrix6* const dwrench = search.tangents ? &state.dwrench.emplace_back() : nullptr;
-  Matrix6* const drate = rates ? &state.drate.emplace_back() : nullptr;
-  state.springs.push_back(
-      {.spring = spring, .motion = spring_motion(casting_.springs()[spring], meeting, search.X_CT.p, dwrench, drate)});
   if (layer_) place_layer(search, spring, meeting);
 }
 
@@ -324,31 +350,33 @@ void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& m
     state.deepest = d;
     state.deepest_spring = state.springs.size() - 1;
   }
-  if (!search.slots.empty()) search.slots[spring] = static_cast<std::int32_t>(state.springs.size() - 1);
   ++state.compressed;
 }
 
-std::optional<TargetPoint> SpringBed::met_close_by(const Search& search, std::uint32_t spring,
-                                                   std::uint32_t near) const {
+/// Walking from where the spring was last, or from where its neighbour has just been: one of the two is mostly near.
+std::optional<LocalCrossing> SpringBed::met_close_by(const Search& search, std::uint32_t spring,
+                                                     const Vector3& q) const {
   if (!options_.by_ray) return std::nullopt;
-  const Spring& s = casting_.springs()[spring];
-  auto met = target_->local_crossing(search.X_TC * s.point, search.X_TC.R * s.normal, near);
+  const Memory::OfSpring& last = search.memory.springs[spring];
+  const std::uint32_t near = last.has_met ? last.triangle : search.near;
+  const Vector3 away = search.X_TC.R * casting_.springs()[spring].normal;
+  auto met = target_->local_crossing(q, away, near);
+  if (!met && near != search.near) met = target_->local_crossing(q, away, search.near);
   if (met && !target_->closed() && std::abs(met->gap) > options_.search_distance) return std::nullopt;
   return met;
 }
 
 void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
   Memory::OfSpring& last = search.memory.springs[spring];
-  const std::uint32_t near = last.has_met ? last.triangle : search.near;
-  if (const auto met = met_close_by(search, spring, near)) {
+  if (const auto met = met_close_by(search, spring, q)) {
     search.near = met->triangle;
-    last.note(q, met->gap > 0.0 ? met->clear : 0.0, met->triangle);
+    last.note(q, met->clear, met->triangle);
     if (met->gap > 0.0) return;
     ++facing(search, spring, met->triangle).behind;
-    add(search, spring, along_normal(search, *met));
+    add(search, spring, along_normal(search, spring, *met));
     return;
   }
-  const TargetPoint nearest = target_->closest(q, near);
+  const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
   search.near = nearest.triangle;
   const double clear = target_->is_distance() ? clear_of(nearest) : 0.0;
   last.note(q, clear, nearest.triangle);
@@ -365,8 +393,9 @@ void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
     const Vector3 q = search.X_TC * casting_.springs()[spring].point;
     // Neighbours of a spring that is far from T are, too, and so is the same spring after a short way.
     if (search.memory.springs[spring].still_free(q)) continue;
-    if (rounded_up * (q - search.p_TFree).norm() < search.free) continue;
-    if (clearance_.about(q, search.near).value_or(0.0) > 0.0) continue;
+    if (is_within(q, search.p_TFree, search.free)) continue;
+    // Of one that was behind T the grid hardly says more.
+    if (!search.memory.springs[spring].was_behind() && clearance_.about(q, search.near).value_or(0.0) > 0.0) continue;
     meet_spring(search, spring, q);
   }
 }
@@ -410,26 +439,32 @@ void SpringBed::find_compressed(Search& search) const {
       [&](const SpringGroup& group) { meet_springs(search, group); });
 }
 
+/// What the spring's normal meets where T is a plane; null = T is another surface, or its normal does not lead there.
+const SpringMeeting* SpringBed::over_plane(Search& search, std::uint32_t spring) const {
+  if (!search.plane || !options_.by_ray) return nullptr;
+  const Spring& s = casting_.springs()[spring];
+  const auto gap = crossing_gap(*search.plane, s.point, s.normal);
+  if (!gap) return nullptr;
+  search.along.met.gap = *gap;
+  return &search.along;
+}
+
 /// Seen from C, one product tells how far a point is in front of the plane. It rounds otherwise than the query in T, so
-/// it passes over only what is in front by more than both may round; the others are asked as ever. All meet the same
-/// normal.
+/// it passes over only what is in front by more than both may round. All meet the same normal.
 void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const {
   const Vector3 normal = search.X_CT.R * plane.normal;
   const Vector3 through = search.X_CT * plane.point;
   const SpringGroup& all = casting_.groups().front();
   const double largest = search.X_CT.p.norm() + plane.point.norm() + all.centre.norm() + all.radius;
   const double in_front = normal.dot(through) + (rounded_up - 1.0) * largest;
-  SpringMeeting meeting{
-      .met = {.normal = normal, .smooth_normal = normal}, .by_ray = true, .direction = options_.direction};
+  search.plane = {.normal = normal, .point = through};
+  search.along.met.normal = search.along.met.smooth_normal = normal;
   const auto meet = [&](std::uint32_t spring) {
-    const Spring& s = casting_.springs()[spring];
-    const Vector3 q = search.X_TC * s.point;
-    const auto gap = options_.by_ray ? crossing_gap(plane, q, search.X_TC.R * s.normal) : std::nullopt;
-    if (!gap) return meet_spring(search, spring, q);
-    if (*gap > 0.0) return;
+    const SpringMeeting* over = over_plane(search, spring);
+    if (over == nullptr) return meet_spring(search, spring, search.X_TC * casting_.springs()[spring].point);
+    if (over->met.gap > 0.0) return;
     ++facing(search, spring, 0).behind;
-    meeting.met.gap = *gap;
-    add(search, spring, meeting);
+    add(search, spring, *over);
   };
   visit_groups([&](const SpringGroup& group) { return normal.dot(group.centre) - group.radius > in_front; },
                [&](const SpringGroup& group) {
@@ -446,7 +481,7 @@ void SpringBed::load_centres(BedState& state) const {
     const std::array<double, 2> h = layers(casting_.springs()[loaded.spring].thickness, of_target);
     const BedPressure p = law_over(loaded.spring, [&] { return law_.at(loaded.motion.d, h); });
     loaded.force = area * p.pressure;
-    loaded.dforce = area * p.slope * loaded.motion.dd;
+    if (!state.slopes.empty()) state.slopes[i].dforce = area * p.slope * state.slopes[i].motion.dd;
     state.energy += area * p.energy;
     state.area += area;
     state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area, .springs = {i, i, i, i}});
@@ -459,111 +494,131 @@ void SpringBed::load_centres(BedState& state) const {
   for (std::uint32_t i = 0; i < state.springs.size(); ++i) {
     LoadedLayer& layer = state.layers[i];
     const ThicknessSlopes by = law_.by_thickness(load(i, layer.motion.h), target_layer());
-    LoadedSpring& loaded = state.springs[i];
-    const double area = casting_.area(loaded.spring);
-    loaded.dforce += area * by.pressure * layer.motion.dh;
+    const double area = casting_.area(state.springs[i].spring);
     layer.slope = area * by.energy;
-    layer.dslope = area * (by.pressure * loaded.motion.dd + by.energy_curvature * layer.motion.dh);
+    if (state.slopes.empty()) continue;
+    SpringSlopes& slopes = state.slopes[i];
+    slopes.dforce += area * by.pressure * layer.motion.dh;
+    layer.dslope = area * (by.pressure * slopes.motion.dd + by.energy_curvature * layer.motion.dh);
   }
 }
 
-/// Of a spring that is not compressed, whose gap says how far the load reaches into its triangles.
-std::optional<SpringMeeting> SpringBed::meeting_at_rim(Search& search, std::uint32_t spring) const {
+/// A spring that is not compressed, whose gap says how far the load reaches into its triangles. false = it meets
+/// nothing.
+bool SpringBed::place_at_rim(Search& search, std::uint32_t spring) const {
+  if (const SpringMeeting* over = over_plane(search, spring)) {
+    place(search, spring, *over);
+    return true;
+  }
   const Memory::OfSpring& last = search.memory.springs[spring];
-  const std::uint32_t near = last.has_met ? last.triangle : search.near;
-  if (const auto met = met_close_by(search, spring, near)) {
+  const Vector3 q = search.X_TC * casting_.springs()[spring].point;
+  if (const auto met = met_close_by(search, spring, q)) {
     search.near = met->triangle;
-    return along_normal(search, *met);
+    place(search, spring, along_normal(search, spring, *met));
+    return true;
   }
-  const TargetPoint nearest = target_->closest(search.X_TC * casting_.springs()[spring].point, near);
+  const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
   search.near = nearest.triangle;
-  return meeting_of(search, spring, nearest);
+  const auto meeting = meeting_of(search, spring, nearest);
+  if (meeting) place(search, spring, *meeting);
+  return meeting.has_value();
 }
 
+/// Where the springs of a triangle's corners and of its centre stand in the state, which those that are not under load
+/// join; none = one of them meets nothing.
+std::optional<std::array<std::uint32_t, 4>> SpringBed::places_of(Search& search, std::uint32_t triangle) const {
+  const auto& [a, b, c] = casting_.mesh().triangles[triangle];
+  std::array<std::uint32_t, 4> springs{a, b, c, casting_.centre_spring(triangle)};
+  for (std::uint32_t& spring : springs) {
+    if (!search.memory.is_placed(spring) && !place_at_rim(search, spring)) return std::nullopt;
+    spring = search.memory.springs[spring].place;
+  }
+  return springs;
+}
+
+/// Those with a spring under load, in the order in which the springs were found.
 void SpringBed::load_triangles(Search& search) const {
+  std::vector<bool> is_done(casting_.mesh().triangles.size(), false);
+  const std::size_t n_compressed = search.state.springs.size();
+  search.state.faces.reserve(n_compressed);
+  for (std::size_t i = 0; i < n_compressed; ++i) {
+    for (const std::uint32_t t : casting_.triangles_of(search.state.springs[i].spring)) {
+      if (is_done[t]) continue;
+      is_done[t] = true;
+      load_triangle(search, t);
+    }
+  }
+}
+
+void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
   BedState& state = search.state;
-  const FourToPlane plane = four_to_plane();
-  std::vector<std::uint32_t> triangles;
-  for (const LoadedSpring& loaded : state.springs) {
-    const auto around = casting_.triangles_of(loaded.spring);
-    triangles.insert(triangles.end(), around.begin(), around.end());
+  const auto places = places_of(search, triangle);
+  if (!places) return;
+  const auto spring = [&](std::size_t k) -> LoadedSpring& { return state.springs[(*places)[k]]; };
+  const auto [d_0, d_1, d_2] =
+      plane_of<double>({spring(0).motion.d, spring(1).motion.d, spring(2).motion.d, spring(3).motion.d});
+  const Vector3 d(d_0, d_1, d_2);
+  double of_target = options_.target_thickness;
+  if (layer_) {
+    of_target = 0.0;
+    for (std::size_t k = 0; k < 3; ++k) of_target += state.layers[(*places)[k]].motion.h / 3.0;
   }
-  std::ranges::sort(triangles);
-  triangles.erase(std::unique(triangles.begin(), triangles.end()), triangles.end());
-  for (const std::uint32_t t : triangles) {
-    std::array<std::uint32_t, 4> places{};
-    bool complete = true;
-    for (std::size_t k = 0; k < 4; ++k) {
-      const std::uint32_t v = k < 3 ? casting_.mesh().triangles[t][k] : casting_.centre_spring(t);
-      if (search.slots[v] == not_met) {
-        const auto meeting = meeting_at_rim(search, v);
-        complete = complete && meeting.has_value();
-        if (!meeting) break;
-        search.slots[v] = static_cast<std::int32_t>(state.springs.size());
-        place(search, v, *meeting);
-      }
-      places[k] = static_cast<std::uint32_t>(search.slots[v]);
-    }
-    if (!complete) continue;
-    Eigen::Vector4d of_places;
-    for (std::size_t k = 0; k < 4; ++k) of_places[static_cast<Eigen::Index>(k)] = state.springs[places[k]].motion.d;
-    const Vector3 d = plane * of_places;
-    double of_target = options_.target_thickness;
-    if (layer_) {
-      of_target = 0.0;
-      for (std::size_t k = 0; k < 3; ++k) of_target += state.layers[places[k]].motion.h / 3.0;
-    }
-    const std::array<double, 2> h = layers(casting_.thickness(t), of_target);
-    // The plane lies deeper than the springs by what bends away from it.
-    check_depth(places[3], d.maxCoeff(), of_target);
-    const TriangleLoad load = law_over(t, [&] { return triangle_load(law_, casting_.area(t), h, d); });
-    const Eigen::Vector4d forces = plane.transpose() * load.forces;
-    const Eigen::Matrix4d slopes = plane.transpose() * load.slopes * plane;
-    state.energy += load.energy;
-    state.area += load.area;
-    state.faces.push_back(
-        {.triangle = t, .pressure = load.forces.sum() / casting_.area(t), .area = load.area, .springs = places});
-    for (std::size_t k = 0; k < 4; ++k) {
-      LoadedSpring& spring = state.springs[places[k]];
-      const auto row = static_cast<Eigen::Index>(k);
-      spring.force += forces[row];
-      for (std::size_t m = 0; m < 4; ++m) {
-        spring.dforce += slopes(row, static_cast<Eigen::Index>(m)) * state.springs[places[m]].motion.dd;
-      }
-    }
-    if (layer_) {
-      load_layers(state, state.faces.back(), triangle_thickness(law_, casting_.area(t), h, d, target_layer()));
-    }
+  const double area = casting_.area(triangle);
+  const std::array<double, 2> h = layers(casting_.thickness(triangle), of_target);
+  // The plane lies deeper than the springs by what bends away from it.
+  check_depth(casting_.centre_spring(triangle), d.maxCoeff(), of_target);
+  const TriangleLoad load = law_over(triangle, [&] { return triangle_load(law_, area, h, d, search.tangents); });
+  state.energy += load.energy;
+  state.area += load.area;
+  state.faces.push_back(
+      {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = *places});
+  const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]});
+  for (std::size_t k = 0; k < 4; ++k) spring(k).force += forces[k];
+  if (layer_) load_layers(search, state.faces.back(), triangle_thickness(law_, area, h, d, target_layer()));
+  if (!search.tangents) return;
+  const auto slopes = [&](std::size_t k) -> SpringSlopes& { return state.slopes[(*places)[k]]; };
+  const auto dd =
+      plane_of<Vector6>({slopes(0).motion.dd, slopes(1).motion.dd, slopes(2).motion.dd, slopes(3).motion.dd});
+  std::array<Vector6, 3> by_plane;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto row = load.slopes.row(static_cast<Eigen::Index>(k));
+    by_plane[k] = row[0] * dd[0] + row[1] * dd[1] + row[2] * dd[2];
   }
+  const auto dforces = by_four<Vector6>(by_plane);
+  for (std::size_t k = 0; k < 4; ++k) slopes(k).dforce += dforces[k];
 }
 
 /// T's layer is as thick over a triangle as on average at its corners.
-void SpringBed::load_layers(BedState& state, const LoadedFace& face, const TriangleThickness& by) const {
+void SpringBed::load_layers(Search& search, const LoadedFace& face, const TriangleThickness& by) const {
+  BedState& state = search.state;
+  for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].slope += by.slope / 3.0;
+  if (!search.tangents) return;
   Vector6 dh = Vector6::Zero();
   Vector6 dslope = Vector6::Zero();
-  const Eigen::Vector4d forces = four_to_plane().transpose() * by.forces;
+  const auto forces = by_four<double>({by.forces[0], by.forces[1], by.forces[2]});
   for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
   for (std::size_t k = 0; k < 4; ++k) {
-    LoadedSpring& spring = state.springs[face.springs[k]];
-    const double force = forces[static_cast<Eigen::Index>(k)];
-    spring.dforce += force * dh;
-    dslope += force * spring.motion.dd;
+    SpringSlopes& slopes = state.slopes[face.springs[k]];
+    slopes.dforce += forces[k] * dh;
+    dslope += forces[k] * slopes.motion.dd;
   }
   dslope += by.curvature * dh;
-  for (std::size_t k = 0; k < 3; ++k) {
-    state.layers[face.springs[k]].slope += by.slope / 3.0;
-    state.layers[face.springs[k]].dslope += dslope / 3.0;
-  }
+  for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].dslope += dslope / 3.0;
 }
 
 BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   Memories::Lease lease(*memories_);
-  Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .memory = lease.memory(), .tangents = tangents};
-  const bool at_vertices = casting_.places() == SpringPlaces::vertices;
-  if (at_vertices) search.slots.assign(casting_.springs().size(), not_met);
+  Search search{.X_CT = X_CT,
+                .X_TC = X_CT.inverse(),
+                .memory = lease.memory(),
+                .tangents = tangents,
+                .along = {.met = {}, .by_ray = true, .direction = options_.direction}};
+  ++search.memory.question;
+  search.state.springs.reserve(casting_.order().size() / usually_loaded);
+  if (tangents) search.state.slopes.reserve(search.state.springs.capacity());
   find_compressed(search);
   check_facing(search);
-  if (at_vertices) {
+  if (casting_.places() == SpringPlaces::vertices) {
     load_triangles(search);
   } else {
     load_centres(search.state);
@@ -605,8 +660,7 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
   best_point.gap = best;
   result.motion =
       spring_motion(casting_.springs()[result.spring],
-                    {.met = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
-                    nullptr, nullptr);
+                    {.met = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p);
   return result;
 }
 

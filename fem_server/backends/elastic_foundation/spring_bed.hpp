@@ -29,8 +29,13 @@ struct BedOptions {
 struct LoadedSpring {
   std::uint32_t spring = 0;
   SpringMotion motion{};
-  double force = 0.0;                ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
-  Vector6 dforce = Vector6::Zero();  ///< its derivative by the pose
+  double force = 0.0;  ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
+};
+
+/// How a loaded spring follows the pose.
+struct SpringSlopes {
+  MotionSlopes motion{};
+  Vector6 dforce = Vector6::Zero();  ///< derivative of the force
 };
 
 /// T's layer under a spring, where it is not everywhere as thick.
@@ -51,10 +56,10 @@ struct LoadedFace {
 /// The bed at one pose.
 struct BedState {
   std::vector<LoadedSpring> springs{};
-  std::vector<Matrix6> dwrench{};     ///< of each: d wrench / d X; empty = not asked for
-  std::vector<Matrix6> drate{};       ///< of each: d rate / d X; empty = not asked for
-  std::vector<LoadedLayer> layers{};  ///< of each; empty = T's layer is everywhere as thick
-  std::vector<Matrix6> ddh{};         ///< of each: d (d h / d X) / d X; empty = not asked for
+  std::vector<SpringSlopes> slopes{};  ///< of each; empty = not asked for
+  std::vector<Matrix6> drate{};        ///< of each: d rate / d X; empty = not asked for
+  std::vector<LoadedLayer> layers{};   ///< of each; empty = T's layer is everywhere as thick
+  std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not asked for
   std::vector<LoadedFace> faces{};
   double energy = 0.0;             ///< [J]
   double area = 0.0;               ///< [m^2]
@@ -124,20 +129,28 @@ class SpringBed {
   void meet_springs(Search& search, const SpringGroup& group) const;
   [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<TargetPoint> met_close_by(const Search& search, std::uint32_t spring,
-                                                        std::uint32_t near) const;
+  [[nodiscard]] std::optional<LocalCrossing> met_close_by(const Search& search, std::uint32_t spring,
+                                                          const Vector3& q) const;
+  [[nodiscard]] const SpringMeeting* over_plane(Search& search, std::uint32_t spring) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
   void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   void place_layer(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
-  [[nodiscard]] SpringMeeting along_normal(const Search& search, const TargetPoint& met) const;
+  [[nodiscard]] const SpringMeeting& along_normal(Search& search, std::uint32_t spring,
+                                                  const LocalCrossing& crossing) const;
   [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, std::uint32_t spring,
                                                         const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<SpringMeeting> meeting_at_rim(Search& search, std::uint32_t spring) const;
+  [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring) const;
   void load_centres(BedState& state) const;
+  [[nodiscard]] std::optional<std::array<std::uint32_t, 4>> places_of(Search& search, std::uint32_t triangle) const;
   void load_triangles(Search& search) const;
-  void load_layers(BedState& state, const LoadedFace& face, const TriangleThickness& by) const;
-  void check_depth(std::uint32_t spring, double d, double target_thickness) const;
+  void load_triangle(Search& search, std::uint32_t triangle) const;
+  void load_layers(Search& search, const LoadedFace& face, const TriangleThickness& by) const;
+  void check_depth(std::uint32_t spring, double d, double target_thickness) const {
+    if (d >= law_.thickness(layers(casting_.springs()[spring].thickness, target_thickness)))
+      too_deep(spring, d, target_thickness);
+  }
+  [[noreturn]] void too_deep(std::uint32_t spring, double d, double target_thickness) const;
   [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
   void check_facing(const Search& search) const;
   /// What the law answers for a triangle of C. @throws RecoverableError as the law, with the place

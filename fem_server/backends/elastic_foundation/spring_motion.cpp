@@ -29,121 +29,136 @@ Matrix36 normal_change(const Vector3& normal, const Matrix3& curvature, const Ma
   return result;
 }
 
-/// Of w = - g / facing with a plane of T that turns.
-Matrix3 turn_of_ray(const Vector3& n, const Vector3& g, double facing) {
-  return skew(g / facing) - g * (n.cross(g) / (facing * facing)).transpose();
+/// line_change of (arm, u) where a ray along n meets a plane that carries u, which turns by du = - skew(u) - w (n x
+/// u)^T: u = w is the direction in which the ray is shortened. @param rate  line(arm, w)
+Matrix6 change_over_plane(const Vector3& arm, const Vector3& u, const Vector3& n, const Vector6& rate) {
+  const Vector3 m = n.cross(u);
+  const Vector3 r = rate.head<3>();
+  const Vector3 w = rate.tail<3>();
+  const double along = arm.dot(u);
+  Matrix6 change;
+  for (Eigen::Index j = 0; j < 3; ++j) {
+    change.block<3, 1>(0, j) = -m * r[j] - r * m[j] - u * arm[j];
+    change(j, j) += along;
+    change.block<3, 1>(0, 3 + j) = -m * w[j];
+    change.block<3, 1>(3, j) = -w * m[j];
+  }
+  const Matrix3 turn = skew(u);
+  change.topRightCorner<3, 3>() += turn;
+  change.bottomLeftCorner<3, 3>() -= turn;
+  change.bottomRightCorner<3, 3>().setZero();
+  return change;
 }
 
-/// line_change of (arm, w) where a ray meets a plane and w changes by dw when that turns: of T's curvature nothing is
-/// left, and most of the products with it.
-Matrix6 change_over_plane(const Vector3& arm, const Vector3& w, const Vector3& n, const Matrix3& dw,
-                          const Vector6& rate) {
-  Matrix6 result = Matrix6::Zero();
-  result.topRows<3>() = w.cross(n) * rate.transpose();
-  result.topLeftCorner<3, 3>() += skew(arm) * dw;
-  result.topRightCorner<3, 3>() += skew(w);
-  result.bottomLeftCorner<3, 3>() = dw;
-  return result;
-}
+/// The line along which a spring is compressed: where it meets T, seen from T's origin, and w.
+struct Compressed {
+  Vector3 arm, w;
+  Compressed(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT) {
+    const Vector3& g = meeting.met.normal;
+    arm = spring.point - p_CT;
+    w = g;
+    if (!meeting.by_ray) return;
+    arm += meeting.met.gap * spring.normal;
+    w *= -1.0 / g.dot(spring.normal);
+  }
+};
 
-/// Compression and direction along the bisector of the normals.
-void correct_to_midsurface(const Spring& spring, const TargetPoint& met, bool by_ray, const Matrix36& dsmooth,
-                           const Vector3& p_CT, SpringMotion& motion, Matrix6* dwrench) {
-  const Vector3& n = spring.normal;
-  const double cosine = -n.dot(met.smooth_normal);
-  const double half = std::sqrt(0.5 * (1.0 + cosine));  // cosine of half the angle
-  const Vector6 dcosine = -(n.transpose() * dsmooth).transpose();
-  const Vector6 dhalf = dcosine / (4.0 * half);
-  const double raw = motion.d;
-  const double factor = (by_ray ? cosine : 1.0) / half;
-  Vector6 dfactor = -factor / half * dhalf;
-  if (by_ray) dfactor += dcosine / half;
-  motion.d = factor * raw;
-  motion.dd = factor * motion.dd + raw * dfactor;
-  const Vector3 m = (n - met.smooth_normal) / (2.0 * half);
-  const Matrix36 dm = -(Matrix3::Identity() - m * m.transpose()) * dsmooth / (2.0 * half);
-  const Vector3 arm = spring.point - p_CT;
-  motion.wrench = line(arm, -m);
-  if (dwrench != nullptr) *dwrench = line_change(arm, -m, Matrix36::Zero(), -dm);
+/// Direction along the bisector of the normals, and by how much the compression along it is larger.
+struct Midsurface {
+  double cosine, half;  ///< cosine of the angle between the normals and of half of it
+  double factor;
+  Vector3 m;
+  Midsurface(const Spring& spring, const SpringMeeting& meeting) {
+    const Vector3& g = meeting.met.smooth_normal;
+    cosine = -spring.normal.dot(g);
+    half = std::sqrt(0.5 * (1.0 + cosine));
+    factor = (meeting.by_ray ? cosine : 1.0) / half;
+    m = (spring.normal - g) / (2.0 * half);
+  }
+};
+
+MotionSlopes midsurface_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT,
+                               const Vector6& rate, const Matrix36& dsmooth) {
+  const Midsurface mid(spring, meeting);
+  const Vector6 dcosine = -(spring.normal.transpose() * dsmooth).transpose();
+  Vector6 dfactor = -mid.factor / mid.half * dcosine / (4.0 * mid.half);
+  if (meeting.by_ray) dfactor += dcosine / mid.half;
+  const Matrix36 dm = -(Matrix3::Identity() - mid.m * mid.m.transpose()) * dsmooth / (2.0 * mid.half);
+  return {.dd = mid.factor * rate - meeting.met.gap * dfactor,
+          .dwrench = line_change(spring.point - p_CT, -mid.m, Matrix36::Zero(), -dm)};
 }
 
 }  // namespace
 
-SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, Matrix6* dwrench,
-                           Matrix6* drate) {
-  const auto& [met, by_ray, direction] = meeting;
-  const Vector3& n = spring.normal;
-  const Vector3& g = met.normal;
+SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT) {
+  const Compressed at(spring, meeting, p_CT);
   SpringMotion motion;
-  motion.d = -met.gap;
-  const Vector3 y = by_ray ? Vector3(spring.point - motion.d * n) : spring.point;
-  const Vector3 arm = y - p_CT;
-  const double facing = g.dot(n);
-  const Vector3 w = by_ray ? Vector3(-g / facing) : g;
-  motion.rate = line(arm, w);
-  motion.dd = motion.rate;
-  if (direction == ForceDirection::energy) motion.wrench = motion.rate;
-  if (direction == ForceDirection::normal) {
-    // The spring stays where it is; T's origin moves.
-    motion.wrench = line(spring.point - p_CT, -n);
-    if (dwrench != nullptr) {
-      dwrench->setZero();
-      dwrench->topRightCorner<3, 3>() = skew(-n);
-    }
-  }
-  Matrix6* const of_energy = direction == ForceDirection::energy ? dwrench : nullptr;
-  const bool of_rate = drate != nullptr || of_energy != nullptr;
-  if (!of_rate && direction != ForceDirection::midsurface) return motion;
-  const auto put = [&](const Matrix6& change) {
-    if (drate != nullptr) *drate = change;
-    if (of_energy != nullptr) *of_energy = change;
-  };
-  if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
-    put(change_over_plane(arm, w, n, turn_of_ray(n, g, facing), motion.rate));
-    return motion;
-  }
-  Matrix36 carried;
-  carried << -skew(arm), Matrix3::Identity();
-  Matrix36 dy = Matrix36::Zero();
-  if (by_ray) dy = -n * motion.rate.transpose();
-  const Matrix36 dg = normal_change(g, met.curvature, dy, carried);
-  if (of_rate) {
-    Matrix36 dw = dg;
-    if (by_ray) dw = -dg / facing + g * (n.transpose() * dg) / (facing * facing);
-    put(line_change(arm, w, dy, dw));
-  }
-  if (direction == ForceDirection::midsurface) {
-    correct_to_midsurface(spring, met, by_ray, normal_change(met.smooth_normal, met.smooth_curvature, dy, carried),
-                          p_CT, motion, dwrench);
+  motion.d = -meeting.met.gap;
+  motion.rate = line(at.arm, at.w);
+  if (meeting.direction == ForceDirection::energy) {
+    motion.wrench = motion.rate;
+  } else if (meeting.direction == ForceDirection::normal) {
+    motion.wrench = line(spring.point - p_CT, -spring.normal);
+  } else {
+    const Midsurface mid(spring, meeting);
+    motion.d *= mid.factor;
+    motion.wrench = line(spring.point - p_CT, -mid.m);
   }
   return motion;
+}
+
+void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, MotionSlopes& slopes,
+                   Matrix6* drate) {
+  const auto& [met, by_ray, direction] = meeting;
+  const Vector3& n = spring.normal;
+  const auto [arm, w] = Compressed(spring, meeting, p_CT);
+  const Vector6 rate = line(arm, w);
+  slopes.dd = rate;
+  if (direction == ForceDirection::normal) {
+    // The spring stays where it is; T's origin moves.
+    slopes.dwrench.setZero();
+    slopes.dwrench.topRightCorner<3, 3>() = skew(-n);
+    if (drate == nullptr) return;
+  }
+  Matrix6 change;
+  if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
+    change = change_over_plane(arm, w, n, rate);
+  } else {
+    Matrix36 carried;
+    carried << -skew(arm), Matrix3::Identity();
+    Matrix36 dy = Matrix36::Zero();
+    if (by_ray) dy = -n * rate.transpose();
+    Matrix36 dw = normal_change(met.normal, met.curvature, dy, carried);
+    if (by_ray) {
+      const double facing = met.normal.dot(n);
+      dw = (-dw + met.normal * (n.transpose() * dw) / facing).eval() / facing;
+    }
+    change = line_change(arm, w, dy, dw);
+    if (direction == ForceDirection::midsurface) {
+      slopes = midsurface_slopes(spring, meeting, p_CT, rate,
+                                 normal_change(met.smooth_normal, met.smooth_curvature, dy, carried));
+    }
+  }
+  if (direction == ForceDirection::energy) slopes.dwrench = change;
+  if (drate != nullptr) *drate = change;
 }
 
 // Of what the place on T moves by in T: for a ray - n (w . v) - v, for the nearest point - v, at whose place the
 // gradient lets only the part along T pass.
 LayerMotion layer_motion(const Spring& spring, const SpringMeeting& meeting, const LayerPlace& place,
                          const Vector3& p_CT, Matrix6* ddh) {
-  const Vector3& n = spring.normal;
-  const Vector3& g = meeting.met.normal;
+  const Vector3& e = place.gradient;
+  const auto [arm, w] = Compressed(spring, meeting, p_CT);
   if (!meeting.by_ray) {
-    const Vector3 arm = spring.point - p_CT;
     if (ddh != nullptr) {
       Matrix36 dgradient = Matrix36::Zero();
-      dgradient.leftCols<3>() = -skew(place.gradient);
-      *ddh = -line_change(arm, place.gradient, Matrix36::Zero(), dgradient);
+      dgradient.leftCols<3>() = -skew(e);
+      *ddh = -line_change(arm, e, Matrix36::Zero(), dgradient);
     }
-    return {.h = place.thickness, .dh = -line(arm, place.gradient)};
+    return {.h = place.thickness, .dh = -line(arm, e)};
   }
-  const Vector3 arm = spring.point + meeting.met.gap * n - p_CT;
-  const double facing = g.dot(n);
-  const Vector3 w = -g / facing;
-  const double rise = place.gradient.dot(n);
-  const Vector3 u = place.gradient + rise * w;
-  if (ddh != nullptr) {
-    const Vector3& e = place.gradient;
-    const Matrix3 du = rise * turn_of_ray(n, g, facing) - skew(e) - w * n.cross(e).transpose();
-    *ddh = -change_over_plane(arm, u, n, du, line(arm, w));
-  }
+  const Vector3 u = e + e.dot(spring.normal) * w;
+  if (ddh != nullptr) *ddh = -change_over_plane(arm, u, spring.normal, line(arm, w));
   return {.h = place.thickness, .dh = -line(arm, u)};
 }
 

@@ -20,9 +20,14 @@ enum class ForceDirection {
 
 struct SpringMotion {
   double d = 0.0;                    ///< [m] compression, < 0 = gap
-  Vector6 dd = Vector6::Zero();      ///< d d / d X
   Vector6 wrench = Vector6::Zero();  ///< on C, of unit force
   Vector6 rate = Vector6::Zero();    ///< compression rate = rate . V, before the correction to the midsurface
+};
+
+/// How that follows the pose.
+struct MotionSlopes {
+  Vector6 dd;       ///< d d / d X
+  Matrix6 dwrench;  ///< d wrench / d X
 };
 
 /// Where a spring meets T.
@@ -32,11 +37,14 @@ struct SpringMeeting {
   ForceDirection direction = ForceDirection::energy;
 };
 
-/// @param dwrench  gets d wrench / d X; null = not wanted
-/// @param drate    gets d rate / d X; null = not wanted
 /// @pre meeting.met.normal . spring.normal < 0 when by_ray
-[[nodiscard]] SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT,
-                                         Matrix6* dwrench, Matrix6* drate);
+[[nodiscard]] SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT);
+
+/// @param slopes  is written, all of it
+/// @param drate   gets d rate / d X; null = not wanted
+/// @pre as above
+void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, MotionSlopes& slopes,
+                   Matrix6* drate);
 
 /// How thick T's layer is where the spring meets it.
 struct LayerMotion {

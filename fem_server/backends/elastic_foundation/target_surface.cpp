@@ -65,29 +65,19 @@ class PlaneTarget final : public TargetSurface {
   explicit PlaneTarget(const PlaneSurface& plane) : plane_(plane) {}
 
   [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t /*near*/) const override {
-    return at(plane_.normal.dot(q - plane_.point));
+    return at({.gap = plane_.normal.dot(q - plane_.point), .normal = plane_.normal}, q);
   }
   [[nodiscard]] std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
-                                                    bool leaving, std::uint32_t near) const override {
-    const auto met = local_crossing(q, leaving ? Vector3(-direction) : direction, near);
-    if (!met || std::abs(met->gap) > reach) return std::nullopt;
-    return met;
-  }
-  [[nodiscard]] std::optional<TargetPoint> local_crossing(const Vector3& q, const Vector3& away,
-                                                          std::uint32_t /*near*/) const override {
-    const auto gap = crossing_gap(plane_, q, away);
-    if (!gap) return std::nullopt;
-    return at(*gap);
+                                                    bool leaving, std::uint32_t /*near*/) const override {
+    const auto gap = crossing_gap(plane_, q, leaving ? Vector3(-direction) : direction);
+    if (!gap || std::abs(*gap) > reach) return std::nullopt;
+    return at({.gap = *gap, .normal = plane_.normal}, q);
   }
   [[nodiscard]] bool is_distance() const override { return true; }
   [[nodiscard]] std::optional<PlaneSurface> plane() const override { return plane_; }
   [[nodiscard]] bool closed() const override { return true; }
 
  private:
-  [[nodiscard]] TargetPoint at(double gap) const {
-    TargetPoint point{.gap = gap, .normal = plane_.normal, .smooth_normal = plane_.normal};
-    return point;
-  }
   PlaneSurface plane_;
 };
 
@@ -122,20 +112,27 @@ class MeshTarget final : public TargetSurface {
                                                     bool leaving, std::uint32_t near) const override {
     const auto found = surface_.crossing(q, direction, reach, leaving, near);
     if (!found) return std::nullopt;
-    return met(q, direction, *found, leaving);
+    return at({.gap = leaving ? -found->way : found->way, .normal = found->normal, .triangle = found->triangle},
+              q + found->way * direction);
   }
 
-  [[nodiscard]] std::optional<TargetPoint> local_crossing(const Vector3& q, const Vector3& away,
-                                                          std::uint32_t near) const override {
+  [[nodiscard]] std::optional<LocalCrossing> local_crossing(const Vector3& q, const Vector3& away,
+                                                            std::uint32_t near) const override {
     if (!sheets_) return std::nullopt;
     const auto found = sheets_->leaving(q, -away, near);
     if (!found) return std::nullopt;
-    TargetPoint point = met(q, -away, *found, true);
+    LocalCrossing crossing{.gap = -found->way, .normal = found->normal, .triangle = found->triangle};
+    if (!(crossing.gap > 0.0)) return crossing;
     // Seen along the normal of the triangle that is crossed, the sheet nowhere rises by more than 45 degrees: from
     // where it is crossed to below q by the way's sine at most, while q lies higher than that by its cosine.
     const double cosine = std::min(1.0, -found->normal.dot(away));
-    const double below = std::abs(found->way) * (cosine - std::sqrt(1.0 - cosine * cosine));
-    point.clear = std::max(0.0, rounded_down * below / std::numbers::sqrt2);
+    const double below = crossing.gap * (cosine - std::sqrt(1.0 - cosine * cosine));
+    crossing.clear = std::max(0.0, rounded_down * below / std::numbers::sqrt2);
+    return crossing;
+  }
+  [[nodiscard]] TargetPoint at(const LocalCrossing& crossing, const Vector3& p) const override {
+    TargetPoint point = TargetSurface::at(crossing, p);
+    if (interpolate_) smooth(p, point);
     return point;
   }
 
@@ -149,17 +146,6 @@ class MeshTarget final : public TargetSurface {
   }
 
  private:
-  [[nodiscard]] TargetPoint met(const Vector3& q, const Vector3& direction, const SurfaceCrossing& found,
-                                bool leaving) const {
-    TargetPoint point{.gap = leaving ? -found.way : found.way,
-                      .normal = found.normal,
-                      .curvature = Matrix3::Zero(),
-                      .smooth_normal = found.normal,
-                      .smooth_curvature = Matrix3::Zero(),
-                      .triangle = found.triangle};
-    if (interpolate_) smooth(q + found.way * direction, point);
-    return point;
-  }
   void smooth(const Vector3& p, TargetPoint& point) const {
     const InterpolatedNormal interpolated = surface_.interpolated_normal(point.triangle, p);
     point.smooth_normal = interpolated.normal;

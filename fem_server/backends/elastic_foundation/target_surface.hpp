@@ -21,7 +21,14 @@ struct TargetPoint {
   Matrix3 smooth_curvature = Matrix3::Zero();  ///< [1/m] its gradient in the same sense
   std::uint32_t triangle = 0;                  ///< where to begin the next search; 0 by formula
   bool beside = false;                         ///< the nearest point lies on a rim: no side
-  double clear = 0.0;                          ///< [m] of local_crossing: no part of the surface is nearer to q
+};
+
+/// Where a line goes through a face close by, in the frame of the query. Small, for it is what most springs meet.
+struct LocalCrossing {
+  double gap = 0.0;                   ///< [m] along the line; < 0 behind the surface
+  Vector3 normal = Vector3::UnitZ();  ///< [-] of the face, which is flat
+  std::uint32_t triangle = 0;
+  double clear = 0.0;  ///< [m] in front of the surface no part of it is nearer to q; 0 = not known
 };
 
 /// Thread-safe; answers without allocating.
@@ -36,9 +43,16 @@ class TargetSurface {
                                                             bool leaving, std::uint32_t near) const = 0;
   /// The same for the line through q along `away`, followed both ways, where it is proven without a search: that q lies
   /// on the side of the surface that `gap` says, and that `crossing` finds the same, bit for bit. none = not proven.
-  [[nodiscard]] virtual std::optional<TargetPoint> local_crossing(const Vector3& /*q*/, const Vector3& /*away*/,
-                                                                  std::uint32_t /*near*/) const {
+  [[nodiscard]] virtual std::optional<LocalCrossing> local_crossing(const Vector3& /*q*/, const Vector3& /*away*/,
+                                                                    std::uint32_t /*near*/) const {
     return std::nullopt;
+  }
+  /// What `crossing` says of the same place p [m].
+  [[nodiscard]] virtual TargetPoint at(const LocalCrossing& crossing, const Vector3& /*p*/) const {
+    return {.gap = crossing.gap,
+            .normal = crossing.normal,
+            .smooth_normal = crossing.normal,
+            .triangle = crossing.triangle};
   }
   /// A point that moves by d changes its gap by d at most.
   [[nodiscard]] virtual bool is_distance() const = 0;

@@ -257,6 +257,24 @@ TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
   }
 }
 
+// Around the deepest place of a ball the plane through a coarse triangle lies up to 0.2 mm deeper than every spring:
+// layers that only the plane uses up are told where that triangle is.
+TEST(FoundationEntry, LayersUsedUpByATriangleAreToldWithItsPlace) {
+  Assets assets;
+  assets.add("coarse", {{Vector3(0.0, 0.0, 0.0), Vector3(0.01, 0.0, 0.0), Vector3(0.01, 0.01, 0.0)}});
+  const PairSpec pair = layer_pair(mesh_named("coarse"), condyle, {{"thickness", 0.0011}});
+  const auto backend = make_backend(pair, assets.context());
+  PairState state;
+  state.X_AB.p = {0.02 / 3.0, 0.01 / 3.0, 0.024};  // 1 mm deep over the centre
+  try {
+    (void)backend->evaluate(*backend->initial_history(), state);
+    FAIL();
+  } catch (const RecoverableError& e) {
+    EXPECT_THAT(std::string(e.what()),
+                AllOf(HasSubstr("at (0.00666667, 0.00333333, 0) m"), HasSubstr("0.0011 m thick")));
+  }
+}
+
 TEST(FoundationEntry, LawWithoutAPressureIsToldWithItsPlace) {
   for (const std::string springs : {"vertices", "centres"}) {
     PairSpec pair = plate({{"springs", springs},
