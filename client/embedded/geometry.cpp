@@ -151,12 +151,12 @@ void add(fem::Doubts doubts, MeshOutcome& outcome) {
 
 MeshOutcome process_volume(const MeshJob& job) {
   fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
-  if (job.order == 2 && (mesh.hexahedral() || mesh.prismatic())) {
+  if (job.order == 2 && mesh.topology().n_nodes_quadratic == 0) {
     throw input_error(
         "--order", fmt::format("--order 2: {} holds {} with {} nodes, and there are none with more here; leave it out",
                                job.name, fem::element_shapes(mesh.nodes_per_element), mesh.nodes_per_element));
   }
-  if (job.order == 2 && mesh.nodes_per_element == 4) mesh = fem::to_quadratic(mesh);
+  if (job.order == 2 && !mesh.topology().quadratic()) mesh = fem::to_quadratic(mesh);
   MeshOutcome outcome;
   outcome.repaired = mesh.notes;
   const fem::VolumeReport report = fem::check_volume(mesh);

@@ -72,6 +72,21 @@ void add_boundary(const std::vector<std::array<std::uint32_t, 4>>& tetrahedra, s
   }
 }
 
+/// The eight parts of a hexahedron with 27 nodes between its corners and the other nodes, each as VTK numbers its
+/// corners.
+std::array<std::array<std::uint32_t, 8>, 8> eighths_of(std::span<const std::uint32_t> cell) {
+  // Nodes on the lattice of 3 x 3 x 3, x fastest.
+  static constexpr std::array<std::size_t, 27> lattice{0,  8,  1,  11, 24, 9,  3, 10, 2,  16, 22, 17, 20, 26,
+                                                       21, 19, 23, 18, 4,  12, 5, 15, 25, 13, 7,  14, 6};
+  std::array<std::array<std::uint32_t, 8>, 8> parts{};
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::size_t first = i % 2 + 3 * (i / 2 % 2) + 9 * (i / 4);
+    static constexpr std::array<std::size_t, 8> corners{0, 1, 4, 3, 9, 10, 13, 12};
+    for (std::size_t k = 0; k < 8; ++k) parts[i][k] = cell[lattice[first + corners[k]]];
+  }
+  return parts;
+}
+
 /// A hexahedron as six tetrahedra, a prism as three, from its corner with the smallest number to the sides that do not
 /// touch it. Sides are cut from their own smallest corner, so that neighbours cut a side alike.
 /// @param cell  as VTK numbers its corners
@@ -102,10 +117,11 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
   std::int64_t first = 0;
   for (std::size_t c = 0; c < types.size(); ++c) {
     // Quadratic tetrahedra begin with their four corners; the points of a cloud have no surface to draw.
-    const std::size_t n = types[c] == 1 ? 1 : types[c] == 5 ? 3 : types[c] == 12 ? 8 : types[c] == 13 ? 6 : 4;
-    if (types[c] != 1 && types[c] != 5 && types[c] != 10 && types[c] != 12 && types[c] != 13 && types[c] != 24)
-      refuse(file, fmt::format("cells of type {}", types[c]));
-    std::array<std::uint32_t, 8> cell{};
+    static const std::map<int, std::size_t> n_drawn{{1, 1}, {5, 3}, {10, 4}, {12, 8}, {13, 6}, {24, 4}, {29, 27}};
+    const auto known = n_drawn.find(types[c]);
+    if (known == n_drawn.end()) refuse(file, fmt::format("cells of type {}", types[c]));
+    const std::size_t n = known->second;
+    std::array<std::uint32_t, 27> cell{};
     for (std::size_t k = 0; k < n; ++k) {
       const auto at = static_cast<std::size_t>(first) + k;
       if (at >= connectivity.size() || connectivity[at] < 0 || connectivity[at] >= n_points)
@@ -115,7 +131,10 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
     first = offsets[c];
     if (n == 3) grid.triangles.insert(grid.triangles.end(), cell.begin(), cell.begin() + 3);
     if (n == 4) tetrahedra.push_back({cell[0], cell[1], cell[2], cell[3]});
-    if (n > 4) add_cut(std::span(cell).first(n), tetrahedra);
+    if (n == 6 || n == 8) add_cut(std::span(cell).first(n), tetrahedra);
+    if (n == 27) {
+      for (const auto& part : eighths_of(cell)) add_cut(part, tetrahedra);
+    }
   }
   for (const auto& t : tetrahedra) grid.tetrahedra.insert(grid.tetrahedra.end(), t.begin(), t.end());
   add_boundary(tetrahedra, grid.triangles);

@@ -250,7 +250,9 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
   command->add_option("--growth", options->growth, "Increase of the edge length per distance from a refinement")
       ->check(CLI::Range(1e-3, 2.0))
       ->capture_default_str();
-  command->add_option("--order", options->order, "1: four nodes, 2: ten nodes")
+  command
+      ->add_option("--order", options->order,
+                   "1: nodes at the corners; 2: between them too, 10 of tetrahedra and 27 of hexahedra")
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
   command->add_option("--scale", options->length_scale, "Metres per unit of the file: 0.001 for millimetres")

@@ -13,10 +13,11 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Element matrices of one block stay in the second-level cache: 1.2 MB for 4 nodes.
-constexpr std::size_t elements_per_block = 1024;
+/// Element matrices of one block stay in the second-level cache with 4 nodes (1.2 MB) and small with more.
+constexpr std::size_t largest_block = 1024;
+constexpr std::size_t bytes_per_block = 8U << 20U;
 /// Below this a thread costs more than it saves.
-constexpr std::size_t least_elements_per_thread = 4 * elements_per_block;
+constexpr std::size_t least_elements_per_thread = 4 * largest_block;
 
 struct NodeRange {
   std::uint32_t begin = 0;
@@ -63,6 +64,8 @@ void add_elements(const BodyModel& body, SparseMatrix& matrix, const ElementKern
   const std::size_t n_elements = mesh.n_elements();
   const unsigned n = threads_for(n_elements, n_threads);
   const auto n_dofs = static_cast<Eigen::Index>(3 * mesh.nodes_per_element);
+  const std::size_t element_bytes = sizeof(double) * static_cast<std::size_t>(n_dofs * n_dofs);
+  const std::size_t elements_per_block = std::min(largest_block, bytes_per_block / element_bytes);
   std::vector<Eigen::MatrixXd> block(elements_per_block, Eigen::MatrixXd(n_dofs, n_dofs));
   std::barrier together(n);
   const auto work = [&](unsigned thread) {

@@ -24,7 +24,7 @@ LameConstants lame_constants(const Material& material) {
         "materials.poissons_ratio",
         fmt::format(
             "Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue take 0.499 or 0.4999 "
-            "and a mixed element (element: tet10_mixed, tet4_mixed, wedge6_mixed or hex8)",
+            "and a mixed element (element: tet10_mixed, tet4_mixed, wedge6_mixed, hex8 or hex27)",
             nu));
   }
   if (!(material.density >= 0.0)) {
@@ -379,26 +379,6 @@ StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
                              }});
 }
 
-namespace {
-
-/// Nodes of a face in the order of its table: corners, then middles of (0,1), (1,2), (2,0); of half a side the corners
-/// of the whole one.
-std::vector<std::uint32_t> face_nodes(const VolumeMesh& mesh, ElementFace face) {
-  if (mesh.is_half(face.face)) {
-    const auto corners = side_corners(mesh, face);
-    return {corners.begin(), corners.end()};
-  }
-  const Triangle corners = face_corners(mesh, face);
-  std::vector<std::uint32_t> nodes(corners.begin(), corners.end());
-  if (mesh.nodes_per_element != 10) return nodes;
-  for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) {
-    nodes.push_back(mesh.element(face.element)[middle]);
-  }
-  return nodes;
-}
-
-}  // namespace
-
 ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> faces) {
   const VolumeMesh& mesh = body.mesh();
   // Of six-node faces the middles alone: the consistent area of their corners is zero (docs/theory/contact_fem.md,
@@ -407,11 +387,11 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
   std::map<std::uint32_t, Vector3> area_vectors;
   std::map<std::uint32_t, double> areas;
   for (const ElementFace face : faces) {
-    // Sides with four corners come as two halves; either stands for half of the side.
-    const bool half = mesh.is_half(face.face);
-    const double share = half ? 0.5 : 1.0;
-    const ShapeTable& rule = half ? body.reference().quadrilateral : body.reference().triangle;
-    const auto nodes = face_nodes(mesh, face);
+    // Sides with four corners come in parts; each stands for its share of the side.
+    const double n_parts = mesh.parts_of_side(face.face);
+    const double share = 1.0 / n_parts;
+    const ShapeTable& rule = n_parts > 1.0 ? body.reference().quadrilateral : body.reference().triangle;
+    const auto nodes = side_nodes(mesh, face);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       Eigen::Matrix<double, 3, 2> J = Eigen::Matrix<double, 3, 2>::Zero();
       for (std::size_t a = 0; a < nodes.size(); ++a) {

@@ -57,9 +57,11 @@ class BodyModel {
   }
   [[nodiscard]] std::size_t n_dofs() const { return 3 * mesh_.nodes.size(); }
 
+  /// n_nodes x 3, of at most 27 nodes: on the stack.
+  using Gradients = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 27, 3>;
   /// Shape gradients [1/m] (n_nodes x 3) and integration weight [m^3] of one quadrature point in the reference shape.
   struct PointGeometry {
-    Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3> gradients;
+    Gradients gradients;
     double weight = 0.0;
   };
   [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const;
@@ -108,8 +110,8 @@ struct NodeGraph {
 
 /// Gradients [1/m] (n_nodes x 3) that the volume changes by at a point of the stiffness rule: those of the shape
 /// functions, or in a deformed body those with respect to the deformed place.
-using PointGradients = std::function<Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3>(
-    std::size_t element, std::size_t point, const BodyModel::PointGeometry& geometry)>;
+using PointGradients = std::function<BodyModel::Gradients(std::size_t element, std::size_t point,
+                                                          const BodyModel::PointGeometry& geometry)>;
 
 /// Adds the stiffness of the pressures of a mixed body. @param matrix  its pattern holds that of sparsity_pattern(body)
 void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const PointGradients& gradients,
@@ -144,7 +146,8 @@ struct StressLaw {
 /// triangles). Quadratic tetrahedra: the middles of the edges only. The consistent area of a corner of a six-node
 /// triangle is zero and that of a middle a third of the triangle, so corners cannot carry a uniform pressure and would
 /// show forces of either sign; with the middles alone, positive pressure means positive forces and the patch test is
-/// passed exactly.
+/// passed exactly. Hexahedra: all nodes, whose consistent areas are positive; on a plane rectangle with nine 1 : 4 : 16
+/// of 36 parts of it for a corner, a middle of an edge, and the centre.
 struct ContactNodes {
   std::vector<std::uint32_t> nodes;  ///< of the mesh, ascending
   std::vector<double> areas;         ///< [m^2] > 0

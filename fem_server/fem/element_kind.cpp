@@ -19,6 +19,7 @@ constexpr std::array kinds{
     ElementKind{.name = "wedge6", .n_nodes = 6, .pressure = PressureKind::pointwise},
     ElementKind{.name = "wedge6_mixed", .n_nodes = 6, .pressure = PressureKind::nodal},
     ElementKind{.name = "hex8", .n_nodes = 8, .pressure = PressureKind::element},
+    ElementKind{.name = "hex27", .n_nodes = 27, .pressure = PressureKind::nodal},
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace heelstrike::fem {
 enum class PressureKind : std::uint8_t {
   pointwise,  ///< its value at each quadrature point: displacements only
   element,    ///< its mean over the element: one pressure in each
-  nodal       ///< its mean around each corner: one pressure at each, linear in between
+  nodal       ///< its mean around each corner: one pressure at each, linear (trilinear) in between
 };
 
 struct ElementKind {

@@ -19,7 +19,7 @@ namespace heelstrike::fem {
 
 /// Contribution of one quadrature point; columns of `forces` are the nodes.
 struct PointWork {
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 10> forces;  ///< [N]
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 27> forces;  ///< [N]
   double energy = 0.0;                                        ///< [J]
   bool valid = true;  ///< false: the law has no value here, e.g. the element is inside out; the rest is then incomplete
 };

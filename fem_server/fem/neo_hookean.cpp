@@ -93,7 +93,7 @@ PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const Lame
     return work;
   }
   const auto& g = geometry.gradients;
-  const Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3> h = g * F.inverse();
+  const BodyModel::Gradients h = g * F.inverse();
   const double dilatation = mixed ? *mixed : std::log(J);
   const double lambda = mixed ? 0.0 : c.lambda;
   // Turns negative under strong expansion; the tangent may then be indefinite, as the material is.
@@ -268,7 +268,7 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws
     const auto gradients = [&](std::size_t e, std::size_t, const BodyModel::PointGeometry& geometry) {
       if (laws.of(body, e).is_linear()) return geometry.gradients;
       const Matrix3 F = Matrix3::Identity() + displacement_gradient(geometry, body.mesh().element(e), u);
-      return Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3>(geometry.gradients * F.inverse());
+      return BodyModel::Gradients(geometry.gradients * F.inverse());
     };
     add_pressure_stiffness(body, tangent, gradients, n_threads);
   }

@@ -24,6 +24,22 @@ std::uint32_t position_of(std::uint32_t node, std::span<const std::uint32_t> asc
 
 }  // namespace
 
+void PressureRecovery::share_out_side(const VolumeMesh& mesh, ElementFace face, Face& own) {
+  const bool first = mesh.parts_of_side(face.face) > 1 && mesh.part_of_side(face.face) % 2 == 0;
+  // Of a side with four nodes each stands for a quarter: those on the diagonal for a quarter of both halves, the others
+  // for half of theirs.
+  if (mesh.parts_of_side(face.face) == 2) own.parts = {4.0, first ? 2.0 : 4.0, first ? 4.0 : 2.0};
+  if (mesh.parts_of_side(face.face) != 8) return;
+  // Of one with nine a corner stands for a 36th, the middle of an edge for 4, the centre for 16; two, two and all of
+  // its eight parts have them. Integrals of products over the whole side, in 900ths of it: corner and middle 8, which
+  // one part has, middle and centre 32, corner and centre 4, which two have.
+  own.parts = {9.0, 9.0 / 4.0, 9.0 / 4.0};
+  constexpr double corner_middle = 900.0 / (8.0 * 8.0);
+  constexpr double middle_centre = 900.0 / (8.0 * 16.0);
+  constexpr double corner_centre = 900.0 / (8.0 * 2.0);
+  own.couplings = {first ? corner_middle : corner_centre, middle_centre, first ? corner_centre : corner_middle};
+}
+
 PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact,
                                    std::span<const std::uint32_t> rim)
     : middles_(mesh.nodes_per_element == 10), n_nodes_(contact.nodes.size()) {
@@ -57,9 +73,7 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
     const Vector3 twice = (mesh.nodes[corners[1]] - a).cross(mesh.nodes[corners[2]] - a);
     Face own{.nodes = candidates_of(face), .area = 0.5 * twice.norm(), .normal = twice.normalized()};
     for (std::size_t k = 0; k < 3; ++k) own.vertices[k] = position_of(corners[k], vertex_nodes_);
-    // Of a side with four corners each stands for a quarter: those on the diagonal for a quarter of both halves, the
-    // others for half of theirs.
-    if (mesh.is_half(face.face)) own.parts = {4.0, face.face % 2 == 0 ? 2.0 : 4.0, face.face % 2 == 0 ? 4.0 : 2.0};
+    share_out_side(mesh, face, own);
     faces_.push_back(own);
   }
   const auto is_on_rim = [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); };
@@ -151,7 +165,7 @@ std::vector<PressureRecovery::Edge> PressureRecovery::edges_between(std::span<co
       if (i == none || j == none || place[i] == none || place[j] == none) continue;
       // What the rim of a cut carries too much or too little is no scatter of its neighbours.
       if (on_rim_[i] || on_rim_[j]) continue;
-      edges.push_back({.i = place[i], .j = place[j], .weight = faces_[f].area / 12.0});
+      edges.push_back({.i = place[i], .j = place[j], .weight = faces_[f].area / faces_[f].couplings[k]});
     }
   }
   return edges;

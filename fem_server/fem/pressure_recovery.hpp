@@ -68,8 +68,12 @@ class PressureRecovery {
     std::array<std::uint32_t, 3> vertices{};     ///< corners; of six-node faces nodes[k] lies behind vertices[k]
     double area = 0.0;                           ///< [m^2] of the triangle of the corners
     std::array<double, 3> parts{3.0, 3.0, 3.0};  ///< [-] area over what of it each node stands for
-    Vector3 normal = Vector3::Zero();            ///< [-] outward
+    /// [-] area over integral N_i N_j, of nodes (0, 1), (1, 2), (2, 0)
+    std::array<double, 3> couplings{12.0, 12.0, 12.0};
+    Vector3 normal = Vector3::Zero();  ///< [-] outward
   };
+  /// Sets parts and couplings of a part of a side with four corners.
+  static void share_out_side(const VolumeMesh& mesh, ElementFace face, Face& own);
   /// Faces around nodes or vertices: entry i owns [first[i], first[i + 1]).
   struct Around {
     std::vector<std::uint32_t> first;
@@ -85,7 +89,7 @@ class PressureRecovery {
   /// An edge of a loaded face between two touching nodes, numbered among these.
   struct Edge {
     std::uint32_t i = 0, j = 0;
-    double weight = 0.0;  ///< [m^2] integral N_i N_j over the face, a linear triangle
+    double weight = 0.0;  ///< [m^2] integral N_i N_j over the face
   };
   /// @param place  of a contact node among the touching ones
   [[nodiscard]] std::vector<Edge> edges_between(std::span<const std::uint32_t> loaded,

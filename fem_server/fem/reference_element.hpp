@@ -15,19 +15,20 @@ struct ShapeTable {
   std::vector<Eigen::MatrixXd> gradients;  ///< per point: n_nodes x dimension, with respect to reference coordinates
 };
 
-/// Tables of a Lagrange tetrahedron with 4 or 10 nodes, of the prism with 6, or of the hexahedron with 8.
+/// Tables of a Lagrange tetrahedron with 4 or 10 nodes, of the prism with 6, or of the hexahedron with 8 or 27.
 struct ReferenceElement {
   std::uint32_t n_nodes = 4;
   ShapeTable
       stiffness;  ///< exact for constant strain energy (4 nodes) or quadratic integrands (10 nodes, straight sides)
   std::vector<Eigen::VectorXd> corners;  ///< [-] linear shape functions of the corners at the points of
-                                         ///< `stiffness`; none of hexahedra
+                                         ///< `stiffness`
   ShapeTable mass;                       ///< exact for products of two shape functions (straight sides)
   ShapeTable triangle;                   ///< on a side with 3 or 6 nodes: corners, then middles of (0,1), (1,2), (2,0)
-  ShapeTable quadrilateral;              ///< on a side with 4 nodes
+  ShapeTable quadrilateral;              ///< on a side with 4 or 9 nodes: corners, middles of (0,1), (1,2), (2,3),
+                                         ///< (3,0), centre
 };
 
-/// @pre n_nodes is 4, 6, 8 or 10
+/// @pre n_nodes is 4, 6, 8, 10 or 27
 /// @throws Error{internal} if deal.II numbers the nodes otherwise than VolumeMesh
 [[nodiscard]] ReferenceElement make_reference_element(std::uint32_t n_nodes);
 

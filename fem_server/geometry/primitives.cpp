@@ -218,7 +218,7 @@ VolumeMesh make_block(const BlockOptions& options) {
       }
     }
   }
-  if (options.order == 2 && options.corners == 4) mesh = to_quadratic(mesh);
+  if (options.order == 2) mesh = to_quadratic(mesh);
   const auto facing = [&](const Vector3& direction) {
     constexpr double nearly_one = 0.5;  // normals are exact multiples of the axes up to rounding
     return select_boundary_faces(

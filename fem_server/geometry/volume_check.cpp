@@ -35,6 +35,23 @@ double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentr
   return (d[1] - d[0]).cross(d[2] - d[0]).dot(d[3] - d[0]);
 }
 
+/// The same of a hexahedron with 27 nodes at one of them: on every line of three nodes x0, x1, x2 the derivative is
+/// -3 x0 + 4 x1 - x2, x2 - x0 and x0 - 4 x1 + 3 x2.
+double triquadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const std::array<std::uint8_t, 3>& place) {
+  static constexpr std::array<std::array<double, 3>, 3> derivatives{
+      {{-3.0, 4.0, -1.0}, {-1.0, 0.0, 1.0}, {1.0, -4.0, 3.0}}};
+  Matrix3 J = Matrix3::Zero();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::array<std::uint8_t, 3> along = place;
+    for (std::uint8_t i = 0; i < 3; ++i) {
+      along[axis] = i;
+      J.col(static_cast<Eigen::Index>(axis)) +=
+          derivatives[place[axis]][i] * mesh.nodes[mesh.element(e)[hexahedron_node(along)]];
+    }
+  }
+  return J.determinant();
+}
+
 bool has_corner_edges(const VolumeMesh& mesh) {
   return mesh.hexahedral() || mesh.prismatic();
 }
@@ -83,7 +100,11 @@ void for_each_edge(const VolumeMesh& mesh, std::size_t e, const Visit& visit) {
 }
 
 bool inverted(const VolumeMesh& mesh, std::size_t e) {
-  if (has_corner_edges(mesh)) return corner_mean_ratio(mesh, e) < 0.0;
+  if (has_corner_edges(mesh)) {
+    const auto inside_out = [&](const auto& place) { return triquadratic_jacobian(mesh, e, place) < 0.0; };
+    return corner_mean_ratio(mesh, e) < 0.0 ||
+           (mesh.nodes_per_element == 27 && std::ranges::any_of(hexahedron_places, inside_out));
+  }
   // The straight tetrahedron on the corners may be inverted already; bent edges may invert a quadratic one at single
   // nodes.
   if (element_volume(mesh, e) < 0.0) return true;

@@ -16,7 +16,7 @@ struct VolumeReport {
   std::size_t n_nodes = 0;
   std::size_t n_elements = 0;
   std::uint32_t nodes_per_element = 4;
-  double volume = 0.0;         ///< [m^3] sum over the straight-sided elements
+  double volume = 0.0;         ///< [m^3] sum over the elements, by element_volume()
   double worst_quality = 0.0;  ///< [-] smallest mean ratio; 1 regular, 0 flat, negative inverted
   double mean_quality = 0.0;   ///< [-]
   std::array<std::size_t, 10>

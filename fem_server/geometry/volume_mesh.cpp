@@ -1,7 +1,12 @@
 #include "fem_server/geometry/volume_mesh.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "common/errors/error.hpp"
@@ -17,7 +22,21 @@ void sort_unique(std::vector<std::uint32_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
+/// Hexahedra with 20 nodes are read and completed to 27 at once.
+constexpr std::array topologies{
+    ElementTopology{4, "tetrahedra", 4, 4, 0, 0, 10, 10, 4},  ElementTopology{10, "tetrahedra", 4, 4, 0, 0, 10, 24, 11},
+    ElementTopology{6, "prisms", 6, 2, 3, 2, 0, 13, 6},       ElementTopology{8, "hexahedra", 8, 0, 6, 2, 27, 12, 5},
+    ElementTopology{20, "hexahedra", 8, 0, 6, 2, 27, 25, 17}, ElementTopology{27, "hexahedra", 8, 0, 6, 8, 27, 29, 12},
+};
+
 }  // namespace
+
+const ElementTopology& element_topology(std::uint32_t n_nodes) {
+  for (const ElementTopology& topology : topologies) {
+    if (topology.n_nodes == n_nodes) return topology;
+  }
+  throw Error(ErrorCode::internal, fmt::format("no element has {} nodes", n_nodes));
+}
 
 std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side) {
   const auto first = static_cast<std::size_t>(std::min_element(side.begin(), side.end()) - side.begin());
@@ -26,23 +45,50 @@ std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side) {
 }
 
 std::string_view element_shapes(std::uint32_t nodes_per_element) {
-  return nodes_per_element == 8 ? "hexahedra" : nodes_per_element == 6 ? "prisms" : "tetrahedra";
+  return element_topology(nodes_per_element).shapes;
 }
+
+namespace {
+
+/// Number of the side of a face among those with four corners.
+std::size_t quadrilateral_of(const VolumeMesh& mesh, ElementFace face) {
+  return (face.face - mesh.topology().n_triangles) / std::size_t{mesh.topology().n_parts};
+}
+
+}  // namespace
 
 std::array<std::uint32_t, 4> side_corners(const VolumeMesh& mesh, ElementFace face) {
   const auto nodes = mesh.element(face.element);
-  const auto& side =
-      mesh.hexahedral() ? hexahedron_sides[face.face / 2U] : prism_sides[(face.face - prism_triangles.size()) / 2U];
+  const std::size_t quadrilateral = quadrilateral_of(mesh, face);
+  const auto& side = mesh.hexahedral() ? hexahedron_sides[quadrilateral] : prism_sides[quadrilateral];
   return {nodes[side[0]], nodes[side[1]], nodes[side[2]], nodes[side[3]]};
 }
 
+std::vector<std::uint32_t> side_nodes(const VolumeMesh& mesh, ElementFace face) {
+  const auto nodes = mesh.element(face.element);
+  std::vector<std::uint32_t> result;
+  std::span<const std::uint8_t> middles;
+  if (mesh.parts_of_side(face.face) > 1) {
+    const auto corners = side_corners(mesh, face);
+    result.assign(corners.begin(), corners.end());
+    middles = hexahedron_side_middles[quadrilateral_of(mesh, face)];
+  } else {
+    const Triangle corners = face_corners(mesh, face);
+    result.assign(corners.begin(), corners.end());
+    middles = tetrahedron_face_middles[face.face];
+  }
+  if (!mesh.topology().quadratic()) return result;
+  for (const std::uint8_t middle : middles) result.push_back(nodes[middle]);
+  return result;
+}
+
 std::vector<std::uint8_t> faces_of_side(const VolumeMesh& mesh, std::uint8_t side) {
-  const auto whole = static_cast<std::uint8_t>(mesh.hexahedral()  ? 0
-                                               : mesh.prismatic() ? prism_triangles.size()
-                                                                  : mesh.sides_per_element());
-  if (side < whole) return {side};
-  const auto first = static_cast<std::uint8_t>(whole + 2 * (side - whole));
-  return {first, static_cast<std::uint8_t>(first + 1)};
+  const ElementTopology& topology = mesh.topology();
+  if (side < topology.n_triangles) return {side};
+  std::vector<std::uint8_t> faces(topology.n_parts);
+  const auto first = static_cast<std::uint8_t>(topology.n_triangles + topology.n_parts * (side - topology.n_triangles));
+  std::iota(faces.begin(), faces.end(), first);
+  return faces;
 }
 
 Vector3 element_center(const VolumeMesh& mesh, std::size_t e) {
@@ -66,8 +112,25 @@ double element_volume(const VolumeMesh& mesh, std::size_t e) {
   return (mesh.nodes[corners[1]] - a).cross(mesh.nodes[corners[2]] - a).dot(mesh.nodes[corners[3]] - a) / 6.0;
 }
 
+namespace {
+
+/// Eighths 2k and 2k + 1 lie on either side of the node between the corners k and k + 1.
+Triangle eighth_of_side(const VolumeMesh& mesh, ElementFace face) {
+  const auto nodes = mesh.element(face.element);
+  const std::size_t side = quadrilateral_of(mesh, face);
+  const std::size_t k = mesh.part_of_side(face.face) / 2U;
+  const bool second = mesh.part_of_side(face.face) % 2U == 1;
+  const std::uint32_t corner = nodes[hexahedron_sides[side][second ? (k + 1) % 4 : k]];
+  const std::uint32_t middle = nodes[hexahedron_side_middles[side][k]];
+  const std::uint32_t centre = nodes[hexahedron_side_middles[side][4]];
+  return second ? Triangle{corner, centre, middle} : Triangle{corner, middle, centre};
+}
+
+}  // namespace
+
 Triangle face_corners(const VolumeMesh& mesh, ElementFace face) {
-  if (mesh.is_half(face.face)) return halves_of(side_corners(mesh, face))[face.face % 2U];
+  if (mesh.parts_of_side(face.face) == 2) return halves_of(side_corners(mesh, face))[mesh.part_of_side(face.face)];
+  if (mesh.parts_of_side(face.face) == 8) return eighth_of_side(mesh, face);
   const auto nodes = mesh.element(face.element);
   const auto& local = mesh.prismatic() ? prism_triangles[face.face] : tetrahedron_faces[face.face];
   return {nodes[local[0]], nodes[local[1]], nodes[local[2]]};
@@ -123,10 +186,12 @@ Boundary boundary_surface(const VolumeMesh& mesh) {
 std::vector<std::uint32_t> nodes_of_faces(const VolumeMesh& mesh, std::span<const ElementFace> faces) {
   std::vector<std::uint32_t> nodes;
   for (const ElementFace face : faces) {
-    for (const std::uint32_t corner : face_corners(mesh, face)) nodes.push_back(corner);
-    if (mesh.nodes_per_element != 10) continue;
-    const auto element = mesh.element(face.element);
-    for (const std::uint8_t local : tetrahedron_face_middles[face.face]) nodes.push_back(element[local]);
+    // Of a part of a side no more than it touches.
+    if (mesh.parts_of_side(face.face) > 1) {
+      for (const std::uint32_t corner : face_corners(mesh, face)) nodes.push_back(corner);
+    } else {
+      for (const std::uint32_t node : side_nodes(mesh, face)) nodes.push_back(node);
+    }
   }
   sort_unique(nodes);
   return nodes;
@@ -152,43 +217,146 @@ std::size_t drop_unused_nodes(VolumeMesh& mesh) {
   return n_dropped;
 }
 
-VolumeMesh to_quadratic(const VolumeMesh& mesh) {
-  if (mesh.nodes_per_element != 4) {
-    throw Error(ErrorCode::internal, "to_quadratic: expected a mesh of linear tetrahedra, found other elements");
+namespace {
+
+using EdgeNodes = std::array<std::uint8_t, 2>;
+
+std::span<const EdgeNodes> edges_of(const VolumeMesh& mesh) {
+  if (mesh.nodes_per_element == 4) return tetrahedron_edges;
+  if (mesh.nodes_per_element == 8) return hexahedron_edges;
+  throw Error(ErrorCode::internal,
+              "to_quadratic: expected linear tetrahedra or hexahedra with 8 nodes, found other elements");
+}
+
+/// The node sets of a mesh whose nodes become more: a new one joins the sets to which all those belong that it lies
+/// between.
+class GrowingSets {
+ public:
+  explicit GrowingSets(VolumeMesh& mesh) {
+    for (auto& [name, nodes] : mesh.node_sets) {
+      auto& [set, inside] = sets_.emplace_back(&nodes, std::vector<bool>(mesh.nodes.size(), false));
+      for (const std::uint32_t node : nodes) inside[node] = true;
+    }
   }
-  using Edge = std::pair<std::uint32_t, std::uint32_t>;
+  /// @param node  the next number
+  void add(std::uint32_t node, std::span<const std::uint32_t> between) {
+    for (auto& [set, inside] : sets_) {
+      const bool joins = std::ranges::all_of(between, [&](std::uint32_t other) { return inside[other]; });
+      inside.push_back(joins);
+      if (joins) set->push_back(node);
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::vector<std::uint32_t>*, std::vector<bool>>> sets_;
+};
+
+}  // namespace
+
+VolumeMesh to_quadratic(const VolumeMesh& mesh) {
+  const std::span<const EdgeNodes> own_edges = edges_of(mesh);
+  using Edge = std::array<std::uint32_t, 2>;
   std::vector<Edge> edges;
-  edges.reserve(6 * mesh.n_elements());
+  edges.reserve(own_edges.size() * mesh.n_elements());
   const auto edge_of = [&](std::size_t e, std::size_t i) {
     const auto nodes = mesh.element(e);
-    return Edge(std::minmax(nodes[tetrahedron_edges[i][0]], nodes[tetrahedron_edges[i][1]]));
+    const auto [low, high] = std::minmax(nodes[own_edges[i][0]], nodes[own_edges[i][1]]);
+    return Edge{low, high};
   };
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
-    for (std::size_t i = 0; i < 6; ++i) edges.push_back(edge_of(e, i));
+    for (std::size_t i = 0; i < own_edges.size(); ++i) edges.push_back(edge_of(e, i));
   }
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
 
   VolumeMesh quadratic = mesh;
-  quadratic.nodes_per_element = 10;
+  quadratic.nodes_per_element = static_cast<std::uint32_t>(mesh.nodes_per_element + own_edges.size());
   quadratic.connectivity.clear();
   const auto first_middle = static_cast<std::uint32_t>(mesh.nodes.size());
-  for (const auto& [a, b] : edges) quadratic.nodes.push_back(0.5 * (mesh.nodes[a] + mesh.nodes[b]));
+  GrowingSets sets(quadratic);
+  for (std::uint32_t i = 0; i < edges.size(); ++i) {
+    quadratic.nodes.push_back(0.5 * (mesh.nodes[edges[i][0]] + mesh.nodes[edges[i][1]]));
+    sets.add(first_middle + i, edges[i]);
+  }
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     for (const std::uint32_t node : mesh.element(e)) quadratic.connectivity.push_back(node);
-    for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t i = 0; i < own_edges.size(); ++i) {
       const auto found = std::lower_bound(edges.begin(), edges.end(), edge_of(e, i));
       quadratic.connectivity.push_back(first_middle + static_cast<std::uint32_t>(found - edges.begin()));
     }
   }
-  for (auto& [name, nodes] : quadratic.node_sets) {
-    std::vector<bool> inside(mesh.nodes.size(), false);
-    for (const std::uint32_t node : nodes) inside[node] = true;
-    for (std::uint32_t i = 0; i < edges.size(); ++i) {
-      if (inside[edges[i].first] && inside[edges[i].second]) nodes.push_back(first_middle + i);
-    }
+  return mesh.hexahedral() ? completed(std::move(quadratic)) : quadratic;
+}
+
+namespace {
+
+/// Adds the nodes in the middle of sides and of hexahedra, those of a side once.
+class InnerNodes {
+ public:
+  explicit InnerNodes(VolumeMesh& mesh) : mesh_(mesh), sets_(mesh) {}
+
+  /// @param around  four corners, then the four nodes between them
+  std::uint32_t of_side(const std::array<std::uint32_t, 8>& around) {
+    std::array<std::uint32_t, 4> key{around[0], around[1], around[2], around[3]};
+    std::ranges::sort(key);
+    const auto [entry, fresh] = of_side_.try_emplace(key, static_cast<std::uint32_t>(mesh_.nodes.size()));
+    if (fresh) add(around, 4, 0.5);
+    return entry->second;
   }
-  return quadratic;
+  /// @param around  eight corners, then the twelve nodes between them
+  std::uint32_t of_element(std::span<const std::uint32_t> around) {
+    add(around, 8, 0.25);
+    return static_cast<std::uint32_t>(mesh_.nodes.size() - 1);
+  }
+
+ private:
+  void add(std::span<const std::uint32_t> around, std::size_t n_corners, double weight_of_middles) {
+    Vector3 place = Vector3::Zero();
+    for (std::size_t k = 0; k < around.size(); ++k) {
+      place += (k < n_corners ? -0.25 : weight_of_middles) * mesh_.nodes[around[k]];
+    }
+    sets_.add(static_cast<std::uint32_t>(mesh_.nodes.size()), around);
+    mesh_.nodes.push_back(place);
+  }
+
+  VolumeMesh& mesh_;
+  GrowingSets sets_;
+  std::map<std::array<std::uint32_t, 4>, std::uint32_t> of_side_;
+};
+
+}  // namespace
+
+VolumeMesh completed(VolumeMesh mesh) {
+  VolumeMesh result = mesh;
+  result.nodes_per_element = 27;
+  result.connectivity.clear();
+  InnerNodes inner(result);
+  for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
+    const auto nodes = mesh.element(e);
+    std::array<std::uint32_t, 27> all{};
+    std::ranges::copy(nodes, all.begin());
+    for (std::size_t s = 0; s < 6; ++s) {
+      std::array<std::uint32_t, 8> around{};
+      for (std::size_t k = 0; k < 4; ++k) {
+        around[k] = nodes[hexahedron_sides[s][k]];
+        around[4 + k] = nodes[hexahedron_side_middles[s][k]];
+      }
+      all[hexahedron_side_middles[s][4]] = inner.of_side(around);
+    }
+    all[26] = inner.of_element(nodes);
+    result.connectivity.insert(result.connectivity.end(), all.begin(), all.end());
+  }
+  result.face_sets.clear();
+  for (const auto& [name, faces] : mesh.face_sets) {
+    for (const ElementFace face : faces) {
+      const auto of_side = faces_of_side(result, static_cast<std::uint8_t>(quadrilateral_of(mesh, face)));
+      for (const std::uint8_t part : of_side) result.face_sets[name].push_back({face.element, part});
+    }
+    std::ranges::sort(result.face_sets[name]);
+    const auto repeated = std::ranges::unique(result.face_sets[name]);
+    result.face_sets[name].erase(repeated.begin(), repeated.end());
+  }
+  return result;
 }
 
 }  // namespace heelstrike::fem

@@ -13,11 +13,11 @@
 
 namespace heelstrike::fem {
 
-/// One triangular face of one element: a side of it, or half of a side with four corners.
+/// One triangular face of one element: a side of it, half of a side with four nodes, or an eighth of one with nine.
 struct ElementFace {
   std::uint32_t element = 0;
   /// Of a tetrahedron 0..3, see `tetrahedron_faces`; of a prism 0 and 1 the triangles, then 2 + 2 side + half, 2..7; of
-  /// a hexahedron 2 side + half, 0..11.
+  /// a hexahedron 2 side + half, 0..11, or with 27 nodes 8 side + eighth, 0..47.
   std::uint8_t face = 0;
   auto operator<=>(const ElementFace&) const = default;
 };
@@ -49,6 +49,49 @@ inline constexpr std::array<std::array<std::uint8_t, 4>, 6> hexahedron_sides{
 inline constexpr std::array<std::array<std::uint8_t, 3>, 8> hexahedron_neighbours{
     {{1, 3, 4}, {2, 0, 5}, {3, 1, 6}, {0, 2, 7}, {7, 5, 0}, {4, 6, 1}, {5, 7, 2}, {6, 4, 3}}};
 
+/// Nodes of the sides of a hexahedron with 27 nodes: those between the corners of `hexahedron_sides` 0 and 1, 1 and 2,
+/// 2 and 3, 3 and 0, then that in the middle.
+inline constexpr std::array<std::array<std::uint8_t, 5>, 6> hexahedron_side_middles{{{11, 10, 9, 8, 24},
+                                                                                     {12, 13, 14, 15, 25},
+                                                                                     {8, 17, 12, 16, 22},
+                                                                                     {9, 18, 13, 17, 21},
+                                                                                     {10, 19, 14, 18, 23},
+                                                                                     {11, 16, 15, 19, 20}}};
+/// End points of the edges that carry the nodes 8..19 of a hexahedron with 20 or 27 nodes (order of VTK and Abaqus).
+inline constexpr std::array<std::array<std::uint8_t, 2>, 12> hexahedron_edges{
+    {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}}};
+/// Places of the nodes of a hexahedron in halves of its edges, from node 0 towards 1, 3 and 4. The last seven lie in
+/// the middle of its sides and of itself (order of VTK's triquadratic hexahedron).
+inline constexpr std::array<std::array<std::uint8_t, 3>, 27> hexahedron_places{
+    {{0, 0, 0}, {2, 0, 0}, {2, 2, 0}, {0, 2, 0}, {0, 0, 2}, {2, 0, 2}, {2, 2, 2}, {0, 2, 2}, {1, 0, 0},
+     {2, 1, 0}, {1, 2, 0}, {0, 1, 0}, {1, 0, 2}, {2, 1, 2}, {1, 2, 2}, {0, 1, 2}, {0, 0, 1}, {2, 0, 1},
+     {2, 2, 1}, {0, 2, 1}, {0, 1, 1}, {2, 1, 1}, {1, 0, 1}, {1, 2, 1}, {1, 1, 0}, {1, 1, 2}, {1, 1, 1}}};
+/// Node of a hexahedron at a place of `hexahedron_places`.
+[[nodiscard]] constexpr std::uint8_t hexahedron_node(const std::array<std::uint8_t, 3>& place) {
+  std::uint8_t node = 0;
+  while (hexahedron_places[node] != place) ++node;
+  return node;
+}
+
+/// What elements with a number of nodes are: one line for each in volume_mesh.cpp.
+struct ElementTopology {
+  std::uint32_t n_nodes;
+  std::string_view shapes;        ///< e.g. "tetrahedra"
+  std::uint8_t n_corners;         ///< the first nodes
+  std::uint8_t n_triangles;       ///< sides with three corners, the first ones
+  std::uint8_t n_quadrilaterals;  ///< sides with four corners
+  std::uint8_t n_parts;           ///< triangular faces that a side with four corners is cut into
+  std::uint32_t
+      n_nodes_quadratic;  ///< of the element with nodes between the corners, itself where it has them; 0 = none
+  int vtk_type;
+  int gmsh_type;
+
+  [[nodiscard]] bool quadratic() const { return n_nodes > n_corners; }
+};
+
+/// @throws Error{internal} for a number that no element has
+[[nodiscard]] const ElementTopology& element_topology(std::uint32_t n_nodes);
+
 /// Four corners of a side as two triangles. The diagonal begins at the corner with the smallest number, so that both
 /// elements beside a side cut it in the same way.
 [[nodiscard]] std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side);
@@ -56,26 +99,36 @@ inline constexpr std::array<std::array<std::uint8_t, 3>, 8> hexahedron_neighbour
 /// "tetrahedra", "prisms" or "hexahedra".
 [[nodiscard]] std::string_view element_shapes(std::uint32_t nodes_per_element);
 
-/// Tetrahedra of one order, prisms with 6 nodes, or hexahedra with 8: the bottom counterclockwise seen from above, then
-/// the top (order of Abaqus and Gmsh; VTK numbers hexahedra so, and prisms from the top). Tetrahedra are numbered so
-/// that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on the edges (0,1), (1,2), (0,2), (0,3), (1,3), (2,3).
+/// Tetrahedra of one order, prisms with 6 nodes, or hexahedra with 8 or 27: the bottom counterclockwise seen from
+/// above, then the top (order of Abaqus and Gmsh; VTK numbers hexahedra so, and prisms from the top). Tetrahedra are
+/// numbered so that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on the edges (0,1), (1,2), (0,2), (0,3),
+/// (1,3), (2,3). Of hexahedra with 27 see `hexahedron_places`.
 struct VolumeMesh {
   std::vector<Vector3> nodes;               ///< [m]
-  std::uint32_t nodes_per_element = 4;      ///< 4, 10, 6 of prisms or 8 of hexahedra
+  std::uint32_t nodes_per_element = 4;      ///< 4, 10, 6 of prisms, 8 or 27 of hexahedra
   std::vector<std::uint32_t> connectivity;  ///< n_elements() * nodes_per_element indices into `nodes`
   std::map<std::string, std::vector<std::uint32_t>> element_sets;  ///< sorted, without repetitions
   std::map<std::string, std::vector<std::uint32_t>> node_sets;     ///< sorted, without repetitions
   std::map<std::string, std::vector<ElementFace>> face_sets;       ///< sorted, without repetitions
   std::vector<std::string> notes;  ///< what the reader or mesher changed or left out, one sentence each
 
-  [[nodiscard]] bool hexahedral() const { return nodes_per_element == 8; }
-  [[nodiscard]] bool prismatic() const { return nodes_per_element == 6; }
-  [[nodiscard]] std::uint8_t faces_per_element() const { return hexahedral() ? 12 : prismatic() ? 8 : 4; }
-  [[nodiscard]] std::uint8_t sides_per_element() const { return hexahedral() ? 6 : prismatic() ? 5 : 4; }
-  [[nodiscard]] std::size_t corners_per_element() const { return hexahedral() ? 8 : prismatic() ? 6 : 4; }
-  /// Whether a face is half of a side with four corners; those with even numbers are the first halves.
-  [[nodiscard]] bool is_half(std::uint8_t face) const {
-    return hexahedral() || (prismatic() && face >= prism_triangles.size());
+  [[nodiscard]] const ElementTopology& topology() const { return element_topology(nodes_per_element); }
+  [[nodiscard]] bool hexahedral() const { return topology().n_corners == 8; }
+  [[nodiscard]] bool prismatic() const { return topology().n_corners == 6; }
+  [[nodiscard]] std::uint8_t faces_per_element() const {
+    return static_cast<std::uint8_t>(topology().n_triangles + topology().n_quadrilaterals * topology().n_parts);
+  }
+  [[nodiscard]] std::uint8_t sides_per_element() const {
+    return static_cast<std::uint8_t>(topology().n_triangles + topology().n_quadrilaterals);
+  }
+  [[nodiscard]] std::size_t corners_per_element() const { return topology().n_corners; }
+  /// Into how many faces the side of a face is cut: 1, of a side with four corners 2 halves or 8 eighths.
+  [[nodiscard]] std::uint8_t parts_of_side(std::uint8_t face) const {
+    return face < topology().n_triangles ? std::uint8_t{1} : topology().n_parts;
+  }
+  /// Which of the parts of its side a face is. @pre parts_of_side(face) > 1
+  [[nodiscard]] std::uint8_t part_of_side(std::uint8_t face) const {
+    return static_cast<std::uint8_t>((face - topology().n_triangles) % topology().n_parts);
   }
   [[nodiscard]] std::size_t n_elements() const { return connectivity.size() / nodes_per_element; }
   [[nodiscard]] std::span<const std::uint32_t> element(std::size_t e) const {
@@ -83,27 +136,31 @@ struct VolumeMesh {
   }
 };
 
-/// [m^3] signed volume of the straight-sided element on the corners of element `e`; sides with four corners are the two
-/// triangles of each.
+/// [m^3] signed volume inside of the faces of element `e`.
 [[nodiscard]] double element_volume(const VolumeMesh& mesh, std::size_t e);
 
 /// [m] mean of the corners.
 [[nodiscard]] Vector3 element_center(const VolumeMesh& mesh, std::size_t e);
 
-/// Corners of the side that a face is half of, counterclockwise seen from outside.
-/// @pre mesh.is_half(face.face)
+/// Corners of the side that a face is a part of, counterclockwise seen from outside.
+/// @pre mesh.parts_of_side(face.face) > 1
 [[nodiscard]] std::array<std::uint32_t, 4> side_corners(const VolumeMesh& mesh, ElementFace face);
 
-/// The faces of side `side`, S(side + 1) of Abaqus: one, or two halves. @pre side < mesh.sides_per_element()
+/// All nodes of the side of a face: its corners counterclockwise seen from outside, the nodes between 0 and 1, 1 and 2
+/// and so on where it has them, the one in its middle where it has one. Order of the tables of ReferenceElement.
+[[nodiscard]] std::vector<std::uint32_t> side_nodes(const VolumeMesh& mesh, ElementFace face);
+
+/// The faces of side `side`, S(side + 1) of Abaqus: one, or its parts. @pre side < mesh.sides_per_element()
 [[nodiscard]] std::vector<std::uint8_t> faces_of_side(const VolumeMesh& mesh, std::uint8_t side);
 
 /// Faces that belong to one element only, sorted.
 [[nodiscard]] std::vector<ElementFace> boundary_faces(const VolumeMesh& mesh);
 
-/// Corners of a face, counterclockwise seen from outside.
+/// Corners of a face, counterclockwise seen from outside; of an eighth of a side with nine nodes a corner of the side
+/// first, and the nodes beside it and in the middle.
 [[nodiscard]] Triangle face_corners(const VolumeMesh& mesh, ElementFace face);
 
-/// Boundary as a surface. `vertex_nodes[v]` is the node of vertex v. Mid-side nodes are left out.
+/// Boundary as a surface. `vertex_nodes[v]` is the node of vertex v. Mid-side nodes of tetrahedra are left out.
 struct Boundary {
   SurfaceMesh surface;
   std::vector<std::uint32_t> vertex_nodes;
@@ -117,9 +174,16 @@ struct Boundary {
 /// Removes nodes that no element uses (centres of circles and the like); sets follow. @return how many were removed
 std::size_t drop_unused_nodes(VolumeMesh& mesh);
 
-/// The linear mesh with nodes added in the middle of its straight edges. A mid-side node joins a node set when both
-/// ends of its edge belong to the set.
-/// @pre mesh.nodes_per_element == 4
+/// The linear mesh with nodes added in the middle of its straight edges, of hexahedra then completed(). A mid-side node
+/// joins a node set when both ends of its edge belong to the set.
+/// @throws Error{internal} unless the mesh is of tetrahedra with 4 nodes or hexahedra with 8
 [[nodiscard]] VolumeMesh to_quadratic(const VolumeMesh& mesh);
+
+/// Hexahedra with 20 nodes get those in the middle of their sides and of themselves, where the shape functions of the
+/// 20 have these places: half of the nodes on the edges of a side less a quarter of its corners; a quarter of all nodes
+/// on edges less a quarter of all corners. The node of a side is one for both elements, and joins a node set when the
+/// eight around it belong to the set; face sets follow.
+/// @pre mesh.nodes_per_element == 20
+[[nodiscard]] VolumeMesh completed(VolumeMesh mesh);
 
 }  // namespace heelstrike::fem

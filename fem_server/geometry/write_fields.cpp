@@ -11,14 +11,9 @@ namespace {
 std::uint8_t cell_type(std::uint32_t nodes_per_cell) {
   constexpr std::uint8_t vertex = 1;
   constexpr std::uint8_t triangle = 5;
-  constexpr std::uint8_t tetrahedron = 10;
-  constexpr std::uint8_t hexahedron = 12;
-  constexpr std::uint8_t prism = 13;
-  constexpr std::uint8_t quadratic_tetrahedron = 24;
   if (nodes_per_cell == 1) return vertex;
-  if (nodes_per_cell == 8) return hexahedron;
-  if (nodes_per_cell == 6) return prism;
-  return nodes_per_cell == 3 ? triangle : nodes_per_cell == 4 ? tetrahedron : quadratic_tetrahedron;
+  if (nodes_per_cell == 3) return triangle;
+  return static_cast<std::uint8_t>(element_topology(nodes_per_cell).vtk_type);
 }
 
 std::string arrays(const std::vector<MeshField>& fields) {

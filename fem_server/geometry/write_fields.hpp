@@ -18,10 +18,10 @@ struct MeshField {
   std::vector<double> values;  ///< n_components per point or cell
 };
 
-/// Points with triangles, tetrahedra (linear or quadratic), prisms, hexahedra, or nothing but themselves.
+/// Points with triangles, elements of any kind, or nothing but themselves.
 struct FieldGrid {
   std::vector<Vector3> points;              ///< [m]
-  std::uint32_t nodes_per_cell = 3;         ///< 1, 3, 4, 6, 8 or 10
+  std::uint32_t nodes_per_cell = 3;         ///< 1, 3, or that of an element_topology()
   std::vector<std::uint32_t> connectivity;  ///< nodes_per_cell per cell, as in VolumeMesh
 };
 

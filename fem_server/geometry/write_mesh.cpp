@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "fem_server/geometry/io/gmsh_order.hpp"
 #include "fem_server/geometry/io/vtk_array.hpp"
 
 namespace heelstrike::fem {
@@ -107,29 +109,23 @@ class MshElements {
   std::size_t n_ = 0;
 };
 
-/// Sides with four corners are named whole, by their first halves.
-void add_faces(const VolumeMesh& mesh, int entity, const std::vector<ElementFace>& faces, MshElements& section) {
-  const bool quadratic = mesh.nodes_per_element == 10;
-  std::vector<ElementFace> sides, triangles;
-  for (const ElementFace face : faces) {
-    if (!mesh.is_half(face.face)) triangles.push_back(face);
-    if (mesh.is_half(face.face) && face.face % 2 == 0) sides.push_back(face);
-  }
-  if (!sides.empty()) section.begin_block(2, entity, 3, sides.size());
-  for (const ElementFace face : sides) section.add(side_corners(mesh, face));
-  if (!triangles.empty()) section.begin_block(2, entity, quadratic ? 9 : 2, triangles.size());
-  for (const ElementFace face : triangles) {
-    const Triangle corners = face_corners(mesh, face);
-    std::vector<std::uint32_t> nodes(corners.begin(), corners.end());
-    for (std::size_t i = 0; quadratic && i < 3; ++i) {
-      nodes.push_back(mesh.element(face.element)[tetrahedron_face_middles[face.face][i]]);
-    }
-    section.add(nodes);
-  }
+/// Gmsh's types of sides by the number of their nodes.
+int msh_side_type(std::size_t n_nodes) {
+  return n_nodes == 9 ? 10 : n_nodes == 6 ? 9 : n_nodes == 4 ? 3 : 2;
 }
 
-int msh_type(std::uint32_t nodes_per_element) {
-  return nodes_per_element == 10 ? 11 : nodes_per_element == 8 ? 5 : nodes_per_element == 6 ? 6 : 4;
+/// Sides with four corners are named whole, by their first parts.
+void add_faces(const VolumeMesh& mesh, int entity, const std::vector<ElementFace>& faces, MshElements& section) {
+  std::map<std::size_t, std::vector<std::vector<std::uint32_t>>, std::greater<>> sides;
+  for (const ElementFace face : faces) {
+    if (mesh.parts_of_side(face.face) > 1 && mesh.part_of_side(face.face) > 0) continue;
+    std::vector<std::uint32_t> nodes = side_nodes(mesh, face);
+    sides[nodes.size()].push_back(std::move(nodes));
+  }
+  for (const auto& [n_nodes, of_kind] : sides) {
+    section.begin_block(2, entity, msh_side_type(n_nodes), of_kind.size());
+    for (const auto& nodes : of_kind) section.add(nodes);
+  }
 }
 
 std::string msh_elements(const VolumeMesh& mesh, const MshGroups& groups) {
@@ -138,11 +134,9 @@ std::string msh_elements(const VolumeMesh& mesh, const MshGroups& groups) {
   for (const auto& [combination, faces] : groups.surfaces) add_faces(mesh, ++entity, faces, section);
   entity = 0;
   for (const auto& [combination, elements] : groups.volumes) {
-    section.begin_block(3, ++entity, msh_type(mesh.nodes_per_element), elements.size());
+    section.begin_block(3, ++entity, mesh.topology().gmsh_type, elements.size());
     for (const std::uint32_t element : elements) {
-      std::vector<std::uint32_t> nodes(mesh.element(element).begin(), mesh.element(element).end());
-      if (mesh.nodes_per_element == 10) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
-      section.add(nodes);
+      section.add(io::to_gmsh(mesh.element(element)));
     }
   }
   return section.section();
@@ -171,10 +165,7 @@ std::string write_vtu(const VolumeMesh& mesh) {
   std::vector<std::int64_t> offsets;
   for (std::size_t e = 1; e <= mesh.n_elements(); ++e)
     offsets.push_back(static_cast<std::int64_t>(e * mesh.nodes_per_element));
-  const std::vector<std::uint8_t> types(mesh.n_elements(), mesh.hexahedral()              ? 12
-                                                           : mesh.prismatic()             ? 13
-                                                           : mesh.nodes_per_element == 10 ? 24
-                                                                                          : 10);
+  const std::vector<std::uint8_t> types(mesh.n_elements(), static_cast<std::uint8_t>(mesh.topology().vtk_type));
   std::string field_data;
   for (const auto& [name, faces] : mesh.face_sets) {
     std::vector<std::int64_t> pairs;

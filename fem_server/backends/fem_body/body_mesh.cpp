@@ -54,15 +54,19 @@ double element_size_of(const ParameterPlace& place) {
 
 namespace {
 
-std::uint32_t order_of(const ParameterPlace& place) {
+/// Of the elements that are asked for.
+const ElementTopology& topology_asked_for(const ParameterPlace& place) {
   const auto kind = named_element(text(place.parameters, "element"));
-  return kind && kind->n_nodes == 10 ? 2 : 1;
+  return element_topology(kind ? kind->n_nodes : 4);
+}
+
+std::uint32_t order_of(const ParameterPlace& place) {
+  return topology_asked_for(place).quadratic() ? 2 : 1;
 }
 
 /// Corners of the elements that are asked for: 4, 6 or 8.
 std::uint32_t corners_asked_for(const ParameterPlace& place) {
-  const auto kind = named_element(text(place.parameters, "element"));
-  return kind && kind->n_nodes != 10 ? kind->n_nodes : 4;
+  return topology_asked_for(place).n_corners;
 }
 
 }  // namespace
@@ -81,10 +85,13 @@ void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place)
 ElementKind carried_element(std::uint32_t nodes_per_element, const ParameterPlace& place, const std::string& file) {
   const auto kind = named_element(text(place.parameters, "element"));
   if (!kind) return usual_element(nodes_per_element);
-  if (kind->n_nodes == nodes_per_element || (kind->n_nodes == 10 && nodes_per_element == 4)) return *kind;
+  const auto carries = [&](const ElementKind& other) {
+    return other.n_nodes == nodes_per_element || other.n_nodes == element_topology(nodes_per_element).n_nodes_quadratic;
+  };
+  if (carries(*kind)) return *kind;
   std::vector<std::string> possible{std::string(as_meshed)};
   for (const ElementKind& other : element_kinds()) {
-    if (other.n_nodes == nodes_per_element) possible.emplace_back(other.name);
+    if (carries(other)) possible.emplace_back(other.name);
   }
   throw input_error(
       place.where + "element",

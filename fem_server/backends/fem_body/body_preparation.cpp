@@ -271,13 +271,15 @@ namespace {
 ParameterSchema element_parameter() {
   ParameterSchema s = text_parameter(
       element_key,
-      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, wedge6 prisms and hex8 hexahedra of a mesh "
-      "file or a block; _mixed ones and hex8 have pressures of their own for nearly incompressible tissue; as_meshed = "
-      "what the mesh file has, "
-      "tet4 for a body that is meshed here",
+      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, wedge6 prisms, hex8 and hex27 hexahedra of a "
+      "mesh file (with 20 or 27 nodes for hex27, which 8 are raised to) or a block; _mixed ones and hexahedra have "
+      "pressures of their own for nearly incompressible tissue; as_meshed = what the mesh file has, tet4 for a body "
+      "that is meshed here",
       std::string(as_meshed), element_names());
   s.absent_choices = {
-      {"hex20", "deal.II 9.4 has no hexahedra with 20 nodes; expected hex8, or tet10_mixed for curved surfaces"}};
+      {"hex20",
+       "sides with eight nodes have corners with negative areas, which cannot bear a pressure; expected hex27, which "
+       "a mesh with 20 nodes is made to"}};
   s.former_name = "element_order";
   s.former_values = "tet4 instead of 1, tet10 instead of 2";
   return s;

@@ -8,24 +8,26 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Nodes of the triangles that a face is made of, counterclockwise seen from outside, and how many of their corners
-/// are corners of a quadratic face: none, or the first.
+/// Nodes of the triangles that a face is made of, counterclockwise seen from outside, and whether the first one is a
+/// corner of a quadratic side, which is displaced by the mean of the other two or, with nine nodes, of all three.
 struct Part {
+  enum class First : std::uint8_t { like_others, mean_of_others, mean_of_all };
   Triangle nodes;
-  bool begins_with_corner;
+  First first;
 };
 
 std::vector<Part> parts_of(const VolumeMesh& mesh, ElementFace face) {
   const Triangle corner = face_corners(mesh, face);
-  if (mesh.nodes_per_element != 10) return {{.nodes = corner, .begins_with_corner = false}};
+  if (mesh.parts_of_side(face.face) == 8) return {{.nodes = corner, .first = Part::First::mean_of_all}};
+  if (!mesh.topology().quadratic()) return {{.nodes = corner, .first = Part::First::like_others}};
   Triangle middle{};  // of the edges 01, 12, 20
   for (std::size_t k = 0; k < 3; ++k) {
     middle[k] = mesh.element(face.element)[tetrahedron_face_middles[face.face][k]];
   }
-  return {{.nodes = {corner[0], middle[0], middle[2]}, .begins_with_corner = true},
-          {.nodes = {corner[1], middle[1], middle[0]}, .begins_with_corner = true},
-          {.nodes = {corner[2], middle[2], middle[1]}, .begins_with_corner = true},
-          {.nodes = middle, .begins_with_corner = false}};
+  return {{.nodes = {corner[0], middle[0], middle[2]}, .first = Part::First::mean_of_others},
+          {.nodes = {corner[1], middle[1], middle[0]}, .first = Part::First::mean_of_others},
+          {.nodes = {corner[2], middle[2], middle[1]}, .first = Part::First::mean_of_others},
+          {.nodes = middle, .first = Part::First::like_others}};
 }
 
 void share_functions(ContactTriangle& triangle) {
@@ -65,7 +67,11 @@ ContactTriangle contact_triangle(const Part& part, const Numbers& numbers) {
     }
     triangle.unknown[a] = numbers.unknown(part.nodes[a]);
   }
-  if (part.begins_with_corner && triangle.unknown[0]) {
+  if (part.first == Part::First::mean_of_all) {
+    triangle.displacements.row(0) = (triangle.displacements.colwise().sum() / 3.0).eval();
+    triangle.unknown[0] = triangle.unknown[0] || triangle.unknown[1] || triangle.unknown[2];
+  }
+  if (part.first == Part::First::mean_of_others && triangle.unknown[0]) {
     triangle.displacements.row(0) = 0.5 * (triangle.displacements.row(1) + triangle.displacements.row(2));
     triangle.unknown[0] = false;
   }
@@ -132,9 +138,9 @@ class SurfaceMaker {
   std::map<std::uint32_t, std::uint32_t> vertex_of_;
 };
 
-/// Halves of a side follow each other; the first one has an even number.
-bool follows_its_half(std::span<const ElementFace> faces, std::size_t i) {
-  return i > 0 && faces[i - 1].element == faces[i].element && faces[i].face % 2 == 1 &&
+/// Halves of a side follow each other.
+bool follows_its_half(const VolumeMesh& mesh, std::span<const ElementFace> faces, std::size_t i) {
+  return i > 0 && faces[i - 1].element == faces[i].element && mesh.part_of_side(faces[i].face) == 1 &&
          faces[i - 1].face + 1 == faces[i].face;
 }
 
@@ -144,9 +150,9 @@ ContactSurface contact_surface(const VolumeMesh& mesh, std::span<const ElementFa
                                std::span<const std::uint32_t> nodes, std::span<const std::uint32_t> clamped) {
   SurfaceMaker maker(mesh, {.nodes = nodes, .clamped = clamped});
   for (std::size_t i = 0; i < faces.size(); ++i) {
-    if (!mesh.is_half(faces[i].face)) {
+    if (mesh.parts_of_side(faces[i].face) != 2) {
       maker.add_face(faces[i]);
-    } else if (!follows_its_half(faces, i)) {
+    } else if (!follows_its_half(mesh, faces, i)) {
       maker.add_side(faces[i]);
     }
   }

@@ -5,10 +5,12 @@
 /// its middles; contact nodes are the middles alone, and a corner is displaced by the mean of the two middles beside
 /// it. A side with four corners, of a prism or a hexahedron, is cut into four between its edges and the mean of its
 /// corners, which is displaced by their mean: of a plane side each corner then has the integral of its bilinear shape
-/// function, so that a uniform pressure is the consistent load of the elements, as it is on the other faces. The
+/// function, so that a uniform pressure is the consistent load of the elements, as it is on the other faces. A side
+/// with nine nodes is cut into eight around its centre, each with one corner, which is displaced by the mean of the
+/// three nodes of the triangle: that gives each node the integral of its own function again, 1 : 4 : 16. The
 /// functions that interpolate pressures are those of the nodes: where a corner of a triangle is no contact node (on a
-/// clamp, a corner of a quadratic face, or the middle of a side), the others share its function alike, so that the
-/// functions sum to one everywhere and are nowhere negative.
+/// clamp, a corner of a quadratic side, or the middle of a side with four nodes), the others share its function alike,
+/// of a side with nine nodes all three do, so that the functions sum to one everywhere and are nowhere negative.
 #pragma once
 
 #include <array>

@@ -112,7 +112,7 @@ void check_linear_partner(const PairSpec& pair, const ElementKind& partner) {
   const std::string key = "contact." + pair.name + ".parameters.partner_element";
   throw input_error(
       key, fmt::format("{}: expected a deformable partner of linear elements, tetrahedra with 4 nodes, prisms or "
-                       "hexahedra, found 10 nodes; exchange main and partner, or give linear elements",
+                       "hexahedra, found 10 nodes; exchange main and partner, or give one of these",
                        key));
 }
 

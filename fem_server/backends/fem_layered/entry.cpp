@@ -24,12 +24,12 @@ namespace {
 void leave_out_split_pressures(std::vector<ParameterSchema>& parameters) {
   ParameterSchema& element = *std::ranges::find(parameters, element_key, &ParameterSchema::name);
   for (const ElementKind& kind : element_kinds()) {
-    if (kind.pressure != PressureKind::nodal || kind.n_nodes == 10) continue;
+    if (kind.pressure != PressureKind::nodal || element_topology(kind.n_nodes).quadratic()) continue;
     std::erase(element.choices, kind.name);
     element.absent_choices.emplace_back(
         kind.name,
         "it has pressures around its corners, which the border of the layer would cut until it locks; expected "
-        "tet10_mixed, hex8, an element without pressures, or fem_full");
+        "tet10_mixed, hex8, hex27, an element without pressures, or fem_full");
   }
 }
 

@@ -122,9 +122,9 @@ void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> m
     faces.boundary_quads.push_back(std::move(face));
   };
   for (const ElementFace face : held) {
-    if (!mesh.is_half(face.face)) {
+    if (mesh.parts_of_side(face.face) == 1) {
       hold(face_corners(mesh, face));
-    } else if (face.face % 2 == 0) {  // both halves are held, or neither
+    } else if (mesh.part_of_side(face.face) == 0) {  // all parts are held, or none
       hold(side_corners(mesh, face));
     }
   }

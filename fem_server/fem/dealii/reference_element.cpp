@@ -5,6 +5,10 @@
 #include <deal.II/fe/fe_simplex_p.h>
 #include <deal.II/fe/fe_wedge_p.h>
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "common/errors/error.hpp"
@@ -48,11 +52,30 @@ void check_numbering(const dealii::FE_SimplexP<3>& element) {
   }
 }
 
-/// deal.II numbers the corners of squares and cubes line by line, VolumeMesh around them.
-const std::vector<unsigned> around_square{0, 1, 3, 2};
+/// Shape function of deal.II, which goes line by line, for each node of a square or a cube.
+/// @param nodes  of hexahedra; those of a square are those of the bottom
+template <int dim>
+std::vector<unsigned> order_of(const dealii::FE_Q<dim>& element, std::span<const std::uint8_t> nodes) {
+  const auto& points = element.get_unit_support_points();
+  std::vector<unsigned> order;
+  for (const std::uint8_t node : nodes) {
+    dealii::Point<dim> wanted;
+    for (unsigned k = 0; k < dim; ++k) wanted[k] = 0.5 * hexahedron_places[node][k];
+    const auto found = std::ranges::find_if(points, [&](const auto& p) { return p.distance(wanted) < 1e-12; });
+    if (found == points.end()) {
+      throw Error(ErrorCode::internal, "deal.II has the nodes of squares and cubes at unexpected places");
+    }
+    order.push_back(static_cast<unsigned>(found - points.begin()));
+  }
+  return order;
+}
 
-ShapeTable tabulate_quadrilateral() {
-  return tabulate<2>(dealii::FE_Q<2>(1), dealii::QGauss<2>(2), around_square);
+/// Corners around the square, then the middles of its edges, then its own.
+ShapeTable tabulate_quadrilateral(unsigned degree) {
+  static constexpr std::array<std::uint8_t, 9> nodes{0, 1, 2, 3, 8, 9, 10, 11, 24};
+  const dealii::FE_Q<2> element(degree);
+  const auto own = std::span(nodes).first(element.n_dofs_per_cell());
+  return tabulate<2>(element, dealii::QGauss<2>(degree + 1), order_of<2>(element, own));
 }
 
 /// The bottom, then the top: as VolumeMesh.
@@ -72,25 +95,24 @@ ReferenceElement make_prism() {
   element.corners = element.stiffness.values;
   element.mass = element.stiffness;
   element.triangle = tabulate<2>(dealii::FE_SimplexP<2>(1), dealii::QGaussSimplex<2>(2));
-  element.quadrilateral = tabulate_quadrilateral();
+  element.quadrilateral = tabulate_quadrilateral(1);
   return element;
 }
 
-ReferenceElement make_hexahedron() {
-  const std::vector<unsigned> around_cube{0, 1, 3, 2, 4, 5, 7, 6};
-  const dealii::FE_Q<3> solid(1);
-  for (unsigned i = 0; i < 8; ++i) {
-    const dealii::Point<3> corner((i + 1) / 2 % 2, i / 2 % 2, i < 4 ? 0.0 : 1.0);
-    if (solid.get_unit_support_points()[around_cube[i]].distance(corner) > 1e-12) {
-      throw Error(ErrorCode::internal, "deal.II numbers the nodes of hexahedra in an unexpected order");
-    }
-  }
+ReferenceElement make_hexahedron(unsigned degree) {
+  const dealii::FE_Q<3> solid(degree);
+  const dealii::FE_Q<3> linear(1);
+  std::array<std::uint8_t, 27> nodes{};
+  std::iota(nodes.begin(), nodes.end(), std::uint8_t{0});
+  const auto own = std::span(nodes).first(solid.n_dofs_per_cell());
+  // A point more than the degree in each direction: exact on parallelepipeds.
+  const dealii::QGauss<3> rule(degree + 1);
   ReferenceElement element;
-  element.n_nodes = 8;
-  // Two points in each direction: exact on parallelepipeds.
-  element.stiffness = tabulate<3>(solid, dealii::QGauss<3>(2), around_cube);
+  element.n_nodes = solid.n_dofs_per_cell();
+  element.stiffness = tabulate<3>(solid, rule, order_of<3>(solid, own));
+  element.corners = tabulate<3>(linear, rule, order_of<3>(linear, std::span(nodes).first(8))).values;
   element.mass = element.stiffness;
-  element.quadrilateral = tabulate_quadrilateral();
+  element.quadrilateral = tabulate_quadrilateral(degree);
   return element;
 }
 
@@ -98,7 +120,7 @@ ReferenceElement make_hexahedron() {
 
 ReferenceElement tabulated_reference_element(std::uint32_t n_nodes) {
   if (n_nodes == 6) return make_prism();
-  if (n_nodes == 8) return make_hexahedron();
+  if (n_nodes == 8 || n_nodes == 27) return make_hexahedron(n_nodes == 8 ? 1 : 2);
   const unsigned degree = n_nodes == 4 ? 1 : 2;
   const dealii::FE_SimplexP<3> solid(degree);
   const dealii::FE_SimplexP<2> face(degree);

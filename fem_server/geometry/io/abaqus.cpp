@@ -1,4 +1,5 @@
-// Abaqus .inp: nodes, C3D4, C3D10, C3D6 and C3D8, sets and surfaces. Keywords of analyses are left out, with a note.
+// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8 and C3D20, sets and surfaces. Keywords of analyses are left out, with a
+// note.
 #include <fmt/format.h>
 
 #include <map>
@@ -185,22 +186,26 @@ class AbaqusReader {
 
   [[nodiscard]] ElementKind element_kind(const Keyword& keyword) const {
     static const std::map<std::string, ElementKind, std::less<>> kinds{
-        {"c3d4", {Cell::Kind::solid, 4}},    {"c3d10", {Cell::Kind::solid, 10}},  {"c3d4h", {Cell::Kind::solid, 4}},
-        {"c3d10h", {Cell::Kind::solid, 10}}, {"c3d10m", {Cell::Kind::solid, 10}}, {"cps3", {Cell::Kind::face, 3}},
-        {"cps6", {Cell::Kind::face, 6}},     {"s3", {Cell::Kind::face, 3}},       {"s3r", {Cell::Kind::face, 3}},
-        {"stri65", {Cell::Kind::face, 6}},   {"m3d3", {Cell::Kind::face, 3}},     {"m3d6", {Cell::Kind::face, 6}},
-        {"c3d8", {Cell::Kind::solid, 8}},    {"c3d8h", {Cell::Kind::solid, 8}},   {"c3d8i", {Cell::Kind::solid, 8}},
-        {"c3d8r", {Cell::Kind::solid, 8}},   {"c3d8rh", {Cell::Kind::solid, 8}},  {"s4", {Cell::Kind::face, 4}},
-        {"s4r", {Cell::Kind::face, 4}},      {"cps4", {Cell::Kind::face, 4}},     {"m3d4", {Cell::Kind::face, 4}},
-        {"c3d6", {Cell::Kind::solid, 6}},    {"c3d6h", {Cell::Kind::solid, 6}},   {"t3d2", {Cell::Kind::line, 2}},
-        {"t3d3", {Cell::Kind::line, 3}}};
+        {"c3d4", {Cell::Kind::solid, 4}},    {"c3d10", {Cell::Kind::solid, 10}},   {"c3d4h", {Cell::Kind::solid, 4}},
+        {"c3d10h", {Cell::Kind::solid, 10}}, {"c3d10m", {Cell::Kind::solid, 10}},  {"cps3", {Cell::Kind::face, 3}},
+        {"cps6", {Cell::Kind::face, 6}},     {"s3", {Cell::Kind::face, 3}},        {"s3r", {Cell::Kind::face, 3}},
+        {"stri65", {Cell::Kind::face, 6}},   {"m3d3", {Cell::Kind::face, 3}},      {"m3d6", {Cell::Kind::face, 6}},
+        {"c3d8", {Cell::Kind::solid, 8}},    {"c3d8h", {Cell::Kind::solid, 8}},    {"c3d8i", {Cell::Kind::solid, 8}},
+        {"c3d8r", {Cell::Kind::solid, 8}},   {"c3d8rh", {Cell::Kind::solid, 8}},   {"s4", {Cell::Kind::face, 4}},
+        {"s4r", {Cell::Kind::face, 4}},      {"cps4", {Cell::Kind::face, 4}},      {"m3d4", {Cell::Kind::face, 4}},
+        {"c3d6", {Cell::Kind::solid, 6}},    {"c3d6h", {Cell::Kind::solid, 6}},    {"t3d2", {Cell::Kind::line, 2}},
+        {"t3d3", {Cell::Kind::line, 3}},     {"c3d20", {Cell::Kind::solid, 20}},   {"c3d20h", {Cell::Kind::solid, 20}},
+        {"c3d20r", {Cell::Kind::solid, 20}}, {"c3d20rh", {Cell::Kind::solid, 20}}, {"s8r", {Cell::Kind::face, 8}},
+        {"cps8", {Cell::Kind::face, 8}},     {"m3d8", {Cell::Kind::face, 8}},      {"m3d9", {Cell::Kind::face, 9}}};
     const std::string type = keyword.value("type");
     const auto found = kinds.find(lower_case(type));
     if (found != kinds.end()) return found->second;
     fail_at_line(
         options_.name, keyword.line,
-        fmt::format("expected TYPE=C3D4, C3D10, C3D6 or C3D8 (or S3, CPS3, STRI65, S4 on their boundary), found '{}'",
-                    type));
+        fmt::format(
+            "expected TYPE=C3D4, C3D10, C3D6, C3D8 or C3D20 (or S3, CPS3, STRI65, S4, S8R on their boundary), found "
+            "'{}'",
+            type));
   }
 
   void read_elements(const Keyword& keyword) {
@@ -362,11 +367,7 @@ class AbaqusReader {
     if (cell.kind == Cell::Kind::solid) {
       builder_.add_to_element_set(set, cell.element);
     } else if (cell.kind == Cell::Kind::face) {
-      if (cell.nodes.size() == 4) {
-        builder_.add_side({cell.nodes[0], cell.nodes[1], cell.nodes[2], cell.nodes[3]}, set);
-      } else {
-        builder_.add_triangle({cell.nodes[0], cell.nodes[1], cell.nodes[2]}, set);
-      }
+      builder_.add_boundary(cell.nodes, set);
     } else {
       for (const std::uint32_t node : cell.nodes) builder_.add_to_node_set(set, node);
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
+#include "fem_server/geometry/io/gmsh_order.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 
@@ -20,6 +21,9 @@ struct CellType {
   int dimension;
   std::size_t n_nodes;
 };
+
+/// The first n_nodes count.
+using CellNodes = std::array<std::uint32_t, 27>;
 
 /// Values of an ASCII or binary section alike.
 class Values {
@@ -246,7 +250,7 @@ class GmshReader {
       const std::int64_t tag = values.integer("a tag of an element");
       if (i == 0) physical = std::abs(tag);
     }
-    std::array<std::uint32_t, 10> nodes{};
+    CellNodes nodes{};
     for (std::size_t i = 0; i < type.n_nodes; ++i) {
       const auto label = static_cast<std::uint64_t>(values.integer("a node of an element"));
       nodes[i] = builder_.node_index(label, place);
@@ -307,7 +311,7 @@ class GmshReader {
       for (std::uint64_t i = 0; i < n_in_block; ++i) {
         const Place place = values.place();
         values.size("the tag of an element");
-        std::array<std::uint32_t, 10> nodes{};
+        CellNodes nodes{};
         for (std::size_t k = 0; k < type.n_nodes; ++k) {
           nodes[k] = builder_.node_index(values.size("a node of an element"), place);
         }
@@ -339,12 +343,14 @@ class GmshReader {
         return {3, 8};
       case 6:
         return {3, 6};
+      case 10:
+        return {2, 9};
+      case 16:
+        return {2, 8};
       case 12:
+        return {3, 27};
       case 17:
-        scanner_.fail(
-            fmt::format("hexahedra with {} nodes (Gmsh type {}) are not read: there is no finite element for them "
-                        "here; export hexahedra with 8 nodes (type 5) or tetrahedra with 10 (type 11)",
-                        type == 12 ? 27 : 20, type));
+        return {3, 20};
       case 13:
       case 18:
         scanner_.fail(
@@ -353,25 +359,22 @@ class GmshReader {
                         type == 13 ? 18 : 15, type));
       default:
         scanner_.fail(fmt::format(
-            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11), prisms with 6 (6) or hexahedra with 8 (5) "
-            "and their boundary (1, 2, 3, 8, 9, 15), found element type {}",
+            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11), prisms with 6 (6) or hexahedra with 8, 20 "
+            "or 27 (5, 17, 12) and their boundary (1, 2, 3, 8, 9, 10, 15, 16), found element type {}",
             type));
     }
   }
 
-  void add_cell(CellType type, std::array<std::uint32_t, 10> nodes, const std::vector<std::string>& groups,
-                Place place) {
+  void add_cell(CellType type, const CellNodes& all, const std::vector<std::string>& groups, Place place) {
+    const std::span<const std::uint32_t> nodes = std::span(all).first(type.n_nodes);
     if (type.dimension == 3) {
-      if (type.n_nodes == 10) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
-      const std::uint32_t element = add_element({nodes.data(), type.n_nodes}, place);
+      const std::uint32_t element = add_element(from_gmsh(nodes), place);
       for (const std::string& group : groups) builder_.add_to_element_set(group, element);
-    } else if (type.dimension == 2 && type.n_nodes == 4) {
-      for (const std::string& group : groups) builder_.add_side({nodes[0], nodes[1], nodes[2], nodes[3]}, group);
     } else if (type.dimension == 2) {
-      for (const std::string& group : groups) builder_.add_triangle({nodes[0], nodes[1], nodes[2]}, group);
+      for (const std::string& group : groups) builder_.add_boundary(nodes, group);
     } else {
       for (const std::string& group : groups) {
-        for (std::size_t i = 0; i < type.n_nodes; ++i) builder_.add_to_node_set(group, nodes[i]);
+        for (const std::uint32_t node : nodes) builder_.add_to_node_set(group, node);
       }
     }
   }
@@ -380,7 +383,7 @@ class GmshReader {
     if (version4_) return builder_.add_element(nodes, place);
     // Version 2 repeats an element for every physical group it belongs to.
     std::array<std::uint32_t, 8> key{};
-    std::copy_n(nodes.begin(), nodes.size() == 10 ? 4 : nodes.size(), key.begin());
+    std::copy_n(nodes.begin(), element_topology(static_cast<std::uint32_t>(nodes.size())).n_corners, key.begin());
     std::sort(key.begin(), key.end());
     const auto known = known_elements_.find(key);
     if (known != known_elements_.end()) return known->second;

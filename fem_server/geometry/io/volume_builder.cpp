@@ -43,6 +43,33 @@ std::uint32_t VolumeBuilder::node_index(std::uint64_t label, Place place) const 
   return found->second;
 }
 
+/// On a line of three nodes the middle one lies within three quarters of the distance of the outer ones from both: at a
+/// quarter the shape functions fold a straight line onto itself, and an arc goes beyond at more than a semicircle.
+void VolumeBuilder::check_middles(std::span<const std::uint32_t> nodes, Place place) const {
+  constexpr double farthest = 0.75;
+  for (std::size_t i = 8; i < nodes.size(); ++i) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      auto low = hexahedron_places[i];
+      if (low[axis] != 1) continue;
+      auto high = low;
+      low[axis] = 0;
+      high[axis] = 2;
+      const std::uint32_t a = nodes[hexahedron_node(low)];
+      const std::uint32_t b = nodes[hexahedron_node(high)];
+      const double apart = (nodes_[b] - nodes_[a]).norm();
+      const double from_a = (nodes_[nodes[i]] - nodes_[a]).norm();
+      const double from_b = (nodes_[nodes[i]] - nodes_[b]).norm();
+      if (std::max(from_a, from_b) <= farthest * apart) continue;
+      fail(options_, place,
+           fmt::format("element {}: expected node {}, number {} of its {}, between the nodes {} and {}, which are "
+                       "{:.4g} apart, found it {:.4g} and {:.4g} from them (units of the file); give the nodes in the "
+                       "order of the file format",
+                       mesh_.n_elements(), labels_[nodes[i]], i + 1, nodes.size(), labels_[a], labels_[b], apart,
+                       from_a, from_b));
+    }
+  }
+}
+
 void VolumeBuilder::count_cell() {
   check_limit(options_.name, "cells", ++n_cells_, options_.limits.max_elements);
 }
@@ -63,6 +90,7 @@ std::uint32_t VolumeBuilder::add_element(std::span<const std::uint32_t> nodes, P
       if (nodes[i] == nodes[j]) fail(options_, place, fmt::format("an element uses node {} twice", labels_[nodes[i]]));
     }
   }
+  if (mesh_.hexahedral()) check_middles(nodes, place);
   mesh_.connectivity.insert(mesh_.connectivity.end(), nodes.begin(), nodes.end());
   return static_cast<std::uint32_t>(mesh_.connectivity.size() / order - 1);
 }
@@ -76,8 +104,12 @@ void VolumeBuilder::add_triangle(const Triangle& corners, const std::string& set
   triangles_.push_back({key, entry->second});
 }
 
-void VolumeBuilder::add_side(const std::array<std::uint32_t, 4>& corners, const std::string& set) {
-  for (const Triangle& half : halves_of(corners)) add_triangle(half, set);
+void VolumeBuilder::add_boundary(std::span<const std::uint32_t> nodes, const std::string& set) {
+  if (nodes.size() == 4 || nodes.size() >= 8) {
+    for (const Triangle& half : halves_of({nodes[0], nodes[1], nodes[2], nodes[3]})) add_triangle(half, set);
+  } else {
+    add_triangle({nodes[0], nodes[1], nodes[2]}, set);
+  }
 }
 
 bool VolumeBuilder::add_side_of(const std::string& set, std::uint32_t element, std::uint8_t side) {
@@ -86,6 +118,16 @@ bool VolumeBuilder::add_side_of(const std::string& set, std::uint32_t element, s
   return true;
 }
 
+namespace {
+
+/// What a face is found by in a file: itself, or half of the corners of its side.
+Triangle known_by(const VolumeMesh& mesh, ElementFace face) {
+  if (mesh.parts_of_side(face.face) <= 2) return face_corners(mesh, face);
+  return halves_of(side_corners(mesh, face))[mesh.part_of_side(face.face) / 4U];
+}
+
+}  // namespace
+
 void VolumeBuilder::match_triangles() {
   if (triangles_.empty()) return;
   const auto by_key = [](const BoundaryTriangle& a, const BoundaryTriangle& b) { return a.key < b.key; };
@@ -93,7 +135,7 @@ void VolumeBuilder::match_triangles() {
   std::vector<bool> matched(triangles_.size(), false);
   for (std::uint32_t e = 0; e < mesh_.n_elements(); ++e) {
     for (std::uint8_t f = 0; f < mesh_.faces_per_element(); ++f) {
-      BoundaryTriangle wanted{face_corners(mesh_, {e, f}), 0};
+      BoundaryTriangle wanted{known_by(mesh_, {e, f}), 0};
       std::sort(wanted.key.begin(), wanted.key.end());
       const auto [first, last] = std::equal_range(triangles_.begin(), triangles_.end(), wanted, by_key);
       for (auto triangle = first; triangle != last; ++triangle) {
@@ -127,6 +169,17 @@ void VolumeBuilder::turn_prisms_of_gmsh() {
   add_note("the prisms are numbered as Gmsh does, not as VTK asks for, and were read so");
 }
 
+void VolumeBuilder::complete_hexahedra() {
+  if (mesh_.nodes_per_element != 20) return;
+  const std::size_t n_given = mesh_.nodes.size();
+  mesh_ = completed(std::move(mesh_));
+  check_limit(options_.name, "nodes", mesh_.nodes.size(), options_.limits.max_nodes);
+  add_note(
+      fmt::format("the hexahedra have 20 nodes and are read with 27: {} in the middle of their sides and of "
+                  "themselves were added, where the 20 have these places",
+                  mesh_.nodes.size() - n_given));
+}
+
 VolumeMesh VolumeBuilder::finish() {
   if (mesh_.connectivity.empty()) {
     throw input_error(options_.name, fmt::format("{}: expected tetrahedra, prisms or hexahedra, found {} nodes and {} "
@@ -136,6 +189,7 @@ VolumeMesh VolumeBuilder::finish() {
   }
   mesh_.nodes = std::move(nodes_);
   if (of_vtk_) turn_prisms_of_gmsh();
+  complete_hexahedra();
   match_triangles();
   for (auto& [name, faces] : mesh_.face_sets) {
     sort_unique(faces);

@@ -35,14 +35,13 @@ class VolumeBuilder {
   /// @param index  position in the order of add_node
   [[nodiscard]] std::uint64_t node_label(std::size_t index) const { return labels_[index]; }
 
-  /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, in the order of VolumeMesh. @return its index
-  /// @throws Error{invalid_input} when kinds are mixed or a node appears twice, Error{limit}
+  /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, 20 or 27, in the order of VolumeMesh.
+  /// @return its index
+  /// @throws Error{invalid_input} when kinds are mixed, a node appears twice, or a node of a quadratic hexahedron does
+  ///         not lie between those that it is the middle of: the file numbers them otherwise; Error{limit}
   std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place);
-  /// Triangle of the boundary, by its corners; becomes a face of `set`.
-  void add_triangle(const Triangle& corners, const std::string& set);
-
-  /// Side with four corners on the boundary, by its corners; becomes a face of `set`.
-  void add_side(const std::array<std::uint32_t, 4>& corners, const std::string& set);
+  /// Side of the boundary with 3 or 6 nodes, or with 4, 8 or 9, corners first; becomes a face of `set`.
+  void add_boundary(std::span<const std::uint32_t> nodes, const std::string& set);
 
   void add_to_element_set(const std::string& set, std::uint32_t element) { mesh_.element_sets[set].push_back(element); }
   void add_to_node_set(const std::string& set, std::uint32_t node) { mesh_.node_sets[set].push_back(node); }
@@ -63,6 +62,9 @@ class VolumeBuilder {
     Triangle key;       ///< sorted corners
     std::uint32_t set;  ///< index into triangle_set_names_
   };
+  void add_triangle(const Triangle& corners, const std::string& set);
+  void check_middles(std::span<const std::uint32_t> nodes, Place place) const;
+  void complete_hexahedra();
   void match_triangles();
   void turn_prisms_of_gmsh();
   void count_cell();

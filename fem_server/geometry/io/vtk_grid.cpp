@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "common/errors/error.hpp"
 
@@ -47,28 +48,34 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
       return {3, 8};
     case 13:
       return {3, 6};
+    case 23:
+      return {2, 8};
+    case 28:
+      return {2, 9};
+    case 25:
+      return {3, 20};
+    case 29:
+      return {3, 27};
     default:
       throw input_error(
           options.name,
           fmt::format("{}, cell {}: expected tetrahedra (VTK types 10 and 24), prisms with 6 nodes (13) or hexahedra "
-                      "with 8 (12) and their boundary (1, 3, 5, 9, 21, 22), found type {}",
+                      "with 8, 20 or 27 (12, 25, 29) and their boundary (1, 3, 5, 9, 21, 22, 23, 28), found type {}",
                       options.name, cell, type));
   }
 }
 
-void add_sets(const VtkGrid& grid, std::size_t cell, CellKind kind, const std::array<std::uint32_t, 10>& nodes,
+void add_sets(const VtkGrid& grid, std::size_t cell, CellKind kind, std::span<const std::uint32_t> nodes,
               std::uint32_t element, VolumeBuilder& builder) {
   for (const VtkArray& array : grid.cell_arrays) {
     const std::string set = set_of(array, cell);
     if (set.empty()) continue;
     if (kind.dimension == 3) {
       builder.add_to_element_set(set, element);
-    } else if (kind.dimension == 2 && kind.n_nodes == 4) {
-      builder.add_side({nodes[0], nodes[1], nodes[2], nodes[3]}, set);
     } else if (kind.dimension == 2) {
-      builder.add_triangle({nodes[0], nodes[1], nodes[2]}, set);
+      builder.add_boundary(nodes, set);
     } else {
-      for (std::size_t i = 0; i < kind.n_nodes; ++i) builder.add_to_node_set(set, nodes[i]);
+      for (const std::uint32_t node : nodes) builder.add_to_node_set(set, node);
     }
   }
 }
@@ -114,7 +121,7 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
       throw input_error(options.name, fmt::format("{}, cell {}: expected {} nodes for VTK type {}, found {}",
                                                   options.name, cell, kind.n_nodes, grid.types[cell], end - begin));
     }
-    std::array<std::uint32_t, 10> nodes{};
+    std::vector<std::uint32_t> nodes(kind.n_nodes);
     for (std::size_t i = 0; i < kind.n_nodes; ++i) {
       const std::int64_t point = grid.connectivity[static_cast<std::size_t>(begin) + i];
       if (point < 0 || point >= static_cast<std::int64_t>(n_points)) {
@@ -126,7 +133,7 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
     // VTK begins with the triangle whose normal points out of the prism, VolumeMesh with the other one.
     if (kind.dimension == 3 && kind.n_nodes == 6) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
     std::uint32_t element = 0;
-    if (kind.dimension == 3) element = builder.add_element({nodes.data(), kind.n_nodes}, place);
+    if (kind.dimension == 3) element = builder.add_element(nodes, place);
     add_sets(grid, cell, kind, nodes, element, builder);
     begin = end;
   }

@@ -247,7 +247,7 @@ TEST_F(LayeredEntry, ProposesElementsThatItTakes) {
   pair_.main.materials[0].poissons_ratio = 0.4999;
   (void)make_backend(pair_, context_);
   EXPECT_THAT(stages_, testing::Contains(testing::AllOf(testing::HasSubstr("Poisson's ratio 0.4999 with 'tet4'"),
-                                                        testing::HasSubstr("(tet10_mixed, hex8)"))));
+                                                        testing::HasSubstr("(tet10_mixed, hex8, hex27)"))));
 }
 
 // Linear tetrahedra that lock alternate between pressure and tension, which makes the law of the layer unstable

@@ -36,7 +36,7 @@ constexpr double high = 0.03;  // [m] of both
 VolumeMesh two_layers(std::uint32_t nodes_per_element) {
   VolumeMesh mesh = test::grid_mesh({test::even(0.0, 0.02, 2), test::even(0.0, 0.02, 2), {0.0, 0.005, low, 0.02, high}},
                                     test::corners_of(nodes_per_element));
-  if (nodes_per_element == 10) mesh = to_quadratic(mesh);
+  if (element_topology(nodes_per_element).quadratic()) mesh = to_quadratic(mesh);
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
     mesh.element_sets[element_center(mesh, e).z() < low ? "low" : "high"].push_back(e);
   }

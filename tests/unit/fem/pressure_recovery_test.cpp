@@ -44,13 +44,13 @@ Pressed pressed_bottom(const BodyModel& body, double pressure) {
 
 // Rounding: sums of some ten numbers.
 TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
-  for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U}) {
+  for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
     const Pressed load = pressed_bottom(body, 5e4);
     const PressureRecovery recovery(body.mesh(), load.surface);
     const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
     EXPECT_NEAR(found.area, 0.04 * 0.03, 1e-15) << "the sides bear nothing";
-    EXPECT_EQ(found.faces.size(), 320U);
+    EXPECT_EQ(found.faces.size(), n_nodes == 27 ? 1280U : 320U) << "160 sides in two parts, or in eight";
     for (const double p : found.at_faces.reshaped()) EXPECT_NEAR(p, 5e4, 1e-8);
     for (std::size_t v = 0; v < recovery.vertex_nodes().size(); ++v) {
       const bool below = body.mesh().nodes[recovery.vertex_nodes()[v]].z() == 0.0;
@@ -89,7 +89,7 @@ TEST(PressureRecovery, AUniformPressureIsExactWhereTrianglesMeetSidesWithFourCor
 // Whatever the forces are: nothing negative, faces add up to the forces, vertices too where the contact has no edge of
 // the body beside it. Forces of very different sizes, so that what is lost would show.
 TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
-  for (const std::uint32_t n_nodes : {4U, 10U, 6U}) {
+  for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
     const Pressed all = pressed_bottom(body, 1.0);
     Pressed some{.surface = all.surface, .touching = {}, .normals = {}, .forces = {}};
@@ -127,6 +127,8 @@ TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
     for (const ElementFace face : recovery.faces()) {
       for (const std::uint32_t corner : face_corners(body.mesh(), face)) over_vertices += at[corner] * area(face) / 3.0;
     }
+    // On parts of sides with four corners vertices do not stand for the areas that their hats have.
+    if (n_nodes == 8 || n_nodes == 27) continue;
     EXPECT_NEAR(over_vertices, sum, 1e-13 * sum);
   }
 }

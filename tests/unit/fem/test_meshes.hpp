@@ -92,14 +92,14 @@ inline VolumeMesh block_mesh(const Vector3& from, const Vector3& to, std::size_t
 
 /// Corners of an element with so many nodes.
 inline std::uint32_t corners_of(std::uint32_t nodes_per_element) {
-  return nodes_per_element == 10 ? 4 : nodes_per_element;
+  return element_topology(nodes_per_element).n_corners;
 }
 
-/// The same block with as many nodes per element as asked for: 4, 10, 6 or 8.
+/// The same block with as many nodes per element as asked for.
 inline VolumeMesh block_mesh_of(std::uint32_t nodes_per_element, const Vector3& from, const Vector3& to, std::size_t nx,
                                 std::size_t ny, std::size_t nz) {
   VolumeMesh mesh = block_mesh(from, to, nx, ny, nz, corners_of(nodes_per_element));
-  return nodes_per_element == 10 ? to_quadratic(mesh) : mesh;
+  return element_topology(nodes_per_element).quadratic() ? to_quadratic(mesh) : mesh;
 }
 
 /// Lines from 0 to 1: spacing `h` up to `fine`, growing by `ratio` beyond.

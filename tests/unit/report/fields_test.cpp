@@ -5,6 +5,7 @@
 
 #include "client/report/fields_data.hpp"
 #include "common/errors/error.hpp"
+#include "common/spatial/spatial.hpp"
 #include "common/text/base64.hpp"
 
 namespace heelstrike::client::report {
@@ -63,6 +64,41 @@ TEST(ParseVtu, HexahedraAreCutAlikeOnBothSides) {
       const std::size_t k = (i + 2) % 3;
       volume += p(0, i) * (p(1, j) * p(2, k) - p(1, k) * p(2, j)) / 6.0;
     }
+  }
+  EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, and turned outwards";
+}
+
+// Two cubes of 27 nodes beside each other: eight smaller ones each.
+TEST(ParseVtu, QuadraticHexahedraShowAllOfTheirNodes) {
+  // Places of VTK's nodes in halves of the edges.
+  static const std::string places = "000200220020002202222022100210120010102212122012001201221021011211101121110112111";
+  std::vector<double> points;
+  for (std::size_t i = 0; i < 45; ++i) {
+    points.insert(points.end(), {0.5 * static_cast<double>(i % 5), 0.5 * static_cast<double>(i / 5 % 3),
+                                 0.5 * static_cast<double>(i / 15)});
+  }
+  std::vector<std::int64_t> nodes;
+  for (const std::int64_t cube : {0, 1}) {
+    for (std::size_t n = 0; n < 27; ++n) {
+      const auto at = [&](std::size_t k) { return std::int64_t{places[3 * n + k] - '0'}; };
+      nodes.push_back(2 * cube + at(0) + 5 * at(1) + 15 * at(2));
+    }
+  }
+  const std::string file =
+      "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt64\"><UnstructuredGrid><Piece>\n<PointData></PointData>"
+      "<Points>" +
+      array<double>("Points", "Float64", 3, points) + "</Points><Cells>" +
+      array<std::int64_t>("connectivity", "Int64", 1, nodes) + array<std::int64_t>("offsets", "Int64", 1, {27, 54}) +
+      array<std::uint8_t>("types", "UInt8", 1, {29, 29}) + "</Cells></Piece></UnstructuredGrid></VTKFile>";
+  const FieldGrid grid = parse_vtu(file, "h.vtu");
+  EXPECT_EQ(grid.tetrahedra.size(), 4U * 6U * 16U);
+  ASSERT_EQ(grid.triangles.size(), 3U * 80U) << "ten sides of four squares: the common one is inside";
+  double volume = 0.0;
+  for (std::size_t t = 0; t < grid.triangles.size(); t += 3) {
+    const auto p = [&](std::size_t k) -> Vector3 {
+      return Eigen::Map<const Vector3>(&points[3 * grid.triangles[t + k]]);
+    };
+    volume += p(0).dot(p(1).cross(p(2))) / 6.0;
   }
   EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, and turned outwards";
 }

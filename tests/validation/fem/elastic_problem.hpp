@@ -20,21 +20,10 @@ inline Eigen::VectorXd traction_forces(const BodyModel& body, const Traction& tr
   const VolumeMesh& mesh = body.mesh();
   Eigen::VectorXd force = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body.n_dofs()));
   for (const ElementFace face : boundary_faces(mesh)) {
-    const auto element = mesh.element(face.element);
-    std::vector<std::uint32_t> nodes;
-    const bool half = mesh.is_half(face.face);
-    const ShapeTable& rule = half ? body.reference().quadrilateral : body.reference().triangle;
-    if (half) {
-      if (face.face % 2 == 1) continue;  // the first half stands for the side
-      const auto corners = side_corners(mesh, face);
-      nodes.assign(corners.begin(), corners.end());
-    } else {
-      const Triangle corners = face_corners(mesh, face);
-      nodes.assign(corners.begin(), corners.end());
-      for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) {
-        if (mesh.nodes_per_element == 10) nodes.push_back(element[middle]);
-      }
-    }
+    const bool in_parts = mesh.parts_of_side(face.face) > 1;
+    if (in_parts && mesh.part_of_side(face.face) > 0) continue;  // the first part stands for the side
+    const ShapeTable& rule = in_parts ? body.reference().quadrilateral : body.reference().triangle;
+    const std::vector<std::uint32_t> nodes = side_nodes(mesh, face);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       Eigen::Matrix<double, 3, 2> J = Eigen::Matrix<double, 3, 2>::Zero();
       Vector3 x = Vector3::Zero();
@@ -80,7 +69,7 @@ inline Solution solve(const BodyModel& body, const Traction& traction,
 /// A mesh of linear elements in the nodes of `kind`; `place` moves all nodes, the added ones too.
 inline BodyModel body_of(VolumeMesh linear, const ElementKind& kind, const Material& material,
                          const std::function<Vector3(const Vector3&)>& place) {
-  VolumeMesh mesh = kind.n_nodes == 10 ? to_quadratic(linear) : std::move(linear);
+  VolumeMesh mesh = element_topology(kind.n_nodes).quadratic() ? to_quadratic(linear) : std::move(linear);
   for (Vector3& node : mesh.nodes) node = place(node);
   return {std::move(mesh), std::vector<Material>{material}, kind.pressure};
 }

@@ -80,6 +80,7 @@ TEST(NearlyIncompressible, CooksMembraneReachesTheReferenceWithoutLocking) {
   EXPECT_LT(ratios.at("wedge6")[2], 0.7);
   EXPECT_NEAR(ratios.at("wedge6_mixed")[2], 1.0, 0.15);
   EXPECT_NEAR(ratios.at("hex8")[2], 1.0, 0.05);
+  EXPECT_NEAR(ratios.at("hex27")[2], 1.0, 0.01);
 }
 
 /// An eighth of a hollow sphere of radii 1 and 2 under an inner pressure of 1.
@@ -175,6 +176,8 @@ TEST(NearlyIncompressible, HollowSphereUnderPressureIsThatOfLame) {
   EXPECT_NEAR(all.at("hex8")[2].displacement, 0.0, 0.04);
   EXPECT_NEAR(all.at("tet10_mixed")[2].displacement, 0.0, 0.003);
   EXPECT_LT(all.at("tet10_mixed")[2].stress, 0.05);
+  EXPECT_NEAR(all.at("hex27")[2].displacement, 0.0, 0.003);
+  EXPECT_LT(all.at("hex27")[2].stress, 0.05);
 }
 
 // What contact is solved with: the compliance of the surface.
