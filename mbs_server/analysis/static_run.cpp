@@ -383,6 +383,16 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
                                last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_));
       }
       result = finish_equilibrium(t);
+      if (from_afar && !result.converged) {
+        // Where forces jump between the facets of a mesh, one way to the equilibrium ends and another does not.
+        sink_.on_log("info", fmt::format("the way to the equilibrium at t = {} s ended at {:.1e} of the forces at work "
+                                         "({}); taken again in shorter steps",
+                                         t, result.norm, result.reason));
+        x_ = start;
+        rest.setZero();
+        system_.project(t, x_.head(n), rest);
+        if (approach(t, first_shift_nearby, max_approach_steps)) result = finish_equilibrium(t);
+      }
     }
   } catch (const RecoverableError& e) {
     give_up(t, e.what());

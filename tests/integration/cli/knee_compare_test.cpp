@@ -86,5 +86,24 @@ TEST(KneeCompare, EveryBackEndBearsTheSameLoadOnTheSameKnee) {
   }
 }
 
+// The whole load at once on bodies that just touch: forces jump between the facets on the first way, and the
+// equilibrium is the one that a load which grows finds.
+TEST(KneeCompare, ALoadAtOnceFindsTheEquilibriumOfOneThatGrows) {
+  const ScratchFolder folder;
+  const auto sinks = [&](const std::string& name, const std::vector<std::string>& changes) {
+    std::vector<std::string> words{
+        "run", examples + "knee_compare.yaml", "--backend", "fem_condensed", "--in-process", "--quiet", "-o", name};
+    for (const std::string& change : changes) words.insert(words.end(), {"--set", change});
+    const Finished result = run("heelstrike", words, {.working_folder = folder.path(), .environment = {}});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return last(read_timeseries(folder.path() / name), "femur.y_m");
+  };
+  const double grown = sinks("grown", {});
+  const double at_once = sinks("at_once", {"loads.weight={body: femur, force: [0, -500, 0], torque: [-3, 0, 0]}"});
+  // What 1e-10 of 500 N leaves at a stiffness of some 1e6 N/m is 5e-14 m.
+  EXPECT_NEAR(at_once, grown, 1e-12);
+  EXPECT_THAT(read_text(folder.path() / "at_once/run.log"), HasSubstr("taken again in shorter steps"));
+}
+
 }  // namespace
 }  // namespace heelstrike::cli_test

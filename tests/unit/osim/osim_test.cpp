@@ -351,8 +351,9 @@ TEST(OsimImport, ALayerReachesDownToItsBackWhereThatIs) {
   EXPECT_THAT(without.scenario, HasSubstr("      thickness: 0.003\n"));
   wish.meshes["lower.back"] = folder.path() / "upper.stl";
   const Import with = import_model(read_model(text, "small.osim"), wish);
-  EXPECT_THAT(with.scenario, HasSubstr("      back_file: meshes/lower_back.stl\n      partner_thickness: 0.003\n      "
-                                       "back_least: 0.0005\n"));
+  EXPECT_THAT(with.scenario,
+              HasSubstr("      back_file: \"meshes/lower_back.stl\"\n      partner_thickness: 0.003\n      "
+                        "back_least: 0.0005\n"));
   EXPECT_THAT(with.not_taken, Not(Contains(HasSubstr("lower"))));
   wish.meshes["lower.back"] = "/nowhere/bone.stl";
   EXPECT_THAT(message_of(text, wish), HasSubstr("/nowhere/bone.stl"));
