@@ -23,7 +23,7 @@ COPY --from=builder /out/packages /usr/local/share/heelstrike/packages
 # Debian's package of deal.II holds its debug build, too: 0.55 GB that no program loads.
 RUN apt-get update -qq \
  && xargs -a /usr/local/share/heelstrike/packages apt-get install -y -qq --no-install-recommends \
- && rm -rf /var/lib/apt/lists/* \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* \
  && rm -f /usr/lib/*/libdeal.ii.g.so* \
  && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
  && useradd --system --uid 10001 --user-group --home-dir /var/lib/heelstrike --shell /usr/sbin/nologin heelstrike \

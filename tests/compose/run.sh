@@ -61,6 +61,11 @@ start=$SECONDS
 "${compose[@]}" build
 echo "compose: images built in $((SECONDS - start)) s, $(docker image inspect -f '{{.Size}}' heelstrike-fem_server) bytes each"
 
+# Whatever the base image clears away by itself.
+left=$(docker run --rm --entrypoint sh heelstrike-fem_server -c \
+  'command -v cc c++ gcc g++; ls /var/cache/apt/archives/*.deb /var/lib/apt/lists/*_Packages 2>/dev/null | head -n 1' || true)
+[[ -z $left ]] || fail "the image holds what no server needs: $left"
+
 # Waits for the engine's own event that CONTAINER became healthy; events since SINCE count, so none is missed.
 healthy() {
   local since=$1 container=$2 events status=0
