@@ -262,7 +262,7 @@ void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const P
         const auto k =
             static_cast<std::size_t>(std::ranges::find(pressures.of_element(e), a) - pressures.of_element(e).begin());
         const auto element = body.mesh().element(e);
-        std::array<Eigen::Index, 27> place{};  // more than any element has
+        std::array<Eigen::Index, 27> place{};  // as many as the largest element has
         for (std::size_t i = 0; i < element.size(); ++i) {
           place[i] = std::ranges::lower_bound(nodes, element[i]) - nodes.begin();
         }

@@ -148,6 +148,7 @@ struct VolumeMesh {
 
 /// All nodes of the side of a face: its corners counterclockwise seen from outside, the nodes between 0 and 1, 1 and 2
 /// and so on where it has them, the one in its middle where it has one. Order of the tables of ReferenceElement.
+/// @pre mesh.nodes_per_element is not 20: such meshes are completed when they are read
 [[nodiscard]] std::vector<std::uint32_t> side_nodes(const VolumeMesh& mesh, ElementFace face);
 
 /// The faces of side `side`, S(side + 1) of Abaqus: one, or its parts. @pre side < mesh.sides_per_element()

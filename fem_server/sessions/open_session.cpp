@@ -176,7 +176,8 @@ std::unique_ptr<Session> open_session(const PairSpec& pair, const PrepareContext
   };
   auto backend = make_backend(pair, noting);
   for (const ContactBody* body : {&pair.main, &pair.partner}) {
-    if (const auto mesh = asset_of(body->surface)) files.erase(mesh->name);
+    const auto mesh = asset_of(body->surface);
+    if (mesh && mesh->sha256.empty()) files.erase(mesh->name);
   }
   std::string digest = pair_digest(with_digests(pair, context), with_digests(backend->traits().parameters, files));
   return std::make_unique<Session>(pair, std::move(backend), std::move(digest));

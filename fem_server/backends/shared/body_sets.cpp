@@ -78,6 +78,32 @@ std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const Parameter
   return nodes;
 }
 
+namespace {
+
+struct Side {
+  Vector3 middle;  ///< [m] of the corners
+  Vector3 normal;  ///< [-] outwards
+};
+
+/// The side that a face is, or is a part of: all parts of a side may touch, or none, because its nodes share its area.
+Side side_of(const VolumeMesh& mesh, ElementFace face) {
+  if (mesh.parts_of_side(face.face) == 1) {
+    const Triangle corners = face_corners(mesh, face);
+    const Vector3& a = mesh.nodes[corners[0]];
+    const Vector3& b = mesh.nodes[corners[1]];
+    const Vector3& c = mesh.nodes[corners[2]];
+    return {.middle = (a + b + c) / 3.0, .normal = (b - a).cross(c - a).normalized()};
+  }
+  const auto corners = side_corners(mesh, face);
+  const Vector3& a = mesh.nodes[corners[0]];
+  const Vector3& b = mesh.nodes[corners[1]];
+  const Vector3& c = mesh.nodes[corners[2]];
+  const Vector3& d = mesh.nodes[corners[3]];
+  return {.middle = (a + b + c + d) / 4.0, .normal = (c - a).cross(d - b).normalized()};
+}
+
+}  // namespace
+
 std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut,
                                        const ParameterPlace& place) {
   const std::string& name = text(place.parameters, "contact_set");
@@ -101,12 +127,9 @@ std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const E
   if (!direction.empty()) towards = Vector3(direction[0], direction[1], direction[2]).normalized();
   std::erase_if(faces, [&](const ElementFace& face) {
     if (std::ranges::binary_search(cut, face)) return true;
-    const Triangle corners = face_corners(mesh, face);
-    const Vector3& a = mesh.nodes[corners[0]];
-    const Vector3& b = mesh.nodes[corners[1]];
-    const Vector3& c = mesh.nodes[corners[2]];
-    if (!box.empty() && !inside_box(box, (a + b + c) / 3.0)) return true;
-    return !direction.empty() && (b - a).cross(c - a).normalized().dot(towards) < least_cosine;
+    const Side side = side_of(mesh, face);
+    if (!box.empty() && !inside_box(box, side.middle)) return true;
+    return !direction.empty() && side.normal.dot(towards) < least_cosine;
   });
   return faces;
 }

@@ -27,7 +27,8 @@ struct ParameterPlace {
 /// @throws Error{invalid_input} for a set that the mesh has not, a box without a node
 [[nodiscard]] std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPlace& place);
 
-/// Faces of contact_set, else of the boundary, as far as contact_box and contact_direction let them.
+/// Faces of contact_set, else of the boundary, as far as contact_box and contact_direction let them; of a side that
+/// comes in parts all or none.
 /// @param cut  faces inside the body that a cut laid open, ascending: what lies behind them is only left out, so
 ///             nothing touches them
 /// @throws Error{invalid_input} for a set that the mesh has not

@@ -117,6 +117,18 @@ TEST_P(ContactRegions, ChangeNothingElse) {
   EXPECT_EQ(a.area, b.area);
 }
 
+// The box ends inside sides of 10 mm, past the centre of one of their parts.
+TEST(ContactRegionsOfABox, EndInsideASideAndLoseNoForce) {
+  for (const char* element : {"hex8", "hex27"}) {
+    PairSpec pair = press({"fem_condensed", element}, "x- x+");
+    pair.parameters["contact_box"] = std::vector<double>{-0.0135, -1, -1, 0.0165, 1, 1};
+    const Response r = answer(*make_backend(pair, test::quiet()), tilted());
+    EXPECT_NEAR(r.regions[0].force + r.regions[1].force, r.normal_force, 200 * precision * r.normal_force) << element;
+    EXPECT_NEAR(r.normal_force, r.F_A.force.norm(), 200 * precision * r.normal_force) << element;
+    EXPECT_NEAR(r.area, 0.03 * 0.04, 200 * precision * r.area) << element;
+  }
+}
+
 // Nodes on the border of two sets bear for both, by area.
 TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
   VolumeMesh mesh = test::block_mesh({-0.02, -0.02, 0.0}, {0.02, 0.02, 0.03}, 4, 4, 3);
