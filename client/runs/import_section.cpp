@@ -73,6 +73,14 @@ models::Import read_model(const Field& section, const std::string& name, const f
   throw Error(error.code(), fmt::format("{}: {}", config::place_of(place), text), place.path());
 }
 
+/// A change of what no model gives.
+void refuse_own(const Document& document, const Entry& change) {
+  const std::string_view first = std::string_view(change.key).substr(0, change.key.find('.'));
+  if (first != "heelstrike" && first != config::import_section) return;
+  config::refuse(document, *change.value, fmt::format("{}.set.{}", config::import_section, change.key),
+                 "a key of what is imported", fmt::format("'{}'", first), "leave it out here");
+}
+
 /// A section that both have: own entries on their lines, those of the model behind them.
 std::shared_ptr<const Node> both(const Document& document, const Entry& own, const Node& model) {
   const auto refuse_twice = [&](const Node& node, const std::string& key) {
@@ -131,8 +139,10 @@ ImportedScenario with_import(std::string_view yaml, const std::string& file_name
     refuse(section, model_key, error);
   }
   for (const Entry& change : entries_of(section, "set")) {
-    import.scenario =
-        config::with_change(import.scenario, model, change, config::location(document, *change.value), catalog);
+    refuse_own(document, change);
+    // Without the folder: the same scenario is the same text wherever it is read from.
+    const std::string where = fmt::format("{}:{}", fs::path(file_name).filename().string(), change.value->line);
+    import.scenario = config::with_change(import.scenario, model, change, where, catalog);
   }
   return {.yaml = merged(document, config::load_document(import.scenario, model)),
           .model = model,

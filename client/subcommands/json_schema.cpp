@@ -221,9 +221,15 @@ json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
   json schema = key_schema(scenario, backends);
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "Heelstrike scenario";
-  // What a scenario needs besides its version may come from the model that it imports.
+  // What a scenario and its sections need, besides the version, may come from the model that it imports.
   schema["if"] = {{"required", {config::import_section}}};
-  schema["else"] = {{"required", std::exchange(schema["required"], json{"heelstrike"})}};
+  json alone = {{"required", std::exchange(schema["required"], json{"heelstrike"})}};
+  for (auto& [name, section] : schema["properties"].items()) {
+    if (name == config::import_section || !section.contains("required")) continue;
+    alone["properties"][name]["required"] = section["required"];
+    section.erase("required");
+  }
+  schema["else"] = std::move(alone);
   return schema;
 }
 

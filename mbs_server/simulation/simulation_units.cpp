@@ -23,6 +23,9 @@ std::string described(const std::variant<double, bool, std::string>& value) {
   return fmt::format("the text '{}'", printable(std::get<std::string>(value)));
 }
 
+/// 2^53: from here on a number may have been read as its neighbour.
+constexpr double first_rounded = 0x1p53;
+
 /// The value of a parameter that is a number; none = its type has no such value. What is set once is meant as it is
 /// written: nothing is rounded.
 std::optional<double> number_for(NumberType type, const std::variant<double, bool, std::string>& value) {
@@ -33,7 +36,8 @@ std::optional<double> number_for(NumberType type, const std::variant<double, boo
   if (number == nullptr || !std::isfinite(*number)) return std::nullopt;
   const bool fits =
       type == NumberType::float64 || type == NumberType::float32 ||
-      (type == NumberType::boolean ? *number == 0.0 || *number == 1.0 : *number == std::nearbyint(*number));
+      (type == NumberType::boolean ? *number == 0.0 || *number == 1.0
+                                   : *number == std::nearbyint(*number) && std::abs(*number) < first_rounded);
   return fits ? std::optional(*number) : std::nullopt;
 }
 
@@ -45,7 +49,7 @@ std::optional<double> number_for(NumberType type, const std::variant<double, boo
                                 !type                         ? "a text"
                                 : type == NumberType::boolean ? "true or false (1 or 0)"
                                 : is_real                     ? "a finite number"
-                                                              : "a whole number",
+                                                              : "a whole number below 2^53",
                                 variable.name, variable.type, described(parameter.value),
                                 type ? "write it without quotes" : "write it in quotes"));
 }

@@ -1,3 +1,5 @@
+#include <numbers>
+
 #include "common/config/import_section.hpp"
 #include "common/config/keys.hpp"
 
@@ -21,7 +23,7 @@ KeySchema import_keys() {
           {.name = "meshes",
            .kind = KeyKind::parameters,
            .meaning = "another file for a contact mesh, by its name, or for the surface below it, by `NAME.back`"},
-          number("flexion", "rad", angles,
+          number("flexion", "rad", {.min = -2.0 * std::numbers::pi, .max = 2.0 * std::numbers::pi},
                  "bends the first joint of the subset with six coordinates to this value of its first one, in "
                  "equilibria; without, nothing drives the scenario"),
           text("motion",

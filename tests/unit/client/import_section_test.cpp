@@ -136,6 +136,16 @@ TEST_F(ImportSection, GivesTheSameAgainFromTheRunFolder) {
   EXPECT_EQ(file_digests(again), file_digests(first));
 }
 
+TEST_F(ImportSection, IsTheSameTextFromAnywhere) {
+  const RunRequest by_whole_path = load();
+  const fs::path here = fs::current_path();
+  fs::current_path(folder_);
+  const RunRequest by_name = load_request("swing.yaml", {}, {});
+  fs::current_path(here);
+  EXPECT_EQ(by_name.yaml, by_whole_path.yaml);
+  EXPECT_THAT(by_name.yaml, Not(HasSubstr(folder_.string())));
+}
+
 TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
   EXPECT_THAT(message("[knee]", "[hip]"),
               AllOf(HasSubstr("swing.yaml:4: import.subset: expected names of joints"), HasSubstr("'hip'")));
@@ -157,6 +167,10 @@ TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
   EXPECT_THAT(message("body: shank", "body: shan"), HasSubstr("swing.yaml:12: loads.push.body: "));
   EXPECT_THAT(message("steps: none", "steps: some"), HasSubstr("swing.yaml:14: output.steps: "));
   EXPECT_THAT(message("heelstrike: 1\n", ""), HasSubstr("heelstrike: missing"));
+  EXPECT_THAT(message("contact.layers: lumped", "heelstrike: 7"),
+              HasSubstr("swing.yaml:8: import.set.heelstrike: expected a key of what is imported"));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  flexion: 25"),
+              AllOf(HasSubstr("swing.yaml:5: import.flexion: "), HasSubstr("[rad]")));
 }
 
 TEST_F(ImportSection, WhatBothGiveIsRefused) {

@@ -532,11 +532,13 @@ TEST(Units, ValuesThatATypeDoesNotHaveAreRefused) {
                           members);
   };
   EXPECT_EQ(message("ki", "Int8", "-128"), "accepted");
-  EXPECT_THAT(message("ki", "Int8", "2.5"), HasSubstr("forces.pd.parameters[2].value: expected a whole number for the "
-                                                      "variable 'ki' of type Int8, found 2.5"));
+  EXPECT_THAT(message("ki", "Int8", "2.5"),
+              HasSubstr("forces.pd.parameters[2].value: expected a whole number below 2^53 for the "
+                        "variable 'ki' of type Int8, found 2.5"));
+  EXPECT_THAT(message("ki", "Int64", "9007199254740993"), HasSubstr("a whole number below 2^53"));
   EXPECT_THAT(message("ki", "Int8", "128"), HasSubstr("type Int8 can take, from -128 to 127, found 128"));
   EXPECT_THAT(message("ki", "Int8", "true"),
-              HasSubstr("a whole number for the variable 'ki' of type Int8, found true"));
+              HasSubstr("a whole number below 2^53 for the variable 'ki' of type Int8, found true"));
   EXPECT_THAT(message("ki", "Float64", "true"), HasSubstr("a finite number for the variable 'ki' of type Float64"));
   EXPECT_THAT(message("ki", "Float64", ".inf"), HasSubstr("found inf"));
   EXPECT_THAT(message("ki", "Float64", "\"5\""), HasSubstr("found the text '5'; write it without quotes"));
