@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cmath>
@@ -100,7 +101,7 @@ constexpr const char* small_model = R"(<?xml version="1.0"?>
 /// A folder with two mesh files, whatever is in them.
 class Folder {
  public:
-  Folder() : path_(fs::path(testing::TempDir()) / "osim_meshes") {
+  Folder() : path_(fs::path(testing::TempDir()) / ("osim_meshes_" + std::to_string(::getpid()))) {
     fs::create_directories(path_);
     std::ofstream(path_ / "upper.stl") << "solid\nendsolid\n";
     std::ofstream(path_ / "lower.stl") << "solid\nendsolid\n";

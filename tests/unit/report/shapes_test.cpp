@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -106,7 +107,7 @@ class ShapesOfRun : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  const fs::path folder_ = fs::path(testing::TempDir()) / "shapes_of_run";
+  const fs::path folder_ = fs::path(testing::TempDir()) / ("shapes_of_run_" + std::to_string(::getpid()));
 };
 
 TEST_F(ShapesOfRun, ThePageHasThemOnceAndSaysWhatIsThinned) {
