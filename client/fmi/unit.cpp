@@ -130,7 +130,6 @@ Equation& Unit::equation(const char* call) {
     throw Error(ErrorCode::out_of_order,
                 fmt::format("{} is a function of model exchange, and the unit is one for co-simulation", call));
   }
-  require(!is_any_of(State::instantiated, State::terminated), call);
   open();
   apply_inputs();
   return *model_->equation();
@@ -158,14 +157,17 @@ void copy(std::span<const double> from, std::span<double> to) {
 }  // namespace
 
 void Unit::get_continuous_states(std::span<double> x) {
+  require(state_ != State::instantiated, "GetContinuousStates");
   copy(equation("GetContinuousStates").state(), x);
 }
 
 void Unit::get_rates(std::span<double> rates) {
+  require(state_ != State::instantiated, "GetContinuousStateDerivatives");
   copy(equation("GetContinuousStateDerivatives").rates(), rates);
 }
 
 void Unit::get_indicators(std::span<double> values) {
+  require(state_ != State::instantiated, "GetEventIndicators");
   copy(equation("GetEventIndicators").indicators(), values);
 }
 
@@ -312,6 +314,7 @@ void Unit::require_settable(const UnitVariable& target, double value) const {
   require(!is_any_of(State::terminated, State::update), "Set");
   if (target.causality == Causality::input || is_any_of(State::instantiated, State::initialization)) return;
   require(target.tunable, "Set of a fixed parameter");
+  require(state_ != State::continuous, "Set of a parameter");  // it makes rates jump, which events do
   if (server_.empty() || !target.name.starts_with("contact.")) return;
   throw Error(
       ErrorCode::unimplemented,
@@ -434,7 +437,7 @@ bool Unit::do_step(double t, double h, bool may_return_early, const InternalStep
 
 std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, std::span<const std::uint32_t> knowns,
                                      std::span<const double> seed, bool adjoint) {
-  require(!is_any_of(State::instantiated, State::terminated, State::update), "the call for a derivative");
+  require(!is_any_of(State::instantiated, State::update), "the call for a derivative");
   if (seed.size() != (adjoint ? unknowns : knowns).size()) {
     throw input_error("nSeed", "nSeed: one number for each variable that is multiplied, all are scalars");
   }

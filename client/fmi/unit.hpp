@@ -98,7 +98,7 @@ class Unit {
   [[nodiscard]] const UnitVariable& variable(std::uint32_t reference) const;
   void require(bool allowed, const char* call) const;
   [[nodiscard]] bool is_any_of(auto... states) const { return ((state_ == states) || ...); }
-  /// With what has been set. @throws Error{out_of_order} in a unit for co-simulation and while there is no model
+  /// With what has been set. @throws Error{out_of_order} in a unit for co-simulation
   [[nodiscard]] Equation& equation(const char* call);
   /// Builds the model with the parameters as they are, unless it is there.
   /// @throws Error{version_mismatch} when its columns are not those of the table

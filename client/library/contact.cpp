@@ -135,7 +135,13 @@ std::vector<Answer> Contact::evaluate_many(std::span<const State> states, bool t
     auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
     if (batches == nullptr) throw inner::Error(inner::ErrorCode::internal, "a contact that cannot answer batches");
     std::vector<inner::PairState> asked;
-    for (const State& state : states) asked.push_back(inner::client::inside(state));
+    for (const State& state : states) {
+      try {
+        asked.push_back(inner::client::inside(state));
+      } catch (const inner::Error& error) {
+        throw inner::input_error(error.field(), fmt::format("state {}: {}", asked.size(), error.what()));
+      }
+    }
     std::vector<Answer> answers(states.size());
     if (states.empty()) return answers;
     const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, asked, tangents, std::move(stop));

@@ -81,7 +81,8 @@ class HEELSTRIKE_API Contact {
   /// evaluate() to the tolerance of the contact solver (point laws: the same bits). With `tangents` all is as
   /// evaluate() gives it, to the bit; else they may be zero, which can be several times faster.
   /// @param stop  ends the work between two states
-  /// @throws Error{cancelled} when stopped; what a single state meets is in its answer
+  /// @throws Error{cancelled} when stopped; Error{invalid_input} naming a state that is none, as evaluate(); what the
+  /// contact says to a single state is in its answer
   [[nodiscard]] std::vector<Answer> evaluate_many(std::span<const State> states, bool tangents = false,
                                                   std::stop_token stop = {});
   /// Accepts `state` as the end of a step. The response is the one under the new history, `dissipated_increment` that

@@ -210,9 +210,9 @@ def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
     return made
 
 
-def run(scenario: str | os.PathLike, *, backend: str = "",
+def run(scenario: str | os.PathLike, *, backend: str | None = None,
         set: Mapping[str, Any] | Iterable[str] | None = None, output: str | os.PathLike | None = None,
-        overwrite: bool = False, hdf5: bool = False, server: str = "", mbs: str = "",
+        overwrite: bool = False, hdf5: bool = False, server: str | None = None, mbs: str | None = None,
         progress: bool | Callable[[str, float, float, float, float], Any] | None = None,
         tls: Mapping[str, str] | None = None, patience: float = 300.0, _backend_last: bool = False) -> Run:
     """Runs a scenario to its end.

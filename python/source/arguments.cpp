@@ -32,6 +32,12 @@ std::string text(const py::handle& given, const char* name) {
   return given.cast<std::string>();
 }
 
+std::string text_or_none(const py::handle& given, const char* name) {
+  if (given.is_none()) return {};
+  if (!py::isinstance<py::str>(given)) refuse(name, "a text or None", type_text(given));
+  return given.cast<std::string>();
+}
+
 std::filesystem::path path(const py::handle& given, const char* name) {
   if (!py::isinstance<py::str>(given) && !py::hasattr(given, "__fspath__")) {
     refuse(name, "the path of a file or folder", type_text(given));

@@ -17,6 +17,8 @@ namespace heelstrike::python {
 /// Anything that is a real number to Python, numpy's included.
 [[nodiscard]] double real_number(const pybind11::handle& given, const char* name);
 [[nodiscard]] std::string text(const pybind11::handle& given, const char* name);
+/// Of an argument that need not be given: None is "".
+[[nodiscard]] std::string text_or_none(const pybind11::handle& given, const char* name);
 /// A text or os.PathLike.
 [[nodiscard]] std::filesystem::path path(const pybind11::handle& given, const char* name);
 /// A copy of bytes, a bytearray, a memoryview or whatever else shows its memory.

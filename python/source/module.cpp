@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -34,7 +35,7 @@ void raise(const hs::Error& error) {
 }
 
 hs::Changes changes_of(const py::object& backend, const py::object& set, bool backend_last = false) {
-  return {.backend = text(backend, "backend"),
+  return {.backend = text_or_none(backend, "backend"),
           .set = py::module_::import("heelstrike._changes").attr("assignments")(set).cast<std::vector<std::string>>(),
           .backend_last = backend_last};
 }
@@ -189,11 +190,11 @@ void bind_pair(py::module_& module) {
           [](const py::object& file, const py::object& name, const py::object& backend, const py::object& set) {
             const hs::Changes changes = changes_of(backend, set);
             const fs::path scenario = path(file, "file");
-            const std::string pair = text(name, "name");
+            const std::string pair = text_or_none(name, "name");
             const py::gil_scoped_release released;
             return hs::Pair::from_yaml(scenario, pair, changes);
           },
-          "file"_a, "name"_a = py::str(), "backend"_a = py::str(), "set"_a = py::none(),
+          "file"_a, "name"_a = py::none(), "backend"_a = py::none(), "set"_a = py::none(),
           R"(One contact pair of a scenario file, with the meshes that it names.
 
 file     scenario (YAML)
@@ -349,7 +350,7 @@ struct PyContact {
 
 hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& patience) {
   hs::OpenOptions options;
-  options.server = text(server, "server");
+  options.server = text_or_none(server, "server");
   options.tls = tls_of(tls);
   options.patience = real_number(patience, "patience");
   return options;
@@ -380,7 +381,7 @@ void bind_contact(py::module_& module) {
 evaluate() is pure: it answers for any state against the committed history, in any order, any number of times.
 commit() accepts a state as the end of a step and advances the history (friction, speed of approach, warm start).
 One thread at a time; open one contact for each. Usable in a `with` statement, which closes it.)")
-      .def_static("open", &open_contact, "pair"_a, py::kw_only(), "server"_a = py::str(), "progress"_a = py::none(),
+      .def_static("open", &open_contact, "pair"_a, py::kw_only(), "server"_a = py::none(), "progress"_a = py::none(),
                   "tls"_a = py::none(), "patience"_a = py::float_(300.0),
                   R"(Prepares the pair: meshing and condensing take minutes the first time, then come from the cache.
 
@@ -552,6 +553,9 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
   const std::string body = name.substr(0, name.rfind('.'));
   const auto numbers = real_array(value, name.c_str(), {3});
   const double* components = numbers.data();
+  // All three or none.
+  const auto* bad = std::find_if_not(components, components + 3, [](double x) { return std::isfinite(x); });
+  if (bad != components + 3) refuse(name.c_str(), "three finite numbers", std::to_string(*bad));
   const py::gil_scoped_release released;
   for (std::size_t i = 0; i < 3; ++i) {
     self.simulation.set(body + (force ? ".f" : ".t") + "xyz"[i] + (force ? "_N" : "_Nm"), components[i]);
@@ -568,8 +572,8 @@ void bind_simulation(py::module_& module) {
 
 The integrator chooses its steps freely; what lies between is interpolated, so that a run in many pieces has the bits of
 one in a single piece. Only set(), save() and restore() end a step where the simulation stands. One thread at a time.)")
-      .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = py::str(), "set"_a = py::none(),
-           "server"_a = py::str(), "progress"_a = py::none(), "tls"_a = py::none(), "patience"_a = py::float_(300.0),
+      .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = py::none(), "set"_a = py::none(),
+           "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(), "patience"_a = py::float_(300.0),
            R"(Builds the model, prepares its contact, and stands at t = 0.
 
 scenario  file (YAML);  backend, set  changes as in run()
@@ -670,7 +674,7 @@ py::tuple run(const fs::path& file, const fs::path& folder, const py::object& ba
               const py::object& on_message) {
   hs::RunOptions options;
   static_cast<hs::OpenOptions&>(options) = open_options(server, tls, patience);
-  options.mbs = text(mbs, "mbs");
+  options.mbs = text_or_none(mbs, "mbs");
   options.folder = folder;
   options.overwrite = overwrite;
   options.hdf5 = hdf5;

@@ -44,6 +44,9 @@ export HEELSTRIKE_FEM_PORT=${HEELSTRIKE_FEM_PORT:-50951} HEELSTRIKE_MBS_PORT=${H
 compose=(docker-compose --project-name heelstrike_test)
 if ((packages)); then
   compgen -G "build/packages/heelstrike_*.deb" >/dev/null || fail "build/packages has no packages; run scripts/package first"
+  for package in build/packages/*heelstrike*.deb; do
+    [[ $package -nt $heelstrike ]] || fail "$package is older than $heelstrike, with which it is compared; run scripts/package"
+  done
   compose+=(-f docker-compose.yml -f packaging/docker-compose.yml)
 fi
 results=$(mktemp -d)

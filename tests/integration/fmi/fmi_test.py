@@ -614,12 +614,14 @@ class Units(unittest.TestCase):
     def test_equations_of_motion(self):
         """Free flight of a spinning body, exactly; states; inputs; what is refused."""
         for version, made in self.equations.items():
-            unit = Instance(made).start()
-            if version == 3:
+            unit = Instance(made)
+            if version == 3:  # at any time
                 n = [c.c_size_t(), c.c_size_t()]
-                self.assertEqual(unit.call("GetNumberOfContinuousStates", c.byref(n[0])), OK)
+                self.assertEqual(unit.call("GetNumberOfContinuousStates", c.byref(n[0])), OK, unit.said)
                 self.assertEqual(unit.call("GetNumberOfEventIndicators", c.byref(n[1])), OK)
                 self.assertEqual([k.value for k in n], [15, 1])
+            self.refused(unit, unit.call("GetContinuousStates", (c.c_double * 15)(), c.c_size_t(15)), "instantiated")
+            unit.start()
             self.refused(unit, unit.call("SetContinuousStates", (c.c_double * 15)(), c.c_size_t(15)), "event mode")
             unit.continuous()
             self.assertEqual(unit.vector("NominalsOfContinuousStates", 15), [1.0] * 15)
@@ -654,6 +656,7 @@ class Units(unittest.TestCase):
             pressed = unit.rates(t, x)[9] + 9.81
             self.assertGreater(pressed, 100.0)
             # The force is linear in the stiffness, and the states stay where they are.
+            self.refused(unit, unit.set("contact.ball-ground.stiffness", 2.8e8), "continuous-time mode")
             self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
             self.assertEqual(unit.set("contact.ball-ground.stiffness", 2.8e8), OK, unit.said)
             self.refused(unit, unit.set("bodies.ball.mass", 2.0), "fixed parameter")
@@ -669,6 +672,12 @@ class Units(unittest.TestCase):
                 status = unit.call("SetContinuousStates", (c.c_double * len(bad))(*bad), c.c_size_t(len(bad)))
                 self.refused(unit, status, word)
             self.refused(unit, unit.step(t, 0.1), "not allowed")
+            x[2] = 1.0
+            unit.rates(t, x)
+            self.assertEqual(unit.call("Terminate"), OK, unit.said)
+            self.assertEqual(unit.vector("ContinuousStates", 15), x)
+            self.assertEqual(unit.derivative("Directional", ["der(ball.vy_m_s)"], ["ball.fy_N"], [1.0]), (OK, [1.0]))
+            self.refused(unit, unit.call("SetTime", c.c_double(t)), "terminated")
             for each in (unit, other):
                 each.free()
             stepped = self.ball[version]

@@ -12,6 +12,7 @@ import sys
 try:
     import nbformat
     from nbconvert.preprocessors import CellExecutionError, ExecutePreprocessor
+    from traitlets.config import Config
 except ImportError:
     print("SKIPPED: python3-nbconvert or python3-ipykernel is not installed: scripts/setup")
     sys.exit(77)
@@ -24,7 +25,9 @@ class Executor(ExecutePreprocessor):
     """Keeps what displays were rewritten to, which the outputs at the end do not have."""
 
     def __init__(self, **options):
-        super().__init__(timeout=300, kernel_name="python3", **options)
+        # Sockets in the folder: a free port may be somebody else's by the time that the kernel takes it.
+        super().__init__(timeout=300, startup_timeout=300, kernel_name="python3",
+                         config=Config(KernelManager={"transport": "ipc"}), **options)
         self.rewritten = []
 
     def process_message(self, message, cell, cell_index):
@@ -96,6 +99,7 @@ def main(sources, folder):
         if needs_data(notebook) and not pathlib.Path(os.environ.get("HEELSTRIKE_DATA", ""), "gait_subject01").is_dir():
             print(f"{path.name}: skipped, HEELSTRIKE_DATA names no folder with gait_subject01")
             continue
+        os.chdir(path.parent)
         executor = Executor()
         try:
             executor.preprocess(notebook, {"metadata": {"path": str(path.parent)}})

@@ -272,6 +272,7 @@ class Mistakes(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(6,\), found the shape \(3,\)", contact.evaluate, X, np.zeros(3))
         self.assertRaisesRegex(hs.InputError, "finite time", contact.evaluate, X, None, float("inf"))
         self.assertRaisesRegex(hs.InputError, r"\(n, 4, 4\)", contact.evaluate_many, X)
+        self.assertRaisesRegex(hs.InputError, "state 1: X_AB: .*a reflection", contact.evaluate_many, [X, np.diag([1, 1, -1, 1])])
         self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(2, 6\)", contact.evaluate_many, [X, X], np.zeros((3, 6)))
         np.testing.assert_array_equal(contact.evaluate(X.astype(np.float32).astype(float)).F,
                                       contact.evaluate(np.asfortranarray(X.astype(np.float32))).F)
@@ -315,6 +316,7 @@ class Mistakes(unittest.TestCase):
         saved = contact.save()
         for memory in (bytearray(saved), memoryview(saved), np.frombuffer(saved, np.uint8)):
             contact.restore(memory)
+        hs.Simulation(BALL, server=None, backend=None)
         contact.evaluate(X, t=np.float32(0.5))
         contact.evaluate(X, t=1)
 
@@ -402,6 +404,9 @@ class Mistakes(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, "", lambda: simulation["ball.q_m"])
         self.assertRaisesRegex(hs.InputError, "rate", simulation.set, "ball.force", [0, 0, 1], 2.0)
         self.assertRaises(hs.InputError, simulation.set, "ball.fx_N", float("nan"))
+        self.assertRaisesRegex(hs.InputError, "ball.force: .*finite.*found nan", simulation.set, "ball.force", [5, 0, float("nan")])
+        simulation.advance_to(0.1)
+        self.assertEqual(simulation["ball.vx_m_s"], 0.0)  # all three or none
         self.assertRaises(hs.InputError, simulation.advance_to, -1.0)
         self.assertRaises(hs.InputError, simulation.advance_to, 99.0)
 
@@ -666,8 +671,8 @@ class People(unittest.TestCase):
         """In a process of its own: signals reach its main thread."""
         with tempfile.TemporaryDirectory() as folder:
             script = (f"import heelstrike as hs\n"
-                      f"def tell(stage, fraction, *rest):\n"
-                      f"    if not stage and fraction > 0: print('under way', flush=True)\n"
+                      f"def tell(stage, fraction, time, *rest):\n"
+                      f"    if not stage and time > 2: print('under way', flush=True)\n"
                       f"hs.run({str(BALL)!r}, set={{'analysis.end_time': 1e6, 'output.interval': 1}}, output={folder + '/run'!r},"
                       f" progress=tell)\n")
             child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
