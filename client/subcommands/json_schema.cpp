@@ -224,10 +224,22 @@ json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
   // What a scenario and its sections need, besides the version, may come from the model that it imports.
   schema["if"] = {{"required", {config::import_section}}};
   json alone = {{"required", std::exchange(schema["required"], json{"heelstrike"})}};
+  const auto move_required = [](json& from, json& to) {
+    if (!from.contains("required")) return false;
+    to["required"] = std::move(from["required"]);
+    return from.erase("required") > 0;
+  };
   for (auto& [name, section] : schema["properties"].items()) {
-    if (name == config::import_section || !section.contains("required")) continue;
-    alone["properties"][name]["required"] = section["required"];
-    section.erase("required");
+    if (name == config::import_section) continue;
+    json needs = json::object();
+    (void)move_required(section, needs);
+    if (const auto types = section.find("allOf"); types != section.end()) {
+      for (json& type : *types) {
+        json of_type = {{"if", type["if"]}, {"then", json::object()}};
+        if (move_required(type["then"], of_type["then"])) needs["allOf"].push_back(of_type);
+      }
+    }
+    if (!needs.empty()) alone["properties"][name] = std::move(needs);
   }
   schema["else"] = std::move(alone);
   return schema;

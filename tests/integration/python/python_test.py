@@ -678,7 +678,7 @@ class People(unittest.TestCase):
             child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.assertEqual(child.stdout.readline().strip(), "under way")
             child.send_signal(signal.SIGINT)
-            _, complaint = child.communicate(timeout=60)
+            _, complaint = child.communicate()
             self.assertIn("KeyboardInterrupt", complaint)
             run = hs.open_run(f"{folder}/run")
             self.assertEqual(run.status, "cancelled")
@@ -707,7 +707,7 @@ class People(unittest.TestCase):
                 while processor_ticks(child.pid) < before + 5:
                     os.sched_yield()
             child.send_signal(signal.SIGINT)
-            said, complaint = child.communicate(timeout=120)
+            said, complaint = child.communicate()
             self.assertIn("KeyboardInterrupt", complaint)
             self.assertIn(told, said)
 
@@ -726,7 +726,7 @@ class People(unittest.TestCase):
         while processor_ticks(computing) < before + 10:  # within the batch for sure
             os.sched_yield()
         child.send_signal(signal.SIGINT)
-        said, complaint = child.communicate(timeout=60)
+        said, complaint = child.communicate()
         self.assertIn("KeyboardInterrupt", complaint)
         self.assertIn("Response", said)
 

@@ -112,6 +112,14 @@ class Schema(unittest.TestCase):
                 file.write_text(json.dumps(right))
                 subprocess.run([PROGRAM, "validate", file], check=True, capture_output=True)
 
+    def test_sections_beside_an_import_add_to_it(self):
+        """What a section needs may come from the model, and what is there is checked."""
+        given = {"heelstrike": 1, "import": {"osim": "leg.osim", "subset": ["knee_r"]}, "analysis": {"type": "static"}, "output": {}}
+        self.assertTrue(self.validator.is_valid(given))
+        self.assertFalse(self.validator.is_valid(changed(given, "analysis.end_time", -1.0)))
+        self.assertFalse(self.validator.is_valid(changed(given, "analysis.balance", {"bodies": 5})))
+        self.assertFalse(self.validator.is_valid(changed(given, "import", None)))
+
 
 if __name__ == "__main__":
     unittest.main()
