@@ -100,9 +100,10 @@ hs::Changes changes_of(const char* backend, const char* const* set, size_t n_set
   return changes;
 }
 
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
 /// What is no response must not be taken for one.
 hs_response no_response() {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   hs_response made{};
   std::ranges::fill(made.F_A, none);
   std::ranges::fill(made.p_ACop, none);
@@ -125,6 +126,13 @@ void hand_out(const std::string& saved, void** bytes, size_t* size) {
 std::string_view handed_in(const void* bytes, size_t size) {
   require(bytes, "bytes");
   return {static_cast<const char*>(bytes), size};
+}
+
+std::span<const hs::Column> inputs_of(const hs_simulation* simulation) {
+  return simulation == nullptr ? std::span<const hs::Column>() : simulation->simulation.inputs();
+}
+std::span<const hs::Column> outputs_of(const hs_simulation* simulation) {
+  return simulation == nullptr ? std::span<const hs::Column>() : simulation->simulation.outputs();
 }
 
 const char* name_at(std::span<const hs::Column> columns, size_t index) {
@@ -247,10 +255,10 @@ hs_status hs_simulation_open(const char* file, const char* backend, const char* 
 }
 
 double hs_simulation_time(const hs_simulation* simulation) {
-  return simulation->simulation.time();
+  return simulation == nullptr ? none : simulation->simulation.time();
 }
 double hs_simulation_end_time(const hs_simulation* simulation) {
-  return simulation->simulation.end_time();
+  return simulation == nullptr ? none : simulation->simulation.end_time();
 }
 
 hs_status hs_simulation_advance_to(hs_simulation* simulation, double t) {
@@ -261,16 +269,16 @@ hs_status hs_simulation_advance_to(hs_simulation* simulation, double t) {
 }
 
 size_t hs_simulation_n_inputs(const hs_simulation* simulation) {
-  return simulation->simulation.inputs().size();
+  return inputs_of(simulation).size();
 }
 const char* hs_simulation_input_name(const hs_simulation* simulation, size_t index) {
-  return name_at(simulation->simulation.inputs(), index);
+  return name_at(inputs_of(simulation), index);
 }
 size_t hs_simulation_n_outputs(const hs_simulation* simulation) {
-  return simulation->simulation.outputs().size();
+  return outputs_of(simulation).size();
 }
 const char* hs_simulation_output_name(const hs_simulation* simulation, size_t index) {
-  return name_at(simulation->simulation.outputs(), index);
+  return name_at(outputs_of(simulation), index);
 }
 
 hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double value, double rate,

@@ -135,7 +135,7 @@ typedef struct hs_simulation hs_simulation;
  */
 HS_API hs_status hs_simulation_open(const char* file, const char* backend, const char* const* set, size_t n_set,
                                     const char* server, hs_simulation** simulation);
-/** [s] where it stands */
+/** [s] where it stands; NaN for NULL, which has no inputs and outputs either */
 HS_API double hs_simulation_time(const hs_simulation* simulation);
 /** [s] of the scenario */
 HS_API double hs_simulation_end_time(const hs_simulation* simulation);

@@ -104,6 +104,8 @@ static void use_simulation(const char* file) {
   check(hs_simulation_open(file, NULL, wrong, 1, NULL, &simulation) == HS_INVALID_INPUT, "a negative mass");
   check(strcmp(hs_error_key(), "bodies.ball.mass") == 0, "the key of the mistake");
   check(simulation == NULL, "no handle after a mistake");
+  check(isnan(hs_simulation_time(NULL)) && isnan(hs_simulation_end_time(NULL)), "nothing has no time");
+  check(hs_simulation_n_inputs(NULL) == 0 && hs_simulation_output_name(NULL, 0) == NULL, "and no names");
   check(hs_simulation_open("nowhere.yaml", NULL, NULL, 0, NULL, &simulation) == HS_INVALID_INPUT, "no such file");
   check(hs_simulation_open(file, "hertz", set, 1, NULL, &simulation) == HS_OK, "a simulation opens");
   check(hs_simulation_end_time(simulation) == 0.5, "changes are taken");
