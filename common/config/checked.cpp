@@ -78,8 +78,7 @@ void check_numbers(const Document& document, const Node& node, const KeySchema& 
 }
 
 void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
-  const bool is_empty = node.scalar.empty() && !schema.may_be_empty;
-  if (node.type != Node::Type::scalar || is_empty) refuse_kind(document, node, schema, path);
+  if (node.type != Node::Type::scalar || node.scalar.empty()) refuse_kind(document, node, schema, path);
   check_choice(document, node, schema, path, node.scalar);
 }
 

@@ -18,7 +18,7 @@ namespace heelstrike::config {
 enum class KeyKind {
   number,     ///< finite, in `unit`, in `range`
   integer,    ///< whole number in `range`
-  text,       ///< one of `choices` where there are any; not empty unless `may_be_empty`
+  text,       ///< one of `choices` where there are any
   flag,       ///< true or false
   numbers,    ///< list of finite numbers in `range`, as many as one of `sizes` says (empty = any)
   list,       ///< list; `keys[0]` describes every entry
@@ -46,7 +46,6 @@ struct KeySchema {
   std::string meaning = {};
   bool required = false;
   bool opt_in = false;        ///< of a map whose keys all have defaults: it means something that it is not given
-  bool may_be_empty = false;  ///< of a text: "" means something
   std::string fallback = {};  ///< default value as YAML; empty = none
   Range range = {};
   std::vector<std::size_t> sizes = {};

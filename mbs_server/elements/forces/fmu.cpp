@@ -105,9 +105,6 @@ std::vector<config::KeySchema> unit_keys() {
   config::KeySchema frame = config::text("frame", "axes of the component");
   frame.choices = {"world", "body"};
   frame.fallback = "world";
-  config::KeySchema value =
-      config::required(config::text("value", "a number in the unit of the variable, true or false, or a text"));
-  value.may_be_empty = true;
   config::KeySchema coordinate = config::required(config::text("coordinate", "key of the driver's function"));
   for (const auto& c : drive_coordinates) coordinate.choices.emplace_back(c.name);
   return {
@@ -127,7 +124,8 @@ std::vector<config::KeySchema> unit_keys() {
                     config::required(config::text("driver", "name in `drivers`; its function is that of the start")),
                     coordinate}),
       list_of_maps("parameters", "what the unit is set to before it starts", "one variable that is set",
-                   {variable, value})};
+                   {variable, config::required(config::text(
+                                  "value", "a number in the unit of the variable, true or false, or a text"))})};
 }
 
 void check_unit(const config::Field& field, const Scenario& scenario) {

@@ -522,7 +522,6 @@ TEST_P(EitherVersion, ParametersMayBeTextsAndFlags) {
   EXPECT_EQ(force_with(", {variable: ki, value: true}"), -(10.0 + 0.01 * 0.1));
   EXPECT_EQ(force_with(", {variable: law, value: normal}"), -10.0);
   EXPECT_EQ(force_with(", {variable: law, value: \"reversed\"}"), 10.0);
-  EXPECT_EQ(force_with(", {variable: law, value: \"\"}"), 10.0);  // an empty text is one
 }
 
 TEST(Units, ValuesThatATypeDoesNotHaveAreRefused) {

@@ -1,7 +1,7 @@
 /* A controller as a unit for co-simulation: force = -(k x + c v + ki integral of x dt), or the opposite when the text LAW
- * is "reversed" or empty and not "normal". It has a state of its own, counts its steps, fails on request, and discards
- * steps that are longer than the longest one, spoiling its state. Its variables can be asked for as any type. FMI is 2
- * or 3. */
+ * is "reversed" and not "normal". It has a state of its own, counts
+ * its steps, fails on request, and discards steps that are longer than the longest one, spoiling its state. Its
+ * variables can be asked for as any type. FMI is 2 or 3. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static int set(Unit* unit, const uint32_t* references, size_t n, const double* v
 
 static int set_text(Unit* unit, const uint32_t* references, size_t n, const char* const* values) {
   for (size_t i = 0; i < n; ++i) {
-    const int reversed = strcmp(values[i], "reversed") == 0 || values[i][0] == '\0';
+    const int reversed = strcmp(values[i], "reversed") == 0;
     if (references[i] != LAW || (!reversed && strcmp(values[i], "normal") != 0)) return 3;
     unit->value[LAW] = reversed;
   }
