@@ -311,6 +311,10 @@ void Unit::require_settable(const UnitVariable& target, double value) const {
   if (target.causality != Causality::parameter && target.causality != Causality::input) {
     throw input_error(target.name, fmt::format("{}: it is calculated and cannot be set", target.name));
   }
+  if (value < target.min || value > target.max) {
+    throw input_error(target.name, fmt::format("{}: expected a number from {} to {} [{}], found {}", target.name,
+                                               target.min, target.max, target.unit, value));
+  }
   require(!is_any_of(State::terminated, State::update), "Set");
   if (target.causality == Causality::input || is_any_of(State::instantiated, State::initialization)) return;
   require(target.tunable, "Set of a fixed parameter");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "client/runs/read_file.hpp"
@@ -55,7 +56,6 @@ void write_content(UnitContent& content, const fs::path& resources) {
     index["files"].push_back({{"name", content.files[i].name}, {"sha256", sha256_hex(content.files[i].content)}});
     write_whole_file(place(resources, i), content.files[i].content);
   }
-  // What it may be stands in the description, and the scenario's own tables check it.
   for (const UnitVariable& variable : content.variables) {
     index["variables"].push_back({{"causality", static_cast<int>(variable.causality)},
                                   {"name", variable.name},
@@ -63,6 +63,9 @@ void write_content(UnitContent& content, const fs::path& resources) {
                                   {"meaning", variable.meaning},
                                   {"start", variable.start},
                                   {"tunable", variable.tunable}});
+    // JSON has no infinity.
+    if (std::isfinite(variable.min)) index["variables"].back()["min"] = variable.min;
+    if (std::isfinite(variable.max)) index["variables"].back()["max"] = variable.max;
   }
   index["token"] = content.token = token_of(index);
   write_whole_file(resources / scenario_file, content.yaml);
@@ -106,7 +109,9 @@ UnitContent read_content(const fs::path& resources) {
                                    .unit = entry.at("unit"),
                                    .meaning = entry.at("meaning"),
                                    .start = entry.at("start"),
-                                   .tunable = entry.at("tunable")});
+                                   .tunable = entry.at("tunable"),
+                                   .min = entry.value("min", -std::numeric_limits<double>::infinity()),
+                                   .max = entry.value("max", std::numeric_limits<double>::infinity())});
     }
   } catch (const nlohmann::json::exception& defect) {
     throw file_error((resources / index_file).string(), fmt::format("{}: it is damaged: {}; make the unit anew",

@@ -187,8 +187,12 @@ bool invert_in_place(Eigen::MatrixXf& matrix) {
   if (n == 0) return true;
   int info = 0;
   spotrf_("L", &n, matrix.data(), &n, &info);
-  if (info == 0) spotri_("L", &n, matrix.data(), &n, &info);
+  if (info != 0) return false;
+  // By the upper triangle: with the lower one OpenBLAS 0.3.21 reads past an alignment and crashes from 133 rows on, on
+  // processors that it does not know and takes for its oldest.
   matrix.triangularView<Eigen::StrictlyUpper>() = matrix.transpose();
+  spotri_("U", &n, matrix.data(), &n, &info);
+  matrix.triangularView<Eigen::StrictlyLower>() = matrix.transpose();
   return info == 0;
 }
 

@@ -14,10 +14,12 @@
 SI units throughout: m, kg, s, N, Pa, rad. X_AB is the pose of the partner B in the main body A as a homogeneous 4 x 4
 matrix, V_AB its twist (angular, then linear, in A's axes), F the wrench on A (torque, then force, about A's origin).
 """
+from collections.abc import Iterable
+
 from ._core import (Contact, Pair, RegionLoad, RegionLoads, Response, Responses, Simulation, __version__, backends)
 from ._compare import Comparison, compare
 from ._errors import (Cancelled, Error, FileError, HeelstrikeWarning, InputError, LimitReached, NotImplementedByBackend,
-                      OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, VersionMismatch)
+                      OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, VersionMismatch, expected)
 from ._fields import Fields, parse_vtu, read_vtu
 from ._functions import WrenchFunction, pose, rotation
 from ._run import Run, Table, open_run, run
@@ -27,11 +29,13 @@ def _contact_fields(self, X_AB, V_AB=None, t=0.0, *, volume=False, quantities=()
     """Pressure, traction, displacement and stress at a state, as arrays in A's frame (Fields).
 
     volume      tetrahedra instead of the surface
-    quantities  names; empty = all
+    quantities  one name or several; empty = all
 
     Raises NotImplementedByBackend where the back-end has none.
     """
-    return parse_vtu(self._vtu(X_AB, V_AB, t, volume, list(quantities)))
+    if not isinstance(quantities, Iterable):
+        raise expected("quantities", "a name or several", quantities)
+    return parse_vtu(self._vtu(X_AB, V_AB, t, volume, [quantities] if isinstance(quantities, str) else list(quantities)))
 
 
 _contact_fields.__name__ = "fields"

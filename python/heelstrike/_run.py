@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed, expected
+from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed, expected, made
 from ._fields import Fields, read_vtu
 from ._progress import display
 
@@ -229,7 +229,8 @@ def run(scenario: str | os.PathLike, *, backend: str | None = None,
     patience   how long a lost connection is tried again [s]
 
     Ctrl-C stops the run cleanly: what was computed is in its folder, and KeyboardInterrupt is raised.
-    Raises InputError with file, line and key for mistakes; RunFailed, whose `run` holds what there is.
+    Raises InputError with file, line and key for mistakes; Unavailable and VersionMismatch for servers; RunFailed for a run
+    that has begun, whose `run` holds what there is.
     """
     file = _path(scenario, "scenario")
     kept = _TemporaryFolder() if output is None else None
@@ -248,10 +249,11 @@ def run(scenario: str | os.PathLike, *, backend: str | None = None,
         if bar is not None:
             bar.close()
     if status in ("failed", "cancelled"):
+        if not (folder / "timeseries.csv").exists():  # nothing was computed: a server is away, or of another version
+            raise made(code, reason, str(scenario), 0, "", False)
         failure = RunFailed(reason, code=code, file=str(scenario))
-        if (folder / "timeseries.csv").exists():
-            failure.run = Run(folder)
-            failure.run._kept = kept
+        failure.run = Run(folder)
+        failure.run._kept = kept
         raise failure
     if status == "incomplete":
         warnings.warn(f"the run is incomplete: {reason}", HeelstrikeWarning, stacklevel=2)

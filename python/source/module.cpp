@@ -361,8 +361,10 @@ void watched_by(hs::OpenOptions& options, std::stop_source& stop, Watch& watch) 
   options.on_progress = [&watch](const hs::Progress& progress) { watch.tell(progress); };
 }
 
-std::unique_ptr<PyContact> open_contact(const hs::Pair& pair, const py::object& server, const py::object& progress,
+std::unique_ptr<PyContact> open_contact(const py::object& given, const py::object& server, const py::object& progress,
                                         const py::object& tls, const py::object& patience) {
+  if (!py::isinstance<hs::Pair>(given)) refuse("pair", "a Pair, as Pair.from_yaml(FILE) makes it", type_text(given));
+  const auto& pair = given.cast<const hs::Pair&>();
   hs::OpenOptions options = open_options(server, tls, patience);
   const py::object display = py::module_::import("heelstrike._progress").attr("display")(progress, pair.name());
   std::stop_source stop;
@@ -637,6 +639,12 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "__getitem__",
           [](PySimulation& self, const py::handle& name) { return self.simulation.get(text(name, "name")); }, "name"_a,
           "One output at `time`.")
+      .def(
+          "__contains__",
+          [](const PySimulation& self, const py::object& name) {
+            return names_of(self.simulation.outputs()).contains(name);
+          },
+          "name"_a, "Whether there is an output of that name.")
       .def(
           "save",
           [](PySimulation& self) {

@@ -938,10 +938,9 @@ class Units(unittest.TestCase):
             self.assertEqual(other.restore_bytes(soft), OK, other.said)
             self.assertEqual(other.step(passage, h), OK, other.said)
             self.assertAlmostEqual(other.get("mass.x_m")[0], 1 + math.cos(10 * (passage + h)) / 10, delta=1e-8)
-            # What cannot be is refused where it would act, and what was goes on.
+            # What is beyond its range is refused, and what was goes on.
             before = unit.get("mass.x_m")
-            self.assertEqual(unit.set("forces.spring.stiffness", -1.0), OK)
-            self.refused(unit, unit.step(passage + 2 * h, h), "stiffness", "-1")
+            self.refused(unit, unit.set("forces.spring.stiffness", -1.0), "forces.spring.stiffness", "from 0 to", "-1")
             self.assertEqual(unit.get("forces.spring.stiffness"), [400.0])
             self.assertEqual(unit.get("mass.x_m"), before)
             self.assertEqual(unit.step(passage + 2 * h, h), OK, unit.said)
@@ -969,8 +968,10 @@ class Units(unittest.TestCase):
             for unit in (tuned, restored):
                 self.assertEqual(unit.step(0.8, 0.5), OK, unit.said)
             self.assertEqual(tuned.get(*names), restored.get(*names))
-            self.assertEqual(tuned.set(name, 1.5), OK)
-            self.refused(tuned, tuned.step(1.3, 0.1), "restitution", "1.5")
+            self.refused(tuned, tuned.set(name, 1.5), "restitution", "1.5")
+            # The border of its range is none of its values, which is told where it would act.
+            self.assertEqual(tuned.set(name, 0.0), OK)
+            self.refused(tuned, tuned.step(1.3, 0.1), "restitution", "(0, 1]")
             self.assertEqual(tuned.get(name), [0.3])
             for unit in (given, tuned, restored):
                 unit.free()
@@ -995,16 +996,17 @@ class Units(unittest.TestCase):
             self.assertAlmostEqual(x, 0.5 * 0.25 * 0.25, delta=1e-9)
             self.assertAlmostEqual(z, 0.5 + 0.5 * (1.5 / 3.0 - 2.0) * 0.25, delta=1e-9)
             self.refused(unit, unit.set("gravity[3]", -9.81), "fixed parameter")
-            # What cannot be is refused when the initialisation ends.
+            # What cannot be is refused, and what does not fit to the others when the initialisation ends.
             light = Instance(made)
             if made.version == 2:
                 self.assertEqual(light.call("SetupExperiment", 0, c.c_double(0), c.c_double(0), 0, c.c_double(0)), OK)
-            self.assertEqual(light.set("bodies.ball.mass", -1.0), OK)
+            self.refused(light, light.set("bodies.ball.mass", -1.0), "bodies.ball.mass", "-1")
+            self.assertEqual(light.set("bodies.ball.inertia[1]", 1.0), OK)
             if made.version == 2:
                 light.call("EnterInitializationMode")
             else:
                 light.call("EnterInitializationMode", False, c.c_double(0), c.c_double(0), False, c.c_double(0))
-            self.refused(light, light.call("ExitInitializationMode"), "bodies.ball.mass", "-1")
+            self.refused(light, light.call("ExitInitializationMode"), "bodies.ball.inertia")
             for each in (unit, light):
                 each.free()
 

@@ -309,6 +309,8 @@ class Mistakes(unittest.TestCase):
             (lambda: f(np.zeros(6), np.zeros(3)), "v: expected real numbers of shape"),
             (lambda: hs.WrenchFunction(contact, np.eye(3)), "X0: expected real numbers"),
             (lambda: hs.pose((1, 2)), "theta: expected real numbers"),
+            (lambda: hs.Contact.open(BALL), r"pair: expected a Pair, as Pair.from_yaml\(FILE\) makes it, found a value of type PosixPath"),
+            (lambda: contact.fields(X, quantities=5), "quantities: expected a name or several, found a value of type int"),
             (lambda: hs.pose(p=(1, 2)), "p: expected real numbers"),
         ]:
             with self.subTest(sentence):
@@ -394,6 +396,7 @@ class Mistakes(unittest.TestCase):
                 with self.assertRaisesRegex(hs.VersionMismatch, r"99\.0\.0"):
                     hs.Contact.open(hs.Pair.from_yaml(BALL), server=address)
                 self.assertRaises(hs.VersionMismatch, hs.Simulation, BALL, server=address)
+                self.assertRaises(hs.VersionMismatch, hs.run, BALL, server=address)
             finally:
                 server.communicate()
 
@@ -624,7 +627,7 @@ class Contacts(unittest.TestCase):
     @with_finite_elements
     def test_fields_of_a_state(self):
         contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.03}))
-        fields = contact.fields(hs.pose(p=(0, 0, -0.099)), quantities=["contact_pressure"])
+        fields = contact.fields(hs.pose(p=(0, 0, -0.099)), quantities="contact_pressure")
         self.assertEqual(list(fields.arrays), ["contact_pressure"])
         self.assertGreater(fields["contact_pressure"].max(), 0.0)
         self.assertRaisesRegex(hs.Error, "", ball().fields, touching())
@@ -640,6 +643,7 @@ class Simulations(unittest.TestCase):
         self.assertEqual(whole.state()["ball.z_m"], whole["ball.z_m"])
         self.assertEqual(whole.time, 0.6)
         self.assertIn("ball.fx_N", whole.inputs)
+        self.assertTrue("ball.z_m" in whole and "ball.z" not in whole and 3 not in whole)
         self.assertIn("[m]", whole.describe("ball.z_m"))
 
     def test_inputs_and_saved_states(self):
