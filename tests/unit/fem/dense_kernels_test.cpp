@@ -19,7 +19,7 @@ TEST(DenseKernels, InversesOfAnySize) {
     inverse.triangularView<Eigen::StrictlyUpper>().setZero();  // is not read
     ASSERT_TRUE(invert_in_place(inverse));
     const Eigen::MatrixXd product = matrix * inverse.cast<double>();
-    // Single precision, 6e-8, times the condition number, which is below ten, and the root of the size.
+    // Single precision, 6e-8, times the condition number, below 30, and the root of the size.
     EXPECT_LT((product - Eigen::MatrixXd::Identity(n, n)).cwiseAbs().maxCoeff(), 2e-5) << n;
   }
   Eigen::MatrixXf indefinite = -Eigen::MatrixXf::Identity(3, 3);
