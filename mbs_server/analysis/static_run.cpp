@@ -386,7 +386,7 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
                                last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_));
       }
       result = finish_equilibrium(t);
-      if (from_afar && !result.converged) {
+      if (!result.converged) {
         // Where forces jump between the facets of a mesh, one way to the equilibrium ends and another does not.
         sink_.on_log("info", fmt::format("the way to the equilibrium at t = {} s ended at {:.1e} of the forces at work "
                                          "({}); taken again in shorter steps",
