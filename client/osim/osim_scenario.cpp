@@ -43,6 +43,12 @@ class Importer {
   [[nodiscard]] Import run();
 
  private:
+  [[nodiscard]] std::string asked(std::string_view key) const;
+  template <typename... Values>
+  [[nodiscard]] Error mistake(const char* key, fmt::format_string<Values...> text, Values&&... values) const {
+    return input_error(key, asked(key) + ": " + fmt::format(text, std::forward<Values>(values)...));
+  }
+  void set_coordinates();
   void hold_joints();
   void choose_joints();
   void absorb_welded();
@@ -77,11 +83,20 @@ class Importer {
   [[nodiscard]] std::string named(const fs::path& from, const std::string& to);
   [[nodiscard]] std::string mesh_file(const std::string& name, const fs::path& from);
   [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
+  /// How another file for a mesh is asked for.
+  [[nodiscard]] std::string other_file(const std::string& mesh) const {
+    return asked("meshes") + (wish_.in_section ? ", `" + mesh + ": FILE`" : " " + mesh + "=FILE");
+  }
   void check_mesh_names() const;
   void tell_others();
   [[nodiscard]] std::vector<std::string> joint_names() const;
 
   [[nodiscard]] bool kept(const std::string& body) const { return home_.contains(body); }
+  /// Initial pose of a body in the scenario, whose axes are those of the frame that the bent joint turns in.
+  [[nodiscard]] Pose pose(const std::string& body) const {
+    const Pose X = default_pose(model_, body);
+    return {.R = R_axes_ * X.R, .p = R_axes_ * X.p};
+  }
   /// A frame of the model in the body of the scenario that carries it.
   [[nodiscard]] Frame at_home(const Frame& frame) const {
     const Frame& home = home_.at(frame.body);
@@ -99,23 +114,62 @@ class Importer {
   std::vector<const Joint*> joints_;
   std::set<const WrapObject*> used_wraps_;
   Joint* bent_ = nullptr;                            ///< the joint that is bent; null = nothing is driven
+  Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
   std::string flexed_body_, flexed_joint_, driver_;  ///< what bends it; empty = nothing
   std::set<std::string> left_out_;                   ///< ligaments and muscles
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
   std::map<std::string, Frame> home_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
 
-/// A joint that is held is a weld where its coordinates have their defaults.
+/// How whoever asks has written a wish.
+std::string Importer::asked(std::string_view key) const {
+  if (wish_.in_section) return "import." + std::string(key);
+  std::string option = key == "meshes" ? "mesh" : std::string(key);
+  if (option.ends_with("coordinates")) option.pop_back();
+  std::ranges::replace(option, '_', '-');
+  return "--" + option;
+}
+
+bool is_turn(const Joint& joint, const std::string& coordinate) {
+  return std::any_of(joint.axes.begin(), joint.axes.begin() + 3,
+                     [&](const Axis& axis) { return axis.coordinate == coordinate; });
+}
+
+/// Values in the place of the defaults, from which poses and everything that is held follow.
+void Importer::set_coordinates() {
+  for (const auto& [name, value] : wish_.coordinates) {
+    std::vector<std::string> known;
+    bool found = false;
+    for (Joint& joint : model_.joints) {
+      for (Coordinate& coordinate : joint.coordinates) {
+        known.push_back(coordinate.name);
+        if (coordinate.name != name) continue;
+        coordinate.value = is_turn(joint, name) ? wish_.angle_unit * value : value;
+        if (is_turn(joint, name) && std::abs(coordinate.value) > 2.0 * std::numbers::pi) {
+          throw mistake("coordinates", "expected a turn {} of at most 2 pi, found {:.6g} rad", name, coordinate.value);
+        }
+        import_.taken.push_back(fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
+        found = true;
+      }
+    }
+    if (found) continue;
+    throw mistake("coordinates", "expected names of coordinates of the model ({}), found '{}'", fmt::join(known, ", "),
+                  name);
+  }
+}
+
+/// A joint that is held is a weld where its coordinates are.
 void Importer::hold_joints() {
   for (const std::string& name : wish_.held) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
-      throw input_error("hold", fmt::format("--hold: expected names of joints of the model ({}), found '{}'",
-                                            fmt::join(joint_names(), ", "), name));
+      throw mistake("hold", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
+                    name);
     }
     joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
+    joint->axes = {};
     joint->type = "WeldJoint";
-    import_.taken.push_back(fmt::format("joint {} held at the defaults of its coordinates", name));
+    import_.taken.push_back(fmt::format("joint {} held where its coordinates are", name));
   }
 }
 
@@ -130,8 +184,8 @@ void Importer::choose_joints() {
   for (const std::string& name : wish_.joints) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
-      throw input_error("subset", fmt::format("--subset: expected names of joints of the model ({}), found '{}'",
-                                              fmt::join(joint_names(), ", "), name));
+      throw mistake("subset", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
+                    name);
     }
     joints_.push_back(&*joint);
     wanted.insert({joint->parent.body, joint->child.body});
@@ -141,7 +195,7 @@ void Importer::choose_joints() {
     bodies_.push_back(body.name);
     home_[body.name] = {.body = body.name, .X_BF = {}};
   }
-  if (bodies_.empty()) throw input_error("subset", "--subset: expected at least one joint with bodies, found none");
+  if (bodies_.empty()) throw mistake("subset", "expected at least one joint with bodies, found none");
 }
 
 /// Bodies that are welded to those of the subset become part of them.
@@ -172,7 +226,7 @@ std::string Importer::bodies_text() const {
       mass = models::welded(
           mass, models::seen_from(home_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
     }
-    text += models::body_text(plain(name), mass, default_pose(model_, name));
+    text += models::body_text(plain(name), mass, pose(name));
   }
   return text;
 }
@@ -248,20 +302,18 @@ double unit_of(const Motion& motion) {
 
 /// The joint to bend; where a motion does it, in its pose at the beginning.
 void Importer::choose_bent() {
-  if (wish_.draw && !wish_.flexion) throw input_error("draw", "--draw: expected --flexion beside it, found none");
+  if (wish_.draw && !wish_.flexion) throw mistake("draw", "expected {} beside it, found none", asked("flexion"));
   if (!wish_.flexion && !wish_.motion) return;
-  if (wish_.flexion && wish_.motion)
-    throw input_error("motion", "--motion: expected no --flexion beside it, found one");
-  const std::string option = wish_.motion ? "motion" : "flexion";
+  if (wish_.flexion && wish_.motion) throw mistake("motion", "expected no {} beside it, found one", asked("flexion"));
+  const char* const key = wish_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
     return is_free(*j) && j->type != "FreeJoint" && kept(j->parent.body) && kept(j->child.body);
   });
   if (joint == joints_.end()) {
-    throw input_error(option, fmt::format("--{}: expected a joint in --subset with six coordinates of its own, found "
-                                          "none",
-                                          option));
+    throw mistake(key, "expected a joint in {} with six coordinates of its own, found none", asked("subset"));
   }
   bent_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
+  R_axes_ = (default_pose(model_, at_home(bent_->parent).body).R * at_home(bent_->parent).X_BF.R).transpose();
   if (!wish_.motion) return;
   const MotionTable& table = wish_.motion->table;
   const std::string& name = bent_->axes[0].coordinate;
@@ -282,19 +334,17 @@ void Importer::choose_bent() {
 /// the two other turns and the three shifts of the model's joint free.
 void Importer::prescribe_flexion() {
   const Axis& bend = bent_->axes[0];
-  const Frame a = at_home(bent_->parent), b = at_home(bent_->child);
-  const Matrix3 R_WP = default_pose(model_, a.body).R * a.X_BF.R;
+  const Frame b = at_home(bent_->child);
   int k = 0;
-  const double along = bend.direction.cwiseAbs().maxCoeff(&k);
-  if (!R_WP.isApprox(Matrix3::Identity(), 1e-6) || along < 1.0 - 1e-6) {
-    throw input_error("flexion",
-                      fmt::format("--flexion: expected joint {} to turn first about x, y or z of the model's "
-                                  "ground, found another axis: prescribe it in the scenario",
-                                  bent_->name));
+  if (bend.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
+    throw mistake(wish_.motion ? "motion" : "flexion",
+                  "expected joint {} to turn first about x, y or z of its parent frame, found another axis: prescribe "
+                  "it in the scenario",
+                  bent_->name);
   }
   const double sign = bend.slope * bend.direction[k];
   const double start = sign * coordinate_of(*bent_, bend.coordinate)->value + bend.offset * bend.direction[k];
-  const Pose X_WB = default_pose(model_, b.body) * b.X_BF;
+  const Pose X_WB = pose(b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
                                    {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
   flexed_joint_ = fmt::format(
@@ -322,9 +372,10 @@ std::string Importer::course_text(const Axis& bend, double sign, double start) {
   if (wish_.motion) {
     const Motion& motion = *wish_.motion;
     if (bend.offset != 0.0) {
-      throw input_error("motion", fmt::format("--motion: expected joint {} to turn by a multiple of {}, found an "
-                                              "angle added to it: prescribe it in the scenario",
-                                              bent_->name, bend.coordinate));
+      throw mistake("motion",
+                    "expected joint {} to turn by a multiple of {}, found an angle added to it: prescribe it in the "
+                    "scenario",
+                    bent_->name, bend.coordinate);
     }
     const std::string name = motion.file.filename().string();
     import_.taken.push_back(what + "follows " + name + " in time");
@@ -361,9 +412,8 @@ void Importer::leave_out() {
     if (left_out_.size() > before) continue;
     std::set<std::string> known;
     for (const Line& line : model_.lines) known.insert(bundle_name(line.name));
-    throw input_error("without", fmt::format("--without: expected names of ligaments or muscles of the model ({}), "
-                                             "found '{}'",
-                                             fmt::join(known, ", "), name));
+    throw mistake("without", "expected names of ligaments or muscles of the model ({}), found '{}'",
+                  fmt::join(known, ", "), name);
   }
 }
 
@@ -374,8 +424,8 @@ std::optional<std::string> Importer::reason_against(const CoordinateSpring& spri
   if (!free) return fmt::format("springs and dampers of a {} that couples or locks are not taken", joint.type);
   const auto axis = std::ranges::find(joint.axes, spring.coordinate, &Axis::coordinate);
   const Frame a = at_home(joint.parent);
-  const Vector3 direction = default_pose(model_, a.body).R * a.X_BF.R * axis->direction;
-  if (direction.cwiseAbs().maxCoeff() < 1.0 - 1e-6) return "its axis is not along x, y or z of the model's ground";
+  const Vector3 direction = pose(a.body).R * a.X_BF.R * axis->direction;
+  if (direction.cwiseAbs().maxCoeff() < 1.0 - 1e-6) return "its axis is not along x, y or z of the scenario";
   if (bent_ == &joint && axis == joint.axes.begin()) return "its coordinate is prescribed";
   if (spring.stiffness != 0.0 && spring.rest != coordinate_of(joint, spring.coordinate)->value) {
     return "its rest length is not the default of its coordinate";
@@ -393,7 +443,7 @@ std::string Importer::torsional_text(const Joint& joint, const CoordinateSpring&
 /// so are those of a bushing from the body that is turned by it, where there is one.
 std::string Importer::bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs) {
   const Frame a = at_home(joint.parent), b = at_home(joint.child);
-  const Matrix3 R_WP = default_pose(model_, a.body).R * a.X_BF.R;
+  const Matrix3 R_WP = pose(a.body).R * a.X_BF.R;
   Vector6 stiffness = Vector6::Zero(), damping = Vector6::Zero();
   for (const CoordinateSpring* spring : springs) {
     const auto axis = std::ranges::find(joint.axes, spring->coordinate, &Axis::coordinate);
@@ -403,7 +453,7 @@ std::string Importer::bushings_text(const Joint& joint, const std::vector<const 
     stiffness[i] += axis->slope * axis->slope * spring->stiffness;
     damping[i] += axis->slope * axis->slope * spring->viscosity;
   }
-  const Vector3 point = (default_pose(model_, b.body) * b.X_BF).p;
+  const Vector3 point = (pose(b.body) * b.X_BF).p;
   const auto part = [&](const char* name, const std::string& from, Eigen::Index first) -> std::string {
     Vector6 k = Vector6::Zero(), c = Vector6::Zero();
     k.segment<3>(first) = stiffness.segment<3>(first);
@@ -460,7 +510,7 @@ std::optional<std::string> Importer::reason_against(const Line& line) const {
   const bool muscle = curves_of(line).has_value();
   if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
   if (!line.applies) return "it is switched off (appliesForce)";
-  if (left_out_.contains(line.name)) return "left out (--without)";
+  if (left_out_.contains(line.name)) return fmt::format("left out ({})", asked("without"));
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> homes;
   for (const PathPoint& point : line.points) {
@@ -499,8 +549,7 @@ const WrapObject* Importer::wrap_of(const Line& line) {
 }
 
 bool Importer::inside(const WrapObject& wrap, const Frame& point) const {
-  const Vector3 y =
-      (default_pose(model_, wrap.body) * wrap.X_BS).inverse() * (default_pose(model_, point.body) * point.X_BF.p);
+  const Vector3 y = (pose(wrap.body) * wrap.X_BS).inverse() * (pose(point.body) * point.X_BF.p);
   double level = 0.0;
   for (int i = 0; i < (wrap.type == "WrapCylinder" ? 2 : 3); ++i) {
     const double r = wrap.dimensions.size() == 3 ? wrap.dimensions[static_cast<std::size_t>(i)] : wrap.dimensions[0];
@@ -569,7 +618,7 @@ std::string Importer::muscle_text(const Line& line) {
   if (!used.empty()) text += fmt::format("    surfaces:\n      {}\n", wrap_text(*used.front()));
   if (rigid && !m.rigid_tendon) {
     miss(fmt::format("muscle {}: its elastic tendon; {}", line.name,
-                     wish_.flexion ? "rigid in equilibria" : "rigid (--rigid-tendons)"));
+                     wish_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", asked("rigid_tendons"))));
   }
   import_.taken.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
@@ -652,10 +701,11 @@ std::string Importer::mesh_name(const ContactMesh& mesh) {
   std::vector<std::string> searched;
   const fs::path from = found(mesh.name, mesh.file, searched);
   if (from.empty()) {
-    throw input_error("meshes",
-                      fmt::format("contact mesh '{}': expected the file '{}', found none of {}; give its folder "
-                                  "with --geometry or another file with --mesh {}=FILE",
-                                  mesh.name, mesh.file, fmt::join(searched, ", "), mesh.name));
+    throw input_error(
+        "meshes",
+        fmt::format("contact mesh '{}': expected the file '{}', found none of {}; give its folder "
+                    "with {} or another file with {}",
+                    mesh.name, mesh.file, fmt::join(searched, ", "), asked("geometry"), other_file(mesh.name)));
   }
   return mesh_file(mesh.name, from);
 }
@@ -670,13 +720,12 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
   const fs::path from = found(name, mesh.back_file, searched);
   if (!from.empty()) return fmt::format("      {}: {}\n", back_key, mesh_file(mesh.name + "_back", from));
   if (wish_.meshes.contains(name)) {
-    throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of --mesh {}, found no '{}'",
-                                            mesh.name, name, searched.front()));
+    throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of {}, found no '{}'", mesh.name,
+                                            other_file(name), searched.front()));
   }
   miss(
-      fmt::format("contact mesh {}: its variable thickness, because there is no {} (--mesh {}=FILE); it has the "
-                  "constant one, {} m",
-                  mesh.name, mesh.back_file, name, mesh.thickness));
+      fmt::format("contact mesh {}: its variable thickness, because there is no {} ({}); it has the constant one, {} m",
+                  mesh.name, mesh.back_file, other_file(name), mesh.thickness));
   return constant;
 }
 
@@ -716,8 +765,8 @@ void Importer::check_mesh_names() const {
   for (const ContactMesh& mesh : model_.meshes) known.insert(known.end(), {mesh.name, mesh.name + ".back"});
   for (const auto& [name, file] : wish_.meshes) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    throw input_error("meshes", fmt::format("--mesh: expected names of contact meshes of the model ({}), found '{}'",
-                                            fmt::join(known, ", "), name));
+    throw mistake("meshes", "expected names of contact meshes of the model ({}), found '{}'", fmt::join(known, ", "),
+                  name);
   }
 }
 
@@ -765,6 +814,7 @@ void Importer::tell_others() {
 
 Import Importer::run() {
   check_mesh_names();
+  set_coordinates();
   hold_joints();
   choose_joints();
   absorb_welded();
@@ -780,8 +830,8 @@ Import Importer::run() {
       "# From the OpenSim model {}; what of it is not here is in NOT_IMPORTED.txt.\nheelstrike: 1\ngravity: "
       "{}\n\n{}{}\n{}{}\n{}"
       "{}\n{}\n{}",
-      plain(model_.name), list(model_.gravity), bodies_text(), flexed_body_, joints, flexed_joint_, driver_, forces,
-      contact, analysis_text());
+      plain(model_.name), list(R_axes_ * model_.gravity), bodies_text(), flexed_body_, joints, flexed_joint_, driver_,
+      forces, contact, analysis_text());
   return std::move(import_);
 }
 

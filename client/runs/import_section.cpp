@@ -29,6 +29,18 @@ std::vector<Entry> entries_of(const Field& section, const char* key) {
   return section.has(key) ? section[key].node().entries : std::vector<Entry>();
 }
 
+[[noreturn]] void refuse_entry(const Field& section, const char* key, const Entry& entry, const char* expected,
+                               const char* advice) {
+  config::refuse(section.document(), *entry.value, fmt::format("{}.{}.{}", section.path(), key, entry.key), expected,
+                 config::describe(*entry.value), advice);
+}
+
+double number_in(const Field& section, const char* key, const Entry& entry) {
+  double value = 0.0;
+  if (config::read_number(*entry.value, value)) return value;
+  refuse_entry(section, key, entry, "a number, in rad or m", "write NAME: NUMBER");
+}
+
 osim::ImportWish wish_of(const Field& section, const std::string& model) {
   const auto texts = [&](const char* key) {
     return section.has(key) ? config::read_texts(section[key]) : std::vector<std::string>();
@@ -38,8 +50,7 @@ osim::ImportWish wish_of(const Field& section, const std::string& model) {
   wish.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
   for (const Entry& mesh : entries_of(section, "meshes")) {
     if (mesh.value->type != Node::Type::scalar) {
-      config::refuse(section.document(), *mesh.value, section.path() + ".meshes." + mesh.key, "the name of a file",
-                     config::describe(*mesh.value), "write NAME: FILE");
+      refuse_entry(section, "meshes", mesh, "the name of a file", "write NAME: FILE");
     }
     wish.meshes[mesh.key] = mesh.value->scalar;
   }
@@ -48,17 +59,45 @@ osim::ImportWish wish_of(const Field& section, const std::string& model) {
   wish.without = texts("without");
   wish.activation = section.optional_number("activation");
   wish.rigid_tendons = section["rigid_tendons"].flag();
+  for (const Entry& coordinate : entries_of(section, "coordinates")) {
+    wish.coordinates[coordinate.key] = number_in(section, "coordinates", coordinate);
+  }
+  wish.in_section = true;
   return wish;
+}
+
+/// The key of the section that names a file.
+std::string key_of(const Field& section, const osim::ImportWish& wish, const std::string& file) {
+  if (section.text_or("motion") == file) return "motion";
+  if (std::ranges::any_of(wish.meshes, [&](const auto& mesh) { return mesh.second == file; })) return "meshes";
+  for (const std::string& folder :
+       section.has("geometry") ? config::read_texts(section["geometry"]) : std::vector<std::string>()) {
+    if (file.starts_with(folder)) return "geometry";
+  }
+  return "osim";
 }
 
 models::Import read_model(const Field& section, const std::string& name, const fs::path& folder,
                           const std::stop_token& stop) {
   osim::ImportWish wish = wish_of(section, name);
-  wish.on_disk = [&](const fs::path& file) { return folder / expand_variables(file.string(), "name of a file"); };
-  osim::Model model = osim::read_model(read_file(wish.on_disk(name), "model", {.stop = stop}), name);
+  // What is wrong with a file is told where the section names it.
+  const auto of_key = [&](const fs::path& file, const auto& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what(), key_of(section, wish, file.string()));
+    }
+  };
+  wish.on_disk = [&](const fs::path& file) {
+    return of_key(file, [&] { return folder / expand_variables(file.string(), "name of a file"); });
+  };
+  osim::Model model =
+      of_key(name, [&] { return osim::read_model(read_file(wish.on_disk(name), "model", {.stop = stop}), name); });
   if (const std::string motion = section.text_or("motion"); !motion.empty()) {
-    wish.motion = {.file = motion,
-                   .table = read_motion_table(read_file(wish.on_disk(motion), "motion", {.stop = stop}), motion)};
+    wish.motion = {.file = motion, .table = of_key(motion, [&] {
+                                     return read_motion_table(read_file(wish.on_disk(motion), "motion", {.stop = stop}),
+                                                              motion);
+                                   })};
   }
   return osim::import_model(std::move(model), wish);
 }
@@ -67,9 +106,7 @@ models::Import read_model(const Field& section, const std::string& name, const f
 [[noreturn]] void refuse(const Field& section, const std::string& model_key, const Error& error) {
   const Field place = section[section.has(error.field()) ? error.field() : model_key];
   std::string text = error.what();
-  // As the command line has it.
-  if (const std::string option = fmt::format("--{}: ", error.field()); text.starts_with(option))
-    text.erase(0, option.size());
+  if (const std::string key = place.path() + ": "; text.starts_with(key)) text.erase(0, key.size());
   throw Error(error.code(), fmt::format("{}: {}", config::place_of(place), text), place.path());
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -143,40 +144,56 @@ void assign(const Overrides& overrides, bool of_import, const Catalog& catalog, 
   }
 }
 
-/// What the scenario imports, in place.
-void import_model(const fs::path& folder, const Catalog& catalog, const std::stop_token& stop, RunRequest& request) {
+/// What the scenario imports, in place. @returns the model's name; empty = nothing
+std::string import_model(const fs::path& folder, const Catalog& catalog, const std::stop_token& stop,
+                         RunRequest& request) {
   ImportedScenario imported = with_import(request.yaml, request.file_name, folder, catalog, stop);
   request.yaml = std::move(imported.yaml);
   request.not_imported = std::move(imported.not_taken);
-  if (imported.model.empty()) return;
+  if (imported.model.empty()) return "";
   request.notes.push_back(
       fmt::format("{} things of {} are not here, or in another way: `heelstrike validate` and "
                   "run.log list them",
                   request.not_imported.size(), imported.model));
+  return imported.model;
 }
 
-/// Whether the file itself has the section of a dotted key and, in it, the entry.
+/// Whether the file itself has the section of a dotted key and, in it, the entry; its version is always its own.
 bool has_entry(const config::Node& root, const std::string& key) {
+  if (key == "heelstrike") return true;
   const auto dot = key.find('.');
   const config::Node* section = root.find(key.substr(0, dot));
   if (section == nullptr || dot == std::string::npos) return section != nullptr;
   return section->find(key.substr(dot + 1, key.find('.', dot + 1) - dot - 1)) != nullptr;
 }
 
-/// @param own  text of the file itself
-void parse(RunRequest& request, const Catalog& catalog, const std::string& own) {
+/// Mistakes of lines that no file has, because they are of what a model gives, name the model instead.
+/// @param own  of the file itself
+std::string told_of_model(const std::string& mistakes, const std::string& file, const config::Node& own,
+                          const std::string& model) {
+  std::string told;
+  bool of_model = false;
+  std::istringstream lines(mistakes);
+  for (std::string line; std::getline(lines, line);) {
+    const auto number = line.starts_with(file + ":") ? file.size() + 1 : line.size();
+    const auto end = line.find_first_not_of("0123456789", number);
+    const auto key = end == std::string::npos || !line.substr(end).starts_with(": ") ? line.size() : end + 2;
+    const bool is_own = key == line.size() || has_entry(own, line.substr(key, line.find(": ", key) - key));
+    told += (is_own ? line : model + ": " + line.substr(key)) + "\n";
+    of_model = of_model || !is_own;
+  }
+  if (!of_model) return mistakes;
+  return told + file + ": imports that model; `heelstrike import-osim` writes what it gives into a file";
+}
+
+/// @param own  text of the file itself. @param model  that it imports; empty = none
+void parse(RunRequest& request, const Catalog& catalog, const std::string& own, const std::string& model) {
   try {
     request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
   } catch (const config::Mistake& mistake) {
-    const bool names_line = std::string_view(mistake.what()).starts_with(request.file_name + ":");
+    if (model.empty()) throw;
     const auto root = config::load_document(own, request.file_name).root;
-    if (!names_line || root->find(config::import_section) == nullptr || has_entry(*root, mistake.field())) throw;
-    throw Error(
-        mistake.code(),
-        fmt::format("{}\n{}: that is of the model which it imports; `heelstrike import-osim` writes what it gives "
-                    "into a file",
-                    mistake.what(), request.file_name),
-        mistake.field());
+    throw Error(mistake.code(), told_of_model(mistake.what(), request.file_name, *root, model), mistake.field());
   }
 }
 
@@ -188,11 +205,11 @@ RunRequest load(const fs::path& scenario, const fs::path& called, const Override
   request.yaml = scenario_text(scenario, stop, request);
   assign(overrides, true, catalog, request);
   const std::string own = request.yaml;
-  import_model(inputs, catalog, stop, request);
+  const std::string model = import_model(inputs, catalog, stop, request);
   if (!overrides.backend_last) change_backend(request, overrides.backend, backends);
   assign(overrides, false, catalog, request);
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
-  parse(request, catalog, own);
+  parse(request, catalog, own, model);
   read_files(inputs, stop, request);
   read_motion_columns(request.scenario, content_in(request.files));
   request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());

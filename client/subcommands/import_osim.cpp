@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <memory>
 #include <numbers>
 #include <optional>
@@ -25,6 +28,7 @@ struct ImportOptions {
   std::vector<std::string> held;
   std::vector<fs::path> geometry;
   std::vector<std::string> meshes;
+  std::vector<std::string> coordinates;
   std::optional<double> flexion, draw, activation;
   fs::path motion;
   std::vector<std::string> without;
@@ -41,6 +45,17 @@ osim::ImportWish wish_of(const ImportOptions& options) {
   wish.rigid_tendons = options.rigid_tendons;
   constexpr double per_degree = std::numbers::pi / 180.0;
   if (options.flexion) wish.flexion = per_degree * *options.flexion;
+  wish.angle_unit = per_degree;
+  for (const std::string& text : options.coordinates) {
+    const auto equals = std::min(text.find('='), text.size());
+    double value = 0.0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(std::min(text.data() + equals + 1, end), end, value);
+    if (equals == 0 || read.ec != std::errc() || read.ptr != end || !std::isfinite(value)) {
+      throw input_error("coordinates", fmt::format("--coordinate: expected NAME=NUMBER, found '{}'", text));
+    }
+    wish.coordinates[text.substr(0, equals)] = value;
+  }
   wish.folders = osim::mesh_folders(options.geometry, options.model);
   for (const std::string& text : options.meshes) {
     const auto equals = text.find('=');
@@ -90,10 +105,14 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->type_name("JOINT");
   command
       ->add_option("--hold", options->held,
-                   "Joints that are held at the defaults of their coordinates: what hangs on them becomes part of the "
-                   "bodies of the subset, and muscles that reach there come along")
+                   "Joints that are held where their coordinates are: what hangs on them becomes part of the bodies of "
+                   "the subset, and muscles that reach there come along")
       ->delimiter(',')
       ->type_name("JOINT");
+  command
+      ->add_option("--coordinate", options->coordinates,
+                   "Value of a coordinate instead of its default [degrees, of shifts m]; may be given several times")
+      ->type_name("NAME=VALUE");
   command->add_option("--geometry", options->geometry, "Further folder of mesh files; may be given several times")
       ->type_name("FOLDER");
   command

@@ -116,7 +116,9 @@ std::string read_whole_file(const std::filesystem::path& path) {
     throw file_error(path.string(), fmt::format("{}: expected a readable file, found: {}; check the path",
                                                 path.string(), std::generic_category().message(errno)));
   }
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::string bytes, block(1U << 16U, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
+    bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
   if (file.bad()) throw file_error(path.string(), fmt::format("{}: reading stopped in the middle", path.string()));
   return bytes;
 }

@@ -11,9 +11,12 @@ namespace {
 constexpr std::string_view spaces = " \t\n\r\f\v";
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+constexpr std::int8_t foreign = -1, space = -2;
+
 std::array<std::int8_t, 256> inverse_alphabet() {
   std::array<std::int8_t, 256> inverse{};
-  inverse.fill(-1);
+  inverse.fill(foreign);
+  for (const char c : spaces) inverse[static_cast<unsigned char>(c)] = space;
   for (std::size_t i = 0; i < alphabet.size(); ++i)
     inverse[static_cast<unsigned char>(alphabet[i])] = static_cast<std::int8_t>(i);
   return inverse;
@@ -29,13 +32,13 @@ std::string decode_base64(std::string_view text, std::size_t n) {
   int n_bits = 0;
   for (const char c : text) {
     if (bytes.size() >= n) break;
-    if (spaces.find(c) != std::string_view::npos) continue;
+    const std::int8_t value = inverse[static_cast<unsigned char>(c)];
+    if (value == space) continue;
     if (c == '=') {
       bits = 0;
       n_bits = 0;
       continue;
     }
-    const std::int8_t value = inverse[static_cast<unsigned char>(c)];
     if (value < 0) break;
     bits = (bits << 6U) | static_cast<std::uint32_t>(value);
     n_bits += 6;

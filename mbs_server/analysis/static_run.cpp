@@ -44,6 +44,8 @@ constexpr double first_shift_nearby = 1e5;
 constexpr int max_nearby_steps = 50;
 /// Newton's method doubles the digits: what takes more steps than these is no nearby equilibrium.
 constexpr int most_newton_steps = 20;
+/// How often the way to an equilibrium that is not found from the last one is halved.
+constexpr int most_halvings = 3;
 /// Equilibria that the next one is foretold from: a parabola through the last three.
 constexpr std::size_t remembered_equilibria = 3;
 /// [1/s^2] resistance per mass that keeps what is free where it is. Stiffness per mass of anything that holds is far
@@ -66,6 +68,7 @@ class StaticRun final : public RunBase {
   void begin();
   void go_on_from(const Checkpoint& checkpoint);
   void move_on();
+  void go_to(double t, int halvings);
   [[nodiscard]] std::vector<Column> columns() override;
   [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override {
@@ -383,7 +386,7 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
                                last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_));
       }
       result = finish_equilibrium(t);
-      if (from_afar && !result.converged) {
+      if (!result.converged) {
         // Where forces jump between the facets of a mesh, one way to the equilibrium ends and another does not.
         sink_.on_log("info", fmt::format("the way to the equilibrium at t = {} s ended at {:.1e} of the forces at work "
                                          "({}); taken again in shorter steps",
@@ -535,24 +538,41 @@ void StaticRun::go_on_from(const Checkpoint& checkpoint) {
   fields_.restore(model_.totals().fields);
 }
 
-void StaticRun::move_on() {
+/// From the last equilibrium to that at t, where need be over others on the way, which have no rows.
+void StaticRun::go_to(double t, int halvings) {
   // The pattern of the matrix, its pivots and the states that Newton starts from are those of the last equilibrium and
   // not of the way to it, so that a resumed run has the same.
   form_ = std::make_unique<StaticForm>(system_);
   form_->set_states(committed_.y.tail(system_.n_states()));
   system_.forget_pivots();
-  auto& [t, y, z] = committed_;
-  const auto n = system_.n_q();
-  const double before = t;
-  const VectorX q_before = y.head(n);
-  const double grid = input_.scenario.output.interval * static_cast<double>(next_row_++);
-  find_equilibrium(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, false);
+  const double before = committed_.t;
+  const VectorX q_before = committed_.y.head(system_.n_q());
+  try {
+    find_equilibrium(t, false);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::solver_failed || halvings == 0) throw;
+    const double half = 0.5 * (before + t);
+    sink_.on_log("info", fmt::format("no equilibrium found at t = {} s from that at {} s; taken over t = {} s", t,
+                                     before, half));
+    x_ = past_.back().x;
+    go_to(half, halvings - 1);
+    go_to(t, halvings - 1);
+    return;
+  }
   commit_prescribed_state();
   // Work along the way between two equilibria, by the trapezoidal rule.
-  const VectorX now = external_forces(t, y.head(n));
-  z[EnergyQuadrature::external_work] += 0.5 * (pushed_ + now).dot(y.head(n) - q_before);
+  const auto q_now = committed_.y.head(system_.n_q());
+  const VectorX now = external_forces(t, q_now);
+  committed_.z[EnergyQuadrature::external_work] += 0.5 * (pushed_ + now).dot(q_now - q_before);
   pushed_ = now;
   model_.note_violation();
+}
+
+void StaticRun::move_on() {
+  auto& [t, y, z] = committed_;
+  const double before = t;
+  const double grid = input_.scenario.output.interval * static_cast<double>(next_row_++);
+  go_to(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, most_halvings);
   write_row(t, y, z);
   write_due_fields(t, y);
   tell_progress(t - before);

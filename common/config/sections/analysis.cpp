@@ -216,7 +216,21 @@ void read_balances(const Field& field, Scenario& scenario) {
   }
 }
 
+/// Impulses of rigid bodies are found by one integrator only.
+void check_rigid_pairs(const Field& field, const Scenario& scenario, const Catalog& catalog) {
+  const std::string& needed = catalog.default_integrators.with_rigid_contact;
+  if (scenario.analysis.integrator.name == needed) return;
+  for (const PairModel& pair : scenario.pairs) {
+    if (!is_rigid(catalog, pair.spec.backend)) continue;
+    field["integrator"]["name"].refuse(
+        fmt::format("'{}', for the rigid bodies of contact.{}", needed, pair.spec.name),
+        fmt::format("'{}'", scenario.analysis.integrator.name),
+        "leave it out; others take joints with `unilateral: true`, where it is known what touches");
+  }
+}
+
 void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog) {
+  check_rigid_pairs(field, scenario, catalog);
   const AnalysisSchema& type = type_named(catalog.analyses, scenario.analysis.type);
   if (type.check) type.check(field, scenario);
 }

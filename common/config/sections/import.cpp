@@ -17,8 +17,13 @@ KeySchema import_keys() {
           required(text("osim", "the model, .osim of version 4; `${NAME}` stands for a variable of the environment")),
           required(text_list("subset", "joints whose bodies are taken, with all ligaments and muscles between them")),
           text_list("hold",
-                    "joints that are held at the defaults of their coordinates: what hangs on them becomes part of the "
-                    "bodies of the subset, and muscles that reach there come along"),
+                    "joints that are held where their coordinates are: what hangs on them becomes part of the bodies "
+                    "of the subset, and muscles that reach there come along"),
+          {.name = "coordinates",
+           .kind = KeyKind::parameters,
+           .meaning =
+               "values of coordinates in the place of the model's defaults [rad or m], `hip_flex_r: 0.44`; bodies "
+               "stand and what is held is held there"},
           text_list("geometry", "further folders of mesh files"),
           {.name = "meshes",
            .kind = KeyKind::parameters,

@@ -58,6 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, ",
                     "backend: rigid\n    parameters: {friction: 0.3, ",
                     {"ball.yaml:10: contact.ball-ground.parameters.friction", "rigid_coulomb"}},
+        BadScenario{"IntegratorThatFindsNoImpulses",
+                    "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, ",
+                    "backend: rigid\n    parameters: {",
+                    {"ball.yaml:11: analysis.integrator.name: expected 'moreau'", "contact.ball-ground"}},
         BadScenario{"RigidBodiesThatOverlap",
                     "sphere: {radius: 0.1}}}\n    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}\n    "
                     "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, restitution: 0.8}\nanalysis: "

@@ -233,6 +233,40 @@ contact:
   EXPECT_EQ(run.summary.contacts.size(), 2U);
 }
 
+// From one row to the next the press goes down by twice the thickness of the layer, in which nothing would be left of
+// it; in quarters of the way the ball gives way.
+TEST(Static, AWayThatIsTooLongIsTakenInShorterSteps) {
+  const auto run = completed(R"(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  press: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0.2001]}
+  ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
+joints:
+  guide: {type: prismatic, bodies: [ground, press], point: [0, 0, 0.2], axis: [0, 0, 1]}
+  rail: {type: prismatic, bodies: [ground, ball], point: [0, 0, 0.1], axis: [0, 0, 1]}
+drivers:
+  push: {joint: guide, displacement: {polynomial: [0, -0.02]}}
+forces:
+  coil: {type: spring_damper, bodies: [ground, ball], points: [[0, 0, -1], [0, 0, 0]], stiffness: 1000, length: 1.1}
+contact:
+  top:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}, material: {youngs_modulus: 1e6, poissons_ratio: 0.3}}
+    partner: {body: press, surface: {plane: {normal: [0, 0, -1]}}}
+    backend: elastic_foundation
+    parameters: {thickness: 0.005}
+analysis: {type: static, end_time: 1}
+output: {interval: 0.5}
+)");
+  ASSERT_EQ(run.rows.size(), 3U);
+  EXPECT_GT(run.summary.integrator.steps, 3);
+  EXPECT_THAT(run.log, testing::Contains(HasSubstr("no equilibrium found at t = 0.5 s from that at 0 s")));
+  for (std::size_t i = 1; i < run.rows.size(); ++i) {
+    const double pressed = 1000.0 * (0.1 - run.column("ball.z_m")[i]);
+    EXPECT_GT(pressed, 5.0 * static_cast<double>(i));
+    EXPECT_NEAR(std::abs(run.column("top.fz_N")[i]), pressed, 1e-7 * pressed);
+  }
+}
+
 // Foretold from three equilibria h = 0.025 s apart, the next one is missed by h^3 / 6 of the load's third derivative,
 // about 1e-5 of the load at its tenfold first steps: Newton's method doubles the digits from there to 1e-10 in two
 // steps and asks the contact three times. A start from the last equilibrium, h of the load away, asks four times and

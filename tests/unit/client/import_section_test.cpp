@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 
@@ -118,6 +120,13 @@ TEST_F(ImportSection, IsAScenarioWithWhatTheModelGives) {
   EXPECT_THAT(request.yaml, Not(HasSubstr("import:")));
 }
 
+TEST_F(ImportSection, BodiesStandWhereCoordinatesAreWished) {
+  const RunRequest request = load("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: 1.0}");
+  const auto shank = std::ranges::find(request.scenario.bodies, "shank", &BodySpec::name);
+  ASSERT_NE(shank, request.scenario.bodies.end());
+  EXPECT_NEAR(shank->X_WB.R(1, 0), std::sin(1.0), 1e-12);
+}
+
 TEST_F(ImportSection, IsChangedBeforeItIsReadAndWhatItGivesAfterwards) {
   const RunRequest request =
       load("", "",
@@ -157,7 +166,16 @@ TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
   EXPECT_THAT(message("{upper: other.stl}", "{upper: nothing.stl}"),
               HasSubstr("swing.yaml:5: import.meshes: contact mesh 'upper'"));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  draw: 100"),
-              HasSubstr("swing.yaml:5: import.draw: expected --flexion"));
+              HasSubstr("swing.yaml:5: import.draw: expected import.flexion beside it"));
+  EXPECT_THAT(message("{upper: other.stl}", "{upper: \"${HEELSTRIKE_NO_SUCH}/other.stl\"}"),
+              AllOf(HasSubstr("swing.yaml:5: import.meshes: "), HasSubstr("variable HEELSTRIKE_NO_SUCH")));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  motion: \"${HEELSTRIKE_NO_SUCH}/a.csv\""),
+              AllOf(HasSubstr("swing.yaml:5: import.motion: "), HasSubstr("variable HEELSTRIKE_NO_SUCH")));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  motion: a.csv"), HasSubstr("swing.yaml:5: import.motion: "));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: bent}"),
+              HasSubstr("swing.yaml:5: import.coordinates.flexion: expected a number"));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {bend: 1}"),
+              HasSubstr("swing.yaml:5: import.coordinates: expected names of coordinates of the model (flexion)"));
   EXPECT_THAT(message("gravity:", "gravitation:"),
               AllOf(HasSubstr("gravitation=[0, 0, -1] ("), HasSubstr("swing.yaml:7)"), HasSubstr("gravity")));
   EXPECT_THAT(message("contact.layers: lumped", "bodies.shank.mass: -1"),
@@ -186,7 +204,12 @@ TEST_F(ImportSection, WhatTheModelItselfHasWrongIsToldAsThat) {
   const std::string mass = "<mass>4</mass>";
   heavy.replace(heavy.find(mass), mass.size(), "<mass>-4</mass>");
   write("model/leg.osim", heavy);
-  EXPECT_THAT(message("", ""), AllOf(HasSubstr("bodies.shank.mass"), HasSubstr("of the model which it imports")));
+  // Lines of what is assembled are in no file.
+  EXPECT_THAT(message("", ""), AllOf(testing::StartsWith("${HEELSTRIKE_IMPORT_TEST}/leg.osim: bodies.shank.mass: "),
+                                     HasSubstr("swing.yaml: imports that model")));
+  EXPECT_THAT(message("stone: {mass: 1", "stone: {mass: -1"),
+              AllOf(HasSubstr("swing.yaml:10: bodies.stone.mass: "),
+                    HasSubstr("\n${HEELSTRIKE_IMPORT_TEST}/leg.osim: bodies.shank.mass: ")));
 }
 
 // A scenario of a program that does not read it from the disk.

@@ -327,6 +327,61 @@ TEST(OsimImport, ABentBodyIsDrawnAndLinesAreLeftOut) {
   EXPECT_THAT(message_of(with_free_knee(), wish), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M)")));
 }
 
+/// The small model with a knee of six coordinates, and hinges with a coordinate at hip and ankle.
+std::string with_hinges() {
+  std::string text = with_free_knee();
+  const auto hinge = [&](const std::string& from, const std::string& to, const std::string& coordinate) {
+    const auto begin = text.find(from);
+    text.replace(begin, text.find(to, begin) + to.size() - begin,
+                 from.substr(from.find(" name")) + "<socket_parent_frame>" +
+                     (coordinate == "hip_flex" ? "/ground" : "/bodyset/calf") +
+                     "</socket_parent_frame><socket_child_frame>/bodyset/" +
+                     (coordinate == "hip_flex" ? "thigh" : "foot") +
+                     "</socket_child_frame><coordinates><Coordinate name=\"" + coordinate +
+                     "\"><default_value>0</default_value></Coordinate></coordinates></PinJoint>");
+    text.insert(begin, "<PinJoint");
+  };
+  hinge("<CustomJoint name=\"hip\">", "</CustomJoint>", "hip_flex");
+  hinge("<PinJoint name=\"ankle\">", "</PinJoint>", "ankle_flex");
+  return text;
+}
+
+// What is driven turns about axes of the scenario: where the hip turns the thigh, the scenario's axes turn with it, and
+// gravity comes from behind.
+TEST(OsimImport, CoordinatesHaveOtherValuesThanTheirDefaults) {
+  const Folder folder;
+  const std::string text = with_hinges();
+  ImportWish wish{
+      .joints = {"knee"}, .held = {"hip", "ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
+  wish.coordinates = {{"hip_flex", 30.0}, {"ankle_flex", 90.0}, {"ty", -0.42}};
+  wish.angle_unit = std::numbers::pi / 180.0;
+  const auto imported = [&] {
+    return test::scenario_from(import_model(read_model(text, "small.osim"), wish).scenario);
+  };
+  const Scenario bent = imported();
+  EXPECT_TRUE(bent.gravity.isApprox(9.81 * Vector3(-0.5, -std::sqrt(0.75), 0.0), 1e-12)) << bent.gravity.transpose();
+  EXPECT_TRUE(bent.bodies[0].X_WB.R.isApprox(Matrix3::Identity(), 1e-12));
+  EXPECT_TRUE(bent.bodies[1].X_WB.p.isApprox(Vector3(0.0, -0.42, 0.0), 1e-12)) << bent.bodies[1].X_WB.p.transpose();
+  // The muscle's end in the foot, 0.1 m below the shank's origin, turned by the held ankle.
+  const ElementSpec& muscle = bent.forces[1];
+  const config::Field end(*muscle.document, *muscle.keys["path"].node().items.back(), "end");
+  EXPECT_TRUE(end["point"].vector3().isApprox(Vector3(-0.02, -0.13, 0.0), 1e-12)) << end["point"].vector3().transpose();
+  // Undriven, the axes are those of the model's ground.
+  wish.flexion = {};
+  const Scenario swinging = imported();
+  EXPECT_EQ(swinging.gravity, Vector3(0.0, -9.81, 0.0));
+  EXPECT_NEAR(swinging.bodies[0].X_WB.R(1, 0), 0.5, 1e-12);
+  wish.coordinates = {{"hip", 0.5}};
+  EXPECT_THAT(
+      message_of(text, wish),
+      AllOf(HasSubstr("--coordinate: expected names of coordinates of the model (hip_flex"), HasSubstr("found 'hip'")));
+  wish.coordinates = {{"hip_flex", 25.0}};
+  wish.angle_unit = 1.0;
+  wish.in_section = true;
+  EXPECT_THAT(message_of(text, wish),
+              HasSubstr("import.coordinates: expected a turn hip_flex of at most 2 pi, found 25 rad"));
+}
+
 // Nothing drives it: the pendulum swings for a second.
 TEST(OsimImport, AFreshImportMoves) {
   const Folder folder;
