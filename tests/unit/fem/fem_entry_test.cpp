@@ -248,6 +248,8 @@ TEST_F(LayeredEntry, ProposesElementsThatItTakes) {
   (void)make_backend(pair_, context_);
   EXPECT_THAT(stages_, testing::Contains(testing::AllOf(testing::HasSubstr("Poisson's ratio 0.4999 with 'tet4'"),
                                                         testing::HasSubstr("(tet10_mixed, hex8, hex27)"))));
+  EXPECT_THAT(pair_doubts(checked_pair(pair_), context_), testing::Contains(testing::HasSubstr("mixed element")))
+      << "told by `validate` too";
 }
 
 // Linear tetrahedra that lock alternate between pressure and tension, which makes the law of the layer unstable
