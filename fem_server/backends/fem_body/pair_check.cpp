@@ -9,6 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
+#include "common/surfaces/block.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"
@@ -171,17 +172,21 @@ void doubt_body(const ContactBody& body, const std::string& side, const Vector3&
 /// than it should be by more than what its elements' size does.
 constexpr double locking_poissons_ratio = 0.49;
 
-/// Mixed elements that the back-end takes.
-std::vector<std::string> mixed_choices(const std::string& backend) {
+/// Mixed elements that the back-end takes: those that the body can be made of without another mesh, or if there are
+/// none, all.
+std::vector<std::string> mixed_choices(const ContactBody& body, const ElementKind& present,
+                                       const std::string& backend) {
   const ParameterSchema& element =
       *std::ranges::find(find_backend(backend).parameters, element_key, &ParameterSchema::name);
-  std::vector<std::string> names;
+  const auto corners = [](const ElementKind& kind) { return element_topology(kind.n_nodes).n_corners; };
+  std::vector<std::string> fitting, all;
   for (const ElementKind& kind : element_kinds()) {
-    if (kind.mixed() && std::ranges::find(element.choices, kind.name) != element.choices.end()) {
-      names.emplace_back(kind.name);
-    }
+    if (!kind.mixed() || std::ranges::find(element.choices, kind.name) == element.choices.end()) continue;
+    all.emplace_back(kind.name);
+    const bool fits = corners(kind) == corners(present) && kind.n_nodes >= present.n_nodes;
+    if (fits || BlockSurface::of(body.surface)) fitting.emplace_back(kind.name);
   }
-  return names;
+  return fitting.empty() ? all : fitting;
 }
 
 void doubt_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend,
@@ -192,7 +197,7 @@ void doubt_locking(const ContactBody& body, const ElementKind& kind, const std::
   all.push_back(
       fmt::format("{}element: Poisson's ratio {} with '{}', whose displacements alone have to keep the volume, makes "
                   "the body too stiff; take a mixed element ({})",
-                  place.where, nu, kind.name, fmt::join(mixed_choices(backend), ", ")));
+                  place.where, nu, kind.name, fmt::join(mixed_choices(body, kind, backend), ", ")));
 }
 
 }  // namespace
