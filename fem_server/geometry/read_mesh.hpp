@@ -1,8 +1,8 @@
 /// Meshes from bytes. The content of a file is passed in, never a path: a server reads nobody's disk.
 ///
 /// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary little endian), VTP.
-/// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D8), VTU, legacy VTK (ASCII,
-/// binary).
+/// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D8, C3D20, C3D27), VTU, legacy VTK
+/// (ASCII, binary).
 ///
 /// Every reader refuses what it does not understand with Error{invalid_input}, naming line or byte offset, what was
 /// expected and what was found; Error{limit} when a count passes a limit, before memory is taken.

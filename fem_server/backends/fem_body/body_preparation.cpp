@@ -1,7 +1,6 @@
 #include "fem_server/backends/fem_body/body_preparation.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +18,6 @@
 #include "fem_server/backends/fem_body/body_fields.hpp"
 #include "fem_server/backends/fem_body/body_mesh.hpp"
 #include "fem_server/backends/fem_body/contact_reach.hpp"
-#include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/backends/shared/body_sets.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
@@ -175,35 +173,6 @@ PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact
   return {mesh, contact, rim};
 }
 
-/// From here on a displacement-only element is told to lock: at this ratio the foot of foot_element_test is stiffer
-/// than it should be by more than what its elements' size does.
-constexpr double locking_poissons_ratio = 0.49;
-
-/// Mixed elements that the back-end takes.
-std::vector<std::string> mixed_choices(const std::string& backend) {
-  const ParameterSchema& element =
-      *std::ranges::find(find_backend(backend).parameters, element_key, &ParameterSchema::name);
-  std::vector<std::string> names;
-  for (const ElementKind& kind : element_kinds()) {
-    if (kind.mixed() && std::ranges::find(element.choices, kind.name) != element.choices.end()) {
-      names.emplace_back(kind.name);
-    }
-  }
-  return names;
-}
-
-void warn_of_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend, const Place& place,
-                     const PrepareContext& context) {
-  if (kind.mixed()) return;
-  const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
-  if (nu < locking_poissons_ratio) return;
-  context.on_progress(
-      fmt::format("{}{}element: Poisson's ratio {} with '{}', whose displacements alone have to keep the volume, makes "
-                  "the body too stiff; take a mixed element ({})",
-                  warning_mark, place.where, nu, kind.name, fmt::join(mixed_choices(backend), ", ")),
-      0.0);
-}
-
 /// Where sets overlap the later material holds, which is told: of groups of a mesh file it is often a mistake.
 void warn_of_overlaps(const VolumeMesh& mesh, const ContactBody& body, const PrepareContext& context) {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> shared;
@@ -227,11 +196,9 @@ void warn_of_overlaps(const VolumeMesh& mesh, const ContactBody& body, const Pre
 }
 
 /// @pre body_mesh made the mesh for the element that is asked for
-BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const std::string& backend, const Place& place,
-                  const PrepareContext& context) {
+BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const Place& place, const PrepareContext& context) {
   const ElementKind kind =
       named_element(text(place.parameters, "element")).value_or(usual_element(mesh.nodes_per_element));
-  warn_of_locking(body, kind, backend, place, context);
   warn_of_overlaps(mesh, body, context);
   return {std::move(mesh), body.materials, kind.pressure};
 }
@@ -370,7 +337,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   const ParameterMap own = partner_map(with_own_sets(pair));
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
-  BodyModel body = body_of(std::move(mesh), pair.partner, pair.backend, place, context);
+  BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
   Support support = support_of(body.mesh(), place);
   ContactNodes contact = candidates_of(body, support, {}, place);
   check_limit(contact, place);
@@ -409,7 +376,7 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
   HeldMesh held = held_mesh(pair.main.surface, place, context);
-  BodyModel body = body_of(std::move(held.mesh), pair.main, pair.backend, place, context);
+  BodyModel body = body_of(std::move(held.mesh), pair.main, place, context);
   const Support support = std::move(held.support);
   ContactNodes contact = candidates_of(body, support, held.cut, place);
   const Vector3 size = extents_of(body.mesh().nodes);

@@ -1,6 +1,7 @@
 #include "fem_server/backends/fem_body/pair_check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
+#include "common/surfaces/block.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"
@@ -166,6 +168,38 @@ void doubt_body(const ContactBody& body, const std::string& side, const Vector3&
   }
 }
 
+/// From here on a displacement-only element is told to lock: at this ratio the foot of foot_element_test is stiffer
+/// than it should be by more than what its elements' size does.
+constexpr double locking_poissons_ratio = 0.49;
+
+/// Mixed elements that the back-end takes: those that the body can be made of without another mesh, or if there are
+/// none, all.
+std::vector<std::string> mixed_choices(const ContactBody& body, const ElementKind& present,
+                                       const std::string& backend) {
+  const ParameterSchema& element =
+      *std::ranges::find(find_backend(backend).parameters, element_key, &ParameterSchema::name);
+  const auto corners = [](const ElementKind& kind) { return element_topology(kind.n_nodes).n_corners; };
+  std::vector<std::string> fitting, all;
+  for (const ElementKind& kind : element_kinds()) {
+    if (!kind.mixed() || std::ranges::find(element.choices, kind.name) == element.choices.end()) continue;
+    all.emplace_back(kind.name);
+    const bool fits = corners(kind) == corners(present) && kind.n_nodes >= present.n_nodes;
+    if (fits || BlockSurface::of(body.surface)) fitting.emplace_back(kind.name);
+  }
+  return fitting.empty() ? all : fitting;
+}
+
+void doubt_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend,
+                   const ParameterPlace& place, std::vector<std::string>& all) {
+  if (kind.mixed() || body.materials.empty()) return;
+  const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
+  if (nu < locking_poissons_ratio) return;
+  all.push_back(
+      fmt::format("{}element: Poisson's ratio {} with '{}', whose displacements alone have to keep the volume, makes "
+                  "the body too stiff; take a mixed element ({})",
+                  place.where, nu, kind.name, fmt::join(mixed_choices(body, kind, backend), ", ")));
+}
+
 }  // namespace
 
 void check_rigid_pair(const PairSpec& pair) {
@@ -201,6 +235,7 @@ std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareCon
   const ParameterPlace place{where + ".parameters.", pair.parameters};
   const SeenBody main = seen(pair.main, place, context);
   if (main.extents) doubt_body(pair.main, where + ".main", *main.extents, place, all);
+  doubt_locking(pair.main, main.element, pair.backend, place, all);
   const ParameterMap own = partner_map(pair);
   const ParameterPlace partner_place{where + ".parameters.partner_", own};
   std::optional<Vector3> partner_extents;
@@ -211,6 +246,7 @@ std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareCon
     check_linear_partner(pair, partner.element);
     check_like_elements(pair, main.element, partner.element);
     partner_extents = partner.extents;
+    doubt_locking(pair.partner, partner.element, pair.backend, partner_place, all);
   }
   if (partner_extents) doubt_body(pair.partner, where + ".partner", *partner_extents, partner_place, all);
   if (main.extents && partner_extents) add(doubts_of_proportion(*main.extents, *partner_extents), where, all);

@@ -17,7 +17,8 @@ void check_body_pair(const PairSpec& pair);
 /// The same for a back-end that knows rigid partners only: refuses one with a material.
 void check_rigid_pair(const PairSpec& pair);
 
-/// Doubts about sizes and units of both bodies, "KEY: sentence". Reads the meshes that the pair names.
+/// Doubts about sizes and units of both bodies and elements that lock, "KEY: sentence". Reads the meshes that the pair
+/// names.
 /// @throws Error{invalid_input} where nothing sensible can come out, elements that the meshes cannot carry or that do
 /// not go together, and what reading throws
 [[nodiscard]] std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context);

@@ -62,11 +62,8 @@ std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareCon
 }
 
 void check_pair(const PairSpec& pair) {
-  if (pair.partner.materials.empty()) {
-    check_full_pair(pair);
-  } else {
-    check_full_bodies(pair);
-  }
+  check_body_pair(pair);
+  (void)with_laws(pair);
 }
 
 }  // namespace

@@ -12,11 +12,14 @@
 #include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
 #include "fem_server/backends/fem_condensed/detection/interface_pressure.hpp"
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
+#include "fem_server/backends/shared/slip_work.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -37,22 +40,66 @@ constexpr double difference_step = 1e-4;
 /// Of derivatives of the forces, from pass to pass; each gains a factor of the order of the strains.
 constexpr double derivative_accuracy = 1e-7;
 constexpr int derivative_passes = 20;
+/// Of each correction.
+constexpr double correction_accuracy = 1e-5;
 
 const InterfacePlace* find_place(const std::vector<InterfacePlace>& places, std::uint32_t node) {
   const auto found = std::ranges::lower_bound(places, node, {}, &InterfacePlace::node);
   return found != places.end() && found->node == node ? &*found : nullptr;
 }
 
+/// `axes` (normal, two tangents) after a small motion that turns them and the normal.
+Matrix3 carried(const Matrix3& axes, const Matrix3& turn, const Vector3& normal) {
+  Matrix3 moved;
+  moved.col(0) = normal;
+  const Vector3 along = turn * axes.col(1);
+  moved.col(1) = (along - normal.dot(along) * normal).normalized();
+  moved.col(2) = normal.cross(moved.col(1));
+  return moved;
+}
+
+/// Without friction: a node that slides whatever its force, which has no tangential part.
+NodeLinearisation frictionless(const Matrix3& axes, const Matrix3& compliance) {
+  NodeLinearisation node{.axes = axes, .active = true, .slides = true};
+  node.S.bottomRightCorner<2, 2>().setZero();
+  node.E.bottomRightCorner<2, 2>() = compliance.trace() / 3.0 * Eigen::Matrix2d::Identity();
+  return node;
+}
+
+/// Functions that touch, between bodies with fixed matrices: what is left of the conditions gives forces, to first
+/// order.
+struct LinearContact {
+  LinearContact(const SurfaceCompliance& both, std::span<const std::uint32_t> all,
+                const std::vector<NodeLinearisation>& nodes)
+      : B(both, all, axes_of(nodes)), system(B, nodes, factors) {}
+
+  static std::vector<Matrix3> axes_of(const std::vector<NodeLinearisation>& nodes) {
+    std::vector<Matrix3> axes;
+    for (const NodeLinearisation& node : nodes) axes.push_back(node.axes);
+    return axes;
+  }
+
+  LocalCompliance B;
+  DirectionFactors factors;
+  FrictionSystem system;
+};
+
 }  // namespace
 
 struct FullBodies::Solution : SolvedContact {
   Both<Eigen::VectorXd> u;                   // [m]
   Eigen::VectorXd lambda;                    // [N] of all contact nodes of A
+  Eigen::VectorXd tau;                       // [N] 3 of each; empty without friction
   double energy = 0.0;                       // [J]
   std::vector<InterfacePlace> places;        // of the displaced surfaces
   Both<Eigen::VectorXd> matched;             // [m] at which these were found
   std::vector<std::uint32_t> near;           // places that may touch
   std::vector<std::uint32_t> touching_near;  // positions in `near`
+  std::vector<NodeLinearisation> linear;     // of these, in the axes of each
+  FrictionContact friction;                  // the same ones; empty without friction
+  double length = 0.0;                       // [m] what errors are measured by: the depth, or an old dent
+  Both<BodyMemory> memory;                   // of the history that is solved from, which outlives the solution
+  Both<Eigen::VectorXd> remembered;          // the memory after a commit
   WeightedNodes on_A;                        // of `near`
   std::vector<double> areas;                 // [m^2] of `near`
   std::vector<std::uint32_t> near_nodes;
@@ -77,6 +124,11 @@ FullBodies::FullBodies(std::string name, FullBodiesModel model, ParameterMap par
   std::vector<Vector3> points;
   for (const std::uint32_t node : bodies_[0].contact_nodes()) points.push_back(bodies_[0].body().mesh().nodes[node]);
   size_ = ball_around(points).radius;
+  rounding_ = std::max(rounding_of(bodies_[0].body()), rounding_of(bodies_[1].body()));
+}
+
+bool FullBodies::remembers() const {
+  return std::ranges::any_of(bodies_, [](const FullBody& body) { return body.laws().remembers(); });
 }
 
 std::shared_ptr<const History> FullBodies::initial_history() const {
@@ -85,31 +137,52 @@ std::shared_ptr<const History> FullBodies::initial_history() const {
 
 std::shared_ptr<const History> FullBodies::load_history(std::string_view bytes) const {
   auto history = FullBodiesHistory::load(bytes, name_);
-  const std::array<Eigen::Index, 3> found{history->u_A.size(), history->u_B.size(), history->lambda.size()};
-  const std::array<Eigen::Index, 3> expected{static_cast<Eigen::Index>(bodies_[0].body().n_dofs()),
-                                             static_cast<Eigen::Index>(bodies_[1].body().n_dofs()),
-                                             static_cast<Eigen::Index>(bodies_[0].contact_nodes().size())};
-  if (found == expected || found == std::array<Eigen::Index, 3>{}) return history;
-  throw input_error("state", fmt::format("history of back-end '{}': expected {}, {} and {} numbers (displacements of "
-                                         "both bodies, normal forces) or none, found {}, {} and {}; restore a state of "
-                                         "the same bodies",
-                                         name_, expected[0], expected[1], expected[2], found[0], found[1], found[2]));
+  const auto check = [&](const char* what, std::initializer_list<std::pair<Eigen::Index, std::size_t>> sizes) {
+    const auto none = [](const auto& size) { return size.first == 0; };
+    const auto all = [](const auto& size) { return size.first == static_cast<Eigen::Index>(size.second); };
+    if (std::ranges::all_of(sizes, none) || std::ranges::all_of(sizes, all)) return;
+    std::string found, expected;
+    for (const auto& [is, should] : sizes) {
+      found += fmt::format(" {}", is);
+      expected += fmt::format(" {}", should);
+    }
+    throw input_error("state", fmt::format("history of back-end '{}': expected{} numbers ({}) or none, found{}; "
+                                           "restore a state of the same bodies",
+                                           name_, expected, what, found));
+  };
+  const std::size_t n = bodies_[0].contact_nodes().size();
+  check("displacements of both bodies, normal forces", {{history->u_A.size(), bodies_[0].body().n_dofs()},
+                                                        {history->u_B.size(), bodies_[1].body().n_dofs()},
+                                                        {history->lambda.size(), n}});
+  check("tangential forces", {{history->tau.size(), 3 * n}});
+  check("memory of both materials", {{history->memory_A.size(), memory_size(bodies_[0].body(), bodies_[0].laws())},
+                                     {history->memory_B.size(), memory_size(bodies_[1].body(), bodies_[1].laws())}});
+  return history;
 }
 
-Interface FullBodies::begin(const PairState& state, Solution& solution) const {
+Interface FullBodies::begin(const PairState& state, const Both<Eigen::VectorXd>& u, Solution& solution) const {
+  ContactSurface of_A = model_.main_surface;
+  ContactSurface of_B = model_.partner_surface;
+  std::shared_ptr<const SignedDistance> distance = model_.partner_distance;
+  if (u[0].size() > 0) {
+    of_A = displaced(std::move(of_A), u[0]);
+    of_B = displaced(std::move(of_B), u[1]);
+    distance = mesh_distance(of_B.mesh);
+  }
   std::vector<double> gaps;
   solution.gap = std::numeric_limits<double>::infinity();
   for (const std::uint32_t node : bodies_[0].contact_nodes()) {
-    const Vector3& x = bodies_[0].body().mesh().nodes[node];
-    const SurfacePoint point = surface_in_A(*model_.partner_distance, state.X_AB, x);
+    Vector3 x = bodies_[0].body().mesh().nodes[node];
+    if (u[0].size() > 0) x += u[0].segment<3>(3 * Eigen::Index{node});
+    const SurfacePoint point = surface_in_A(*distance, state.X_AB, x);
     gaps.push_back(point.gap);
     if (point.gap >= solution.gap) continue;
     solution.gap = point.gap;
     solution.closest.x = x;
     solution.closest.surface = point;
   }
-  const BodyInterface interface(model_.main_surface, gaps.size(),
-                                std::make_shared<const DeformablePartner>(model_.partner_surface, SurfaceCompliance()),
+  const BodyInterface interface(std::move(of_A), gaps.size(),
+                                std::make_shared<const DeformablePartner>(std::move(of_B), SurfaceCompliance()),
                                 model_.options.depth_limit);
   return begin_between_bodies(interface, gaps, state, model_.options, size_, solution);
 }
@@ -138,23 +211,50 @@ void FullBodies::add_loads(const InterfacePlace& place, const Matrix3& R_AB, con
   add(1, place.on_B, -(R_AB.transpose() * force));
 }
 
-FullBodies::Both<Eigen::VectorXd> FullBodies::press(const PairState& state, double offset,
-                                                    const Both<Eigen::VectorXd>& free, Solution& solution) const {
+Vector3 FullBodies::slid(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePlace& place,
+                         const Both<Eigen::VectorXd>& matched, const Both<Eigen::VectorXd>& u) const {
+  const auto since = [&](const Both<Eigen::VectorXd>& now) {
+    return history.u_A.size() == 0 ? now : Both<Eigen::VectorXd>{now[0] - history.u_A, now[1] - history.u_B};
+  };
+  const Vector3 by_elasticity = relative(place, X_AB.R, since(u));
+  const double lambda_before = history.lambda.size() > 0 ? history.lambda[place.node] : 0.0;
+  if (!history.X_AB) return by_elasticity;
+  // Where A's points were at the commit, and where they would be if they had moved with B since then.
+  const Both<Eigen::VectorXd> until_matched = since(matched);
+  const Vector3 before = place.point - bodies_[0].mean(place.on_A, until_matched[0]);
+  const Vector3 ahead = before - X_AB * (history.X_AB->inverse() * before);
+  if (lambda_before > 0.0) return by_elasticity + ahead;
+  // Of a function that has come down since the commit the way before the two met does not count.
+  const double gap = place.gap - place.normal.dot(relative(place, X_AB.R, until_matched));
+  const double gap_before = std::max(gap - place.normal.dot(ahead), 0.0);
+  return gap < 0.0 ? Vector3(by_elasticity - gap / (gap_before - gap) * ahead) : by_elasticity;
+}
+
+FullBodies::Both<Eigen::VectorXd> FullBodies::press(const FullBodiesHistory& history, const PairState& state,
+                                                    double offset, const Both<Eigen::VectorXd>& free,
+                                                    Solution& solution) const {
   const Matrix3& R_AB = state.X_AB.R;
+  const bool rubs = model_.options.friction > 0.0;
   std::vector<double> gaps;  // [m] of the places, without contact forces
-  double depth = -solution.gap;
+  double depth = solution.length;
   const Both<Eigen::VectorXd> since{free[0] - solution.matched[0], free[1] - solution.matched[1]};
   for (const InterfacePlace& place : solution.places) {
     gaps.push_back(place.gap + offset + place.normal.dot(relative(place, R_AB, since)));
     depth = std::max(depth, -gaps.back());
   }
-  NearNodes near;
+  FrictionProblem problem;
+  problem.friction = model_.options.friction;
+  problem.R_AB = R_AB;
+  problem.stick_point = [](std::uint32_t) { return StickPoint(); };  // positions are slips
+  NearNodes& near = problem.near;
   WeightedNodes on_B;
   solution.near.clear();
   solution.on_A = {};
   solution.areas.clear();
   solution.near_nodes.clear();
   solution.touching_near.clear();
+  solution.linear.clear();
+  solution.friction = {};
   for (std::uint32_t i = 0; i < solution.places.size(); ++i) {
     const InterfacePlace& place = solution.places[i];
     const double before = solution.lambda[place.node];
@@ -166,6 +266,10 @@ FullBodies::Both<Eigen::VectorXd> FullBodies::press(const PairState& state, doub
     near.force_before.emplace_back(before * place.normal);
     near.u_before.emplace_back(Vector3::Zero());
     near.known.push_back(false);
+    if (rubs) {
+      near.force_before.back() += solution.tau.segment<3>(3 * Eigen::Index{place.node});
+      problem.positions.push_back(slid(history, state.X_AB, place, solution.matched, free));
+    }
     solution.near.push_back(i);
     solution.near_nodes.push_back(place.node);
     solution.areas.push_back(place.area);
@@ -174,27 +278,45 @@ FullBodies::Both<Eigen::VectorXd> FullBodies::press(const PairState& state, doub
   }
   near.compliance_changed = true;
   solution.lambda.setZero();
+  solution.tau.setZero();
   if (near.deepest() == 0.0) return free;  // nobody has to be pushed
   const SurfaceCompliance both =
       sum(bodies_[0].seen_from(solution.on_A, Matrix3::Identity()), bodies_[1].seen_from(on_B, R_AB));
-  const NormalContact contact = solve_normal_contact({.compliance = &both, .near = &near});
-  solution.touching_near = contact.active;
+  Eigen::VectorXd lambda;
+  if (rubs) {
+    solution.friction = solve_friction_contact(both, problem);
+    solution.touching_near = solution.friction.active;
+    lambda = solution.friction.lambda;
+    for (const std::uint32_t member : solution.friction.members) {
+      solution.linear.push_back(solution.friction.nodes[member]);
+    }
+  } else {
+    const NormalContact contact = solve_normal_contact({.compliance = &both, .near = &near});
+    solution.touching_near = contact.active;
+    lambda = contact.lambda;
+    for (const std::uint32_t i : contact.active) {
+      solution.linear.push_back(frictionless(contact_axes(R_AB, near.normals[i]), both.self(i)));
+    }
+  }
   Both<Eigen::VectorXd> loads{bodies_[0].at_rest(), bodies_[1].at_rest()};
-  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+  for (std::size_t a = 0; a < solution.touching_near.size(); ++a) {
     const InterfacePlace& place = solution.touching_place(a);
-    const double lambda = contact.lambda[static_cast<Eigen::Index>(a)];
-    solution.lambda[place.node] = lambda;
-    add_loads(place, R_AB, lambda * place.normal, loads);
+    Vector3 force = lambda[static_cast<Eigen::Index>(a)] * place.normal;
+    solution.lambda[place.node] = lambda[static_cast<Eigen::Index>(a)];
+    if (rubs) {
+      force += solution.friction.traction[a];
+      solution.tau.segment<3>(3 * Eigen::Index{place.node}) = solution.friction.traction[a];
+    }
+    add_loads(place, R_AB, force, loads);
   }
   Both<Eigen::VectorXd> u = free;
   for (std::size_t body = 0; body < u.size(); ++body) u[body] += bodies_[body].moved_by(loads[body]);
   return u;
 }
 
-bool FullBodies::equilibrium(const PairState& state, const Interface& undeformed, double offset,
-                             Solution& solution) const {
-  const double length = -solution.gap;
-  const double rounding = std::max(rounding_of(bodies_[0].body()), rounding_of(bodies_[1].body()));
+bool FullBodies::equilibrium(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
+                             double offset, Solution& solution) const {
+  const double length = solution.length;
   for (FullBody& body : bodies_) body.take_matrix_at_rest();
   double change_before = std::numeric_limits<double>::infinity();
   bool may_refresh = true;
@@ -203,7 +325,7 @@ bool FullBodies::equilibrium(const PairState& state, const Interface& undeformed
     Both<Eigen::VectorXd> free;
     solution.energy = 0.0;
     for (std::size_t body = 0; body < free.size(); ++body) {
-      std::optional<FullBody::Step> step = bodies_[body].without_load(solution.u[body]);
+      std::optional<FullBody::Step> step = bodies_[body].without_load(solution.u[body], solution.memory[body]);
       if (!step) return false;
       free[body] = std::move(step->u);
       solution.energy += step->energy;
@@ -212,7 +334,7 @@ bool FullBodies::equilibrium(const PairState& state, const Interface& undeformed
       solution.places = places_at(state.X_AB, undeformed, solution.u);
       solution.matched = solution.u;
     }
-    const Both<Eigen::VectorXd> u = press(state, offset, free, solution);
+    const Both<Eigen::VectorXd> u = press(history, state, offset, free, solution);
     double change = 0.0;
     for (std::size_t body = 0; body < u.size(); ++body) {
       change = std::max(change, (u[body] - solution.u[body]).cwiseAbs().maxCoeff());
@@ -222,12 +344,14 @@ bool FullBodies::equilibrium(const PairState& state, const Interface& undeformed
     solution.statistics.residual = change / length;
     if (change <= step_tolerance * length) return true;
     // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
-    if (change <= rounding && change > slow_step * change_before) return true;
+    if (change <= rounding_ && change > slow_step * change_before) return true;
     const bool refresh = may_refresh && change > slow_step * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
     may_refresh = false;
-    for (std::size_t body = 0; body < u.size(); ++body) may_refresh |= bodies_[body].take_matrix_at(u[body]);
+    for (std::size_t body = 0; body < u.size(); ++body) {
+      may_refresh |= bodies_[body].take_matrix_at(u[body], solution.memory[body]);
+    }
   }
   return false;
 }
@@ -235,19 +359,32 @@ bool FullBodies::equilibrium(const PairState& state, const Interface& undeformed
 FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const PairState& state,
                                        const EvaluateOptions& options) const {
   Solution solution;
-  const Interface undeformed = begin(state, solution);
-  if (solution.gap >= 0.0) return solution;
+  if (remembers()) {
+    solution.memory = {memory_at(name_, history.memory_A, history.t, state.t),
+                       memory_at(name_, history.memory_B, history.t, state.t)};
+  }
+  const bool dented = remembers() && history.u_A.size() > 0;
+  Interface undeformed = begin(state, {}, solution);
+  if (solution.gap >= 0.0 && !dented) return solution;
   const std::scoped_lock lock(mutex_);
+  solution.length = -solution.gap;
+  if (dented) {
+    solution.length = std::max({solution.length, history.u_A.cwiseAbs().maxCoeff(), history.u_B.cwiseAbs().maxCoeff()});
+    undeformed.smallest_gap = -solution.length;
+  }
   const auto start = [&](bool at_rest) {
     solution.u = {bodies_[0].at_rest(), bodies_[1].at_rest()};
-    solution.lambda = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(bodies_[0].contact_nodes().size()));
+    const auto n = static_cast<Eigen::Index>(bodies_[0].contact_nodes().size());
+    solution.lambda = Eigen::VectorXd::Zero(n);
+    if (model_.options.friction > 0.0) solution.tau = Eigen::VectorXd::Zero(3 * n);
     if (at_rest || history.u_A.size() == 0) return;
     solution.u = {history.u_A, history.u_B};
     solution.lambda = history.lambda;
+    solution.tau = history.tau;
   };
   const auto found = [&](double offset) {
     try {
-      return equilibrium(state, undeformed, offset, solution);
+      return equilibrium(history, state, undeformed, offset, solution);
     } catch (const RecoverableError&) {
       return false;
     }
@@ -266,129 +403,189 @@ FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const P
     node.x = place.point;
     node.surface = {.gap = 0.0, .normal = place.normal};
     node.lambda = solution.lambda[place.node];
+    if (!solution.friction.active.empty()) node.traction = solution.friction.traction[i];
     node.area = place.area;
     solution.touching.push_back(place.node);
     solution.nodes.push_back(node);
   }
-  if (options.tangents && !solution.nodes.empty()) differentiate(state, undeformed, solution);
+  solution.dissipated = friction_work(history, state, solution);
+  if (options.tangents && !solution.nodes.empty()) differentiate(history, state, undeformed, solution);
+  if (remembers()) remember(history, state, solution);
   return solution;
 }
 
-/// With the pose, along one direction of it.
+double FullBodies::friction_work(const FullBodiesHistory& history, const PairState& state,
+                                 const Solution& solution) const {
+  const FrictionContact& contact = solution.friction;
+  const double friction = model_.options.friction;
+  double work = 0.0;
+  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+    if (!contact.sliding[a]) continue;
+    SlipStep step{.trial = contact.traction[a] - contact.rho[a] * contact.slip[a],
+                  .limit = friction * contact.lambda[static_cast<Eigen::Index>(a)],
+                  .slip = contact.slip[a].norm()};
+    const Eigen::Index node = solution.touching_place(a).node;
+    if (history.X_AB && history.tau.size() > 0) {
+      // The traction turns with the surface of B.
+      step.traction = state.X_AB.R * (history.X_AB->R.transpose() * history.tau.segment<3>(3 * node));
+      step.limit_before = friction * history.lambda[node];
+    }
+    work += slip_work(step);
+  }
+  return work;
+}
+
+void FullBodies::remember(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
+  for (std::size_t body = 0; body < bodies_.size(); ++body) {
+    Remembered after = remembered(bodies_[body].body(), bodies_[body].laws(), solution.u[body], solution.memory[body]);
+    solution.dissipated += after.dissipated;
+    solution.remembered[body] = std::move(after.values);
+  }
+  if (!solution.nodes.empty()) {
+    solution.gap = std::min(solution.gap, -rounding_);
+    return;
+  }
+  // What released bodies still hold fades without pushing anybody, and nobody asks for it: it is told at once.
+  const bool released = history.lambda.size() > 0 && history.lambda.maxCoeff() > 0.0;
+  solution.dissipated = released ? solution.dissipated + solution.energy : 0.0;
+  solution.energy = 0.0;
+  (void)begin(state, solution.u, solution);
+  solution.gap = std::max(solution.gap, 0.0);
+  // Bodies that have recovered are as ones that have never been touched.
+  if (std::max(solution.u[0].cwiseAbs().maxCoeff(), solution.u[1].cwiseAbs().maxCoeff()) > rounding_) return;
+  solution.u = {};
+  solution.lambda.resize(0);
+  solution.tau.resize(0);
+  solution.remembered = {};
+}
+
+/// With the pose, along one direction of it. Components are in axes that turn with the normals.
 struct FullBodies::Derivative {
   Both<Eigen::VectorXd> u;  ///< [m] of the displacements
-  Eigen::VectorXd lambda;   ///< [N] of the touching functions
-  Eigen::VectorXd gap;      ///< [m] of the touching functions, by the motion of the surfaces; and, at constant lambda,
+  Eigen::VectorXd force;    ///< [N] components of the forces of the touching functions
+  Eigen::VectorXd motion;  ///< [m] of their gaps and slips, by the motion of the surfaces; and, at constant components,
   Both<Eigen::VectorXd> load;  ///< [N] of their loads
   std::vector<Vector3> normal;
-  std::vector<Vector3> point;  ///< [m]
+  std::vector<Vector3> point;     ///< [m]
+  std::vector<Vector3> traction;  ///< [N]
 };
 
-void FullBodies::differentiate_geometry(const PairState& state, const Interface& undeformed, const Solution& solution,
-                                        Eigen::Index direction, Derivative& now) const {
+void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const PairState& state,
+                                        const Interface& undeformed, const Solution& solution, Eigen::Index direction,
+                                        Derivative& now) const {
   const Vector6 e = Vector6::Unit(direction);
   // Of the largest motion of a surface.
   double motion = direction < 3 ? size_ : 1.0;
   for (const Eigen::VectorXd& u : now.u) motion = std::max(motion, u.cwiseAbs().maxCoeff());
-  const double h = difference_step * -solution.gap / motion;
+  const double h = difference_step * solution.length / motion;
+  const std::size_t m = solution.nodes.size();
+  now.load = {bodies_[0].at_rest(), bodies_[1].at_rest()};
+  now.motion = Eigen::VectorXd::Zero(3 * static_cast<Eigen::Index>(m));
+  for (std::vector<Vector3>* values : {&now.normal, &now.point, &now.traction}) values->assign(m, Vector3::Zero());
   Both<Pose> poses{state.X_AB, state.X_AB};
+  Both<Both<Eigen::VectorXd>> u;
   Both<std::vector<InterfacePlace>> places;
   for (std::size_t end = 0; end < 2; ++end) {
     const double step = end == 0 ? -h : h;
     poses[end].R = rotation_from_vector(step * e.head<3>()) * poses[end].R;
     poses[end].p += step * e.tail<3>();
-    places[end] = places_at(poses[end], undeformed,
-                            {solution.matched[0] + step * now.u[0], solution.matched[1] + step * now.u[1]});
+    u[end] = {solution.matched[0] + step * now.u[0], solution.matched[1] + step * now.u[1]};
+    places[end] = places_at(poses[end], undeformed, u[end]);
   }
-  now.load = {bodies_[0].at_rest(), bodies_[1].at_rest()};
-  const auto m = solution.nodes.size();
-  now.gap = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(m));
-  now.normal.assign(m, Vector3::Zero());
-  now.point.assign(m, Vector3::Zero());
   for (std::size_t i = 0; i < m; ++i) {
     const InterfacePlace& place = solution.touching_place(i);
-    const double lambda = solution.nodes[i].lambda;
-    const InterfacePlace* back = find_place(places[0], place.node);
-    const InterfacePlace* forth = find_place(places[1], place.node);
-    if (back != nullptr && forth != nullptr) {
-      now.gap[static_cast<Eigen::Index>(i)] = (forth->gap - back->gap) / (2.0 * h);
-      now.normal[i] = (forth->normal - back->normal) / (2.0 * h);
-      now.point[i] = (forth->point - back->point) / (2.0 * h);
-      add_loads(*forth, poses[1].R, lambda / (2.0 * h) * forth->normal, now.load);
-      add_loads(*back, poses[0].R, -lambda / (2.0 * h) * back->normal, now.load);
-      continue;
+    const Matrix3& axes = solution.linear[i].axes;
+    const Vector3 force = axes.transpose() * solution.nodes[i].force();
+    const Both<const InterfacePlace*> found{find_place(places[0], place.node), find_place(places[1], place.node)};
+    for (std::size_t end = 0; end < 2; ++end) {
+      const double step = end == 0 ? -h : h;
+      InterfacePlace there = place;
+      if (found[0] != nullptr && found[1] != nullptr) {
+        there = *found[end];
+      } else {
+        // The function joins another one: it moves as a plane of B.
+        there.normal = (place.normal + step * normal_rotation(solution.nodes[i], state.X_AB.p) * e).normalized();
+        there.point += step * bodies_[0].mean(place.on_A, now.u[0]);
+        there.gap += step * (place.normal.dot(relative(place, state.X_AB.R, now.u)) -
+                             gap_wrench(solution.nodes[i], state.X_AB.p).dot(e));
+      }
+      const Matrix3 turned = carried(axes, poses[end].R * state.X_AB.R.transpose(), there.normal);
+      const double weight = 0.5 / step;
+      const auto row = 3 * static_cast<Eigen::Index>(i);
+      now.motion[row] += weight * there.gap;
+      if (model_.options.friction > 0.0) {
+        now.motion.segment<2>(row + 1) +=
+            weight * (turned.rightCols<2>().transpose() * slid(history, poses[end], there, u[end], u[end]));
+      }
+      now.normal[i] += weight * there.normal;
+      now.point[i] += weight * there.point;
+      now.traction[i] += weight * (turned.rightCols<2>() * force.tail<2>());
+      add_loads(there, poses[end].R, weight * (turned * force), now.load);
     }
-    // The function joins another one: it moves as a plane of B.
-    now.normal[i] = normal_rotation(solution.nodes[i], state.X_AB.p) * e;
-    now.point[i] = bodies_[0].mean(place.on_A, now.u[0]);
-    now.gap[static_cast<Eigen::Index>(i)] =
-        place.normal.dot(relative(place, state.X_AB.R, now.u)) - gap_wrench(solution.nodes[i], state.X_AB.p).dot(e);
-    Both<Eigen::VectorXd> turned{bodies_[0].at_rest(), bodies_[1].at_rest()};
-    add_loads(place, state.X_AB.R, lambda * now.normal[i], turned);
-    now.load[0] += turned[0];  // in its own axes the force on B does not turn
   }
 }
 
-void FullBodies::differentiate(const PairState& state, const Interface& undeformed, Solution& solution) const {
+void FullBodies::differentiate(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
+                               Solution& solution) const {
   const std::size_t m = solution.nodes.size();
-  const auto rows = static_cast<Eigen::Index>(m);
+  const auto rows = 3 * static_cast<Eigen::Index>(m);
   const Matrix3& R_AB = state.X_AB.R;
+  const std::vector<NodeLinearisation>& linear = solution.linear;
   WeightedNodes on_A, on_B;
-  std::vector<Vector3> normals;
   for (std::size_t i = 0; i < m; ++i) {
     on_A.add_place(solution.touching_place(i).on_A);
     on_B.add_place(solution.touching_place(i).on_B);
-    normals.push_back(solution.nodes[i].surface.normal);
   }
   std::vector<std::uint32_t> all(m);
   std::iota(all.begin(), all.end(), 0U);
-  const auto present_factor = [&] {
-    const SurfaceCompliance both =
-        sum(bodies_[0].seen_from(on_A, Matrix3::Identity()), bodies_[1].seen_from(on_B, R_AB));
-    const NormalBlocks blocks{.compliance = &both, .nodes = all, .normals = normals};
-    Eigen::MatrixXd factor = delassus_matrices(std::span(&blocks, 1)).front();
-    if (!cholesky_in_place(factor)) throw Error(ErrorCode::internal, "fem_full: the contact's matrix is not definite");
-    return factor;
+  std::optional<LinearContact> contact;
+  const auto take_present = [&] {
+    contact.emplace(sum(bodies_[0].seen_from(on_A, Matrix3::Identity()), bodies_[1].seen_from(on_B, R_AB)), all,
+                    linear);
   };
   // Of the matrices that the solution was found with: mostly near enough to correct by, and for nothing.
-  Eigen::MatrixXd factor = present_factor();
+  take_present();
   bool may_refresh = false;
-  for (std::size_t body = 0; body < 2; ++body) may_refresh |= bodies_[body].take_matrix_at(solution.u[body]);
+  for (std::size_t body = 0; body < 2; ++body) {
+    may_refresh |= bodies_[body].take_matrix_at(solution.u[body], solution.memory[body]);
+  }
 
   std::array<Derivative, 6> directions;
   for (Derivative& now : directions) {
     now.u = {bodies_[0].at_rest(), bodies_[1].at_rest()};
-    now.lambda = Eigen::VectorXd::Zero(rows);
+    now.force = Eigen::VectorXd::Zero(rows);
   }
-  const auto loads_of = [&](const Eigen::VectorXd& lambda, Both<Eigen::VectorXd>& loads) {
+  const auto add_all = [&](const Eigen::VectorXd& forces, Both<Eigen::VectorXd>& loads) {
     for (std::size_t i = 0; i < m; ++i) {
-      add_loads(solution.touching_place(i), R_AB, lambda[static_cast<Eigen::Index>(i)] * normals[i], loads);
+      const auto row = 3 * static_cast<Eigen::Index>(i);
+      add_loads(solution.touching_place(i), R_AB, linear[i].axes * forces.segment<3>(row), loads);
     }
   };
   for (Eigen::Index k = 0; k < 6; ++k) {
     Derivative& now = directions[static_cast<std::size_t>(k)];
     double before = std::numeric_limits<double>::infinity();
     for (int pass = 0; pass < derivative_passes; ++pass) {
-      differentiate_geometry(state, undeformed, solution, k, now);
+      differentiate_geometry(history, state, undeformed, solution, k, now);
       Both<Eigen::VectorXd> loads = now.load;
-      loads_of(now.lambda, loads);
+      add_all(now.force, loads);
       Both<Eigen::VectorXd> u{bodies_[0].towards(loads[0], now.u[0]), bodies_[1].towards(loads[1], now.u[1])};
       const Both<Eigen::VectorXd> step{u[0] - now.u[0], u[1] - now.u[1]};
-      Eigen::VectorXd correction(rows);
+      Eigen::VectorXd left(rows);
       for (std::size_t i = 0; i < m; ++i) {
-        const auto row = static_cast<Eigen::Index>(i);
-        correction[row] = -now.gap[row] - normals[i].dot(relative(solution.touching_place(i), R_AB, step));
+        const auto row = 3 * static_cast<Eigen::Index>(i);
+        const Vector3 motion =
+            now.motion.segment<3>(row) + linear[i].axes.transpose() * relative(solution.touching_place(i), R_AB, step);
+        left.segment<3>(row) = -(linear[i].S * motion + linear[i].E * now.force.segment<3>(row));
       }
-      solve_lower(factor, correction);
-      solve_lower_transposed(factor, correction);
-      now.lambda += correction;
+      const Eigen::VectorXd correction = contact->system.solve(left, correction_accuracy).x;
+      now.force += correction;
       loads = {bodies_[0].at_rest(), bodies_[1].at_rest()};
-      loads_of(correction, loads);
+      add_all(correction, loads);
       for (std::size_t body = 0; body < 2; ++body) now.u[body] = u[body] + bodies_[body].moved_by(loads[body]);
       const double change = correction.norm();
-      if (change <= derivative_accuracy * now.lambda.norm()) break;
+      if (change <= derivative_accuracy * now.force.norm()) break;
       if (may_refresh && change > slow_step * before) {
-        factor = present_factor();
+        take_present();
         may_refresh = false;
       }
       before = change;
@@ -398,21 +595,24 @@ void FullBodies::differentiate(const PairState& state, const Interface& undeform
   for (std::size_t i = 0; i < m; ++i) {
     derivatives.lambda.emplace_back();
     derivatives.u.emplace_back();
+    derivatives.traction.emplace_back();
     Matrix36 normal;
     for (Eigen::Index k = 0; k < 6; ++k) {
       const Derivative& now = directions[static_cast<std::size_t>(k)];
-      derivatives.lambda[i][k] = now.lambda[static_cast<Eigen::Index>(i)];
+      const Vector3 force = now.force.segment<3>(3 * static_cast<Eigen::Index>(i));
+      derivatives.lambda[i][k] = force[0];
       derivatives.u[i].col(k) = now.point[i];
+      derivatives.traction[i].col(k) = now.traction[i] + linear[i].axes.rightCols<2>() * force.tail<2>();
       normal.col(k) = now.normal[i];
     }
     derivatives.normal.emplace_back(normal - normal_rotation(solution.nodes[i], state.X_AB.p));
-    derivatives.traction.emplace_back(Matrix36::Zero());
   }
 }
 
 Response FullBodies::respond(const Solution& solution, const std::optional<double>& approach_speed,
                              const PairState& state) const {
   Response response = answer(solution, model_.options, {}, model_.regions, approach_speed, state);
+  response.dissipated_increment = solution.dissipated;
   if (solution.nodes.empty()) return response;
   response.stored_energy = solution.energy;
   std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, approach_speed, state);
@@ -434,7 +634,17 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
   next->u_A = solution.u[0];
   next->u_B = solution.u[1];
   next->lambda = solution.lambda;
+  next->tau = solution.tau;
+  next->X_AB = state.X_AB;
+  next->t = state.t;
+  next->memory_A = solution.remembered[0];
+  next->memory_B = solution.remembered[1];
   Response response = respond(solution, next->approach_speed, state);
+  if (remembers()) {
+    // From here on the materials have had no time yet: forces are the same, tangents those of a sudden change.
+    response = respond(solve(*next, state, options), next->approach_speed, state);
+    response.dissipated_increment = solution.dissipated;
+  }
   return {.history = std::move(next), .response = response};
 }
 
@@ -470,7 +680,7 @@ std::string FullBodies::fields(const History& history, const PairState& state, c
   const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
   DrawnState picture;
   picture.displacement = solution.u[side].size() > 0 ? solution.u[side] : body.at_rest();
-  picture.stress = stress(body.body(), body.laws(), picture.displacement);
+  picture.stress = stress(body.body(), body.laws(), picture.displacement, solution.memory[side]);
   picture.forces =
       on_nodes(solution, state, side, [&](std::size_t i) { return Vector3(factors[i] * solution.nodes[i].force()); });
   std::vector<Vector3> normals =

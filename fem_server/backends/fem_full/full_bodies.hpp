@@ -1,10 +1,14 @@
-/// Full order between two bodies that deform, of large strain or linear, clamped or in free flight each; frictionless.
+/// Full order between two bodies that deform, of large strain or linear, clamped or in free flight each, with Coulomb
+/// friction and materials that relax.
 ///
 /// Elasticity and contact take turns. One step moves each body without its contact forces by a matrix of its own
 /// (FullBody), and then solves the contact of two linear bodies with the compliances of these matrices, as
 /// fem_condensed does, on the interface of the *deformed* surfaces (BodyInterface): its functions, normals and areas
 /// are those of where the surfaces are. At the fixed point the internal forces of either body balance the contact
 /// forces, and no function of the deformed interface penetrates. Method: docs/theory/contact_fem.md, section 10.
+///
+/// What has slipped since the last commit is a mean over each function of what A's points have moved by relative to
+/// those of B that they meet now.
 ///
 /// The tangents are the derivative of that fixed point, the motion of the interface included.
 #pragma once
@@ -36,7 +40,7 @@ struct FullBodiesModel {
   ContactSurface partner_surface;  ///< the whole boundary
   std::shared_ptr<const SignedDistance> partner_distance;
   std::vector<ContactRegion> regions{};
-  ContactOptions options;  ///< without friction and penalty
+  ContactOptions options;  ///< without penalty
 };
 
 class FullBodies final : public ContactBackend {
@@ -69,18 +73,31 @@ class FullBodies final : public ContactBackend {
   struct Derivative;
   [[nodiscard]] Solution solve(const FullBodiesHistory& history, const PairState& state,
                                const EvaluateOptions& options) const;
-  /// Smallest gap and what meets, of the undeformed bodies.
-  [[nodiscard]] Interface begin(const PairState& state, Solution& solution) const;
+  /// Smallest gap and what meets, of the bodies displaced by u; undeformed ones for u of no size.
+  [[nodiscard]] Interface begin(const PairState& state, const Both<Eigen::VectorXd>& u, Solution& solution) const;
   /// Functions of the interface of the displaced surfaces.
   [[nodiscard]] std::vector<InterfacePlace> places_at(const Pose& X_AB, const Interface& undeformed,
                                                       const Both<Eigen::VectorXd>& u) const;
   /// With all gaps enlarged by `offset` [m]. @return whether it converged
-  [[nodiscard]] bool equilibrium(const PairState& state, const Interface& undeformed, double offset,
-                                 Solution& solution) const;
-  /// Contact of the linear bodies that are displaced by `free` without contact forces: sets lambda and what touches.
+  [[nodiscard]] bool equilibrium(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
+                                 double offset, Solution& solution) const;
+  /// Contact of the linear bodies that are displaced by `free` without contact forces: sets lambda, tau and what
+  /// touches.
   /// @return displacements under these forces
-  [[nodiscard]] Both<Eigen::VectorXd> press(const PairState& state, double offset, const Both<Eigen::VectorXd>& free,
-                                            Solution& solution) const;
+  [[nodiscard]] Both<Eigen::VectorXd> press(const FullBodiesHistory& history, const PairState& state, double offset,
+                                            const Both<Eigen::VectorXd>& free, Solution& solution) const;
+  /// [m] in A: motion of A relative to B at `place` since the commit, or since the two have met. Along the normal it
+  /// has no meaning.
+  /// @param place  of the surfaces displaced by `matched`
+  [[nodiscard]] Vector3 slid(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePlace& place,
+                             const Both<Eigen::VectorXd>& matched, const Both<Eigen::VectorXd>& u) const;
+  /// [J] dissipated by functions that slide, since the commit.
+  [[nodiscard]] double friction_work(const FullBodiesHistory& history, const PairState& state,
+                                     const Solution& solution) const;
+  /// What a commit of materials with a memory would keep, and what they have turned into heat since the last one; where
+  /// nothing touches, the gap of the bodies as they are.
+  void remember(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;
+  [[nodiscard]] bool remembers() const;
   /// What `place` sees of displacements: that of A relative to B, in A.
   [[nodiscard]] Vector3 relative(const InterfacePlace& place, const Matrix3& R_AB,
                                  const Both<Eigen::VectorXd>& u) const;
@@ -91,15 +108,17 @@ class FullBodies final : public ContactBackend {
   /// for B the opposite, in its axes.
   [[nodiscard]] std::vector<Vector3> on_nodes(const Solution& solution, const PairState& state, std::size_t body,
                                               const std::function<Vector3(std::size_t)>& of_function) const;
-  void differentiate(const PairState& state, const Interface& undeformed, Solution& solution) const;
-  void differentiate_geometry(const PairState& state, const Interface& undeformed, const Solution& solution,
-                              Eigen::Index direction, Derivative& now) const;
+  void differentiate(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
+                     Solution& solution) const;
+  void differentiate_geometry(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
+                              const Solution& solution, Eigen::Index direction, Derivative& now) const;
   [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
                                  const PairState& state) const;
 
   std::string name_;
   FullBodiesModel model_;
   double size_ = 0.0;         ///< [m] of A
+  double rounding_ = 0.0;     ///< [m] by which rounding moves the displacements
   mutable std::mutex mutex_;  ///< guards the bodies, whose matrices do not outlive an evaluation
   mutable std::vector<FullBody> bodies_;
 };

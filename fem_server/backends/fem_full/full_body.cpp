@@ -30,8 +30,8 @@ MemoryNeed FullBody::memory_need() const {
   return factorisation_memory(rest_system_->size(), present_system_ ? 2.0 : 1.0);
 }
 
-std::optional<FullBody::Step> FullBody::without_load(const Eigen::VectorXd& u) {
-  const BodyEquations equations = assemble_equations(body(), parts_.laws, u, tangent_);
+std::optional<FullBody::Step> FullBody::without_load(const Eigen::VectorXd& u, const BodyMemory& memory) {
+  const BodyEquations equations = assemble_equations(body(), parts_.laws, u, tangent_, 0, memory);
   if (!equations.valid) return std::nullopt;
   return Step{.u = u + system().step(-equations.force, u), .energy = equations.energy};
 }
@@ -56,9 +56,9 @@ SurfaceCompliance FullBody::seen_from(const WeightedNodes& places, const Matrix3
   return weighted(seen_, places.among(seen_nodes_), R);
 }
 
-bool FullBody::take_matrix_at(const Eigen::VectorXd& u) {
+bool FullBody::take_matrix_at(const Eigen::VectorXd& u, const BodyMemory& memory) {
   if (!present_system_) return false;
-  bool good = assemble_equations(body(), parts_.laws, u, tangent_).valid;
+  bool good = assemble_equations(body(), parts_.laws, u, tangent_, 0, memory).valid;
   // The first one takes the memory of the factor.
   telling_memory(parts_.memory_limit, memory_need(), full_order_task,
                  [&] { good = good && present_system_->factorize(tangent_); });

@@ -53,7 +53,7 @@ class FullBody {
     double energy = 0.0;  ///< [J] stored at u
   };
   /// @return none when an element is inside out
-  [[nodiscard]] std::optional<Step> without_load(const Eigen::VectorXd& u);
+  [[nodiscard]] std::optional<Step> without_load(const Eigen::VectorXd& u, const BodyMemory& memory);
   /// K^-1 r [m]. @param loads  [N] r, n_dofs x n
   [[nodiscard]] Eigen::MatrixXd moved_by(const Eigen::MatrixXd& loads) const { return system().solve(loads); }
   /// One step from du towards f'(u) du = r, u being that of the last call with a displacement: all the way when K is
@@ -73,7 +73,7 @@ class FullBody {
   /// K at u. Where it is not positive definite (a free body under pressure, without its contact) that at rest has to
   /// do.
   /// @return whether K has changed
-  bool take_matrix_at(const Eigen::VectorXd& u);
+  bool take_matrix_at(const Eigen::VectorXd& u, const BodyMemory& memory);
 
  private:
   [[nodiscard]] const BodySystem& system() const { return present_ ? *present_system_ : *rest_system_; }

@@ -500,7 +500,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     solution.closest.x = x;
     solution.closest.surface = point;
   }
-  solution.memory = memory_of(history, state);
+  if (laws_.remembers()) solution.memory = memory_at(name_, history.memory, history.t, state.t);
   if (solution.gap >= 0.0 && solution.memory.values.empty()) return solution;
   check_depth(solution, prepared_.options, state);
   solution.u = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
@@ -537,18 +537,6 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   differentiate(state, solution);
   if (laws_.remembers()) remember(history, state, solution);
   return solution;
-}
-
-BodyMemory FullContact::memory_of(const FullHistory& history, const PairState& state) const {
-  if (!laws_.remembers()) return {};
-  BodyMemory memory;
-  memory.values = {history.memory.data(), static_cast<std::size_t>(history.memory.size())};
-  memory.dt = history.t ? state.t - *history.t : 0.0;
-  if (memory.dt >= 0.0) return memory;
-  throw input_error("state.t",
-                    fmt::format("{}: the material relaxes in time: expected a state at or after the commit at "
-                                "{} s, found one at {} s",
-                                name_, *history.t, state.t));
 }
 
 void FullContact::remember(const FullHistory& history, const PairState& state, Solution& solution) const {

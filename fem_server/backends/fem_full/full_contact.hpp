@@ -68,9 +68,6 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] Solution solve(const FullHistory& history, const PairState& state) const;
   /// Newton with all gaps enlarged by `offset` [m]. @return whether it converged
   [[nodiscard]] bool newton(const PairState& state, double offset, Solution& solution) const;
-  /// What the material remembers of the history at the time of `state`.
-  /// @throws Error{invalid_input} for a time before the commit
-  [[nodiscard]] BodyMemory memory_of(const FullHistory& history, const PairState& state) const;
   /// What a commit of a material with a memory would keep, and what has been turned into heat since the last one, with
   /// what is left in a body that has been released; without contact the gap of the body as it is.
   void remember(const FullHistory& history, const PairState& state, Solution& solution) const;

@@ -3,9 +3,11 @@
 
 #include <Eigen/Core>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "fem_server/backends/shared/saved_history.hpp"
+#include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {
 
@@ -26,18 +28,31 @@ struct FullHistory final : SavedHistory<FullHistory> {
   }
 };
 
-/// The same of two deformable bodies.
+/// The same of two deformable bodies. Displacements that were committed tell where either body has come from, so that
+/// friction needs no places of its own.
 struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
-  static constexpr std::string_view format = "heelstrike full bodies history 1";
+  static constexpr std::string_view format = "heelstrike full bodies history 2";
 
-  Eigen::VectorXd u_A;     ///< [m] displacements at the commit; empty = undeformed
-  Eigen::VectorXd u_B;     ///< [m] in B's axes; empty as u_A
-  Eigen::VectorXd lambda;  ///< [N] of all contact nodes of A; empty as u_A
+  Eigen::VectorXd u_A;       ///< [m] displacements at the commit; empty = undeformed
+  Eigen::VectorXd u_B;       ///< [m] in B's axes; empty as u_A
+  Eigen::VectorXd lambda;    ///< [N] of all contact nodes of A; empty as u_A
+  Eigen::VectorXd tau;       ///< [N] tangential, 3 per contact node of A; empty = none
+  std::optional<Pose> X_AB;  ///< committed pose; none = nothing has been committed
+  std::optional<double> t;   ///< [s] of the commit; none = nothing has been committed
+  Eigen::VectorXd memory_A;  ///< BodyMemory of a body that relaxes; empty = always at rest
+  Eigen::VectorXd memory_B;
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
-    archive(self.u_A, self.u_B, self.lambda);
+    archive(self.u_A, self.u_B, self.lambda, self.tau, self.X_AB, self.t, self.memory_A, self.memory_B);
   }
 };
+
+/// What a material remembers of a commit. It refers to `values`.
+/// @param committed_at  [s] none = never
+/// @param t             [s] of the state that is solved for
+/// @throws Error{invalid_input} for a time before the commit
+[[nodiscard]] BodyMemory memory_at(const std::string& backend, const Eigen::VectorXd& values,
+                                   const std::optional<double>& committed_at, double t);
 
 }  // namespace heelstrike::fem

@@ -14,11 +14,6 @@ struct FullPreparation {
   MaterialLaws laws = MaterialLaw::neo_hookean;  ///< of its materials
   ParameterMap parameters;                       ///< as used
 };
-/// check_rigid_pair, and refuses a material law that cannot be. @throws Error{invalid_input}
-void check_full_pair(const PairSpec& pair);
-
-/// What fem_full asks of a pair whose partner has a material: no friction, and laws that do not relax.
-void check_full_bodies(const PairSpec& pair);
 
 /// @throws as prepare_body
 [[nodiscard]] FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context);

@@ -11,6 +11,7 @@
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
+#include "fem_server/backends/fem_full/materials/body_laws.hpp"
 #include "fem_server/backends/fem_full/materials/material_kind.hpp"
 #include "fem_server/backends/fem_layered/outer_layer.hpp"
 #include "fem_server/fem/element_kind.hpp"
@@ -85,7 +86,8 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
 }
 
 void check_layered_pair(const PairSpec& pair) {
-  check_full_pair(pair);
+  check_rigid_pair(pair);
+  (void)with_laws(pair);
   const std::string& set = text(pair.parameters, "layer_set");
   if (set.empty() || !optional_number(pair.parameters, "layer_depth")) return;
   const std::string key = "contact." + pair.name + ".parameters.layer_depth";

@@ -1,5 +1,5 @@
-// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8 and C3D20, sets and surfaces. Keywords of analyses are left out, with a
-// note.
+// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces. Keywords of analyses are left out,
+// with a note.
 #include <fmt/format.h>
 
 #include <map>
@@ -195,17 +195,26 @@ class AbaqusReader {
         {"s4r", {Cell::Kind::face, 4}},      {"cps4", {Cell::Kind::face, 4}},      {"m3d4", {Cell::Kind::face, 4}},
         {"c3d6", {Cell::Kind::solid, 6}},    {"c3d6h", {Cell::Kind::solid, 6}},    {"t3d2", {Cell::Kind::line, 2}},
         {"t3d3", {Cell::Kind::line, 3}},     {"c3d20", {Cell::Kind::solid, 20}},   {"c3d20h", {Cell::Kind::solid, 20}},
-        {"c3d20r", {Cell::Kind::solid, 20}}, {"c3d20rh", {Cell::Kind::solid, 20}}, {"s8r", {Cell::Kind::face, 8}},
-        {"cps8", {Cell::Kind::face, 8}},     {"m3d8", {Cell::Kind::face, 8}},      {"m3d9", {Cell::Kind::face, 9}}};
+        {"c3d20r", {Cell::Kind::solid, 20}}, {"c3d20rh", {Cell::Kind::solid, 20}}, {"c3d27", {Cell::Kind::solid, 27}},
+        {"c3d27h", {Cell::Kind::solid, 27}}, {"c3d27r", {Cell::Kind::solid, 27}},  {"c3d27rh", {Cell::Kind::solid, 27}},
+        {"s8r", {Cell::Kind::face, 8}},      {"cps8", {Cell::Kind::face, 8}},      {"m3d8", {Cell::Kind::face, 8}},
+        {"m3d9", {Cell::Kind::face, 9}}};
     const std::string type = keyword.value("type");
     const auto found = kinds.find(lower_case(type));
     if (found != kinds.end()) return found->second;
     fail_at_line(
         options_.name, keyword.line,
         fmt::format(
-            "expected TYPE=C3D4, C3D10, C3D6, C3D8 or C3D20 (or S3, CPS3, STRI65, S4, S8R on their boundary), found "
-            "'{}'",
+            "expected TYPE=C3D4, C3D10, C3D6, C3D8, C3D20 or C3D27 (or S3, CPS3, STRI65, S4, S8R on their boundary), "
+            "found '{}'",
             type));
+  }
+
+  /// Of hexahedra with 27 nodes the 21st is that inside, and then come those in the middle of S1 to S6.
+  static void move_middles(std::vector<std::uint32_t>& nodes) {
+    const std::vector<std::uint32_t> given(nodes.begin() + 20, nodes.end());
+    nodes[26] = given[0];
+    for (std::size_t side = 0; side < 6; ++side) nodes[hexahedron_side_middles[side][4]] = given[1 + side];
   }
 
   void read_elements(const Keyword& keyword) {
@@ -225,6 +234,7 @@ class AbaqusReader {
       const std::uint64_t element = label(data->fields[0], "the number of an element");
       check_limit(options_.name, "elements", cells_.size() + 1, options_.limits.max_elements);
       if (kind.kind == Cell::Kind::solid) {
+        if (kind.n_nodes == 27) move_middles(cell.nodes);
         cell.element = builder_.add_element(cell.nodes, place);
         cell.nodes.clear();
       }

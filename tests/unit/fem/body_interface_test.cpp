@@ -154,12 +154,6 @@ TEST(ContactPatch, OverhangingFacesOfEitherBodyPassIt) {
   }
 }
 
-/// Moves the nodes along z so that the plane z = 0 leans by `slope` about y and the far end stays.
-VolumeMesh leaning(VolumeMesh mesh, double far, double slope) {
-  for (Vector3& p : mesh.nodes) p.z() += slope * p.x() * (1.0 - p.z() / far);
-  return mesh;
-}
-
 // Requirement: with friction too. A column under uniform stress is cut by an oblique plane, which then carries uniform
 // pressure and uniform shear. It sticks where the slope is below the coefficient of friction.
 TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {

@@ -1,5 +1,5 @@
 // Two deformable bodies of full order: patch test, against fem_condensed, against a plane by symmetry, energy,
-// tangents.
+// tangents, friction, relaxation.
 #include "fem_server/backends/fem_full/full_bodies.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
+#include "fem_server/fem/hyperelastic.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 #include "tests/unit/fem/two_bodies.hpp"
 
@@ -227,6 +228,232 @@ TEST(FullBodies, EnergyForceAndTangentsBelongTogetherAndActionIsReaction) {
     EXPECT_LT((on_A - rest.F_A.force).norm(), 1e-12 * slope);
     EXPECT_LT((on_B + rest.F_A.force).norm(), 1e-12 * slope);
   }
+}
+
+// A column under uniform stress, 10 % shorter, is cut by an oblique plane that sticks: it bears as if it had not been
+// cut, however the way there was divided. Just below the slope the plane slides.
+TEST(FullBodies, AnObliqueCutSticksBelowTheSlopeOfItsFrictionAsIfItWereWhole) {
+  constexpr double slope = 0.25;
+  constexpr double depth = 0.1 * (length_A + length_B);
+  const auto leans = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
+  const SolidBody A = test::solid_body(leaning(above(4), length_A, slope), material(E_A), "z1", leans);
+  const SolidBody B = test::solid_body(leaning(below(5), -length_B, slope), material(E_A), "z0", leans);
+  const auto opened = [&](double friction) {
+    return test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
+                                 {.friction = friction, .depth_limit = 0.02});
+  };
+  const auto contact = opened(0.3);
+  for (const std::vector<double>& parts : {std::vector<double>{1.0}, {0.3, 0.55, 1.0}}) {
+    auto history = contact->commit(*contact->initial_history(), pressed_by(0.0)).history;
+    for (const double part : parts) {
+      const Committed c = contact->commit(*history, pressed_by(part * depth));
+      history = c.history;
+      const double expected = column_stress(E_A, 0.1 * part) * side * side;
+      const Vector3& f = c.response.F_A.force;
+      std::printf("%5.1f %% shorter: error of F %.2e, dissipated %.1e J of %.1e J; %d steps\n", 10.0 * part,
+                  (f - Vector3(0.0, 0.0, expected)).norm() / expected, c.response.dissipated_increment,
+                  c.response.stored_energy, c.response.statistics.iterations);
+      // The steps end at 1e-9 of the depth.
+      EXPECT_LT((f - Vector3(0.0, 0.0, expected)).norm(), 1e-7 * expected);
+      EXPECT_NEAR(c.response.dissipated_increment, 0.0, 1e-7 * c.response.stored_energy);
+    }
+  }
+  const auto slippery = opened(0.2);
+  const auto touching = slippery->commit(*slippery->initial_history(), pressed_by(0.0)).history;
+  const Response r = slippery->evaluate(*touching, pressed_by(depth));
+  EXPECT_GT(r.dissipated_increment, 0.01 * r.stored_energy);
+  EXPECT_LT(r.F_A.force.z(), 0.99 * column_stress(E_A, 0.1) * side * side);
+}
+
+// Coulomb's law between two blocks, one of them wider: what is dragged sticks below mu N, and then bears mu N.
+TEST(FullBodies, ADraggedBlockSticksBelowTheLimitAndBearsItWhereItSlips) {
+  constexpr double friction = 0.3;
+  constexpr double depth = 1e-4;  // the faces lean by strains of 1e-3, and the force with them
+  const auto [A, B] = blocks();
+  const auto contact = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
+                                             {.friction = friction, .depth_limit = 0.01});
+  auto history = contact->commit(*contact->initial_history(), pressed_by(depth)).history;
+  const double stored = contact->evaluate(*history, pressed_by(depth)).stored_energy;
+  Vector3 before = contact->evaluate(*history, pressed_by(depth)).F_A.force;
+  double x = 0.0;
+  double work = 0.0;
+  double heat = 0.0;
+  double lost = 0.0;
+  std::printf("%10s %10s %10s %10s %12s\n", "drag [um]", "N [N]", "T / N", "W - Q - E", "Q [J]");
+  for (const double step : {1e-6, 2.9e-5, 3e-5, 3e-5, 3e-5, 3e-5, 3e-5}) {
+    x += step;
+    PairState state = pressed_by(depth);
+    state.X_AB.p.x() = x;
+    const Committed c = contact->commit(*history, state);
+    history = c.history;
+    const Vector3& f = c.response.F_A.force;
+    work += 0.5 * (f.x() + before.x()) * step;
+    heat += c.response.dissipated_increment;
+    lost = work - heat - (c.response.stored_energy - stored);
+    std::printf("%10.1f %10.4f %10.7f %10.2e %12.4e\n", 1e6 * x, f.z(), f.x() / f.z(), lost / work, heat);
+    if (x < 2e-6) {
+      EXPECT_LT(f.x(), 0.2 * friction * f.z());
+      EXPECT_GT(f.x(), 0.0);
+    }
+    before = f;
+  }
+  EXPECT_NEAR(before.x(), friction * before.z(), 5e-3 * friction * before.z());
+  EXPECT_NEAR(lost, 0.0, 0.01 * work);
+}
+
+// As without friction: what the condensed bodies leave out is of the size of the strains. All functions touch from the
+// first: where others come down within a step the two guess differently where they have met.
+TEST(FullBodies, LinearBodiesThatRubTendToCondensedOnesWithTheDepth) {
+  const auto [A, B] = blocks();
+  const ContactOptions options{.friction = 0.3, .depth_limit = 0.01};
+  const auto condensed = test::two_bodies(A, B, options);
+  const auto full = test::two_full_bodies(A, B, MaterialLaw::linear, MaterialLaw::linear, options);
+  const EvaluateOptions forces{.tangents = false};
+  double before = 0.0;
+  double order = 0.0;
+  for (const double depth : {1e-3, 2.5e-4, 6.25e-5, 1.5625e-5}) {
+    PairState state = pressed_by(depth);
+    const auto of_condensed = condensed->commit(*condensed->initial_history(), state, forces).history;
+    const auto of_full = full->commit(*full->initial_history(), state, forces).history;
+    state.X_AB.p += depth * Vector3(0.3, 0.1, 0.0);
+    const Response a = condensed->evaluate(*of_condensed, state, forces);
+    const Response b = full->evaluate(*of_full, state, forces);
+    const double difference = (a.F_A.vector() - b.F_A.vector()).norm() / a.F_A.vector().norm();
+    order = 0.5 * std::log2(before / difference);
+    std::printf(
+        "%10.2f um: (%.6f, %.6f, %.6f) N, full (%.6f, %.6f, %.6f) N, difference %.2e, order %.2f; heat %.6e, "
+        "%.6e J\n",
+        1e6 * depth, a.F_A.force.x(), a.F_A.force.y(), a.F_A.force.z(), b.F_A.force.x(), b.F_A.force.y(),
+        b.F_A.force.z(), difference, order, a.dissipated_increment, b.dissipated_increment);
+    before = difference;
+  }
+  EXPECT_GT(order, 0.8);
+  EXPECT_LT(before, 2e-3);
+}
+
+MaterialLaw viscoelastic() {
+  return material_of({.isotropic = StretchLaw::mooney_rivlin(0.2), .prony = PronySeries({0.3, 0.2}, {0.1, 2.0})});
+}
+
+PairState at_time(double t, PairState state) {
+  state.t = t;
+  return state;
+}
+
+// Where some functions stick and others slide, tilted bodies of any law.
+TEST(FullBodies, TangentsOfBodiesThatRubAndRelaxAreDerivatives) {
+  const auto [A, B] = blocks();
+  struct Case {
+    const char* name;
+    MaterialLaw law;
+    double friction;
+  };
+  for (const Case& c : {Case{"linear", MaterialLaw::linear, 0.3}, Case{"neo-Hookean", MaterialLaw::neo_hookean, 0.3},
+                        Case{"relaxing", viscoelastic(), 0.0}, Case{"relaxing", viscoelastic(), 0.3}}) {
+    const auto contact = test::two_full_bodies(A, B, c.law, c.law,
+                                               {.friction = c.friction, .hysteresis_factor = 0.7, .depth_limit = 0.01});
+    const auto history = contact->commit(*contact->initial_history(), block_on_block(1.2e-3)).history;
+    PairState state = at_time(0.05, block_on_block(1.5e-3));
+    state.X_AB.p += Vector3(2e-4, -1e-4, 0.0);
+    const Response r = contact->evaluate(*history, state);
+    const auto [dX, dV] = test::central_difference(*contact, *history, state, 1e-7, 1e-4);
+    std::printf("%s, friction %.1f: F (%.4f, %.4f, %.4f) N, heat %.3e J, tangents %.1e, %.1e\n", c.name, c.friction,
+                r.F_A.force.x(), r.F_A.force.y(), r.F_A.force.z(), r.dissipated_increment,
+                test::block_error(r.dF_A_dX, dX), test::block_error(r.dF_A_dV, dV));
+    EXPECT_LT(test::block_error(r.dF_A_dX, dX), 1e-5) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
+    EXPECT_LT(test::block_error(r.dF_A_dV, dV), 1e-6);
+    EXPECT_GT(r.dissipated_increment, 0.0);
+  }
+}
+
+// Of an incompressible body all stiffness is shear, so that at a held depth the force fades as the series whatever the
+// shape; two bodies of the same series too. Within an element the points change their volume against 2/3 mu, which does
+// not relax: 4e-3 of the force here, whatever the ratio.
+TEST(FullBodies, IncompressibleBodiesRelaxAsTheirSeries) {
+  constexpr double nu = 0.4999;
+  const SolidBody A = test::solid_body(above(4, 8), material(E_A, nu), "z1", at_plane, PressureKind::element);
+  const SolidBody B = test::solid_body(below(3, 8), material(E_B, nu), "z0", at_plane, PressureKind::element);
+  const auto contact =
+      test::two_full_bodies(A, B, viscoelastic(), viscoelastic(), {.friction = 0.3, .depth_limit = 0.01});
+  const PairState held = pressed_by(1e-5);
+  Committed c = contact->commit(*contact->initial_history(), held);
+  const double sudden = c.response.F_A.force.z();
+  for (const double t : {0.02, 0.1, 0.5, 3.0, 100.0}) {
+    c = contact->commit(*c.history, at_time(t, held));
+    const double left = 1.0 + 0.3 * std::expm1(-t / 0.1) + 0.2 * std::expm1(-t / 2.0);
+    std::printf("%7.2f s: F / F(0) %.6f, series %.6f\n", t, c.response.F_A.force.z() / sudden, left);
+    EXPECT_NEAR(c.response.F_A.force.z() / sudden, left, 5e-3) << t;
+    EXPECT_GT(c.response.dissipated_increment, 0.0);
+  }
+}
+
+// At any time, pressed, held, released, dented and recovered, two mirror images are twice one on a rigid plane.
+TEST(FullBodies, EqualBodiesThatRelaxMeetInTheRigidPlaneBetweenThem) {
+  const SolidBody A = test::solid_body(above(4), material(E_A, 0.3), "z1", at_plane);
+  const SolidBody B = test::solid_body(mirrored(above(4)), material(E_A, 0.3), "z1", at_plane);
+  const ContactOptions options{.depth_limit = 0.02};
+  const auto two = test::two_full_bodies(A, B, viscoelastic(), viscoelastic(), options);
+  const FullContact one("fem_full",
+                        PreparedBody{.body = A.body,
+                                     .support = A.support,
+                                     .contact = A.contact,
+                                     .pressure = PressureRecovery(A.body.mesh(), A.contact),
+                                     .partner = std::make_shared<test::Plane>(),
+                                     .options = options},
+                        viscoelastic(), ParameterMap{});
+  auto of_two = two->initial_history();
+  auto of_one = one.initial_history();
+  std::printf("%8s %8s %12s %10s %12s %12s %12s\n", "t [s]", "depth", "F [N]", "F error", "gap [m]", "gap error",
+              "heat [J]");
+  for (const auto& [t, depth] : std::vector<std::pair<double, double>>{{0.0, 2e-3},
+                                                                       {0.05, 2.5e-3},
+                                                                       {1.0, 2.5e-3},
+                                                                       {1.001, -5e-4},
+                                                                       {1.01, 1e-4},
+                                                                       {1.5, 1e-3},
+                                                                       {1.6, -5e-4},
+                                                                       {10.0, -5e-4},
+                                                                       {1e3, -5e-4},
+                                                                       {1e6, -5e-4},
+                                                                       {1e6 + 1.0, 1e-3}}) {
+    const Committed both = two->commit(*of_two, at_time(t, pressed_by(2.0 * depth)));
+    const Committed half = one.commit(*of_one, at_time(t, pressed_by(depth)));
+    of_two = two->load_history(both.history->save());
+    of_one = half.history;
+    const Response& a = both.response;
+    const Response& b = half.response;
+    std::printf("%8.3f %8.4f %12.6f %10.1e %12.4e %12.1e %12.4e\n", t, 1e3 * depth, a.F_A.force.z(),
+                (a.F_A.vector() - b.F_A.vector()).norm() / (b.F_A.force.norm() + 1e-300), a.gap, a.gap - 2.0 * b.gap,
+                a.dissipated_increment);
+    EXPECT_LE((a.F_A.vector() - b.F_A.vector()).norm(), 1e-6 * b.F_A.vector().norm()) << t;
+    EXPECT_NEAR(a.stored_energy, 2.0 * b.stored_energy, 1e-6 * a.stored_energy) << t;
+    EXPECT_NEAR(a.dissipated_increment, 2.0 * b.dissipated_increment, 1e-6 * a.dissipated_increment) << t;
+    EXPECT_NEAR(a.dF_A_dX(5, 5), 0.5 * b.dF_A_dX(5, 5), 1e-5 * a.dF_A_dX(5, 5)) << t;
+    // The nearest point of a dent need not lie straight across.
+    EXPECT_NEAR(a.gap, 2.0 * b.gap, 1e-4 * std::abs(a.gap)) << t;
+  }
+}
+
+// Both bodies have pasts of their own, which a repeated or a restored commit answers from with the same bits.
+TEST(FullBodies, WhatTheyRememberIsRestoredToTheBit) {
+  const auto [A, B] = blocks();
+  const auto contact =
+      test::two_full_bodies(A, B, viscoelastic(), MaterialLaw::neo_hookean, {.friction = 0.3, .depth_limit = 0.01});
+  const auto first = contact->commit(*contact->initial_history(), block_on_block(1e-3)).history;
+  PairState next = at_time(0.1, block_on_block(1.3e-3));
+  next.X_AB.p.x() += 2e-4;
+  const auto restored = contact->load_history(first->save());
+  const Committed once = contact->commit(*first, next);
+  const Committed again = contact->commit(*restored, next);
+  EXPECT_EQ(once.response.F_A.vector(), again.response.F_A.vector());
+  EXPECT_EQ(once.response.dF_A_dX, again.response.dF_A_dX);
+  EXPECT_EQ(once.history->save(), again.history->save());
+  const Response same = contact->evaluate(*once.history, next);
+  EXPECT_LT((same.F_A.vector() - once.response.F_A.vector()).norm(), 1e-7 * same.F_A.vector().norm());
+  EXPECT_THROW((void)contact->evaluate(*once.history, at_time(0.09, next)), Error) << "a time before the commit";
+  const auto elastic = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
+                                             {.friction = 0.3, .depth_limit = 0.01});
+  EXPECT_THROW((void)elastic->load_history(first->save()), Error) << "the memory of another material";
 }
 
 }  // namespace

@@ -83,18 +83,19 @@ inline PairState moved(PairState state, const Vector6& step) {
 /// dF/dX with step h_X [rad, m] and dF/dV with step h_V [rad/s, m/s].
 inline std::pair<Matrix6, Matrix6> central_difference(const ContactBackend& contact, const History& history,
                                                       const PairState& state, double h_X, double h_V) {
+  const EvaluateOptions forces{.tangents = false};
   Matrix6 dX;
   Matrix6 dV;
   for (int k = 0; k < 6; ++k) {
     const Vector6 e = Vector6::Unit(k);
-    const Vector6 forth = contact.evaluate(history, moved(state, h_X * e)).F_A.vector();
-    const Vector6 back = contact.evaluate(history, moved(state, -h_X * e)).F_A.vector();
+    const Vector6 forth = contact.evaluate(history, moved(state, h_X * e), forces).F_A.vector();
+    const Vector6 back = contact.evaluate(history, moved(state, -h_X * e), forces).F_A.vector();
     dX.col(k) = (forth - back) / (2.0 * h_X);
     const auto with_twist = [&](double h) {
       PairState other = state;
       other.V_AB.w += h * e.head<3>();
       other.V_AB.v += h * e.tail<3>();
-      return contact.evaluate(history, other).F_A.vector();
+      return contact.evaluate(history, other, forces).F_A.vector();
     };
     dV.col(k) = (with_twist(h_V) - with_twist(-h_V)) / (2.0 * h_V);
   }

@@ -47,8 +47,9 @@ struct SolidBody {
 /// @param touches  of the centre of a boundary face; nodes on the clamp are left out
 inline SolidBody solid_body(
     VolumeMesh mesh, const Material& material, const std::string& clamped,
-    const std::function<bool(const Vector3&)>& touches = [](const Vector3&) { return true; }) {
-  BodyModel body(std::move(mesh), std::vector<Material>{material});
+    const std::function<bool(const Vector3&)>& touches = [](const Vector3&) { return true; },
+    PressureKind pressures = PressureKind::pointwise) {
+  BodyModel body(std::move(mesh), std::vector<Material>{material}, pressures);
   Support support{.inertia_relief = clamped.empty(), .clamped_nodes = {}};
   if (!clamped.empty()) support.clamped_nodes = body.mesh().node_sets.at(clamped);
   std::vector<ElementFace> faces;
@@ -82,6 +83,12 @@ inline Material material(double youngs_modulus, double poissons_ratio = 0.0) {
 /// @param half     [m] of its side
 inline VolumeMesh above(std::size_t n, std::uint32_t corners = 4, double half = 0.5 * side) {
   return irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3, corners);
+}
+
+/// Moves the nodes along z so that the plane z = 0 leans by `slope` about y and the far end stays.
+inline VolumeMesh leaning(VolumeMesh mesh, double far, double slope) {
+  for (Vector3& p : mesh.nodes) p.z() += slope * p.x() * (1.0 - p.z() / far);
+  return mesh;
 }
 
 /// Column below z = 0, to be clamped at its bottom.

@@ -1,8 +1,10 @@
 // Hexahedra from files: two bricks side by side, the second one skewed, with a named bottom.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "common/errors/error.hpp"
@@ -151,17 +153,22 @@ void expect_cubes(const VolumeMesh& mesh, const std::string& what) {
   EXPECT_TRUE(check_volume(mesh).sound()) << describe(check_volume(mesh));
 }
 
-/// The cubes of 20 nodes for Abaqus, whose order is that of VolumeMesh.
-std::string abaqus_of_20(const VolumeMesh& mesh) {
+/// The cubes with 20 or 27 nodes for Abaqus, whose order is that of VolumeMesh up to the 20th.
+std::string cubes_for_abaqus(const VolumeMesh& mesh, std::size_t n_nodes) {
   std::string text = "*NODE\n";
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
     text += std::to_string(n + 1) + "," + std::to_string(mesh.nodes[n].x()) + "," + std::to_string(mesh.nodes[n].y()) +
             "," + std::to_string(mesh.nodes[n].z()) + "\n";
   }
-  text += "*ELEMENT, TYPE=C3D20R, ELSET=soft\n";
+  text += fmt::format("*ELEMENT, TYPE=C3D{}R, ELSET=soft\n", n_nodes);
+  // Behind the 20 nodes of corners and edges Abaqus has the one inside and those of its faces S1 to S6.
+  constexpr std::array<std::size_t, 7> last{26, 24, 25, 22, 21, 23, 20};
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     text += std::to_string(e + 1);
-    for (std::size_t i = 0; i < 20; ++i) text += "," + std::to_string(mesh.element(e)[i] + 1);
+    for (std::size_t i = 0; i < n_nodes; ++i) {
+      text += i % 16 == 15 ? ",\n" : ",";  // a line holds 16 numbers
+      text += std::to_string(mesh.element(e)[i < 20 ? i : last[i - 20]] + 1);
+    }
     text += "\n";
   }
   return text + "*SURFACE, NAME=bottom\nsoft, S1\n*NSET, NSET=corners and middles\n1,10,2\n";
@@ -178,9 +185,10 @@ TEST(QuadraticHexahedra, AreReadFromEveryFormatAndWrittenWithTheirSets) {
   expect_cubes(again, "written as VTU");
   EXPECT_EQ(again.connectivity, mesh.connectivity);
   EXPECT_EQ(again.face_sets, mesh.face_sets);
-  const VolumeMesh side = read_bricks("cubes.inp", abaqus_of_20(completed));
+  const VolumeMesh side = read_bricks("cubes.inp", cubes_for_abaqus(completed, 20));
   EXPECT_EQ(side.node_sets.at("corners and middles").size(), 3U) << "no side has all of its nodes in it";
   expect_cubes(side, "20 of Abaqus");
+  expect_cubes(read_bricks("cubes.inp", cubes_for_abaqus(mesh, 27)), "27 of Abaqus");
 }
 
 // What a legacy file of VTK has: its own numbers of the types, sides with eight and nine nodes on the boundary.

@@ -104,7 +104,7 @@ std::vector<BadFile> bad_files() {
        "expected tetrahedra"},
       {"same.msh", replaced(samples::msh22(), "1 2 3 4\n4", "1 2 2 4\n4"), "uses node 2 twice"},
       {"type.inp", replaced(samples::inp(), "TYPE=C3D4", "TYPE=C3D15"),
-       "line 10: expected TYPE=C3D4, C3D10, C3D6, C3D8 or C3D20"},
+       "line 10: expected TYPE=C3D4, C3D10, C3D6, C3D8, C3D20 or C3D27"},
       {"nodes.inp", replaced(samples::inp(), "10, 1, 2, 3, 4", "10, 1, 2, 3"), "4 nodes, found 4 values"},
       {"set.inp", replaced(samples::inp(), "soft, 20", "gone, 20"), "name of a set given before, found 'gone'"},
       {"gen.inp", replaced(samples::inp(), "10, 20, 10", "10, 20, 0"), "whole increments"},
