@@ -1,23 +1,26 @@
 // Assembly of the foot's matrices on one and on two threads: the ratio of wall times in one run. Turns of one and two
 // threads alternate and the smallest time of each counts, because other work on the machine only ever adds. On a
 // machine that is never idle this is still a lower bound; 2 x (processor time on one thread) / (processor time of both
-// threads) is what two free processors would give if the shares were equal. The linear stiffness by deal.II's classes
-// too, with the same points of integration: what is done once for a mesh, and what is done for each matrix. Needs
-// HEELSTRIKE_DATA. Arguments: sizes in mm (default 4 3).
-#include <deal.II/base/multithread_info.h>
+// threads) is what two free processors would give if the shares were equal. The linear stiffness with deal.II's
+// FEValues in the place of our integrals over a cell, too, with the same points of integration, and what is done once
+// for a mesh. Needs HEELSTRIKE_DATA. Arguments: sizes in mm (default 4 3).
+#include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_tools.h>
+#include <deal.II/fe/fe_simplex_p.h>
+#include <deal.II/fe/fe_values.h>
+#include <deal.II/fe/mapping_fe.h>
 #include <deal.II/lac/dynamic_sparsity_pattern.h>
-#include <deal.II/lac/sparse_matrix.h>
-#include <deal.II/lac/sparsity_pattern.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
+#include "fem_server/fem/assembly.hpp"
 #include "fem_server/fem/dealii/elastic_space.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "tests/support/foot_case.hpp"
@@ -46,28 +49,46 @@ void compare(const char* name, const Work& work) {
              1e3 * best[1], best[0] / best[1], 1e3 * busy[0], 1e3 * busy[1], 2.0 * busy[0] / busy[1]);
 }
 
-/// What deal.II has before the first number: cells, unknowns, pattern.
+/// The foot's cells as the servers have them, open for deal.II's own integrals.
 struct DealiiProblem {
   explicit DealiiProblem(const VolumeMesh& mesh) {
     make_triangulation(mesh, std::vector<std::uint32_t>(mesh.n_elements(), 0), {}, triangulation);
-    space.emplace(triangulation, 1);
-    dealii::DynamicSparsityPattern dynamic(space->dofs().n_dofs());
-    dealii::DoFTools::make_sparsity_pattern(space->dofs(), dynamic);
-    pattern.copy_from(dynamic);
-    K.reinit(pattern);
+    space.emplace(triangulation, mesh.nodes_per_element);
+    space->number_as(mesh);
   }
 
-  void assemble(const LameConstants& material, unsigned n_threads) {
-    dealii::MultithreadInfo::set_thread_limit(n_threads);
-    K = 0.0;
-    space->assemble({&material, 1}, dealii::Tensor<1, 3>(),
-                    [&](const CellTerms& terms) { K.add(terms.dofs, terms.stiffness); });
+  /// By FEValues of one component: the three have the same functions.
+  void add_stiffness(const LameConstants& material, SparseMatrix& K, unsigned n_threads) const {
+    const dealii::FE_SimplexP<3> element(1);
+    const dealii::MappingFE<3> mapping(element);
+    const dealii::QGaussSimplex<3> rule(1);
+    std::fill_n(K.valuePtr(), K.nonZeros(), 0.0);
+    const auto compute = [&](const ElasticSpace::Cell& cell, CellTerms& terms) {
+      thread_local std::optional<dealii::FEValues<3>> values;  // dear to make, and of the same element for all
+      if (!values) values.emplace(mapping, element, rule, dealii::update_gradients | dealii::update_JxW_values);
+      const dealii::Triangulation<3>::cell_iterator& place = cell;
+      values->reinit(place);
+      terms.matrix.setZero(12, 12);
+      for (const unsigned a : values->dof_indices()) {
+        const dealii::Tensor<1, 3> ga = values->JxW(0) * values->shape_grad(a, 0);
+        for (const unsigned b : values->dof_indices()) {
+          const dealii::Tensor<1, 3>& gb = values->shape_grad(b, 0);
+          const double isotropic = material.mu * (ga * gb);
+          for (unsigned k = 0; k < 3; ++k) {
+            for (unsigned l = 0; l < 3; ++l) {
+              terms.matrix(3 * a + k, 3 * b + l) += material.lambda * ga[k] * gb[l] + material.mu * ga[l] * gb[k];
+            }
+            terms.matrix(3 * a + k, 3 * b + k) += isotropic;
+          }
+        }
+      }
+    };
+    space->sum(
+        compute, [&](const CellTerms& terms) { add_matrix(terms, K); }, n_threads);
   }
 
   dealii::Triangulation<3> triangulation;
   std::optional<ElasticSpace> space;
-  dealii::SparsityPattern pattern;
-  dealii::SparseMatrix<double> K;
 };
 
 void assemble(double h) {
@@ -75,12 +96,20 @@ void assemble(double h) {
   const BodyModel& body = foot.body;
   fmt::print("h = {} mm, {} tetrahedra: wall time of one thread, of two, ratio; processor time, possible ratio\n",
              1e3 * h, body.mesh().n_elements());
+  compare("cells, unknowns", [&](unsigned) { const DealiiProblem problem(body.mesh()); });
+  const DealiiProblem problem(body.mesh());
+  fmt::print("  cells {:.1f} MB, unknowns {:.1f} MB\n",
+             1e-6 * static_cast<double>(problem.triangulation.memory_consumption()),
+             1e-6 * static_cast<double>(problem.space->dofs().memory_consumption()));
+  compare("pattern by DoFTools", [&](unsigned) {
+    dealii::DynamicSparsityPattern pattern(problem.space->dofs().n_dofs());
+    dealii::DoFTools::make_sparsity_pattern(problem.space->dofs(), pattern);
+  });
   compare("pattern", [&](unsigned) { (void)sparsity_pattern(body); });
+  SparseMatrix K = sparsity_pattern(body);
+  compare("linear stiffness by FEValues", [&](unsigned n) { problem.add_stiffness(body.material(0), K, n); });
   compare("pattern, linear stiffness", [&](unsigned n) { (void)linear_stiffness(body, n); });
-  compare("deal.II: set-up", [&](unsigned) { const DealiiProblem problem(body.mesh()); });
-  DealiiProblem problem(body.mesh());
-  compare("deal.II: linear stiffness", [&](unsigned n) { problem.assemble(body.material(0), n); });
-  fmt::print("  norms {:.12e} and {:.12e} N/m\n", linear_stiffness(body).norm(), problem.K.frobenius_norm());
+  fmt::print("  norms {:.12e} and {:.12e} N/m\n", linear_stiffness(body).norm(), K.norm());
   SparseMatrix tangent = sparsity_pattern(body);
   Eigen::VectorXd u(static_cast<Eigen::Index>(body.n_dofs()));
   for (Eigen::Index i = 0; i < u.size(); ++i) u[i] = 1e-5 * std::sin(static_cast<double>(i));

@@ -9,6 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/fem/assembly.hpp"
+#include "fem_server/fem/element_library.hpp"
 
 namespace heelstrike::fem {
 
@@ -135,20 +136,25 @@ void BodyModel::check_elements() const {
                                 n_bad, mesh_.n_elements(), first, p.x(), p.y(), p.z()));
 }
 
-BodyModel::PointGeometry BodyModel::point_geometry(const ShapeTable& table, std::size_t element,
-                                                   std::size_t point) const {
+CellNodes BodyModel::places(std::size_t element) const {
   const auto nodes = mesh_.element(element);
-  const Eigen::MatrixXd& reference_gradients = table.gradients[point];
-  Matrix3 J = Matrix3::Zero();  // J(i, k) = d x_i / d xi_k
+  CellNodes places(3, std::ssize(nodes));
+  for (std::size_t a = 0; a < nodes.size(); ++a) places.col(static_cast<Eigen::Index>(a)) = mesh_.nodes[nodes[a]];
+  return places;
+}
+
+CellNodes BodyModel::of_nodes(std::size_t element, const Eigen::VectorXd& field) const {
+  const auto nodes = mesh_.element(element);
+  CellNodes own(3, std::ssize(nodes));
   for (std::size_t a = 0; a < nodes.size(); ++a) {
-    J += mesh_.nodes[nodes[a]] * reference_gradients.row(static_cast<Eigen::Index>(a));
+    own.col(static_cast<Eigen::Index>(a)) = field.segment<3>(3 * Eigen::Index{nodes[a]});
   }
-  PointGeometry geometry;
-  const double determinant = J.determinant();
-  geometry.weight = determinant * table.weights[point];
-  // grad_x N = grad_xi N dxi/dx. Of an inverted element there are none; check_elements() refuses it.
-  if (determinant > 0.0) geometry.gradients = reference_gradients * J.inverse();
-  return geometry;
+  return own;
+}
+
+const BodyCells& BodyModel::cells() const {
+  std::call_once(cells_->made, [&] { cells_->cells = element_library().body_cells(mesh_, material_of_); });
+  return *cells_->cells;
 }
 
 NodeGraph node_graph(const BodyModel& body) {
@@ -205,93 +211,46 @@ SparseMatrix sparsity_pattern(const BodyModel& body) {
   return matrix;
 }
 
-namespace {
-
-/// 3x3 block of nodes (a, b): lambda ga gb^T + mu (gb ga^T + ga.gb I), the form sigma(u) : grad w of isotropic
-/// elasticity.
-void add_linear_point(Eigen::MatrixXd& matrix, const BodyModel::PointGeometry& geometry,
-                      const LameConstants& constants) {
-  const auto& g = geometry.gradients;
-  for (Eigen::Index b = 0; b < g.rows(); ++b) {
-    for (Eigen::Index a = 0; a < g.rows(); ++a) {
-      Matrix3 block =
-          constants.lambda * g.row(a).transpose() * g.row(b) + constants.mu * g.row(b).transpose() * g.row(a);
-      block.diagonal().array() += constants.mu * g.row(a).dot(g.row(b));
-      // Symmetric as a whole: block (b, a) is the transpose of block (a, b).
-      matrix.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
-    }
-  }
-}
-
-}  // namespace
-
 SparseMatrix linear_stiffness(const BodyModel& body, unsigned n_threads) {
   SparseMatrix K = sparsity_pattern(body);
-  const ShapeTable& rule = body.reference().stiffness;
-  const bool mixed = !body.pressures().empty();
-  const auto add = [&](std::size_t e, Eigen::MatrixXd& element_matrix) {
-    LameConstants constants = body.material(e);
-    if (mixed) constants.lambda = 0.0;  // comes by the pressures
-    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      add_linear_point(element_matrix, body.point_geometry(rule, e, q), constants);
-    }
-  };
-  add_elements(body, K, add, n_threads);
-  if (mixed) {
-    const auto gradients = [](std::size_t, std::size_t, const BodyModel::PointGeometry& geometry) {
-      return geometry.gradients;
-    };
-    add_pressure_stiffness(body, K, gradients, n_threads);
-  }
+  NodalPressures pressures(body);
+  body.cells().sum(
+      [&](CellTerms& terms) {
+        linear_cell(body.reference(), body.pressures().kind(), body.places(terms.cell), body.material(terms.cell),
+                    terms);
+      },
+      [&](const CellTerms& terms) {
+        add_matrix(terms, K);
+        pressures.add(terms);
+      },
+      n_threads);
+  pressures.add_stiffness(K, n_threads);
   return K;
 }
 
-void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const PointGradients& gradients,
-                            unsigned n_threads) {
+std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::VectorXd& u, const DilatationLaw& dilatation,
+                                     unsigned n_threads) {
   const PressureSpace& pressures = body.pressures();
+  std::vector<double> means(pressures.size(), 0.0);
+  if (pressures.empty()) return means;
   const ShapeTable& rule = body.reference().stiffness;
-  std::vector<Eigen::Matrix3Xd> volume_gradients(pressures.size());
-  std::vector<double> stiffness(pressures.size());
-  share_out(pressures.size(), n_threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t a = begin; a < end; ++a) {
-      const auto nodes = pressures.nodes(a);
-      Eigen::Matrix3Xd& b = volume_gradients[a];
-      b.setZero(3, static_cast<Eigen::Index>(nodes.size()));
-      stiffness[a] = body.pressure_lambda(a) / body.pressure_volume(a);
-      for (const std::uint32_t e : pressures.elements(a)) {
-        const auto k =
-            static_cast<std::size_t>(std::ranges::find(pressures.of_element(e), a) - pressures.of_element(e).begin());
-        const auto element = body.mesh().element(e);
-        std::array<Eigen::Index, 27> place{};  // as many as the largest element has
-        for (std::size_t i = 0; i < element.size(); ++i) {
-          place[i] = std::ranges::lower_bound(nodes, element[i]) - nodes.begin();
-        }
+  body.cells().sum(
+      [&](CellTerms& terms) {
+        const CellNodes own = body.of_nodes(terms.cell, u);
+        terms.vectors.setZero(n_cell_pressures(body.reference(), pressures.kind()), 1);
         for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-          const auto geometry = body.point_geometry(rule, e, q);
-          const auto g = gradients(e, q, geometry);
-          const double weight = geometry.weight * body.pressure_value(k, q);
-          for (std::size_t i = 0; i < element.size(); ++i) {
-            b.col(place[i]) += weight * g.row(static_cast<Eigen::Index>(i)).transpose();
+          const PointGeometry geometry = body.point_geometry(rule, terms.cell, q);
+          const double change = geometry.weight * dilatation(terms.cell, displacement_gradient(geometry, own));
+          for (Eigen::Index k = 0; k < terms.vectors.rows(); ++k) {
+            terms.vectors(k, 0) += body.pressure_value(static_cast<std::size_t>(k), q) * change;
           }
         }
-      }
-    }
-  });
-  add_pressures(body, matrix, volume_gradients, stiffness, n_threads);
-}
-
-std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::MatrixXd& at_points) {
-  const PressureSpace& pressures = body.pressures();
-  const ShapeTable& rule = body.reference().stiffness;
-  std::vector<double> means(pressures.size(), 0.0);
-  for (std::size_t e = 0; e < body.mesh().n_elements() && !pressures.empty(); ++e) {
-    const auto own = pressures.of_element(e);
-    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      const double change = body.point_geometry(rule, e, q).weight *
-                            at_points(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e));
-      for (std::size_t k = 0; k < own.size(); ++k) means[own[k]] += body.pressure_value(k, q) * change;
-    }
-  }
+      },
+      [&](const CellTerms& terms) {
+        const auto own = pressures.of_element(terms.cell);
+        for (std::size_t k = 0; k < own.size(); ++k) means[own[k]] += terms.vectors(static_cast<Eigen::Index>(k), 0);
+      },
+      n_threads);
   for (std::size_t a = 0; a < means.size(); ++a) means[a] /= body.pressure_volume(a);
   return means;
 }
@@ -304,24 +263,19 @@ double dilatation_at(const BodyModel& body, std::span<const double> means, std::
 }
 
 Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field) {
-  const ShapeTable& rule = body.reference().mass;
   Eigen::MatrixXd result = Eigen::MatrixXd::Zero(field.rows(), field.cols());
-  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
-    const auto nodes = body.mesh().element(e);
-    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      // integral rho N_a (sum N_b field_b), point by point: the matrix is never formed.
-      const double weight = body.point_geometry(rule, e, q).weight * body.material(e).density;
-      const Eigen::VectorXd& N = rule.values[q];
-      Eigen::MatrixXd value = Eigen::MatrixXd::Zero(3, field.cols());
-      for (std::size_t a = 0; a < nodes.size(); ++a) {
-        value += N[static_cast<Eigen::Index>(a)] * field.middleRows(3 * static_cast<Eigen::Index>(nodes[a]), 3);
-      }
-      for (std::size_t a = 0; a < nodes.size(); ++a) {
-        result.middleRows(3 * static_cast<Eigen::Index>(nodes[a]), 3) +=
-            weight * N[static_cast<Eigen::Index>(a)] * value;
-      }
-    }
-  }
+  body.cells().sum(
+      [&](CellTerms& terms) {
+        const Eigen::MatrixXd mass =
+            cell_mass(body.reference(), body.places(terms.cell), body.material(terms.cell).density);
+        const auto nodes = body.mesh().element(terms.cell);
+        terms.vectors.setZero(3 * mass.rows(), field.cols());
+        for (Eigen::Index b = 0; b < mass.rows(); ++b) {
+          const auto of_node = field.middleRows<3>(3 * Eigen::Index{nodes[static_cast<std::size_t>(b)]});
+          for (Eigen::Index a = 0; a < mass.rows(); ++a) terms.vectors.middleRows<3>(3 * a) += mass(a, b) * of_node;
+        }
+      },
+      [&](const CellTerms& terms) { add_vectors(terms, result); });
   return result;
 }
 
@@ -340,27 +294,14 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_points = rule.weights.size();
   const std::size_t n_elements = body.mesh().n_elements();
-  std::vector<Matrix3> gradients(n_points * n_elements, Matrix3::Zero());
-  Eigen::MatrixXd dilatations(static_cast<Eigen::Index>(n_points), static_cast<Eigen::Index>(n_elements));
-  for (std::size_t e = 0; e < n_elements; ++e) {
-    const auto nodes = body.mesh().element(e);
-    for (std::size_t q = 0; q < n_points; ++q) {
-      const auto geometry = body.point_geometry(rule, e, q);
-      Matrix3& G = gradients[e * n_points + q];
-      for (std::size_t a = 0; a < nodes.size(); ++a) {
-        G += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
-             geometry.gradients.row(static_cast<Eigen::Index>(a));
-      }
-      dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e)) = law.dilatation(e, G);
-    }
-  }
-  const std::vector<double> means = mean_dilatations(body, dilatations);
+  const std::vector<double> means = mean_dilatations(body, u, law.dilatation);
   StressColumns stress(6, static_cast<Eigen::Index>(n_points * n_elements));
   for (std::size_t e = 0; e < n_elements; ++e) {
+    const CellNodes own = body.of_nodes(e, u);
     for (std::size_t q = 0; q < n_points; ++q) {
       std::optional<double> mixed;
       if (!means.empty()) mixed = dilatation_at(body, means, e, q);
-      const Matrix3 s = law.stress(e, gradients[e * n_points + q], mixed);
+      const Matrix3 s = law.stress(e, displacement_gradient(body.point_geometry(rule, e, q), own), mixed);
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
     }
   }

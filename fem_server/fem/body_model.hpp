@@ -7,11 +7,15 @@
 #include <Eigen/SparseCore>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "common/contact/surface.hpp"
+#include "fem_server/fem/body_cells.hpp"
+#include "fem_server/fem/cell_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/lame_constants.hpp"
 #include "fem_server/fem/pressure_space.hpp"
@@ -53,18 +57,21 @@ class BodyModel {
   }
   /// [-] shape function of the pressure `k` of an element at a point of the stiffness rule.
   [[nodiscard]] double pressure_value(std::size_t k, std::size_t point) const {
-    return pressures_.kind() == PressureKind::nodal ? reference_.corners[point][static_cast<Eigen::Index>(k)] : 1.0;
+    return fem::pressure_value(reference_, pressures_.kind(), k, point);
   }
   [[nodiscard]] std::size_t n_dofs() const { return 3 * mesh_.nodes.size(); }
 
-  /// n_nodes x 3, of at most 27 nodes: on the stack.
-  using Gradients = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 27, 3>;
-  /// Shape gradients [1/m] (n_nodes x 3) and integration weight [m^3] of one quadrature point in the reference shape.
-  struct PointGeometry {
-    Gradients gradients;
-    double weight = 0.0;
-  };
-  [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const;
+  /// [m] places of the nodes of an element.
+  [[nodiscard]] CellNodes places(std::size_t element) const;
+  /// What a field (n_dofs) has at the nodes of an element.
+  [[nodiscard]] CellNodes of_nodes(std::size_t element, const Eigen::VectorXd& field) const;
+  [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const {
+    return fem::point_geometry(table, places(element), point);
+  }
+
+  /// The elements as deal.II's cells, made when they are first asked for; copies share them. Thread-safe.
+  /// @throws Error{invalid_input} for elements that do not share the nodes where they meet
+  [[nodiscard]] const BodyCells& cells() const;
 
  private:
   BodyModel() = default;
@@ -79,11 +86,20 @@ class BodyModel {
   std::vector<std::uint32_t> material_of_;
   PressureSpace pressures_;
   std::vector<double> pressure_volumes_;
+  struct Cells {
+    std::once_flag made;
+    std::unique_ptr<const BodyCells> cells;
+  };
+  std::shared_ptr<Cells> cells_ = std::make_shared<Cells>();
 };
 
-/// Mean dilatation theta_a [-] of each pressure of a mixed body.
-/// @param at_points  [-] volume change at the points of the stiffness rule: n_points rows, one column per element
-[[nodiscard]] std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::MatrixXd& at_points);
+/// [-] volume change of an element's material at the gradient G of the displacement. Called for several at once.
+using DilatationLaw = std::function<double(std::size_t element, const Matrix3& G)>;
+
+/// Mean dilatation theta_a [-] of each pressure of a mixed body; of others none. Not finite where the law is not.
+/// @param u  [m] displacement, n_dofs. @param n_threads  as in BodyCells::sum
+[[nodiscard]] std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::VectorXd& u,
+                                                   const DilatationLaw& dilatation, unsigned n_threads = 0);
 
 /// [-] volume change that the law of a mixed body sees at a point of the stiffness rule: sum N_a theta_a.
 [[nodiscard]] double dilatation_at(const BodyModel& body, std::span<const double> means, std::size_t element,
@@ -105,17 +121,8 @@ struct NodeGraph {
 /// Pattern of all couplings of a body, zeros as values; symmetric, rows sorted.
 [[nodiscard]] SparseMatrix sparsity_pattern(const BodyModel& body);
 
-/// Linear elastic stiffness [N/m]. @param n_threads  as in add_elements; no influence on the bits
+/// Linear elastic stiffness [N/m]. @param n_threads  as in BodyCells::sum; no influence on the bits
 [[nodiscard]] SparseMatrix linear_stiffness(const BodyModel& body, unsigned n_threads = 0);
-
-/// Gradients [1/m] (n_nodes x 3) that the volume changes by at a point of the stiffness rule: those of the shape
-/// functions, or in a deformed body those with respect to the deformed place.
-using PointGradients = std::function<BodyModel::Gradients(std::size_t element, std::size_t point,
-                                                          const BodyModel::PointGeometry& geometry)>;
-
-/// Adds the stiffness of the pressures of a mixed body. @param matrix  its pattern holds that of sparsity_pattern(body)
-void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const PointGradients& gradients,
-                            unsigned n_threads = 0);
 
 /// Consistent mass times a field: M * field [kg * unit of field]; `field` has n_dofs() rows.
 [[nodiscard]] Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field);
@@ -129,7 +136,7 @@ using StressColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 
 /// The laws of the elements for point_stresses(), by the gradient G [-] of the displacement.
 struct StressLaw {
-  std::function<double(std::size_t element, const Matrix3& G)> dilatation;  ///< [-] volume change
+  DilatationLaw dilatation;
   /// [Pa] symmetric. @param mixed  [-] in a mixed body the volume change that its pressures see
   std::function<Matrix3(std::size_t element, const Matrix3& G, std::optional<double> mixed)> stress;
 };

@@ -10,7 +10,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view method_version = "condensation 1";
+constexpr std::string_view method_version = "condensation 2";
 
 template <class T>
 void append(std::string& bytes, const T* values, std::size_t n) {

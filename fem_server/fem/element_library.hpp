@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string_view>
 
+#include "fem_server/fem/body_cells.hpp"
 #include "fem_server/fem/reference_element.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
 
@@ -36,6 +40,9 @@ struct Eigenpairs {
 struct ElementLibrary {
   std::string_view version;  ///< of the program that it was built with
   ReferenceElement (*reference_element)(std::uint32_t n_nodes) = nullptr;
+  /// The cells of a mesh. @throws Error{invalid_input} for elements that do not share the nodes where they meet
+  std::unique_ptr<const BodyCells> (*body_cells)(const VolumeMesh& mesh,
+                                                 std::span<const std::uint32_t> material_of) = nullptr;
   /// Pairs with the smallest eigenvalues > 0; thread-safe, the same bits in every run.
   Eigenpairs (*lowest_modes)(const EigenProblem& problem) = nullptr;
 };

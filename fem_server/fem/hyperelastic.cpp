@@ -234,8 +234,8 @@ class HyperelasticPoints final : public PointLaw {
  public:
   explicit HyperelasticPoints(HyperelasticLaw law) : law_(std::move(law)) {}
 
-  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                    const Matrix3& G, std::optional<double> mixed, const PointMemory& memory,
+  [[nodiscard]] PointWork add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+                                    std::optional<double> mixed, const PointMemory& memory,
                                     Eigen::MatrixXd& tangent) const override {
     const auto& g = geometry.gradients;
     PointWork work;

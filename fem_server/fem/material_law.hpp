@@ -48,7 +48,7 @@ class PointLaw {
   /// @param mixed  [-] in a mixed body the volume change that its pressures see. Its stress lambda mixed F^-T takes the
   ///               place of that of the point; energy and stiffness of lambda / 2 theta^2 are then those of the
   ///               pressures (pressure_space.hpp) and are left out
-  [[nodiscard]] virtual PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
+  [[nodiscard]] virtual PointWork add_point(const PointGeometry& geometry, const LameConstants& constants,
                                             const Matrix3& G, std::optional<double> mixed, const PointMemory& memory,
                                             Eigen::MatrixXd& tangent) const = 0;
   /// [Pa] symmetric. @pre det(1 + G) > 0 unless the law is linear

@@ -2,6 +2,7 @@
 
 #include <Eigen/LU>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -43,15 +44,6 @@ double PointLaw::dilatation(const Matrix3& G) const {
 
 namespace {
 
-Matrix3 displacement_gradient(const BodyModel::PointGeometry& geometry, std::span<const std::uint32_t> nodes,
-                              const Eigen::VectorXd& u) {
-  Matrix3 G = Matrix3::Zero();
-  for (std::size_t a = 0; a < nodes.size(); ++a) {
-    G += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) * geometry.gradients.row(static_cast<Eigen::Index>(a));
-  }
-  return G;
-}
-
 /// @param dilatation  [-] tr G, or what a mixed body sees of it
 Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation) {
   Matrix3 stress = c.mu * (G + G.transpose());
@@ -59,21 +51,15 @@ Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation
   return stress;
 }
 
-PointWork linear_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+PointWork linear_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
                        std::optional<double> mixed, Eigen::MatrixXd& tangent) {
-  const auto& g = geometry.gradients;
   // Hooke's law in the place of P: without finite rotations all stress tensors are the same.
   const Matrix3 stress = hooke_stress(c, G, mixed.value_or(G.trace()));
   const Matrix3 own = mixed ? hooke_stress(c, G, 0.0) : stress;
-  const double lambda = mixed ? 0.0 : c.lambda;
-  for (Eigen::Index b = 0; b < g.rows(); ++b) {
-    for (Eigen::Index a = 0; a < g.rows(); ++a) {
-      Matrix3 block = lambda * g.row(a).transpose() * g.row(b) + c.mu * g.row(b).transpose() * g.row(a);
-      block.diagonal().array() += c.mu * g.row(a).dot(g.row(b));
-      tangent.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
-    }
-  }
-  return {.forces = geometry.weight * stress * g.transpose(),
+  LameConstants pointwise = c;
+  if (mixed) pointwise.lambda = 0.0;
+  add_linear_point(geometry, pointwise, tangent);
+  return {.forces = geometry.weight * stress * geometry.gradients.transpose(),
           .energy = 0.5 * geometry.weight * own.cwiseProduct(G).sum(),
           .valid = true};
 }
@@ -81,7 +67,7 @@ PointWork linear_point(const BodyModel::PointGeometry& geometry, const LameConst
 /// dP = mu dF + (mu - lambda ln J) F^-T dF^T F^-T + lambda (F^-T : dF) F^-T; with h = F^-T grad N the blocks are
 /// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T. In a mixed body ln J is that of the pressures, and the
 /// last term is theirs.
-PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+PointWork neo_hookean_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
                             std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   const Matrix3 F = Matrix3::Identity() + G;
   const double J = F.determinant();
@@ -93,7 +79,7 @@ PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const Lame
     return work;
   }
   const auto& g = geometry.gradients;
-  const BodyModel::Gradients h = g * F.inverse();
+  const CellGradients h = g * F.inverse();
   const double dilatation = mixed ? *mixed : std::log(J);
   const double lambda = mixed ? 0.0 : c.lambda;
   // Turns negative under strong expansion; the tangent may then be indefinite, as the material is.
@@ -116,8 +102,8 @@ class LinearLaw final : public PointLaw {
  public:
   [[nodiscard]] bool is_linear() const override { return true; }
   [[nodiscard]] double dilatation(const Matrix3& G) const override { return G.trace(); }
-  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                    const Matrix3& G, std::optional<double> mixed, const PointMemory& /*memory*/,
+  [[nodiscard]] PointWork add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+                                    std::optional<double> mixed, const PointMemory& /*memory*/,
                                     Eigen::MatrixXd& tangent) const override {
     return linear_point(geometry, constants, G, mixed, tangent);
   }
@@ -129,8 +115,8 @@ class LinearLaw final : public PointLaw {
 
 class NeoHookeanLaw final : public PointLaw {
  public:
-  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                    const Matrix3& G, std::optional<double> mixed, const PointMemory& /*memory*/,
+  [[nodiscard]] PointWork add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+                                    std::optional<double> mixed, const PointMemory& /*memory*/,
                                     Eigen::MatrixXd& tangent) const override {
     return neo_hookean_point(geometry, constants, G, mixed, tangent);
   }
@@ -140,24 +126,6 @@ class NeoHookeanLaw final : public PointLaw {
     return piola_stress(constants, F, mixed.value_or(log_volume(F))) * F.transpose() / F.determinant();
   }
 };
-
-/// Volume changes at the points of the stiffness rule; none when an element is turned inside out.
-std::optional<Eigen::MatrixXd> point_dilatations(const BodyModel& body, const MaterialLaws& laws,
-                                                 const Eigen::VectorXd& u) {
-  const ShapeTable& rule = body.reference().stiffness;
-  const std::size_t n_elements = body.mesh().n_elements();
-  Eigen::MatrixXd all(static_cast<Eigen::Index>(rule.weights.size()), static_cast<Eigen::Index>(n_elements));
-  for (std::size_t e = 0; e < n_elements; ++e) {
-    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      const Matrix3 G = displacement_gradient(body.point_geometry(rule, e, q), body.mesh().element(e), u);
-      double& dilatation = all(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e));
-      dilatation = laws.of(body, e).dilatation(G);
-      // The logarithm of a determinant that is not positive is no number.
-      if (!std::isfinite(dilatation)) return std::nullopt;
-    }
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -212,9 +180,11 @@ Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eig
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
     const PointLaw& law = laws.of(body, e);
     const std::size_t size = law.memory_size();
-    for (std::size_t q = 0; size > 0 && q < rule.weights.size(); ++q, first += size) {
+    if (size == 0) continue;
+    const CellNodes own = body.of_nodes(e, u);
+    for (std::size_t q = 0; q < rule.weights.size(); ++q, first += size) {
       const auto geometry = body.point_geometry(rule, e, q);
-      const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
+      const Matrix3 G = displacement_gradient(geometry, own);
       after.dissipated +=
           geometry.weight * law.remember(body.material(e), G, memory.at(first, size), values.subspan(first, size));
     }
@@ -222,65 +192,72 @@ Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eig
   return after;
 }
 
+void deformed_cell(const ReferenceElement& reference, PressureKind kind, const CellNodes& places, const CellNodes& u,
+                   const PointLaw& law, const LameConstants& constants, const BodyMemory& memory,
+                   std::span<const double> mixed, CellTerms& terms) {
+  const Eigen::Index n = 3 * places.cols();
+  terms.matrix.setZero(n, n);
+  terms.vectors.setZero(n, 1);
+  terms.couplings.setZero(n, n_cell_pressures(reference, kind));
+  terms.energy = 0.0;
+  terms.valid = true;
+  Eigen::Map<CellNodes> forces(terms.vectors.data(), 3, places.cols());
+  double volume = 0.0;
+  for (std::size_t q = 0; q < reference.stiffness.weights.size() && terms.valid; ++q) {
+    const PointGeometry geometry = point_geometry(reference.stiffness, places, q);
+    const Matrix3 G = displacement_gradient(geometry, u);
+    std::optional<double> dilatation;
+    if (!mixed.empty()) dilatation = mixed[q];
+    const PointMemory own = memory.at(q * law.memory_size(), law.memory_size());
+    const PointWork work = law.add_point(geometry, constants, G, dilatation, own, terms.matrix);
+    terms.valid = work.valid;
+    terms.energy += work.energy;
+    forces += work.forces;
+    volume += geometry.weight;
+    if (kind == PressureKind::pointwise || !work.valid) continue;
+    const Matrix3 F = Matrix3::Identity() + G;
+    const CellGradients gradients =
+        law.is_linear() ? geometry.gradients : CellGradients(geometry.gradients * F.inverse());
+    add_couplings(reference, kind, q, geometry.weight, gradients, terms.couplings);
+  }
+  if (kind == PressureKind::element) eliminate_own_pressure(constants, volume, terms);
+}
+
 BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                                  SparseMatrix& tangent, unsigned n_threads, const BodyMemory& memory) {
   std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
-  const ShapeTable& rule = body.reference().stiffness;
-  const auto n_nodes = static_cast<Eigen::Index>(body.mesh().nodes_per_element);
-  const std::size_t n_elements = body.mesh().n_elements();
+  const std::size_t n_points = body.reference().stiffness.weights.size();
   BodyEquations equations;
   equations.force = Eigen::VectorXd::Zero(u.size());
-  const bool is_mixed = !body.pressures().empty();
-  std::vector<double> means;
-  if (is_mixed) {
-    const auto dilatations = point_dilatations(body, laws, u);
-    if (!dilatations) {
-      equations.valid = false;
-      return equations;
-    }
-    means = mean_dilatations(body, *dilatations);
-    for (std::size_t a = 0; a < means.size(); ++a) {
-      equations.energy += 0.5 * body.pressure_lambda(a) * body.pressure_volume(a) * means[a] * means[a];
-    }
+  const std::vector<double> means = mean_dilatations(
+      body, u, [&](std::size_t element, const Matrix3& G) { return laws.of(body, element).dilatation(G); }, n_threads);
+  // The logarithm of a determinant that is not positive is no number.
+  equations.valid = std::ranges::all_of(means, [](double mean) { return std::isfinite(mean); });
+  if (!equations.valid) return equations;
+  for (std::size_t a = 0; a < means.size(); ++a) {
+    equations.energy += 0.5 * body.pressure_lambda(a) * body.pressure_volume(a) * means[a] * means[a];
   }
-  // Forces are added up afterwards, element by element in ascending order, so that their bits do not depend on the
-  // threads.
-  std::vector<PointWork> works(n_elements);
   const std::vector<std::size_t> places = memory_places(body, laws);
-  const auto add = [&](std::size_t e, Eigen::MatrixXd& element_tangent) {
-    PointWork& sum = works[e];
-    const PointLaw& law = laws.of(body, e);
-    sum.forces.setZero(3, n_nodes);
-    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      const auto geometry = body.point_geometry(rule, e, q);
-      const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
-      std::optional<double> mixed;
-      if (is_mixed) mixed = dilatation_at(body, means, e, q);
-      const PointMemory own = memory.at(places[e] + q * law.memory_size(), law.memory_size());
-      const PointWork work = law.add_point(geometry, body.material(e), G, mixed, own, element_tangent);
-      sum.valid = sum.valid && work.valid;
-      sum.energy += work.energy;
-      sum.forces += work.forces;
-    }
-  };
-  add_elements(body, tangent, add, n_threads);
-  if (is_mixed) {
-    const auto gradients = [&](std::size_t e, std::size_t, const BodyModel::PointGeometry& geometry) {
-      if (laws.of(body, e).is_linear()) return geometry.gradients;
-      const Matrix3 F = Matrix3::Identity() + displacement_gradient(geometry, body.mesh().element(e), u);
-      return BodyModel::Gradients(geometry.gradients * F.inverse());
-    };
-    add_pressure_stiffness(body, tangent, gradients, n_threads);
-  }
-  for (std::size_t e = 0; e < n_elements; ++e) {
-    equations.valid = equations.valid && works[e].valid;
-    equations.energy += works[e].energy;
-    const auto nodes = body.mesh().element(e);
-    for (std::size_t a = 0; a < nodes.size(); ++a) {
-      equations.force.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) +=
-          works[e].forces.col(static_cast<Eigen::Index>(a));
-    }
-  }
+  NodalPressures pressures(body);
+  body.cells().sum(
+      [&](CellTerms& terms) {
+        const std::size_t e = terms.cell;
+        std::array<double, 27> mixed{};  // as many as the largest rule has
+        for (std::size_t q = 0; q < n_points && !means.empty(); ++q) mixed[q] = dilatation_at(body, means, e, q);
+        const PointMemory own = memory.at(places[e], places[e + 1] - places[e]);
+        deformed_cell(body.reference(), body.pressures().kind(), body.places(e), body.of_nodes(e, u), laws.of(body, e),
+                      body.material(e), {.values = own.values, .dt = own.dt},
+                      std::span(mixed).first(means.empty() ? 0 : n_points), terms);
+      },
+      [&](const CellTerms& terms) {
+        equations.valid = equations.valid && terms.valid;
+        equations.energy += terms.energy;
+        add_vectors(terms, equations.force);
+        add_matrix(terms, tangent);
+        pressures.add(terms);
+      },
+      n_threads);
+  pressures.add_stiffness(tangent, n_threads);
   return equations;
 }
 

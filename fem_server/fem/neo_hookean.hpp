@@ -46,6 +46,15 @@ struct Remembered {
 [[nodiscard]] Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                                     const BodyMemory& memory);
 
+/// Internal forces [N] of an element (vectors of `terms`, one column), their derivative (matrix), energy and couplings.
+/// With nodal pressures the derivative lacks their part, which needs the couplings of all cells around them.
+/// @param u       [m] displacements of its nodes
+/// @param memory  of its own points
+/// @param mixed   [-] of a mixed body the volume change that its pressures see at each point; otherwise empty
+void deformed_cell(const ReferenceElement& reference, PressureKind kind, const CellNodes& places, const CellNodes& u,
+                   const PointLaw& law, const LameConstants& constants, const BodyMemory& memory,
+                   std::span<const double> mixed, CellTerms& terms);
+
 /// Internal forces of a displaced body and their derivative.
 struct BodyEquations {
   Eigen::VectorXd force;  ///< [N] n_dofs
@@ -55,7 +64,7 @@ struct BodyEquations {
 
 /// @param u          [m] displacement, n_dofs
 /// @param tangent    derivative of the force; its pattern is that of sparsity_pattern(body), its values are overwritten
-/// @param n_threads  as in add_elements; no influence on the bits
+/// @param n_threads  as in BodyCells::sum; no influence on the bits
 [[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws,
                                                const Eigen::VectorXd& u, SparseMatrix& tangent, unsigned n_threads = 0,
                                                const BodyMemory& memory = {});

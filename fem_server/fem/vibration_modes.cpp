@@ -24,22 +24,21 @@ namespace {
 
 /// Consistent mass [kg] between nodes, alike in the three directions.
 Eigen::SparseMatrix<double> node_mass(const BodyModel& body) {
-  const ShapeTable& rule = body.reference().mass;
   std::vector<Eigen::Triplet<double>> entries;
-  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
-    const auto nodes = body.mesh().element(e);
-    Eigen::MatrixXd own = Eigen::MatrixXd::Zero(std::ssize(nodes), std::ssize(nodes));
-    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      const Eigen::VectorXd& N = rule.values[q];
-      own += body.point_geometry(rule, e, q).weight * body.material(e).density * N * N.transpose();
-    }
-    for (Eigen::Index a = 0; a < own.rows(); ++a) {
-      for (Eigen::Index b = 0; b < own.cols(); ++b) {
-        entries.emplace_back(static_cast<int>(nodes[static_cast<std::size_t>(a)]),
-                             static_cast<int>(nodes[static_cast<std::size_t>(b)]), own(a, b));
-      }
-    }
-  }
+  entries.reserve(body.mesh().connectivity.size() * body.mesh().nodes_per_element);
+  body.cells().sum(
+      [&](CellTerms& terms) {
+        terms.matrix = cell_mass(body.reference(), body.places(terms.cell), body.material(terms.cell).density);
+      },
+      [&](const CellTerms& terms) {
+        const auto nodes = body.mesh().element(terms.cell);
+        for (std::size_t a = 0; a < nodes.size(); ++a) {
+          for (std::size_t b = 0; b < nodes.size(); ++b) {
+            entries.emplace_back(static_cast<int>(nodes[a]), static_cast<int>(nodes[b]),
+                                 terms.matrix(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(b)));
+          }
+        }
+      });
   const auto n = static_cast<Eigen::Index>(body.mesh().nodes.size());
   Eigen::SparseMatrix<double> mass(n, n);
   mass.setFromTriplets(entries.begin(), entries.end());

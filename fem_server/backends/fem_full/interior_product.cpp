@@ -11,7 +11,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view method_version = "interior 1 ";
+constexpr std::string_view method_version = "interior 2 ";
 
 std::vector<double> packed(const InteriorProduct& product) {
   std::vector<double> numbers;

@@ -1,19 +1,20 @@
 #include "fem_server/fem/dealii/elastic_space.hpp"
 
 #include <deal.II/base/mpi.h>
+#include <deal.II/base/multithread_info.h>
+#include <deal.II/base/parallel.h>
 #include <deal.II/base/work_stream.h>
-#include <deal.II/fe/fe_q.h>
-#include <deal.II/fe/fe_simplex_p.h>
-#include <deal.II/fe/fe_values.h>
-#include <deal.II/fe/fe_wedge_p.h>
 #include <deal.II/grid/reference_cell.h>
 #include <fmt/format.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/fem/dealii/reference_element.hpp"
 
 namespace heelstrike::fem {
 
@@ -27,65 +28,27 @@ std::span<const unsigned> vertex_order(std::size_t n_corners) {
   return n_corners == 8 ? line_by_line : std::span(alike).first(n_corners);
 }
 
-std::unique_ptr<dealii::FiniteElement<3>> element_on(const dealii::ReferenceCell& cell, unsigned degree) {
-  if (cell == dealii::ReferenceCells::Tetrahedron) return std::make_unique<dealii::FE_SimplexP<3>>(degree);
-  if (cell == dealii::ReferenceCells::Wedge && degree == 1) return std::make_unique<dealii::FE_WedgeP<3>>(1);
-  if (cell == dealii::ReferenceCells::Hexahedron && degree == 1) return std::make_unique<dealii::FE_Q<3>>(1);
-  throw input_error("element", fmt::format("expected tetrahedra of degree 1 or 2, prisms or hexahedra of degree 1, "
-                                           "found cells of kind {} and degree {}",
-                                           cell.to_string(), degree));
-}
-
-/// Gradients of linear tetrahedra are constant: one point. All other elements, and all loads, take a degree more.
-dealii::Quadrature<3> rule_on(const dealii::ReferenceCell& cell, unsigned degree, bool gradients) {
-  const bool tetrahedra = cell == dealii::ReferenceCells::Tetrahedron;
-  return cell.get_gauss_type_quadrature<3>(tetrahedra && gradients ? degree : degree + 1);
-}
-
-/// What a thread computes cell terms with. Of one component: the three have the same functions.
+/// Numbers of a cell in deal.II's order; one for each thread.
 struct CellScratch {
-  CellScratch(const dealii::Mapping<3>& mapping, const dealii::FiniteElement<3>& element,
-              const dealii::Quadrature<3>& stiffness_rule, const dealii::Quadrature<3>& load_rule)
-      : stiffness(mapping, element, stiffness_rule, dealii::update_gradients | dealii::update_JxW_values),
-        load(mapping, element, load_rule, dealii::update_values | dealii::update_JxW_values) {}
-  CellScratch(const CellScratch& other)
-      : CellScratch(other.load.get_mapping(), other.load.get_fe(), other.stiffness.get_quadrature(),
-                    other.load.get_quadrature()) {}
-  CellScratch& operator=(const CellScratch&) = delete;
-  ~CellScratch() = default;
-
-  dealii::FEValues<3> stiffness;
-  dealii::FEValues<3> load;
+  std::vector<dealii::types::global_dof_index> dofs;
 };
 
-/// lambda div u div w + 2 mu eps(u) : eps(w), in blocks of two nodes' gradients ga, gb:
-/// lambda ga gb^T + mu (gb ga^T + ga.gb I). Component k of node a is row 3 a + k: deal.II numbers so where each vertex
-/// and line carries one node.
-void add_stiffness(const dealii::FEValues<3>& values, const LameConstants& material, CellTerms& terms) {
-  for (const unsigned q : values.quadrature_point_indices()) {
-    for (const unsigned a : values.dof_indices()) {
-      const dealii::Tensor<1, 3> ga = values.JxW(q) * values.shape_grad(a, q);
-      for (const unsigned b : values.dof_indices()) {
-        const dealii::Tensor<1, 3>& gb = values.shape_grad(b, q);
-        const double isotropic = material.mu * (ga * gb);
-        for (unsigned k = 0; k < 3; ++k) {
-          for (unsigned l = 0; l < 3; ++l) {
-            terms.stiffness(3 * a + k, 3 * b + l) += material.lambda * ga[k] * gb[l] + material.mu * ga[l] * gb[k];
-          }
-          terms.stiffness(3 * a + k, 3 * b + k) += isotropic;
-        }
-      }
-    }
-  }
-}
+/// Memory of the terms of one turn of a thread: they stay in its second-level cache.
+constexpr std::size_t bytes_per_turn = 1U << 17U;
+/// Below this a thread costs more than it saves.
+constexpr std::size_t least_cells_per_thread = 4096;
 
-void add_load(const dealii::FEValues<3>& values, const dealii::Tensor<1, 3>& force_density, CellTerms& terms) {
-  for (const unsigned q : values.quadrature_point_indices()) {
-    for (const unsigned a : values.dof_indices()) {
-      const double weight = values.JxW(q) * values.shape_value(a, q);
-      for (unsigned k = 0; k < 3; ++k) terms.load(3 * a + k) += weight * force_density[k];
-    }
-  }
+/// Calls work(n_threads) from an arena of deal.II's threads that is not wider than that.
+/// @param wanted  0 = as many as pay, otherwise at most so many; never more than deal.II may have (DEAL_II_NUM_THREADS)
+template <class Work>
+void within_threads(std::size_t n_items, unsigned wanted, const Work& work) {
+#ifdef __SANITIZE_THREAD__
+  // Debian's TBB is not built with the thread sanitizer, which cannot see that its tasks wait for each other.
+  wanted = 1;
+#endif
+  const std::size_t useful = wanted > 0 ? wanted : std::max<std::size_t>(1, n_items / least_cells_per_thread);
+  const auto n = static_cast<unsigned>(std::min<std::size_t>(useful, dealii::MultithreadInfo::n_threads()));
+  tbb::task_arena(static_cast<int>(n)).execute([&] { work(n); });
 }
 
 }  // namespace
@@ -131,42 +94,117 @@ void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> m
   triangulation.create_triangulation(vertices, cells, faces);
 }
 
-ElasticSpace::ElasticSpace(const dealii::Triangulation<3>& triangulation, unsigned degree)
-    : node_element_(element_on(triangulation.get_reference_cells().front(), degree)),
-      element_(*node_element_, 3),
-      mapping_(*element_on(node_element_->reference_cell(), 1)),
-      stiffness_rule_(rule_on(node_element_->reference_cell(), degree, true)),
-      load_rule_(rule_on(node_element_->reference_cell(), degree, false)),
-      dofs_(triangulation) {
+ElasticSpace::ElasticSpace(const dealii::Triangulation<3>& triangulation, std::uint32_t n_nodes)
+    : element_(*scalar_element(n_nodes), 3), dofs_(triangulation) {
+  const dealii::ReferenceCell cell = triangulation.get_reference_cells().front();
+  if (cell != element_.reference_cell()) {
+    throw input_error("element", fmt::format("expected cells of kind {} for an element with {} nodes, found {}",
+                                             element_.reference_cell().to_string(), n_nodes, cell.to_string()));
+  }
+  const dealii::FiniteElement<3>& scalar = element_.base_element(0);
+  for (const unsigned function : functions_of_nodes(scalar)) {
+    unit_points_.push_back(scalar.get_unit_support_points()[function]);
+    for (unsigned k = 0; k < 3; ++k) rows_.push_back(element_.component_to_system_index(k, function));
+  }
   dofs_.distribute_dofs(element_);
 }
 
-void ElasticSpace::assemble(std::span<const LameConstants> materials, const dealii::Tensor<1, 3>& acceleration,
-                            const std::function<void(const CellTerms&)>& add) const {
-  using Cell = dealii::DoFHandler<3>::active_cell_iterator;
-  const unsigned n = element_.n_dofs_per_cell();
-  const bool loaded = acceleration.norm() > 0.0;
-  const auto compute = [&](const Cell& cell, CellScratch& scratch, CellTerms& terms) {
-    terms.stiffness = 0.0;
-    terms.load = 0.0;
-    terms.dofs.resize(cell->is_locally_owned() ? n : 0);
-    if (!cell->is_locally_owned()) return;
-    cell->get_dof_indices(terms.dofs);
-    const LameConstants& material = materials[cell->material_id()];
-    // As a cell without unknowns: its own are of three components.
-    const dealii::Triangulation<3>::cell_iterator& place = cell;
-    scratch.stiffness.reinit(place);
-    add_stiffness(scratch.stiffness, material, terms);
-    if (!loaded) return;
-    scratch.load.reinit(place);
-    add_load(scratch.load, material.density * acceleration, terms);
+void ElasticSpace::number_as(const VolumeMesh& mesh) {
+  using Number = dealii::types::global_dof_index;
+  constexpr auto none = dealii::numbers::invalid_dof_index;
+  std::vector<Number> number(dofs_.n_dofs(), none);
+  std::vector<bool> taken(3 * mesh.nodes.size(), false);
+  std::vector<Number> own(rows_.size());
+  bool alike = number.size() == taken.size();
+  for (const auto& cell : dofs_.active_cell_iterators()) {
+    cell->get_dof_indices(own);
+    const auto nodes = mesh.element(cell->active_cell_index());
+    for (std::size_t row = 0; row < rows_.size() && alike; ++row) {
+      const auto wanted = static_cast<Number>(3 * std::size_t{nodes[row / 3]} + row % 3);
+      Number& given = number[own[rows_[row]]];
+      alike = given == wanted || (given == none && !taken[wanted]);
+      given = wanted;
+      taken[wanted] = true;
+    }
+  }
+  if (!alike) {
+    throw input_error("mesh",
+                      fmt::format("expected elements that share the nodes of the edges and sides where they meet, "
+                                  "and no other node, found {} nodes where {} are needed or nodes that differ; "
+                                  "mesh the body again",
+                                  mesh.nodes.size(), dofs_.n_dofs() / 3));
+  }
+  dofs_.renumber_dofs(number);
+}
+
+CellNodes ElasticSpace::straight_nodes(const Cell& cell) const {
+  CellNodes places = CellNodes::Zero(3, static_cast<Eigen::Index>(unit_points_.size()));
+  for (std::size_t a = 0; a < unit_points_.size(); ++a) {
+    for (const unsigned v : cell->vertex_indices()) {
+      const double weight = element_.reference_cell().d_linear_shape_function(unit_points_[a], v);
+      for (unsigned k = 0; k < 3; ++k) places(k, static_cast<Eigen::Index>(a)) += weight * cell->vertex(v)[k];
+    }
+  }
+  return places;
+}
+
+void ElasticSpace::sum(const Compute& compute, const AddCell& add, unsigned n_threads) const {
+  const std::size_t n_rows = rows_.size();
+  const auto compute_owned = [&](const Cell& cell, CellScratch& scratch, CellTerms& terms) {
+    terms.dofs.resize(cell->is_locally_owned() ? n_rows : 0);
+    if (terms.dofs.empty()) return;
+    scratch.dofs.resize(n_rows);
+    cell->get_dof_indices(scratch.dofs);
+    terms.cell = cell->active_cell_index();
+    for (std::size_t row = 0; row < n_rows; ++row) terms.dofs[row] = scratch.dofs[rows_[row]];
+    compute(cell, terms);
   };
-  const auto hand_on = [&](const CellTerms& terms) {
+  const auto add_owned = [&](const CellTerms& terms) {
     if (!terms.dofs.empty()) add(terms);
   };
-  dealii::WorkStream::run(dofs_.begin_active(), dofs_.end(), compute, hand_on,
-                          CellScratch(mapping_, *node_element_, stiffness_rule_, load_rule_),
-                          CellTerms{.stiffness = dealii::FullMatrix<double>(n, n), .load = dealii::Vector<double>(n)});
+  const std::size_t cells_per_turn = std::max<std::size_t>(1, bytes_per_turn / (sizeof(double) * n_rows * n_rows));
+  within_threads(dofs_.get_triangulation().n_active_cells(), n_threads, [&](unsigned n) {
+    dealii::WorkStream::run(dofs_.begin_active(), dofs_.end(), compute_owned, add_owned, CellScratch(), CellTerms(),
+                            2 * n, static_cast<unsigned>(cells_per_turn));
+  });
+}
+
+namespace {
+
+/// On one process.
+class SerialCells final : public BodyCells {
+ public:
+  SerialCells(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of) {
+    make_triangulation(mesh, material_of, {}, triangulation_);
+    space_.emplace(triangulation_, mesh.nodes_per_element);
+    space_->number_as(mesh);
+  }
+
+  void sum(const Compute& compute, const AddCell& add, unsigned n_threads) const override {
+    space_->sum([&](const ElasticSpace::Cell&, CellTerms& terms) { compute(terms); }, add, n_threads);
+  }
+
+  void share_out(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
+                 unsigned n_threads) const override {
+    within_threads(n, n_threads, [&](unsigned n_parts) {
+      dealii::parallel::apply_to_subranges(std::size_t{0}, n, work, static_cast<unsigned>((n + n_parts - 1) / n_parts));
+    });
+  }
+
+ private:
+  dealii::Triangulation<3> triangulation_;
+  std::optional<ElasticSpace> space_;
+};
+
+}  // namespace
+
+std::unique_ptr<const BodyCells> serial_cells(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of) {
+  try {
+    return std::make_unique<const SerialCells>(mesh, material_of);
+  } catch (const dealii::ExceptionBase& error) {
+    throw input_error("mesh",
+                      fmt::format("expected a mesh that deal.II can take, found what it says: {}", error.what()));
+  }
 }
 
 namespace {

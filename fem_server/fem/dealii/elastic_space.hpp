@@ -1,17 +1,12 @@
-/// A linear elastic body as deal.II sees it, on one process or on many: cells, unknowns, and the sums over cells.
+/// A body's displacements as deal.II sees them, on one process or on many: cells, unknowns, and the sums over cells.
 ///
 /// Nothing here holds an array over all nodes: with a distributed triangulation every rank has its own cells and a
 /// layer around them.
 #pragma once
 
-#include <deal.II/base/quadrature.h>
-#include <deal.II/base/tensor.h>
 #include <deal.II/dofs/dof_handler.h>
 #include <deal.II/fe/fe_system.h>
-#include <deal.II/fe/mapping_fe.h>
 #include <deal.II/grid/tria.h>
-#include <deal.II/lac/full_matrix.h>
-#include <deal.II/lac/vector.h>
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fem_server/fem/lame_constants.hpp"
+#include "fem_server/fem/body_cells.hpp"
+#include "fem_server/fem/cell_kernels.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -37,39 +33,42 @@ inline constexpr dealii::types::boundary_id held_boundary = 1;
 void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of,
                         std::span<const ElementFace> held, dealii::Triangulation<3>& triangulation);
 
-/// What one cell adds to the equations K u = f.
-struct CellTerms {
-  dealii::FullMatrix<double> stiffness;                 ///< [N/m]
-  dealii::Vector<double> load;                          ///< [N]
-  std::vector<dealii::types::global_dof_index> dofs{};  ///< global numbers of its rows
-};
-
 class ElasticSpace {
  public:
-  /// Three displacements [m] to a node: FE_SimplexP on tetrahedra, FE_WedgeP on prisms, FE_Q on hexahedra, with the
-  /// points of fem/dealii/reference_element.cpp for the stiffness. No pressures: as the kernel's elements without them.
+  using Cell = dealii::DoFHandler<3>::active_cell_iterator;
+
+  /// Three displacements [m] to a node: FE_SimplexP on tetrahedra, FE_WedgeP on prisms, FE_Q on hexahedra.
   /// @param triangulation  of cells of one kind, the same on all ranks; must outlive this object
-  /// @param degree         1, or 2 for tetrahedra
-  ElasticSpace(const dealii::Triangulation<3>& triangulation, unsigned degree);
+  /// @param n_nodes        of a cell: 4 or 10, 6, 8 or 27
+  /// @throws Error{invalid_input} when the cells have another number of corners
+  ElasticSpace(const dealii::Triangulation<3>& triangulation, std::uint32_t n_nodes);
 
   [[nodiscard]] const dealii::DoFHandler<3>& dofs() const { return dofs_; }
-  [[nodiscard]] const dealii::Mapping<3>& mapping() const { return mapping_; }
 
-  /// Computes the terms of all cells that this rank owns, on all its processors, and hands them on one after the other
-  /// in the order of the cells, whoever computed them: sums have the same bits for any number of threads.
-  /// @param materials     by material id
-  /// @param acceleration  [m/s^2] the load is density times this; zero costs nothing
-  void assemble(std::span<const LameConstants> materials, const dealii::Tensor<1, 3>& acceleration,
-                const std::function<void(const CellTerms&)>& add) const;
+  /// Numbers the unknowns as the mesh that the triangulation was made of: 3 n + k is node n in direction k.
+  /// @pre one process has all cells
+  /// @throws Error{invalid_input} when cells that meet do not have the same nodes there
+  void number_as(const VolumeMesh& mesh);
+
+  /// [m] where the nodes of a cell are when its edges are straight.
+  [[nodiscard]] CellNodes straight_nodes(const Cell& cell) const;
+
+  /// Computes the terms of a cell; called for several at once. See BodyCells.
+  using Compute = std::function<void(const Cell& cell, CellTerms& terms)>;
+  /// The sum over all cells that this rank owns, by WorkStream.
+  /// @param n_threads  as BodyCells::sum
+  void sum(const Compute& compute, const AddCell& add, unsigned n_threads = 0) const;
 
  private:
-  std::unique_ptr<dealii::FiniteElement<3>> node_element_;  ///< of one component
   dealii::FESystem<3> element_;
-  dealii::MappingFE<3> mapping_;
-  dealii::Quadrature<3> stiffness_rule_;
-  dealii::Quadrature<3> load_rule_;
+  std::vector<dealii::Point<3>> unit_points_;  ///< of the nodes of a cell, in the order of VolumeMesh
+  std::vector<unsigned> rows_;                 ///< unknown of the element for each row of CellTerms
   dealii::DoFHandler<3> dofs_;
 };
+
+/// ElementLibrary::body_cells on this side of the module's border.
+[[nodiscard]] std::unique_ptr<const BodyCells> serial_cells(const VolumeMesh& mesh,
+                                                            std::span<const std::uint32_t> material_of);
 
 /// Compares what all ranks of a communicator were given, before the ranks wait for each other in vain. Collective.
 /// @param what    for the message, e.g. "materials"

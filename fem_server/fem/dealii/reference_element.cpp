@@ -4,10 +4,11 @@
 #include <deal.II/fe/fe_q.h>
 #include <deal.II/fe/fe_simplex_p.h>
 #include <deal.II/fe/fe_wedge_p.h>
+#include <deal.II/grid/reference_cell.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -40,99 +41,97 @@ ShapeTable tabulate(const dealii::FiniteElement<dim>& element, const dealii::Qua
   return table;
 }
 
-/// VolumeMesh and deal.II happen to number alike; a later deal.II that does not must not pass silently.
-void check_numbering(const dealii::FE_SimplexP<3>& element) {
+/// Shape function with the value one at each place.
+template <int dim>
+std::vector<unsigned> functions_at(const dealii::FiniteElement<dim>& element,
+                                   const std::vector<dealii::Point<dim>>& places) {
   const auto& points = element.get_unit_support_points();
-  for (unsigned a = 4; a < points.size(); ++a) {
-    const auto [first, second] = tetrahedron_edges[a - 4];
-    const auto middle = 0.5 * (points[first] + points[second]);
-    if (points[a].distance(dealii::Point<3>(middle)) > 1e-12) {
-      throw Error(ErrorCode::internal, "deal.II numbers the nodes of quadratic tetrahedra in an unexpected order");
+  std::vector<unsigned> functions;
+  for (const dealii::Point<dim>& place : places) {
+    const auto found = std::ranges::find_if(points, [&](const auto& p) { return p.distance(place) < 1e-12; });
+    if (found == points.end()) {
+      throw Error(ErrorCode::internal, fmt::format("deal.II's {} has no node at a place where elements of meshes have "
+                                                   "one",
+                                                   element.get_name()));
     }
+    functions.push_back(static_cast<unsigned>(found - points.begin()));
   }
+  return functions;
 }
 
-/// Shape function of deal.II, which goes line by line, for each node of a square or a cube.
-/// @param nodes  of hexahedra; those of a square are those of the bottom
-template <int dim>
-std::vector<unsigned> order_of(const dealii::FE_Q<dim>& element, std::span<const std::uint8_t> nodes) {
-  const auto& points = element.get_unit_support_points();
-  std::vector<unsigned> order;
-  for (const std::uint8_t node : nodes) {
-    dealii::Point<dim> wanted;
-    for (unsigned k = 0; k < dim; ++k) wanted[k] = 0.5 * hexahedron_places[node][k];
-    const auto found = std::ranges::find_if(points, [&](const auto& p) { return p.distance(wanted) < 1e-12; });
-    if (found == points.end()) {
-      throw Error(ErrorCode::internal, "deal.II has the nodes of squares and cubes at unexpected places");
-    }
-    order.push_back(static_cast<unsigned>(found - points.begin()));
+dealii::Point<3> place_in_cube(std::uint8_t node) {
+  const auto& [x, y, z] = hexahedron_places[node];
+  return {0.5 * x, 0.5 * y, 0.5 * z};
+}
+
+/// Of the nodes of an element, in the order of VolumeMesh.
+std::vector<dealii::Point<3>> places_in_reference(std::uint32_t n_nodes) {
+  std::vector<dealii::Point<3>> places;
+  if (n_nodes == 8 || n_nodes == 27) {
+    for (std::uint8_t node = 0; node < n_nodes; ++node) places.push_back(place_in_cube(node));
+    return places;
   }
-  return order;
+  const std::array<dealii::Point<3>, 3> triangle{dealii::Point<3>(0, 0, 0), {1, 0, 0}, {0, 1, 0}};
+  places.assign(triangle.begin(), triangle.end());
+  const dealii::Tensor<1, 3> up({0.0, 0.0, 1.0});
+  if (n_nodes == 6) {
+    for (const auto& corner : triangle) places.push_back(corner + up);
+    return places;
+  }
+  places.push_back(triangle[0] + up);
+  for (std::size_t edge = 0; places.size() < n_nodes; ++edge) {
+    const auto [first, second] = tetrahedron_edges[edge];
+    places.emplace_back(0.5 * (places[first] + places[second]));
+  }
+  return places;
 }
 
 /// Corners around the square, then the middles of its edges, then its own.
 ShapeTable tabulate_quadrilateral(unsigned degree) {
-  static constexpr std::array<std::uint8_t, 9> nodes{0, 1, 2, 3, 8, 9, 10, 11, 24};
+  static constexpr std::array<std::uint8_t, 9> nodes{0, 1, 2, 3, 8, 9, 10, 11, 24};  // of the bottom of a hexahedron
   const dealii::FE_Q<2> element(degree);
-  const auto own = std::span(nodes).first(element.n_dofs_per_cell());
-  return tabulate<2>(element, dealii::QGauss<2>(degree + 1), order_of<2>(element, own));
-}
-
-/// The bottom, then the top: as VolumeMesh.
-ReferenceElement make_prism() {
-  const dealii::FE_WedgeP<3> solid(1);
-  for (unsigned i = 0; i < 6; ++i) {
-    const dealii::Point<3> corner(i % 3 == 1 ? 1.0 : 0.0, i % 3 == 2 ? 1.0 : 0.0, i < 3 ? 0.0 : 1.0);
-    if (solid.get_unit_support_points()[i].distance(corner) > 1e-12) {
-      throw Error(ErrorCode::internal, "deal.II numbers the nodes of prisms in an unexpected order");
-    }
+  std::vector<dealii::Point<2>> places;
+  for (const std::uint8_t node : std::span(nodes).first(element.n_dofs_per_cell())) {
+    places.emplace_back(place_in_cube(node)[0], place_in_cube(node)[1]);
   }
-  ReferenceElement element;
-  element.n_nodes = 6;
-  // Three points of the triangle times two of the height: exact for products of shape functions on straight prisms with
-  // parallel triangles.
-  element.stiffness = tabulate<3>(solid, dealii::QGaussWedge<3>(2));
-  element.corners = element.stiffness.values;
-  element.mass = element.stiffness;
-  element.triangle = tabulate<2>(dealii::FE_SimplexP<2>(1), dealii::QGaussSimplex<2>(2));
-  element.quadrilateral = tabulate_quadrilateral(1);
-  return element;
-}
-
-ReferenceElement make_hexahedron(unsigned degree) {
-  const dealii::FE_Q<3> solid(degree);
-  const dealii::FE_Q<3> linear(1);
-  std::array<std::uint8_t, 27> nodes{};
-  std::iota(nodes.begin(), nodes.end(), std::uint8_t{0});
-  const auto own = std::span(nodes).first(solid.n_dofs_per_cell());
-  // A point more than the degree in each direction: exact on parallelepipeds.
-  const dealii::QGauss<3> rule(degree + 1);
-  ReferenceElement element;
-  element.n_nodes = solid.n_dofs_per_cell();
-  element.stiffness = tabulate<3>(solid, rule, order_of<3>(solid, own));
-  element.corners = tabulate<3>(linear, rule, order_of<3>(linear, std::span(nodes).first(8))).values;
-  element.mass = element.stiffness;
-  element.quadrilateral = tabulate_quadrilateral(degree);
-  return element;
+  return tabulate<2>(element, dealii::QGauss<2>(degree + 1), functions_at<2>(element, places));
 }
 
 }  // namespace
 
+std::unique_ptr<dealii::FiniteElement<3>> scalar_element(std::uint32_t n_nodes) {
+  if (n_nodes == 6) return std::make_unique<dealii::FE_WedgeP<3>>(1);
+  if (n_nodes == 8 || n_nodes == 27) return std::make_unique<dealii::FE_Q<3>>(n_nodes == 8 ? 1 : 2);
+  return std::make_unique<dealii::FE_SimplexP<3>>(n_nodes == 4 ? 1 : 2);
+}
+
+std::vector<unsigned> functions_of_nodes(const dealii::FiniteElement<3>& element) {
+  return functions_at<3>(element, places_in_reference(element.n_dofs_per_cell()));
+}
+
 ReferenceElement tabulated_reference_element(std::uint32_t n_nodes) {
-  if (n_nodes == 6) return make_prism();
-  if (n_nodes == 8 || n_nodes == 27) return make_hexahedron(n_nodes == 8 ? 1 : 2);
-  const unsigned degree = n_nodes == 4 ? 1 : 2;
-  const dealii::FE_SimplexP<3> solid(degree);
-  const dealii::FE_SimplexP<2> face(degree);
-  check_numbering(solid);
+  const auto solid = scalar_element(n_nodes);
+  const auto cell = solid->reference_cell();
+  const unsigned degree = solid->tensor_degree();
+  const bool tetrahedra = cell == dealii::ReferenceCells::Tetrahedron;
+  // Linear shape functions of tetrahedra have constant gradients: one point. Quadratic ones have linear gradients,
+  // whose products need degree two. Masses and faces integrate products of the functions themselves. Of prisms and
+  // hexahedra a point more than the degree in each direction, of prisms times three of the triangle: exact on
+  // parallelepipeds, and on straight prisms with parallel triangles.
+  const auto rule = cell.get_gauss_type_quadrature<3>(tetrahedra ? degree : degree + 1);
+  const auto linear = scalar_element(cell.n_vertices());
   ReferenceElement element;
   element.n_nodes = n_nodes;
-  // Linear shape functions have constant gradients: one point. Quadratic ones have linear gradients, whose products
-  // need degree two; masses and faces integrate products of the functions themselves.
-  element.stiffness = tabulate<3>(solid, dealii::QGaussSimplex<3>(degree));
-  element.corners = tabulate<3>(dealii::FE_SimplexP<3>(1), dealii::QGaussSimplex<3>(degree)).values;
-  element.mass = tabulate<3>(solid, dealii::QGaussSimplex<3>(degree + 1));
-  element.triangle = tabulate<2>(face, dealii::QGaussSimplex<2>(degree + 1));
+  element.stiffness = tabulate<3>(*solid, rule, functions_of_nodes(*solid));
+  element.corners = tabulate<3>(*linear, rule, functions_of_nodes(*linear)).values;
+  element.mass = tetrahedra ? tabulate<3>(*solid, dealii::QGaussSimplex<3>(degree + 1), functions_of_nodes(*solid))
+                            : element.stiffness;
+  if (cell != dealii::ReferenceCells::Hexahedron) {
+    // Nodes of triangles are in deal.II's order.
+    const dealii::FE_SimplexP<2> face(degree);
+    element.triangle = tabulate<2>(face, dealii::QGaussSimplex<2>(degree + 1));
+  }
+  if (!tetrahedra) element.quadrilateral = tabulate_quadrilateral(degree);
   return element;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/errors/error.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
@@ -74,6 +75,52 @@ TEST_P(Assembly, AddsEveryElementOnce) {
   const double mass = up.dot(mass_times(model, up).col(0)) / 3.0;
   const double expected_mass = volume * (2.0 * 1000.0 + 1900.0) / 3.0;
   EXPECT_NEAR(mass, expected_mass, 1e-10 * expected_mass) << "[kg] density by set";
+}
+
+class TurnedAssembly : public testing::TestWithParam<ElementKind> {};
+
+/// Neighbours may number their nodes from any corner in any direction, as tetrahedra of a grid do: the cells meet all
+/// the same.
+TEST_P(TurnedAssembly, DoesNotDependOnWhereElementsBeginToNumber) {
+  const std::uint32_t n_nodes = GetParam().n_nodes;
+  VolumeMesh mesh = test::block_mesh_of(n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 3, 2);
+  const std::vector<Material> material{{.youngs_modulus = 1e6, .poissons_ratio = 0.3, .density = 1.0, .set = ""}};
+  const BodyModel straight(mesh, material, GetParam().pressure);
+  for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
+    const std::vector<std::uint32_t> old(mesh.element(e).begin(), mesh.element(e).end());
+    const std::uint32_t turn = e % 3;
+    for (std::uint32_t a = 0; a < n_nodes; ++a) {
+      std::uint32_t other = 3 * (a / 3) + (a + turn) % 3;  // of a prism about its axis
+      if (n_nodes != 6) {
+        auto place = hexahedron_places[a];
+        std::rotate(place.begin(), place.begin() + turn, place.end());  // about the diagonal
+        if (e % 2 == 1) place = {place[1], static_cast<std::uint8_t>(2 - place[0]), place[2]};
+        other = hexahedron_node(place);
+      }
+      mesh.connectivity[e * n_nodes + a] = old[other];
+    }
+  }
+  const Eigen::MatrixXd expected(linear_stiffness(straight));
+  const BodyModel turned(std::move(mesh), material, GetParam().pressure);
+  EXPECT_LT((Eigen::MatrixXd(linear_stiffness(turned)) - expected).norm(), 1e-12 * expected.norm());
+}
+
+TEST(AssemblyErrors, NamesElementsThatDoNotShareTheNodesOfAnEdge) {
+  VolumeMesh mesh = test::block_mesh_of(10, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 2, 1, 1);
+  // A node of its own for the last element on an edge that it shares.
+  const std::uint32_t shared = mesh.connectivity.back();
+  mesh.connectivity.back() = static_cast<std::uint32_t>(mesh.nodes.size());
+  mesh.nodes.push_back(mesh.nodes[shared]);
+  const std::vector<Material> material{{.youngs_modulus = 1e6, .poissons_ratio = 0.3, .density = 1.0, .set = ""}};
+  const BodyModel body(std::move(mesh), material);
+  try {
+    (void)linear_stiffness(body);
+    FAIL() << "expected a refusal";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_input);
+    EXPECT_EQ(e.field(), "mesh");
+    EXPECT_NE(std::string(e.what()).find("share the nodes"), std::string::npos) << e.what();
+  }
 }
 
 /// The patch test.
@@ -160,6 +207,16 @@ TEST_P(QuadraticAssembly, CarriesALinearState) {
     EXPECT_LT(residual.segment<3>(3 * static_cast<Eigen::Index>(n)).norm(), 1e-9 * residual.cwiseAbs().maxCoeff());
   }
 }
+
+std::vector<ElementKind> turned_kinds() {
+  std::vector<ElementKind> kinds;
+  std::ranges::copy_if(element_kinds(), std::back_inserter(kinds),
+                       [](const ElementKind& kind) { return test::corners_of(kind.n_nodes) != 4; });
+  return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Elements, TurnedAssembly, testing::ValuesIn(turned_kinds()),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 std::vector<ElementKind> quadratic_kinds() {
   std::vector<ElementKind> kinds;

@@ -1,6 +1,7 @@
 // Assembles and solves bodies under their own weight on the ranks that mpirun starts (a distributed triangulation,
-// PETSc, MUMPS), and compares the displacements with those of this project's assembly and factorisation on one process:
-// a foot of linear and of quadratic tetrahedra, a block of prisms and one of hexahedra.
+// PETSc, MUMPS), and compares the displacements with those of the servers' assembly and factorisation on one process:
+// a foot of linear and of curved quadratic tetrahedra, blocks of prisms and of hexahedra with 8 and 27 nodes. The sum
+// over cells and the integrals over each are the same code in both, the cells, numbers and supports are not.
 //
 //     mpirun -n N foot_on_ranks [--disagree mesh|materials|supports|options]
 //
@@ -22,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,6 +32,7 @@
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/dealii/elastic_space.hpp"
+#include "fem_server/fem/neo_hookean.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
@@ -47,15 +50,32 @@ constexpr double agreement =
 const Material tissue{.youngs_modulus = 3.62e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""};
 const Vector3 gravity(0.0, 0.0, -9.81);
 
-/// Displacement [m] at a place [m]; corners of both meshes are the same numbers.
-using Displacements = std::map<std::array<double, 3>, std::array<double, 3>>;
+/// A place in 1e-7 m: both meshes have the same numbers there but for rounding.
+using Place = std::array<std::int64_t, 3>;
+Place place_of(const Vector3& p) {
+  return {std::llround(1e7 * p.x()), std::llround(1e7 * p.y()), std::llround(1e7 * p.z())};
+}
+/// Displacement [m] at the place of a node while the edges are straight.
+using Displacements = std::map<Place, std::array<double, 3>>;
 
 /// What every rank is given.
 struct Input {
   std::string mesh;           ///< name of one of `bodies`
   double clamp_height = 0.0;  ///< [m] what is above is held
-  unsigned degree = 1;
+  std::uint32_t n_nodes = 4;  ///< of an element
+  PressureKind pressure = PressureKind::pointwise;
+  bool deformed = false;  ///< the stiffness is that of the neo-Hookean law at `deformation`
 };
+
+/// Where a node is whose place in the straight mesh is p: quadratic elements are curved.
+Vector3 curved(const Vector3& p) {
+  return p + Vector3(0.3 * p.z() * p.z(), 0.0, 0.2 * p.x() * p.x());
+}
+
+/// [m] of a node whose place in the straight mesh is p: drawn out, so that the stiffness stays positive.
+Vector3 deformation(const Vector3& p) {
+  return 0.02 * p + Vector3(5e-4 * std::sin(9.0 * p.y()), 0.0, 0.02 * p.x() * p.y());
+}
 
 VolumeMesh foot() {
   MeshingOptions meshing;
@@ -63,17 +83,18 @@ VolumeMesh foot() {
   return mesh_surface(make_foot(FootDimensions{}, size), meshing).mesh;
 }
 
-VolumeMesh body_named(const std::string& name) {
-  if (name == "foot of tet4") return foot();
-  if (name == "foot of tet10") return to_quadratic(foot());
-  const std::uint32_t corners = name == "block of wedge6" ? 6 : 8;
-  return heelstrike::fem::test::block_mesh_of(corners, {0.0, 0.0, 0.0}, {0.1, 0.08, 0.06}, 10, 8, 6);
+VolumeMesh body_named(const Input& input) {
+  if (input.mesh.starts_with("foot")) return input.n_nodes == 10 ? to_quadratic(foot()) : foot();
+  return heelstrike::fem::test::block_mesh_of(input.n_nodes, {0.0, 0.0, 0.0}, {0.1, 0.08, 0.06}, 10, 8, 6);
 }
 
-const std::vector<Input> bodies{{.mesh = "foot of tet4"},  // held at the ankle, as in the press test
-                                {.mesh = "foot of tet10", .degree = 2},
-                                {.mesh = "block of wedge6", .clamp_height = 0.06},
-                                {.mesh = "block of hex8", .clamp_height = 0.06}};
+const std::vector<Input> bodies{
+    {.mesh = "foot of tet4"},  // held at the ankle, as in the press test
+    {.mesh = "foot of tet4, deformed", .deformed = true},
+    {.mesh = "foot of tet10", .n_nodes = 10},
+    {.mesh = "block of wedge6", .clamp_height = 0.06, .n_nodes = 6},
+    {.mesh = "block of hex8", .clamp_height = 0.06, .n_nodes = 8, .pressure = PressureKind::element},
+    {.mesh = "block of hex27 without pressures", .clamp_height = 0.06, .n_nodes = 27}};
 
 std::vector<ElementFace> held_faces(const VolumeMesh& mesh, double clamp_height) {
   std::vector<ElementFace> held = boundary_faces(mesh);
@@ -84,28 +105,57 @@ std::vector<ElementFace> held_faces(const VolumeMesh& mesh, double clamp_height)
   return held;
 }
 
-/// Without pressures, as deal.II's elements here.
-Displacements solve_here(const VolumeMesh& mesh, double clamp_height) {
-  const BodyModel body(mesh, std::vector<Material>{tissue});
-  const std::vector<std::uint32_t> clamped = nodes_of_faces(mesh, held_faces(mesh, clamp_height));
+BodyModel curved_body(VolumeMesh mesh, PressureKind pressure) {
+  for (Vector3& node : mesh.nodes) node = curved(node);
+  return {std::move(mesh), std::vector<Material>{tissue}, pressure};
+}
+
+/// As the servers do.
+Displacements solve_here(const VolumeMesh& mesh, const Input& input) {
+  const BodyModel body = curved_body(mesh, input.pressure);
+  const std::vector<std::uint32_t> clamped = nodes_of_faces(mesh, held_faces(mesh, input.clamp_height));
   const std::vector<bool> fixed = clamped_dofs(body, clamped);
   std::vector<std::int64_t> free;
   for (std::size_t dof = 0; dof < fixed.size(); ++dof) {
     if (!fixed[dof]) free.push_back(static_cast<std::int64_t>(dof));
   }
-  const SparseMatrix K = linear_stiffness(body);
+  SparseMatrix K = linear_stiffness(body);
   Eigen::MatrixXd acceleration(static_cast<Eigen::Index>(body.n_dofs()), 1);
-  for (Eigen::Index n = 0; n < acceleration.rows() / 3; ++n) acceleration.block<3, 1>(3 * n, 0) = gravity;
+  Eigen::VectorXd deformed(acceleration.rows());
+  for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
+    acceleration.block<3, 1>(3 * static_cast<Eigen::Index>(n), 0) = gravity;
+    deformed.segment<3>(3 * static_cast<Eigen::Index>(n)) = deformation(mesh.nodes[n]);
+  }
+  if (input.deformed && !assemble_equations(body, MaterialLaw::neo_hookean, deformed, K).valid) {
+    throw Error(ErrorCode::internal, "the deformation turns an element inside out");
+  }
   SparseCholesky factor(K, free, {});
   if (!factor.factorize(K)) throw Error(ErrorCode::internal, "the stiffness of the held body is not positive definite");
   const Eigen::MatrixXd u = factor.solve(mass_times(body, acceleration));
   Displacements result;
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
-    const Vector3& p = mesh.nodes[n];
     const auto row = 3 * static_cast<Eigen::Index>(n);
-    result[{p.x(), p.y(), p.z()}] = {u(row, 0), u(row + 1, 0), u(row + 2, 0)};
+    result[place_of(mesh.nodes[n])] = {u(row, 0), u(row + 1, 0), u(row + 2, 0)};
   }
   return result;
+}
+
+/// Whether deal.II couples the same unknowns as the servers' pattern.
+bool couples_alike(const VolumeMesh& mesh, const Input& input) {
+  dealii::Triangulation<3> triangulation;
+  make_triangulation(mesh, std::vector<std::uint32_t>(mesh.n_elements(), 0), {}, triangulation);
+  ElasticSpace space(triangulation, input.n_nodes);
+  space.number_as(mesh);
+  dealii::DynamicSparsityPattern expected(space.dofs().n_dofs());
+  dealii::DoFTools::make_sparsity_pattern(space.dofs(), expected);
+  const SparseMatrix found = sparsity_pattern(curved_body(mesh, input.pressure));
+  if (static_cast<std::size_t>(found.nonZeros()) != expected.n_nonzero_elements()) return false;
+  for (Eigen::Index column = 0; column < found.cols(); ++column) {
+    for (SparseMatrix::InnerIterator entry(found, column); entry; ++entry) {
+      if (!expected.exists(static_cast<unsigned>(entry.row()), static_cast<unsigned>(column))) return false;
+    }
+  }
+  return true;
 }
 
 /// The cells of each rank alone; the first rank has read the mesh.
@@ -131,33 +181,53 @@ struct Difference {
   double scale = 0.0;
 };
 
-/// In the arithmetic of to_quadratic.
-dealii::Point<3> middle(const dealii::TriaAccessor<1, 3, 3>& edge) {
-  return dealii::Point<3>(0.5 * (edge.vertex(0) + dealii::Tensor<1, 3>(edge.vertex(1))));
-}
-
 Difference compare(const ElasticSpace& space, const lac::MPI::Vector& u, const Displacements& reference) {
   Difference difference;
-  const auto& element = space.dofs().get_fe();
-  std::vector<dealii::types::global_dof_index> dofs(element.n_dofs_per_cell());
-  for (const auto& cell : space.dofs().active_cell_iterators()) {
-    if (!cell->is_locally_owned()) continue;
-    cell->get_dof_indices(dofs);
-    for (unsigned i = 0; i < dofs.size(); ++i) {
-      if (!u.in_local_range(dofs[i])) continue;
-      const auto [component, node] = element.system_to_component_index(i);
-      // Behind the corners come the middles of the edges.
-      const unsigned n_corners = cell->n_vertices();
-      const dealii::Point<3> p = node < n_corners ? cell->vertex(node) : middle(*cell->line(node - n_corners));
-      const double expected = reference.at({p[0], p[1], p[2]})[component];
-      difference.scale = std::max(difference.scale, std::abs(expected));
-      difference.largest = std::max(difference.largest, std::abs(u(dofs[i]) - expected));
-    }
-  }
+  space.sum([&](const ElasticSpace::Cell& cell, CellTerms& terms) { terms.vectors = space.straight_nodes(cell); },
+            [&](const CellTerms& terms) {
+              for (std::size_t row = 0; row < terms.dofs.size(); ++row) {
+                const auto dof = static_cast<dealii::types::global_dof_index>(terms.dofs[row]);
+                if (!u.in_local_range(dof)) continue;
+                const Vector3 straight = terms.vectors.col(static_cast<Eigen::Index>(row / 3));
+                const double expected = reference.at(place_of(straight))[row % 3];
+                difference.scale = std::max(difference.scale, std::abs(expected));
+                difference.largest = std::max(difference.largest, std::abs(u(dof) - expected));
+              }
+            });
   return difference;
 }
 
-lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const LameConstants& material, MPI_Comm world) {
+/// Stiffness and weight of a cell, by the integrals of the servers.
+void cell_terms(const ReferenceElement& reference, const Input& input, const LameConstants& material,
+                const CellNodes& straight, CellTerms& terms) {
+  CellNodes places(straight);
+  CellNodes deformed(straight);
+  for (Eigen::Index a = 0; a < straight.cols(); ++a) {
+    places.col(a) = curved(straight.col(a));
+    deformed.col(a) = deformation(straight.col(a));
+  }
+  if (input.deformed) {
+    deformed_cell(reference, input.pressure, places, deformed, *MaterialLaw::neo_hookean, material, {}, {}, terms);
+  } else {
+    linear_cell(reference, input.pressure, places, material, terms);
+  }
+  const Eigen::VectorXd mass = cell_mass(reference, places, material.density).rowwise().sum();
+  terms.vectors.resize(3 * mass.size(), 1);
+  for (Eigen::Index a = 0; a < mass.size(); ++a) terms.vectors.block<3, 1>(3 * a, 0) = mass[a] * gravity;
+}
+
+/// Adds to the equations of all ranks what is not held.
+void add_terms(const CellTerms& terms, const dealii::AffineConstraints<double>& held, lac::MPI::SparseMatrix& K,
+               lac::MPI::Vector& f) {
+  const auto n = static_cast<unsigned>(terms.dofs.size());
+  const dealii::FullMatrix<double> matrix(n, n, terms.matrix.data());  // symmetric: by rows as by columns
+  const dealii::Vector<double> vector(terms.vectors.data(), terms.vectors.data() + n);
+  const std::vector<dealii::types::global_dof_index> dofs(terms.dofs.begin(), terms.dofs.end());
+  held.distribute_local_to_global(matrix, vector, dofs, K, f);
+}
+
+lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const Input& input, const LameConstants& material,
+                                MPI_Comm world) {
   const dealii::IndexSet owned = space.dofs().locally_owned_dofs();
   dealii::IndexSet relevant;
   dealii::DoFTools::extract_locally_relevant_dofs(space.dofs(), relevant);
@@ -170,9 +240,10 @@ lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const LameConstants& 
   lac::MPI::SparseMatrix K;
   K.reinit(owned, owned, pattern, world);
   lac::MPI::Vector f(owned, world);
-  space.assemble(
-      {&material, 1}, dealii::Tensor<1, 3>({gravity.x(), gravity.y(), gravity.z()}),
-      [&](const CellTerms& terms) { held.distribute_local_to_global(terms.stiffness, terms.load, terms.dofs, K, f); });
+  const ReferenceElement reference = make_reference_element(input.n_nodes);
+  space.sum([&](const ElasticSpace::Cell& cell,
+                CellTerms& terms) { cell_terms(reference, input, material, space.straight_nodes(cell), terms); },
+            [&](const CellTerms& terms) { add_terms(terms, held, K, f); });
   K.compress(dealii::VectorOperation::add);
   f.compress(dealii::VectorOperation::add);
   lac::MPI::Vector u(owned, world);
@@ -194,24 +265,28 @@ bool solves_alike(Input input, const std::string& disagree) {
     if (disagree == "mesh") input.mesh = "another";
     if (disagree == "materials") material.mu *= 1.0 + 1e-12;
     if (disagree == "supports") input.clamp_height += 1e-12;
-    if (disagree == "options") input.degree += 1;
+    if (disagree == "options") input.n_nodes += 1;
   }
   // The name stands for the digest of a file: only the first rank reads it.
   check_same_on_all_ranks(world, "mesh", input.mesh);
   check_same_on_all_ranks(world, "materials", std::array{material.mu, material.lambda, material.density});
   check_same_on_all_ranks(world, "supports", std::array{input.clamp_height});
-  check_same_on_all_ranks(world, "options", std::array{static_cast<double>(input.degree)});
+  check_same_on_all_ranks(world, "options", std::array{static_cast<double>(input.n_nodes)});
   VolumeMesh mesh;
   Displacements reference;
   if (rank == 0) {
-    mesh = body_named(input.mesh);
-    reference = solve_here(mesh, input.clamp_height);
+    mesh = body_named(input);
+    reference = solve_here(mesh, input);
+    // All elements of one cell couple there, with the pressures of one cell too.
+    if (!couples_alike(mesh, input)) {
+      throw Error(ErrorCode::internal, input.mesh + ": deal.II and the servers couple other unknowns");
+    }
   }
   reference = dealii::Utilities::MPI::broadcast(world, reference);
   dealii::parallel::fullydistributed::Triangulation<3> triangulation(world);
   distribute(mesh, input.clamp_height, triangulation);
-  const ElasticSpace space(triangulation, input.degree);
-  const lac::MPI::Vector u = solve_on_ranks(space, material, world);
+  const ElasticSpace space(triangulation, input.n_nodes);
+  const lac::MPI::Vector u = solve_on_ranks(space, input, material, world);
   const Difference here = compare(space, u, reference);
   const double largest = dealii::Utilities::MPI::max(here.largest, world);
   const double scale = dealii::Utilities::MPI::max(here.scale, world);
