@@ -27,12 +27,18 @@ constexpr int most_steps = 16;
 /// less.
 constexpr double inside = 1e-8;
 
+using Vector4 = Eigen::Matrix<double, 4, 1>;
+
 struct Extent {
   Vector3 low, high;
 };
 
-Extent extent_of(const std::array<Vector3, 3>& p) {
-  return {p[0].cwiseMin(p[1]).cwiseMin(p[2]), p[0].cwiseMax(p[1]).cwiseMax(p[2])};
+Extent extent_of(const SurfaceMesh& mesh, std::uint32_t triangle) {
+  const auto& [i, j, k] = mesh.triangles[triangle];
+  const Vector3& a = mesh.vertices[i];
+  const Vector3& b = mesh.vertices[j];
+  const Vector3& c = mesh.vertices[k];
+  return {a.cwiseMin(b).cwiseMin(c), a.cwiseMax(b).cwiseMax(c)};
 }
 
 /// At most the distance between what is in the two.
@@ -46,11 +52,12 @@ SurfaceSheets::SurfaceSheets(const TriangleSurface& surface, double reach)
     : surface_(surface), cells_(surface.mesh().triangles.size()) {
   const SurfaceMesh& mesh = surface.mesh();
   for (std::uint32_t t = 0; t < cells_.size(); ++t) {
-    Cell& cell = cells_[t];
-    for (std::size_t k = 0; k < 3; ++k) cell.corners[k] = mesh.vertices[mesh.triangles[t][k]];
-    cell.cross = triangle_cross(mesh, t);
-    cell.area2 = cell.cross.norm();
-    cell.neighbours.fill(t);
+    const auto& [i, j, k] = mesh.triangles[t];
+    const Vector3& a = mesh.vertices[i];
+    const Vector3 along = triangle_cross(mesh, t) / triangle_cross(mesh, t).squaredNorm();
+    cells_[t].plane << surface.face_normal(t).transpose(), (mesh.vertices[k] - a).cross(along).transpose(),
+        along.cross(mesh.vertices[j] - a).transpose(), a.transpose();
+    cells_[t].neighbours.fill(t);
   }
   find_neighbours();
   std::vector<std::uint32_t> patch_of(cells_.size(), none);
@@ -109,9 +116,10 @@ SurfaceSheets::Patch SurfaceSheets::patch_around(std::uint32_t seed, std::vector
 /// The distances to the first triangle that is not of the patch's sheet. @param marks of the triangles in the sheet
 void SurfaceSheets::find_radius(const Patch& patch, double reach, std::vector<std::uint32_t>& marks) {
   const Vector3& normal = surface_.face_normal(patch.seed);
-  Extent box = extent_of(cells_[patch.seed].corners);
+  const SurfaceMesh& mesh = surface_.mesh();
+  Extent box = extent_of(mesh, patch.seed);
   for (const std::uint32_t t : patch.triangles) {
-    const Extent next = extent_of(cells_[t].corners);
+    const Extent next = extent_of(mesh, t);
     box = {box.low.cwiseMin(next.low), box.high.cwiseMax(next.high)};
     marks[t] = patch.seed;
   }
@@ -121,7 +129,7 @@ void SurfaceSheets::find_radius(const Patch& patch, double reach, std::vector<st
     rim.pop_back();
     for (const std::uint32_t next : cells_[t].neighbours) {
       if (marks[next] == patch.seed || at_rim(next) || surface_.face_normal(next).dot(normal) < patch.steepest ||
-          distance(box, extent_of(cells_[next].corners)) > reach)
+          distance(box, extent_of(mesh, next)) > reach)
         continue;
       marks[next] = patch.seed;
       rim.push_back(next);
@@ -131,9 +139,9 @@ void SurfaceSheets::find_radius(const Patch& patch, double reach, std::vector<st
   const Vector3 margin = Vector3::Constant(reach);
   surface_.for_overlapping(box.low - margin, box.high + margin, [&](std::uint32_t other) {
     if (marks[other] == patch.seed) return;
-    const Extent of_other = extent_of(cells_[other].corners);
+    const Extent of_other = extent_of(mesh, other);
     for (const std::uint32_t t : patch.triangles) {
-      cells_[t].radius = std::min(cells_[t].radius, distance(extent_of(cells_[t].corners), of_other));
+      cells_[t].radius = std::min(cells_[t].radius, distance(extent_of(mesh, t), of_other));
     }
   });
 }
@@ -143,28 +151,26 @@ std::optional<SurfaceCrossing> SurfaceSheets::leaving(const Vector3& q, const Ve
   std::uint32_t t = near;
   std::uint32_t before = near;
   for (int step = 0; step < most_steps; ++step) {
-    const Cell& cell = cells_[t];
-    const double through = cell.cross.dot(direction);
-    if (!(through > steepest * cell.area2)) return std::nullopt;
-    const Vector3 a = cell.corners[0] - q;
-    const Vector3 b = cell.corners[1] - q;
-    const Vector3 c = cell.corners[2] - q;
-    // Shares of the corners of where the line goes through the plane of the
-    // triangle, times `through`.
-    const Vector3 side = direction.cross(a);
-    const double of_b = -side.dot(c);
-    const double of_c = side.dot(b);
+    // Height over the plane of the triangle and shares of two corners, at q and how they change along the line. The
+    // operations of TriangleSurface::crossing, for the same bits.
+    const auto& plane = cells_[t].plane;
+    const Vector4 along = plane.col(0) * direction.x() + plane.col(1) * direction.y() + plane.col(2) * direction.z();
+    const double through = along[0];
+    if (!(through > steepest)) return std::nullopt;
+    const Vector4 at_q = plane.col(0) * (q.x() - plane(3, 0)) + plane.col(1) * (q.y() - plane(3, 1)) +
+                         plane.col(2) * (q.z() - plane(3, 2));
+    // Shares of the corners of where the line goes through the plane, times `through`.
+    const Vector4 shares = at_q * through - along * at_q[0];
+    const double of_b = shares[1];
+    const double of_c = shares[2];
     const double of_a = through - of_b - of_c;
-    const double margin = inside * through;
-    if (of_a > margin && of_b > margin && of_c > margin) {
-      // The operations of TriangleTree::crossing, for the same bits.
-      const Vector3 cross = (b - a).cross(c - a);
-      const double way = cross.dot(a) / cross.dot(direction);
-      if (!(2.0 * std::abs(way) < cell.radius)) return std::nullopt;
-      return SurfaceCrossing{.way = way, .normal = surface_.face_normal(t), .triangle = t};
+    if (std::min({of_a, of_b, of_c}) > inside) {
+      const double way = -at_q[0] / through;
+      if (!(2.0 * std::abs(way) < cells_[t].radius)) return std::nullopt;
+      return SurfaceCrossing{.way = way, .normal = plane.row(0), .triangle = t};
     }
-    const std::size_t across = of_a <= of_b ? (of_a <= of_c ? 0 : 2) : (of_b <= of_c ? 1 : 2);
-    const std::uint32_t next = cell.neighbours[across];
+    const std::size_t across = of_c < std::min(of_a, of_b) ? 2 : of_b < of_a ? 1 : 0;
+    const std::uint32_t next = cells_[t].neighbours[across];
     if (next == t || next == before) return std::nullopt;  // a rim, or to and fro over an edge
     before = t;
     t = next;

@@ -41,10 +41,9 @@ class SurfaceSheets {
  private:
   /// What a walk asks of a triangle, together in memory.
   struct Cell {
-    std::array<Vector3, 3> corners;
-    Vector3 cross;                            ///< [m^2] twice the area along the normal
+    /// Rows: unit normal; gradients [1/m] of the shares of the corners 1 and 2, which are 0 at corner 0; corner 0 [m].
+    Eigen::Matrix<double, 4, 3> plane;
     std::array<std::uint32_t, 3> neighbours;  ///< across the edge opposite of a corner; own number = none
-    double area2 = 0.0;                       ///< [m^2] |cross|
     double radius = 0.0;                      ///< [m] of the sheet; 0 beside a rim
   };
   void find_neighbours();

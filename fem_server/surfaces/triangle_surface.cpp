@@ -124,7 +124,12 @@ std::optional<SurfaceCrossing> TriangleSurface::crossing(const Vector3& origin, 
                                                          bool leaving, std::uint32_t near) const {
   const auto found = tree_.crossing(origin, direction, reach, leaving, near);
   if (!found) return std::nullopt;
-  return SurfaceCrossing{.way = found->way, .normal = face_normals_[found->triangle], .triangle = found->triangle};
+  // As SurfaceSheets finds it, bit for bit.
+  const Vector3& n = face_normals_[found->triangle];
+  const Vector3 above = origin - mesh_.vertices[mesh_.triangles[found->triangle][0]];
+  const double way = -(n.x() * above.x() + n.y() * above.y() + n.z() * above.z()) /
+                     (n.x() * direction.x() + n.y() * direction.y() + n.z() * direction.z());
+  return SurfaceCrossing{.way = way, .normal = n, .triangle = found->triangle};
 }
 
 InterpolatedNormal TriangleSurface::interpolated_normal(std::uint32_t triangle, const Vector3& p) const {

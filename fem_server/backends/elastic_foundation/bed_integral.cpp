@@ -35,11 +35,16 @@ TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& 
     // The square of a linear function has the integral area / 12 (sum of d_i^2 + square of the sum of d_i).
     const double k = law.stiffness(h) * area / 12.0;
     const Vector3 forces = k * (d.array() + d.sum());
-    TriangleLoad load{.energy = 0.5 * forces.dot(d), .forces = forces, .area = area};
+    TriangleLoad load;
+    load.energy = 0.5 * forces.dot(d);
+    load.forces = forces;
+    load.area = area;
     if (slopes) load.slopes = k * (Matrix3::Identity() + Matrix3::Ones());
     return load;
   }
-  TriangleLoad load{.area = area};
+  TriangleLoad load;
+  load.area = area;
+  if (slopes) load.slopes.setZero();
   for (const TrianglePoint& point : seven_points) {
     const BedPressure p = law.at(point.shares.dot(d), h);
     const double w = point.weight * area;
@@ -92,7 +97,9 @@ TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>&
   const double s_i = a.by_i * b.s + a.s * b.by_i;
   const double s_j = a.by_j * b.s;
   const double s_k = a.s * b.by_j;
-  TriangleLoad load{.energy = s * w.g, .area = s * area};
+  TriangleLoad load;
+  load.energy = s * w.g;
+  load.area = s * area;
   load.forces[i] = s_i * w.g + s * w.by_i;
   load.forces[j] = s_j * w.g;
   load.forces[k] = s_k * w.g;
@@ -118,7 +125,9 @@ TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>
   const TriangleLoad f = whole(law, area, h, {d[i], d[j], 0.0}, slopes);
   const Wedge w(law, area, h, d[i]);
   const double rest = 1.0 - a.s;
-  TriangleLoad load{.energy = a.s * f.energy + b.s * rest * w.g, .area = (a.s + b.s * rest) * area};
+  TriangleLoad load;
+  load.energy = a.s * f.energy + b.s * rest * w.g;
+  load.area = (a.s + b.s * rest) * area;
   load.forces[i] = a.s * f.forces[0] + rest * (b.by_i * w.g + b.s * w.by_i);
   load.forces[j] = a.by_i * f.energy + a.s * f.forces[1] - b.s * a.by_i * w.g;
   load.forces[k] = a.by_j * f.energy + (b.by_j * rest - b.s * a.by_j) * w.g;
@@ -208,9 +217,13 @@ struct LoadedCorners {
 
 TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                            bool slopes) {
+  if (d.minCoeff() > 0.0) return whole(law, area, h, d, slopes);
   const LoadedCorners corners(d);
-  if (corners.number == 0) return {};
-  if (corners.number == 3) return whole(law, area, h, d, slopes);
+  if (corners.number == 0) {
+    TriangleLoad none;
+    none.slopes.setZero();
+    return none;
+  }
   if (corners.number == 1) return corner(law, area, h, d, corners.last_loaded, slopes);
   return all_but(law, area, h, d, corners.last_free, slopes);
 }

@@ -14,8 +14,8 @@ namespace heelstrike::fem {
 struct TriangleLoad {
   double energy = 0.0;               ///< [J]
   Vector3 forces = Vector3::Zero();  ///< [N] of the springs at the corners
-  Matrix3 slopes = Matrix3::Zero();  ///< [N/m] symmetric
   double area = 0.0;                 ///< [m^2] loaded part
+  Matrix3 slopes;                    ///< [N/m] symmetric; not written where they are not asked for
 };
 
 /// How that changes with the thickness of one layer, the same over the triangle: exact derivatives of the same sums.
@@ -27,7 +27,7 @@ struct TriangleThickness {
 
 /// The compression is linear over the triangle and the load covers the part where it is positive.
 /// @param area    [m^2] @param h [m] thickness of the layers @param d [m] compressions at the corners, < 0 = gap
-/// @param slopes  false: they are not asked for and stay zero
+/// @param slopes  whether they are asked for
 [[nodiscard]] TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h,
                                          const Vector3& d, bool slopes = true);
 
@@ -42,16 +42,17 @@ inline constexpr std::array<double, 4> four_shares{1.0 / 12.0, 1.0 / 12.0, 1.0 /
 /// corners by b; over the triangle a quadratic function is so by 3/4 b on average.
 /// @param four  at the corners and in the centre: numbers, or their derivatives
 template <class Value>
-[[nodiscard]] std::array<Value, 3> plane_of(const std::array<Value, 4>& four) {
-  const Value lift = four_shares[3] * (four[3] - (four[0] + four[1] + four[2]) / 3.0);
+[[nodiscard, gnu::always_inline]] inline std::array<Value, 3> plane_of(const std::array<Value, 4>& four) {
+  const Value lift = four_shares[3] * (four[3] - (1.0 / 3.0) * (four[0] + four[1] + four[2]));
   return {four[0] + lift, four[1] + lift, four[2] + lift};
 }
 
 /// Derivatives by the four from those by what the plane is at the corners.
 template <class Value>
-[[nodiscard]] std::array<Value, 4> by_four(const std::array<Value, 3>& by_plane) {
+[[nodiscard, gnu::always_inline]] inline std::array<Value, 4> by_four(const std::array<Value, 3>& by_plane) {
   const Value sum = four_shares[3] * (by_plane[0] + by_plane[1] + by_plane[2]);
-  return {by_plane[0] - sum / 3.0, by_plane[1] - sum / 3.0, by_plane[2] - sum / 3.0, sum};
+  const Value third = (1.0 / 3.0) * sum;
+  return {by_plane[0] - third, by_plane[1] - third, by_plane[2] - third, sum};
 }
 
 }  // namespace heelstrike::fem

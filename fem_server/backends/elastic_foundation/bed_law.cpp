@@ -74,8 +74,7 @@ double LayerLaw::pressure(double x) const {
   return p;
 }
 
-double BedLaw::pressure(double d, const std::array<double, 2>& h) const {
-  if (proportional_) return stiffness(h) * d;
+double BedLaw::bent_pressure(double d, const std::array<double, 2>& h) const {
   if (n_layers_ == 1) return layers_[0].pressure(d / h[0]);
   const auto compression = [&](double p) {
     const LayerLaw::Strain first = layers_[0].strain(p);

@@ -59,7 +59,9 @@ class BedLaw {
   /// @throws RecoverableError when no finite pressure compresses two layers by d
   [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
   /// [Pa] of the same, alone.
-  [[nodiscard]] double pressure(double d, const std::array<double, 2>& h) const;
+  [[nodiscard]] double pressure(double d, const std::array<double, 2>& h) const {
+    return proportional_ ? stiffness(h) * d : bent_pressure(d, h);
+  }
 
   /// @param at     what the law says of the compression and the thickness in question
   /// @param layer  0 or 1: whose thickness changes
@@ -80,6 +82,8 @@ class BedLaw {
   }
 
  private:
+  [[nodiscard]] double bent_pressure(double d, const std::array<double, 2>& h) const;
+
   std::array<LayerLaw, 2> layers_;
   std::size_t n_layers_;
   bool proportional_;

@@ -36,14 +36,10 @@ ClearanceGrid::ClearanceGrid(const Vector3& low, const Vector3& high,
 
 std::optional<double> ClearanceGrid::about(const Vector3& q, std::uint32_t near) const {
   if (clear_ == nullptr) return std::nullopt;
-  Vector3 from_centre = cells_per_length_ * (q - low_);
-  std::array<std::int32_t, 3> cell{};
-  for (std::size_t k = 0; k < 3; ++k) {
-    double& x = from_centre[static_cast<Eigen::Index>(k)];
-    if (!(x >= 0.0 && x < n_[k])) return std::nullopt;
-    cell[k] = static_cast<std::int32_t>(x);
-    x -= cell[k] + 0.5;
-  }
+  const Vector3 x = cells_per_length_ * (q - low_);
+  if (!(x.minCoeff() >= 0.0 && x[0] < n_[0] && x[1] < n_[1] && x[2] < n_[2])) return std::nullopt;
+  const std::array<std::int32_t, 3> cell{static_cast<std::int32_t>(x[0]), static_cast<std::int32_t>(x[1]),
+                                         static_cast<std::int32_t>(x[2])};
   std::atomic<float>& here = clear_[static_cast<std::size_t>((cell[2] * n_[1] + cell[1]) * n_[0] + cell[0])];
   float known = here.load(std::memory_order_relaxed);
   if (std::isnan(known)) {
@@ -52,6 +48,8 @@ std::optional<double> ClearanceGrid::about(const Vector3& q, std::uint32_t near)
                            -std::numeric_limits<float>::max());
     here.store(known, std::memory_order_relaxed);
   }
+  if (known <= 0.0F) return known;
+  const Vector3 from_centre = x - Vector3(cell[0] + 0.5, cell[1] + 0.5, cell[2] + 0.5);
   return static_cast<double>(known) - edge_ * from_centre.norm();
 }
 

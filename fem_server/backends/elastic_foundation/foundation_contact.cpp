@@ -122,19 +122,18 @@ Response FoundationContact::in_main(const Response& r, const PairState& state) c
   return result;
 }
 
-NormalForce FoundationContact::normal_force(const BedState& bed, std::size_t i, const Vector6& V_CT) const {
+void FoundationContact::damp(const BedState& bed, std::size_t i, const Vector6& V_CT, NormalForce& normal) const {
   const LoadedSpring& loaded = bed.springs[i];
-  NormalForce normal{.value = loaded.force};
-  if (!bed.slopes.empty()) normal.dX = bed.slopes[i].dforce.transpose();
-  if (!(options_.dissipation > 0.0)) return normal;
   const double c = options_.dissipation;
   const double factor = 1.0 + c * loaded.motion.rate.dot(V_CT);
-  if (!(factor > 0.0)) return {};
+  if (!(factor > 0.0)) {
+    normal = {};
+    return;
+  }
   normal.value *= factor;
   normal.dX *= factor;
   if (!bed.drate.empty()) normal.dX += loaded.force * c * (V_CT.transpose() * bed.drate[i]);
   normal.dV = loaded.force * c * loaded.motion.rate.transpose();
-  return normal;
 }
 
 HeldPoint FoundationContact::held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
@@ -143,7 +142,7 @@ HeldPoint FoundationContact::held_by(const BedState& bed, std::size_t i, const F
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   if (const HeldSpring* held = find(history, loaded.spring)) return held_point(*held, *history.X_CT, X_CT);
   if (!history.X_CT) return {.p_C = spring.point, .carried = spring.point};
-  const Vector6 dd = bed.slopes.empty() ? Vector6(Vector6::Zero()) : bed.slopes[i].motion.dd;
+  const Vector6 dd = bed.slopes.empty() ? Vector6(Vector6::Zero()) : bed.slopes[i].dd;
   return met_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, dd, *history.X_CT, X_CT);
 }
 
@@ -255,20 +254,33 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   Sum sum;
   const Vector6 V = state.V_AB.vector();
   if (!options_.regions.empty()) sum.pressures.assign(bed.springs.size(), 0.0);
-  for (std::size_t i = 0; i < bed.springs.size(); ++i) {
+  const bool damped = options_.dissipation > 0.0;
+  TurnedWrenches turned;
+  auto dwrench = bed.dwrench.begin();
+  const bool tangents = !bed.slopes.empty();
+  const std::size_t n_springs = bed.springs.size();
+  for (std::size_t i = 0; i < n_springs; ++i) {
     const LoadedSpring& loaded = bed.springs[i];
-    const NormalForce normal = normal_force(bed, i, V);
+    const Spring& spring = bed_.casting().springs()[loaded.spring];
     const SpringMotion& motion = loaded.motion;
+    NormalForce normal{.value = loaded.force};
+    if (tangents) normal.dX = bed.slopes[i].dforce.transpose();
+    if (damped) damp(bed, i, V, normal);
     sum.wrench += normal.value * motion.wrench;
-    if (!bed.slopes.empty()) {
-      sum.dX += motion.wrench * normal.dX + normal.value * bed.slopes[i].motion.dwrench;
-      if (options_.dissipation > 0.0) sum.dV += motion.wrench * normal.dV;
+    if (tangents) {
+      sum.dX.noalias() += motion.wrench * normal.dX;
+      if (damped) sum.dV.noalias() += motion.wrench * normal.dV;
+      if (loaded.flat) {
+        turned.add(spring, motion, state.X_AB.p, normal.value);
+      } else {
+        sum.dX += normal.value * *dwrench++;
+      }
     }
-    sum.moment += normal.value * bed_.casting().springs()[loaded.spring].point;
+    sum.moment += normal.value * spring.point;
     sum.normal += normal.value;
-    if (options_.dissipation > 0.0) sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
+    if (damped) sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
     if (motion.d > 0.0 && loaded.force > 0.0) {
-      const double pressure = bed_.pressure(bed, i) * normal.value / loaded.force;
+      const double pressure = bed_.pressure(bed, i) * (damped ? normal.value / loaded.force : 1.0);
       sum.peak = std::max(sum.peak, pressure);
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
@@ -277,6 +289,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   for (std::size_t i = 0; i < bed.layers.size(); ++i) {
     add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);
   }
+  sum.dX += turned.sum();
   std::ranges::sort(sum.held, {}, &HeldSpring::spring);
   Response r = bed.compressed > 0 ? Response{} : apart(state);
   r.dissipated_increment = sum.slip_work + work_of_freed(sum, history, state.X_AB);

@@ -43,12 +43,11 @@ bool is_within(const Vector3& p, const Vector3& centre, double distance) {
 /// What springs found last, whatever the pose was.
 struct SpringBed::Memory {
   struct OfSpring {
-    Vector3 p_T = Vector3::Zero();  ///< [m] where it was
-    double free = 0.0;              ///< [m] no point of T's frame nearer to that than this is behind T
-    std::uint32_t triangle = 0;     ///< of T, that it met
-    bool has_met = false;           ///< the triangle is known
-    std::uint32_t place = 0;        ///< in BedState::springs of the question `placed`
-    std::uint64_t placed = 0;
+    /// [m] where it was: nowhere yet
+    Vector3 p_T = Vector3::Constant(std::numeric_limits<double>::infinity());
+    double free = 0.0;           ///< [m] no point of T's frame nearer to that than this is behind T
+    std::uint32_t triangle = 0;  ///< of T, that it met
+    bool has_met = false;
     /// A spring at q has not come so far that it could be behind T.
     [[nodiscard]] bool still_free(const Vector3& q) const { return is_within(q, p_T, free); }
     [[nodiscard]] bool was_behind() const { return has_met && !(free > 0.0); }
@@ -60,13 +59,19 @@ struct SpringBed::Memory {
     }
   };
   std::vector<OfSpring> springs;
-  std::uint64_t question = 0;  ///< number of the one that is being answered
+  struct Place {
+    std::uint32_t question = 0;  ///< that it is the answer of
+    std::uint32_t place = 0;     ///< in BedState::springs
+  };
+  std::vector<Place> places;   ///< of each spring
+  std::uint32_t question = 0;  ///< number of the one that is being answered
 
-  void put(std::uint32_t spring, std::size_t place) {
-    springs[spring].place = static_cast<std::uint32_t>(place);
-    springs[spring].placed = question;
+  void ask() {
+    if (++question > 0) return;
+    std::ranges::fill(places, Place{});
+    question = 1;
   }
-  [[nodiscard]] bool is_placed(std::uint32_t spring) const { return springs[spring].placed == question; }
+  [[nodiscard]] bool is_placed(std::uint32_t spring) const { return places[spring].question == question; }
 };
 
 /// One memory for every thread that asks at the same time.
@@ -100,6 +105,7 @@ class SpringBed::Memories {
     }
     auto memory = std::make_unique<Memory>();
     memory->springs.resize(n_springs_);
+    memory->places.resize(n_springs_);
     return memory;
   }
   void give_back(std::unique_ptr<Memory> memory) {
@@ -129,11 +135,16 @@ struct SpringBed::Search {
   SpringMeeting along{};                ///< what a spring's normal meets; only what is flat is written
   std::optional<PlaneSurface> plane{};  ///< what T is, in C; none = another surface
   std::uint32_t near = 0;               ///< triangle of the last answer: neighbours are asked one after the other
+  Vector3 p_TNear = Vector3::Zero();    ///< [m] the point that it was the answer for
   Vector3 p_TFree = Vector3::Zero();    ///< [m] the last point of which a search showed how far it is clear of T
   double free = 0.0;                    ///< [m] see clear_of
   using Pieces = std::pair<std::uint32_t, std::uint32_t>;  ///< of C and of T that met
   std::map<Pieces, Facing> facing{};
   std::pair<const Pieces, Facing>* last_facing = nullptr;
+  void note(const Vector3& q, std::uint32_t triangle) {
+    p_TNear = q;
+    near = triangle;
+  }
 };
 
 SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law,
@@ -165,12 +176,6 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
 
 SpringBed::~SpringBed() = default;
 SpringBed::SpringBed(SpringBed&& other) noexcept = default;
-
-double SpringBed::pressure(const BedState& state, std::size_t i) const {
-  const LoadedSpring& loaded = state.springs[i];
-  const double own = casting_.springs()[loaded.spring].thickness;
-  return law_.pressure(loaded.motion.d, layers(own, target_thickness_of(state, i)));
-}
 
 double SpringBed::target_thickness(std::uint32_t spring, const Pose& X_CT) const {
   if (!layer_) return options_.target_thickness;
@@ -204,7 +209,7 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
       options_.where);
 }
 
-SpringBed::Facing& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
+inline SpringBed::Facing& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
   const Search::Pieces pieces{pieces_[spring], options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle]};
   if (search.last_facing == nullptr || search.last_facing->first != pieces) {
     search.last_facing = &*search.facing.try_emplace(pieces).first;
@@ -244,8 +249,8 @@ auto SpringBed::law_over(std::uint32_t triangle, const Ask& ask) const {
   }
 }
 
-const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_t spring,
-                                             const LocalCrossing& crossing) const {
+inline const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_t spring,
+                                                    const LocalCrossing& crossing) const {
   TargetPoint& met = search.along.met;
   if (options_.direction == ForceDirection::midsurface) {
     const Spring& s = casting_.springs()[spring];
@@ -268,7 +273,12 @@ std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::ui
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met) return SpringMeeting{.met = turned(*met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+    if (met) {
+      return SpringMeeting{.met = turned(*met, search.X_CT.R),
+                           .by_ray = true,
+                           .direction = options_.direction,
+                           .flat = options_.direction == ForceDirection::energy && met->curvature.isZero(0.0)};
+    }
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
@@ -308,14 +318,22 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
   add(search, spring, *meeting);
 }
 
-void SpringBed::place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
+inline void SpringBed::place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
   BedState& state = search.state;
   const Spring& s = casting_.springs()[spring];
-  search.memory.put(spring, state.springs.size());
-  state.springs.push_back({.spring = spring, .motion = spring_motion(s, meeting, search.X_CT.p)});
+  search.memory.places[spring] = {search.memory.question, static_cast<std::uint32_t>(state.springs.size())};
+  LoadedSpring& loaded = state.springs.emplace_back(spring);
+  spring_motion(s, meeting, search.X_CT.p, loaded.motion);
   if (search.tangents) {
-    Matrix6* const drate = options_.rates ? &state.drate.emplace_back() : nullptr;
-    motion_slopes(s, meeting, search.X_CT.p, state.slopes.emplace_back().motion, drate);
+    loaded.flat = meeting.flat;
+    SpringSlopes& slopes = state.slopes.emplace_back(loaded.motion.rate);
+    if (!loaded.flat || options_.rates) {
+      Matrix6* const drate = options_.rates ? &state.drate.emplace_back() : nullptr;
+      MotionSlopes motion;
+      motion_slopes(s, meeting, search.X_CT.p, motion, drate);
+      slopes.dd = motion.dd;
+      if (!loaded.flat) state.dwrench.push_back(motion.dwrench);
+    }
   }
   if (layer_) place_layer(search, spring, meeting);
 }
@@ -339,7 +357,7 @@ void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringMe
 }
 
 /// Of a spring behind T.
-void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
+inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
   // Corrected to the midsurface or not, a compression has the sign of the raw one.
   if (!(meeting.met.gap < 0.0)) return;
   place(search, spring, meeting);
@@ -353,31 +371,33 @@ void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& m
   ++state.compressed;
 }
 
-/// Walking from where the spring was last, or from where its neighbour has just been: one of the two is mostly near.
-std::optional<LocalCrossing> SpringBed::met_close_by(const Search& search, std::uint32_t spring,
-                                                     const Vector3& q) const {
-  if (!options_.by_ray) return std::nullopt;
+/// Walking from where the spring was last or from where its neighbour has just been, whichever is nearer, then from the
+/// other.
+inline bool SpringBed::met_close_by(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const {
+  if (!options_.by_ray) return false;
   const Memory::OfSpring& last = search.memory.springs[spring];
-  const std::uint32_t near = last.has_met ? last.triangle : search.near;
+  std::array<std::uint32_t, 2> near{last.triangle, search.near};
+  if (!((q - last.p_T).squaredNorm() < (q - search.p_TNear).squaredNorm())) std::swap(near[0], near[1]);
   const Vector3 away = search.X_TC.R * casting_.springs()[spring].normal;
-  auto met = target_->local_crossing(q, away, near);
-  if (!met && near != search.near) met = target_->local_crossing(q, away, search.near);
-  if (met && !target_->closed() && std::abs(met->gap) > options_.search_distance) return std::nullopt;
-  return met;
+  const bool meets = target_->local_crossing(q, away, near[0], met) ||
+                     (near[0] != near[1] && target_->local_crossing(q, away, near[1], met));
+  if (!meets || (!target_->closed() && std::abs(met.gap) > options_.search_distance)) return false;
+  search.note(q, met.triangle);
+  return true;
 }
 
-void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
+inline void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
   Memory::OfSpring& last = search.memory.springs[spring];
-  if (const auto met = met_close_by(search, spring, q)) {
-    search.near = met->triangle;
-    last.note(q, met->clear, met->triangle);
-    if (met->gap > 0.0) return;
-    ++facing(search, spring, met->triangle).behind;
-    add(search, spring, along_normal(search, spring, *met));
+  LocalCrossing met;
+  if (met_close_by(search, spring, q, met)) {
+    last.note(q, met.clear, met.triangle);
+    if (met.gap > 0.0) return;
+    ++facing(search, spring, met.triangle).behind;
+    add(search, spring, along_normal(search, spring, met));
     return;
   }
   const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
-  search.near = nearest.triangle;
+  search.note(q, nearest.triangle);
   const double clear = target_->is_distance() ? clear_of(nearest) : 0.0;
   last.note(q, clear, nearest.triangle);
   if (clear > 0.0) {
@@ -409,7 +429,7 @@ double SpringBed::clear_around(Search& search, const Vector3& p_T) const {
   if (const auto known = clearance_.about(p_T, search.near)) return *known;
   if (!target_->is_distance()) return 0.0;
   const TargetPoint around = target_->closest(p_T, search.near);
-  search.near = around.triangle;
+  search.note(p_T, around.triangle);
   return clear_of(around);
 }
 
@@ -440,7 +460,7 @@ void SpringBed::find_compressed(Search& search) const {
 }
 
 /// What the spring's normal meets where T is a plane; null = T is another surface, or its normal does not lead there.
-const SpringMeeting* SpringBed::over_plane(Search& search, std::uint32_t spring) const {
+inline const SpringMeeting* SpringBed::over_plane(Search& search, std::uint32_t spring) const {
   if (!search.plane || !options_.by_ray) return nullptr;
   const Spring& s = casting_.springs()[spring];
   const auto gap = crossing_gap(*search.plane, s.point, s.normal);
@@ -481,7 +501,7 @@ void SpringBed::load_centres(BedState& state) const {
     const std::array<double, 2> h = layers(casting_.springs()[loaded.spring].thickness, of_target);
     const BedPressure p = law_over(loaded.spring, [&] { return law_.at(loaded.motion.d, h); });
     loaded.force = area * p.pressure;
-    if (!state.slopes.empty()) state.slopes[i].dforce = area * p.slope * state.slopes[i].motion.dd;
+    if (!state.slopes.empty()) state.slopes[i].dforce = area * p.slope * state.slopes[i].dd;
     state.energy += area * p.energy;
     state.area += area;
     state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area, .springs = {i, i, i, i}});
@@ -499,7 +519,7 @@ void SpringBed::load_centres(BedState& state) const {
     if (state.slopes.empty()) continue;
     SpringSlopes& slopes = state.slopes[i];
     slopes.dforce += area * by.pressure * layer.motion.dh;
-    layer.dslope = area * (by.pressure * slopes.motion.dd + by.energy_curvature * layer.motion.dh);
+    layer.dslope = area * (by.pressure * slopes.dd + by.energy_curvature * layer.motion.dh);
   }
 }
 
@@ -512,80 +532,89 @@ bool SpringBed::place_at_rim(Search& search, std::uint32_t spring) const {
   }
   const Memory::OfSpring& last = search.memory.springs[spring];
   const Vector3 q = search.X_TC * casting_.springs()[spring].point;
-  if (const auto met = met_close_by(search, spring, q)) {
-    search.near = met->triangle;
-    place(search, spring, along_normal(search, spring, *met));
+  LocalCrossing met;
+  if (met_close_by(search, spring, q, met)) {
+    place(search, spring, along_normal(search, spring, met));
     return true;
   }
   const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
-  search.near = nearest.triangle;
+  search.note(q, nearest.triangle);
   const auto meeting = meeting_of(search, spring, nearest);
   if (meeting) place(search, spring, *meeting);
   return meeting.has_value();
 }
 
 /// Where the springs of a triangle's corners and of its centre stand in the state, which those that are not under load
-/// join; none = one of them meets nothing.
-std::optional<std::array<std::uint32_t, 4>> SpringBed::places_of(Search& search, std::uint32_t triangle) const {
+/// join; false = one of them meets nothing.
+inline bool SpringBed::find_places(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const {
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
-  std::array<std::uint32_t, 4> springs{a, b, c, casting_.centre_spring(triangle)};
-  for (std::uint32_t& spring : springs) {
-    if (!search.memory.is_placed(spring) && !place_at_rim(search, spring)) return std::nullopt;
-    spring = search.memory.springs[spring].place;
+  places = {a, b, c, casting_.centre_spring(triangle)};
+  for (std::uint32_t& place : places) {
+    const Memory::Place& known = search.memory.places[place];
+    if (known.question != search.memory.question && !place_at_rim(search, place)) return false;
+    place = known.place;
   }
-  return springs;
+  return true;
 }
 
-/// Those with a spring under load, in the order in which the springs were found.
+/// Those with a spring under load, each with that in its centre, or else with the first at its corners, after which the
+/// centre has a place, too.
 void SpringBed::load_triangles(Search& search) const {
-  std::vector<bool> is_done(casting_.mesh().triangles.size(), false);
   const std::size_t n_compressed = search.state.springs.size();
+  const std::uint32_t first_centre = casting_.centre_spring(0);
   search.state.faces.reserve(n_compressed);
   for (std::size_t i = 0; i < n_compressed; ++i) {
-    for (const std::uint32_t t : casting_.triangles_of(search.state.springs[i].spring)) {
-      if (is_done[t]) continue;
-      is_done[t] = true;
-      load_triangle(search, t);
+    const std::uint32_t spring = search.state.springs[i].spring;
+    if (spring >= first_centre) {
+      load_triangle(search, spring - first_centre);
+      continue;
+    }
+    for (const std::uint32_t t : casting_.triangles_of(spring)) {
+      if (!search.memory.is_placed(first_centre + t)) load_triangle(search, t);
     }
   }
 }
 
-void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
+inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
   BedState& state = search.state;
-  const auto places = places_of(search, triangle);
-  if (!places) return;
-  const auto spring = [&](std::size_t k) -> LoadedSpring& { return state.springs[(*places)[k]]; };
+  std::array<std::uint32_t, 4> places;
+  if (!find_places(search, triangle, places)) return;
+  std::array<LoadedSpring*, 4> springs;
+  for (std::size_t k = 0; k < 4; ++k) springs[k] = &state.springs[places[k]];
   const auto [d_0, d_1, d_2] =
-      plane_of<double>({spring(0).motion.d, spring(1).motion.d, spring(2).motion.d, spring(3).motion.d});
+      plane_of<double>({springs[0]->motion.d, springs[1]->motion.d, springs[2]->motion.d, springs[3]->motion.d});
   const Vector3 d(d_0, d_1, d_2);
   double of_target = options_.target_thickness;
   if (layer_) {
     of_target = 0.0;
-    for (std::size_t k = 0; k < 3; ++k) of_target += state.layers[(*places)[k]].motion.h / 3.0;
+    for (std::size_t k = 0; k < 3; ++k) of_target += state.layers[places[k]].motion.h / 3.0;
   }
   const double area = casting_.area(triangle);
   const std::array<double, 2> h = layers(casting_.thickness(triangle), of_target);
   // The plane lies deeper than the springs by what bends away from it.
-  check_depth(casting_.centre_spring(triangle), d.maxCoeff(), of_target);
+  const double deepest = std::max({d_0, d_1, d_2});
+  if (deepest >= law_.thickness(h)) too_deep(casting_.centre_spring(triangle), deepest, of_target);
   const TriangleLoad load = law_over(triangle, [&] { return triangle_load(law_, area, h, d, search.tangents); });
   state.energy += load.energy;
   state.area += load.area;
   state.faces.push_back(
-      {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = *places});
+      {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = places});
   const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]});
-  for (std::size_t k = 0; k < 4; ++k) spring(k).force += forces[k];
+  for (std::size_t k = 0; k < 4; ++k) springs[k]->force += forces[k];
   if (layer_) load_layers(search, state.faces.back(), triangle_thickness(law_, area, h, d, target_layer()));
   if (!search.tangents) return;
-  const auto slopes = [&](std::size_t k) -> SpringSlopes& { return state.slopes[(*places)[k]]; };
-  const auto dd =
-      plane_of<Vector6>({slopes(0).motion.dd, slopes(1).motion.dd, slopes(2).motion.dd, slopes(3).motion.dd});
-  std::array<Vector6, 3> by_plane;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const auto row = load.slopes.row(static_cast<Eigen::Index>(k));
-    by_plane[k] = row[0] * dd[0] + row[1] * dd[1] + row[2] * dd[2];
+  std::array<SpringSlopes*, 4> slopes;
+  for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[places[k]];
+  // By two components of the pose, which a processor's registers hold.
+  using Two = Eigen::Vector2d;
+  const Matrix3 K = load.slopes;
+  for (Eigen::Index i = 0; i < 6; i += 2) {
+    const auto dd = [&](std::size_t k) -> Two { return slopes[k]->dd.segment<2>(i); };
+    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)});
+    const auto dforces = by_four<Two>({K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
+                                       K(2, 0) * a + K(2, 1) * b + K(2, 2) * c});
+    for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += dforces[k];
   }
-  const auto dforces = by_four<Vector6>(by_plane);
-  for (std::size_t k = 0; k < 4; ++k) slopes(k).dforce += dforces[k];
 }
 
 /// T's layer is as thick over a triangle as on average at its corners.
@@ -600,7 +629,7 @@ void SpringBed::load_layers(Search& search, const LoadedFace& face, const Triang
   for (std::size_t k = 0; k < 4; ++k) {
     SpringSlopes& slopes = state.slopes[face.springs[k]];
     slopes.dforce += forces[k] * dh;
-    dslope += forces[k] * slopes.motion.dd;
+    dslope += forces[k] * slopes.dd;
   }
   dslope += by.curvature * dh;
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].dslope += dslope / 3.0;
@@ -612,8 +641,11 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
                 .X_TC = X_CT.inverse(),
                 .memory = lease.memory(),
                 .tangents = tangents,
-                .along = {.met = {}, .by_ray = true, .direction = options_.direction}};
-  ++search.memory.question;
+                .along = {.met = {},
+                          .by_ray = true,
+                          .direction = options_.direction,
+                          .flat = options_.direction == ForceDirection::energy}};
+  search.memory.ask();
   search.state.springs.reserve(casting_.order().size() / usually_loaded);
   if (tangents) search.state.slopes.reserve(search.state.springs.capacity());
   find_compressed(search);
@@ -658,9 +690,9 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
     }
   }
   best_point.gap = best;
-  result.motion =
-      spring_motion(casting_.springs()[result.spring],
-                    {.met = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p);
+  spring_motion(casting_.springs()[result.spring],
+                {.met = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
+                result.motion);
   return result;
 }
 

@@ -27,15 +27,18 @@ struct BedOptions {
 
 /// A spring that bears load, or is a corner or the centre of a triangle that does.
 struct LoadedSpring {
-  std::uint32_t spring = 0;
-  SpringMotion motion{};
+  explicit LoadedSpring(std::uint32_t s) : spring(s) {}
+  SpringMotion motion;
   double force = 0.0;  ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
+  std::uint32_t spring;
+  bool flat = false;  ///< SpringMeeting::flat, where slopes are asked for
 };
 
 /// How a loaded spring follows the pose.
 struct SpringSlopes {
-  MotionSlopes motion{};
-  Vector6 dforce = Vector6::Zero();  ///< derivative of the force
+  explicit SpringSlopes(const Vector6& of_d) : dd(of_d) {}
+  Vector6 dd;                        ///< derivative of the compression
+  Vector6 dforce = Vector6::Zero();  ///< and of the force
 };
 
 /// T's layer under a spring, where it is not everywhere as thick.
@@ -57,6 +60,7 @@ struct LoadedFace {
 struct BedState {
   std::vector<LoadedSpring> springs{};
   std::vector<SpringSlopes> slopes{};  ///< of each; empty = not asked for
+  std::vector<Matrix6> dwrench{};      ///< d wrench / d X of those that are not flat, in their order
   std::vector<Matrix6> drate{};        ///< of each: d rate / d X; empty = not asked for
   std::vector<LoadedLayer> layers{};   ///< of each; empty = T's layer is everywhere as thick
   std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not asked for
@@ -94,7 +98,11 @@ class SpringBed {
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
   /// Pressure [Pa] of the elastic bed over one of the springs of a state, with d > 0.
-  [[nodiscard]] double pressure(const BedState& state, std::size_t i) const;
+  [[nodiscard]] double pressure(const BedState& state, std::size_t i) const {
+    const LoadedSpring& loaded = state.springs[i];
+    const double own = casting_.springs()[loaded.spring].thickness;
+    return law_.pressure(loaded.motion.d, layers(own, target_thickness_of(state, i)));
+  }
   /// [m] of the point of C that a spring stands on to T, at that pose; < 0 behind its surface.
   [[nodiscard]] double gap(std::uint32_t spring, const Pose& X_CT) const;
   /// [m] of T's layer at the point of T that is nearest to a spring at that pose.
@@ -129,8 +137,7 @@ class SpringBed {
   void meet_springs(Search& search, const SpringGroup& group) const;
   [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<LocalCrossing> met_close_by(const Search& search, std::uint32_t spring,
-                                                          const Vector3& q) const;
+  [[nodiscard]] bool met_close_by(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const;
   [[nodiscard]] const SpringMeeting* over_plane(Search& search, std::uint32_t spring) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
   void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
@@ -142,7 +149,7 @@ class SpringBed {
                                                         const TargetPoint& nearest) const;
   [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring) const;
   void load_centres(BedState& state) const;
-  [[nodiscard]] std::optional<std::array<std::uint32_t, 4>> places_of(Search& search, std::uint32_t triangle) const;
+  [[nodiscard]] bool find_places(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const;
   void load_triangles(Search& search) const;
   void load_triangle(Search& search, std::uint32_t triangle) const;
   void load_layers(Search& search, const LoadedFace& face, const TriangleThickness& by) const;

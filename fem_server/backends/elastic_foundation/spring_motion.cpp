@@ -9,7 +9,10 @@ namespace {
 using Matrix36 = Eigen::Matrix<double, 3, 6>;
 
 Vector6 line(const Vector3& arm, const Vector3& direction) {
-  return (Vector6() << arm.cross(direction), direction).finished();
+  Vector6 result;
+  result.head<3>() = arm.cross(direction);
+  result.tail<3>() = direction;
+  return result;
 }
 
 /// d (arm x direction, direction), where the arm begins at T's origin, which moves with the pose.
@@ -90,9 +93,8 @@ MotionSlopes midsurface_slopes(const Spring& spring, const SpringMeeting& meetin
 
 }  // namespace
 
-SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT) {
+void spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, SpringMotion& motion) {
   const Compressed at(spring, meeting, p_CT);
-  SpringMotion motion;
   motion.d = -meeting.met.gap;
   motion.rate = line(at.arm, at.w);
   if (meeting.direction == ForceDirection::energy) {
@@ -104,12 +106,11 @@ SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, c
     motion.d *= mid.factor;
     motion.wrench = line(spring.point - p_CT, -mid.m);
   }
-  return motion;
 }
 
 void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, MotionSlopes& slopes,
                    Matrix6* drate) {
-  const auto& [met, by_ray, direction] = meeting;
+  const auto& [met, by_ray, direction, flat] = meeting;
   const Vector3& n = spring.normal;
   const auto [arm, w] = Compressed(spring, meeting, p_CT);
   const Vector6 rate = line(arm, w);
@@ -141,6 +142,16 @@ void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vec
   }
   if (direction == ForceDirection::energy) slopes.dwrench = change;
   if (drate != nullptr) *drate = change;
+}
+
+// change_over_plane with u = w, summed: what is linear in m = n x w apart from the rest.
+Matrix6 TurnedWrenches::sum() const {
+  Matrix6 sum = Matrix6::Zero();
+  const Matrix3 turned = turned_.topRows<3>();
+  sum.topLeftCorner<3, 3>() = carried_.trace() * Matrix3::Identity() - turned - turned.transpose() - carried_;
+  sum.bottomLeftCorner<3, 3>() = -turned_.bottomRows<3>() - skew(force_);
+  sum.topRightCorner<3, 3>() = sum.bottomLeftCorner<3, 3>().transpose();
+  return sum;
 }
 
 // Of what the place on T moves by in T: for a ray - n (w . v) - v, for the nearest point - v, at whose place the

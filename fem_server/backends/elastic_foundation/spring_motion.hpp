@@ -19,9 +19,9 @@ enum class ForceDirection {
 };
 
 struct SpringMotion {
-  double d = 0.0;                    ///< [m] compression, < 0 = gap
-  Vector6 wrench = Vector6::Zero();  ///< on C, of unit force
-  Vector6 rate = Vector6::Zero();    ///< compression rate = rate . V, before the correction to the midsurface
+  Vector6 wrench;  ///< on C, of unit force
+  Vector6 rate;    ///< compression rate = rate . V, before the correction to the midsurface
+  double d;        ///< [m] compression, < 0 = gap
 };
 
 /// How that follows the pose.
@@ -35,16 +35,37 @@ struct SpringMeeting {
   TargetPoint met;      ///< in C
   bool by_ray = false;  ///< `met` is a crossing of the spring's normal, else the nearest point
   ForceDirection direction = ForceDirection::energy;
+  bool flat = false;  ///< by a ray, along `energy`, without curvature: TurnedWrenches has how the wrench turns
 };
 
+/// @param motion  is written, all of it
 /// @pre meeting.met.normal . spring.normal < 0 when by_ray
-[[nodiscard]] SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT);
+void spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, SpringMotion& motion);
 
 /// @param slopes  is written, all of it
 /// @param drate   gets d rate / d X; null = not wanted
 /// @pre as above
 void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, MotionSlopes& slopes,
                    Matrix6* drate);
+
+/// Sum of force times d wrench / d X over springs whose meeting is flat: 30 numbers in place of 36 of each.
+class TurnedWrenches {
+ public:
+  void add(const Spring& spring, const SpringMotion& motion, const Vector3& p_CT, double force) {
+    const Vector3 w = motion.rate.tail<3>();
+    const Vector3 turn = force * spring.normal.cross(w);
+    const Vector3 arm = spring.point - p_CT - motion.d * spring.normal;
+    for (Eigen::Index j = 0; j < 3; ++j) turned_.col(j) += turn[j] * motion.rate;
+    carried_ += force * w * arm.transpose();
+    force_ += force * w;
+  }
+  [[nodiscard]] Matrix6 sum() const;
+
+ private:
+  Eigen::Matrix<double, 6, 3> turned_ = Eigen::Matrix<double, 6, 3>::Zero();
+  Matrix3 carried_ = Matrix3::Zero();
+  Vector3 force_ = Vector3::Zero();
+};
 
 /// How thick T's layer is where the spring meets it.
 struct LayerMotion {

@@ -116,19 +116,19 @@ class MeshTarget final : public TargetSurface {
               q + found->way * direction);
   }
 
-  [[nodiscard]] std::optional<LocalCrossing> local_crossing(const Vector3& q, const Vector3& away,
-                                                            std::uint32_t near) const override {
-    if (!sheets_) return std::nullopt;
-    const auto found = sheets_->leaving(q, -away, near);
-    if (!found) return std::nullopt;
-    LocalCrossing crossing{.gap = -found->way, .normal = found->normal, .triangle = found->triangle};
-    if (!(crossing.gap > 0.0)) return crossing;
+  [[nodiscard]] bool local_crossing(const Vector3& q, const Vector3& away, std::uint32_t near,
+                                    LocalCrossing& found) const override {
+    if (!sheets_) return false;
+    const auto crossing = sheets_->leaving(q, -away, near);
+    if (!crossing) return false;
+    found = {.gap = -crossing->way, .normal = crossing->normal, .triangle = crossing->triangle};
+    if (!(found.gap > 0.0)) return true;
     // Seen along the normal of the triangle that is crossed, the sheet nowhere rises by more than 45 degrees: from
     // where it is crossed to below q by the way's sine at most, while q lies higher than that by its cosine.
-    const double cosine = std::min(1.0, -found->normal.dot(away));
-    const double below = crossing.gap * (cosine - std::sqrt(1.0 - cosine * cosine));
-    crossing.clear = std::max(0.0, rounded_down * below / std::numbers::sqrt2);
-    return crossing;
+    const double cosine = std::min(1.0, -found.normal.dot(away));
+    const double below = found.gap * (cosine - std::sqrt(1.0 - cosine * cosine));
+    found.clear = std::max(0.0, rounded_down * below / std::numbers::sqrt2);
+    return true;
   }
   [[nodiscard]] TargetPoint at(const LocalCrossing& crossing, const Vector3& p) const override {
     TargetPoint point = TargetSurface::at(crossing, p);
@@ -158,12 +158,6 @@ class MeshTarget final : public TargetSurface {
 };
 
 }  // namespace
-
-std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q, const Vector3& away) {
-  const double slope = -plane.normal.dot(away);
-  if (!(slope > 0.0)) return std::nullopt;
-  return plane.normal.dot(q - plane.point) / slope;
-}
 
 std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface) {
   return std::make_unique<AnalyticTarget>(std::move(surface));

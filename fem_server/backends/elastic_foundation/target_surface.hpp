@@ -42,10 +42,11 @@ class TargetSurface {
   [[nodiscard]] virtual std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
                                                             bool leaving, std::uint32_t near) const = 0;
   /// The same for the line through q along `away`, followed both ways, where it is proven without a search: that q lies
-  /// on the side of the surface that `gap` says, and that `crossing` finds the same, bit for bit. none = not proven.
-  [[nodiscard]] virtual std::optional<LocalCrossing> local_crossing(const Vector3& /*q*/, const Vector3& /*away*/,
-                                                                    std::uint32_t /*near*/) const {
-    return std::nullopt;
+  /// on the side of the surface that `gap` says, and that `crossing` finds the same, bit for bit.
+  /// @param found  is written where it is proven  @return whether it is
+  [[nodiscard]] virtual bool local_crossing(const Vector3& /*q*/, const Vector3& /*away*/, std::uint32_t /*near*/,
+                                            LocalCrossing& /*found*/) const {
+    return false;
   }
   /// What `crossing` says of the same place p [m].
   [[nodiscard]] virtual TargetPoint at(const LocalCrossing& crossing, const Vector3& /*p*/) const {
@@ -68,7 +69,12 @@ class TargetSurface {
 [[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
 
 /// [m] from q along `away` (unit length) to the plane, < 0 behind it; none = `away` does not lead to it from in front.
-[[nodiscard]] std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q, const Vector3& away);
+[[nodiscard]] inline std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q,
+                                                        const Vector3& away) {
+  const double slope = -plane.normal.dot(away);
+  if (!(slope > 0.0)) return std::nullopt;
+  return plane.normal.dot(q - plane.point) / slope;
+}
 
 [[nodiscard]] std::unique_ptr<TargetSurface> plane_target(const PlaneSurface& plane);
 
