@@ -50,6 +50,7 @@ class Importer {
   }
   void set_coordinates();
   void hold_joints();
+  void tell_unknown(const Joint& joint);
   void choose_joints();
   void absorb_welded();
   [[nodiscard]] std::string bodies_text() const;
@@ -166,10 +167,19 @@ void Importer::hold_joints() {
       throw mistake("hold", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
                     name);
     }
+    tell_unknown(*joint);
     joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
     joint->axes = {};
     joint->type = "WeldJoint";
     import_.taken.push_back(fmt::format("joint {} held where its coordinates are", name));
+  }
+}
+
+void Importer::tell_unknown(const Joint& joint) {
+  for (const Axis& axis : joint.axes) {
+    if (axis.unknown.empty()) continue;
+    miss(fmt::format("joint {}: a function of kind {} is not evaluated; it counts as 0 in the initial pose", joint.name,
+                     axis.unknown));
   }
 }
 
@@ -244,11 +254,7 @@ std::string Importer::joints_text() {
       fmt::format("joints:\n  hold: {{type: fixed, bodies: [{}, ground]}}   # the rest moves against it\n",
                   plain(home_.at(bodies_.front()).body));
   for (const Joint* joint : joints_) {
-    for (const Axis& axis : joint->axes) {
-      if (axis.unknown.empty()) continue;
-      miss(fmt::format("joint {}: a function of kind {} is not evaluated; it counts as 0 in the initial pose",
-                       joint->name, axis.unknown));
-    }
+    tell_unknown(*joint);
     if (!kept(joint->parent.body) || !kept(joint->child.body)) {
       miss(fmt::format("joint {}: it holds to {}", joint->name, joint->parent.body));
       continue;
@@ -325,6 +331,10 @@ void Importer::choose_bent() {
   if (table.times().front() != 0.0) {
     throw input_error("motion", fmt::format("{}: expected a motion that begins at 0 s, found {} s: shift its times",
                                             table.file_name, table.times().front()));
+  }
+  if (wish_.coordinates.contains(name)) {
+    throw mistake("coordinates", "expected no {} beside {}, which says where it begins, found one", name,
+                  asked("motion"));
   }
   std::ranges::find(bent_->coordinates, name, &Coordinate::name)->value =
       unit_of(*wish_.motion) * table.column(heading).front();

@@ -151,39 +151,6 @@ TEST(OsimImport, NothingIsDroppedSilently) {
   EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("L1"))));
 }
 
-TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
-  const Folder folder;
-  const auto imported = [&](std::vector<std::string> held) {
-    return import_model(read_model(small_model, "small.osim"),
-                        {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
-  };
-  EXPECT_THAT(imported({}).not_taken, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it holds to foot")));
-  const Import import = imported({"ankle"});
-  const Scenario scenario = test::scenario_from(import.scenario);
-  ASSERT_EQ(scenario.bodies.size(), 2u);
-  EXPECT_NEAR(scenario.bodies[1].mass, 5.0, 1e-12);
-  // The ligament between shank and foot is within one body now.
-  ASSERT_EQ(scenario.forces.size(), 2u);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("Blankevoort1991Ligament A1: all its points are in one body")));
-  const auto& muscle = scenario.forces[1];
-  EXPECT_EQ(muscle.type, "muscle");
-  EXPECT_EQ(muscle.keys["tendon"].text(), "rigid");
-  EXPECT_EQ(muscle.keys["max_isometric_force"].number(), 900.0);
-  EXPECT_EQ(muscle.keys["pennation_angle"].number(), 0.2);
-  EXPECT_EQ(muscle.keys["passive_strain"].number(), 2.0);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("ForceVelocityCurve/isometric_slope = 4 (M1)")));
-  EXPECT_THROW((void)imported({"elbow"}), Error);
-}
-
-std::string message_of(const std::string& text, const ImportWish& wish) {
-  try {
-    (void)import_model(read_model(text, "model.osim"), wish);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 /// The small model with a joint of six coordinates in the place of its pin, its origin at that of the thigh.
 std::string with_free_knee() {
   std::string text = small_model;
@@ -206,6 +173,46 @@ std::string with_free_knee() {
   }
   joint += "</coordinates><SpatialTransform>" + axes + "</SpatialTransform></CustomJoint>\n  ";
   return text.replace(begin, end - begin, joint);
+}
+
+TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
+  const Folder folder;
+  const auto imported = [&](std::vector<std::string> held) {
+    return import_model(read_model(small_model, "small.osim"),
+                        {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
+  };
+  EXPECT_THAT(imported({}).not_taken, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it holds to foot")));
+  const Import import = imported({"ankle"});
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.bodies.size(), 2u);
+  EXPECT_NEAR(scenario.bodies[1].mass, 5.0, 1e-12);
+  // The ligament between shank and foot is within one body now.
+  ASSERT_EQ(scenario.forces.size(), 2u);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("Blankevoort1991Ligament A1: all its points are in one body")));
+  const auto& muscle = scenario.forces[1];
+  EXPECT_EQ(muscle.type, "muscle");
+  EXPECT_EQ(muscle.keys["tendon"].text(), "rigid");
+  EXPECT_EQ(muscle.keys["max_isometric_force"].number(), 900.0);
+  EXPECT_EQ(muscle.keys["pennation_angle"].number(), 0.2);
+  EXPECT_EQ(muscle.keys["passive_strain"].number(), 2.0);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("ForceVelocityCurve/isometric_slope = 4 (M1)")));
+  EXPECT_THROW((void)imported({"elbow"}), Error);
+  // A held joint stands where functions say, and one of them is not known.
+  std::string bent = with_free_knee();
+  const std::string linear = "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>";
+  bent.replace(bent.find(linear), linear.size(), "<SimmSpline />");
+  const Import held = import_model(read_model(bent, "small.osim"),
+                                   {.joints = {"ankle"}, .held = {"knee"}, .meshes = {}, .folders = {folder.path()}});
+  EXPECT_THAT(held.not_taken, Contains(HasSubstr("joint knee: a function of kind SimmSpline is not evaluated")));
+}
+
+std::string message_of(const std::string& text, const ImportWish& wish) {
+  try {
+    (void)import_model(read_model(text, "model.osim"), wish);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
 }
 
 // The coordinate has the slope -1: 0.25 rad at the start and 1 at the end turn the shank by as much the other way.
@@ -303,6 +310,9 @@ TEST(OsimImport, AMotionFileBendsAJointInTime) {
   EXPECT_THAT(import.scenario, HasSubstr("orientation: [0.96592582628906"));  // cos(15 degrees)
   ASSERT_EQ(import.meshes.size(), 3U);
   EXPECT_EQ(import.meshes[0].to, "bend.sto");
+  wish.coordinates = {{"bend", 0.5}};
+  EXPECT_THAT(message_of(with_free_knee(), wish), HasSubstr("--coordinate: expected no bend beside --motion"));
+  wish.coordinates = {};
   wish.motion->table = read_motion_table("time,adduct\n0,1\n1,2\n", "a.csv");
   EXPECT_THAT(message_of(with_free_knee(), wish), HasSubstr("a.csv: expected a column bend, found time, adduct"));
   wish.motion->table = read_motion_table("time,bend\n0.5,1\n1,2\n", "a.csv");
