@@ -380,7 +380,7 @@ FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const P
     if (at_rest || history.u_A.size() == 0) return;
     solution.u = {history.u_A, history.u_B};
     solution.lambda = history.lambda;
-    solution.tau = history.tau;
+    if (solution.tau.size() > 0 && history.tau.size() > 0) solution.tau = history.tau;
   };
   const auto found = [&](double offset) {
     try {
