@@ -18,6 +18,8 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int iteration_limit = 40;
+/// Iterations after which each node keeps its facet: one on an edge of the partner may go back and forth between two.
+constexpr int iterations_of_facets = 12;
 /// With friction: iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
 /// with the strain; from `slow` on a new matrix is worth its price.
 constexpr int surface_iteration_limit = 60;
@@ -42,6 +44,7 @@ struct FullContact::Solution : SolvedContact {
   Eigen::VectorXd tau;                   ///< [N] 3 per contact node; empty without friction
   Eigen::VectorXd rho;                   ///< [N/m] tangential stiffness of the touching contact nodes, with friction
   std::vector<StickPoint> stick_points;  ///< per contact node; empty without friction
+  std::vector<Vector3> kept_normals;     ///< of a partner with facets, per contact node; empty = of the facet it is at
   double energy = 0.0;
   std::vector<bool> sliding;   ///< per touching node
   BodyMemory memory;           ///< of the history that is solved from; it outlives the solution
@@ -140,6 +143,7 @@ FullNode FullContact::node_at(const PairState& state, const Solution& solution, 
   FullNode node;
   node.surface = surface_in_A(*prepared_.partner, state.X_AB, y);
   node.surface.gap += offset;
+  if (!solution.kept_normals.empty() && node.surface.bend == 0.0) node.surface.normal = solution.kept_normals[c];
   node.penalty = penalty_[c];
   node.rho = penalty_[c] / penalty_factor;
   node.lambda = solution.lambda[static_cast<Eigen::Index>(c)];
@@ -244,6 +248,7 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
   std::vector<int> states_before;
   double change = std::numeric_limits<double>::infinity();  // [m] of the last step
   double change_before = change;
+  solution.kept_normals.clear();
   for (int iteration = 1; iteration <= iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
     Linearised now;
@@ -267,6 +272,8 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     change = step.cwiseAbs().maxCoeff();
     advance(now, step, solution);
     states_before = std::move(now.states);
+    if (iteration != iterations_of_facets) continue;
+    for (const FullNode& node : now.nodes) solution.kept_normals.push_back(node.surface.normal);
   }
   return false;
 }
@@ -522,10 +529,11 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     if (!(lambda > 0.0)) continue;
     TouchingNode node;
     node.x = prepared_.body.mesh().nodes[contact[c]] + solution.u.segment<3>(3 * static_cast<Eigen::Index>(contact[c]));
-    node.surface = surface_in_A(*prepared_.partner, state.X_AB, node.x);
+    const FullNode full = node_at(state, solution, c, 0.0);
+    node.surface = full.surface;
     node.lambda = lambda;
     node.area = prepared_.contact.areas[c];
-    const FullNodeForce force(node_at(state, solution, c, 0.0));
+    const FullNodeForce force(full);
     node.traction = force.multiplier();
     load.segment<3>(3 * Eigen::Index{contact[c]}) = node.force();
     if (force.slides()) solution.dissipated += slip_work(slip_of(history, state, solution, c, force));

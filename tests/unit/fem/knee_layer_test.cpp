@@ -108,6 +108,24 @@ TEST(KneeLayer, FullOrderOfALinearMaterialEqualsCondensed) {
   EXPECT_NEAR(full.F_A.force.y(), condensed.F_A.force.y(), 1e-5 * std::abs(condensed.F_A.force.y()));
 }
 
+// A node that ends on an edge between two facets of the femur is pushed past it by the normal of either: Newton's
+// method went back and forth here, with and without steps of load.
+TEST(KneeLayer, FullOrderFindsANodeOnAnEdgeOfThePartner) {
+  PairState state;
+  state.X_AB.R = rotation_from_vector(Vector3(-0.0003, 0.004, 0.0));
+  state.X_AB.p = Vector3(0.0002, -0.00076, 0.0006);
+  const auto answer = [&](const PairSpec& pair) {
+    const auto backend = make_backend(pair, context());
+    return backend->evaluate(*backend->initial_history(), state);
+  };
+  const Response condensed = answer(knee("fem_condensed"));
+  const Response full = answer(knee("fem_full", {{"material_law", std::string("linear")}}));
+  EXPECT_GT(full.statistics.iterations, 10) << "no node lies on an edge: the test shows nothing";
+  EXPECT_LT((full.F_A.vector() - condensed.F_A.vector()).norm(), 1e-6 * condensed.F_A.vector().norm());
+  EXPECT_NEAR(full.peak_pressure, condensed.peak_pressure, 1e-6 * condensed.peak_pressure);
+  EXPECT_NO_THROW((void)answer(knee("fem_full"))) << "neo-Hookean";
+}
+
 // An integrator that looks for the instant of contact asks where bodies overlap by less than their positions are
 // rounded by.
 TEST(KneeLayer, FullOrderAnswersAtTheOnsetOfContact) {
