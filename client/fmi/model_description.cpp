@@ -150,6 +150,7 @@ void describe(pugi::xml_node node, const UnitVariable& variable, const std::set<
   const std::string description = description_of(variable, units);
   if (!description.empty()) node.append_attribute("description") = description.c_str();
   node.append_attribute("causality") = name_of(variable.causality);
+  // Numbers of points in contact, too: what is discrete changes at events only.
   node.append_attribute("variability") = variable.tunable                             ? "tunable"
                                          : variable.causality == Causality::parameter ? "fixed"
                                                                                       : "continuous";

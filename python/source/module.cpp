@@ -395,7 +395,7 @@ patience  how long a lost connection is tried again [s]
 Raises InputError, Unavailable, VersionMismatch; Ctrl-C ends the preparation.)")
       .def(
           "evaluate",
-          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t) {
+          [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t) {
             const hs::State state = state_of(X_AB, V_AB, t);
             auto answer = std::make_unique<PyResponse>();
             const py::gil_scoped_release released;
@@ -414,7 +414,7 @@ Raises Recoverable when B is too deep or the solver did not converge (a smaller 
 shapes, rotations that are none, and numbers that are not finite.)")
       .def(
           "evaluate_many",
-          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t, bool tangents) {
+          [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t, bool tangents) {
             const std::vector<hs::State> states = states_of(X_AB, V_AB, t);
             auto answers = std::make_unique<PyResponses>();
             answers->tangents = tangents;
@@ -435,7 +435,7 @@ Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`
 tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
       .def(
           "commit",
-          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t) {
+          [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t) {
             const hs::State state = state_of(X_AB, V_AB, t);
             auto answer = std::make_unique<PyResponse>();
             const py::gil_scoped_release released;
@@ -459,7 +459,7 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
           "The history as bytes; restorable by a contact opened from the same pair, here or elsewhere.")
       .def(
           "restore",
-          [](PyContact& self, const py::handle& state) {
+          [](PyContact& self, const py::object& state) {
             const std::string bytes = saved_bytes(state, "state");
             const py::gil_scoped_release released;
             ++self.history;
@@ -467,7 +467,7 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
           },
           "state"_a, "Back to what save() returned. Raises InputError for other bytes; nothing has changed then.")
       .def("_vtu",
-           [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t, bool volume,
+           [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t, bool volume,
               const std::vector<std::string>& quantities) {
              const hs::State state = state_of(X_AB, V_AB, t);
              std::string vtu;
@@ -587,7 +587,7 @@ progress, tls, patience  as Contact.open())")
           "end_time", [](const PySimulation& self) { return self.simulation.end_time(); }, "of the scenario [s]")
       .def(
           "advance_to",
-          [](PySimulation& self, const py::handle& t) {
+          [](PySimulation& self, const py::object& t) {
             const double goal = real_number(t, "t");
             do_interruptibly(self.stop, py::none(), py::none(),
                              [&](Watch& /*watch*/) { self.simulation.advance_to(goal); });
@@ -608,7 +608,7 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "names of the columns of the time series; units are in the names")
       .def(
           "describe",
-          [](const PySimulation& self, const py::handle& given) {
+          [](const PySimulation& self, const py::object& given) {
             const std::string name = text(given, "name");
             for (const auto columns : {self.simulation.outputs(), self.simulation.inputs()}) {
               for (const hs::Column& column : columns) {
@@ -637,7 +637,7 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "All outputs at `time` as an array, in the order of `outputs`.")
       .def(
           "__getitem__",
-          [](PySimulation& self, const py::handle& name) { return self.simulation.get(text(name, "name")); }, "name"_a,
+          [](PySimulation& self, const py::object& name) { return self.simulation.get(text(name, "name")); }, "name"_a,
           "One output at `time`.")
       .def(
           "__contains__",
@@ -658,7 +658,7 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "All that is needed to go on from here, as bytes.")
       .def(
           "restore",
-          [](PySimulation& self, const py::handle& state) {
+          [](PySimulation& self, const py::object& state) {
             const std::string bytes = saved_bytes(state, "state");
             const py::gil_scoped_release released;
             self.simulation.restore(bytes);
