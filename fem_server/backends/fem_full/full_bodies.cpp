@@ -69,10 +69,14 @@ NodeLinearisation frictionless(const Matrix3& axes, const Matrix3& compliance) {
 /// Functions that touch, between bodies with fixed matrices: what is left of the conditions gives forces, to first
 /// order.
 struct LinearContact {
-  LinearContact(const SurfaceCompliance& both, std::span<const std::uint32_t> all,
-                const std::vector<NodeLinearisation>& nodes)
-      : B(both, all, axes_of(nodes)), system(B, nodes, factors) {}
+  LinearContact(const SurfaceCompliance& both, const std::vector<NodeLinearisation>& nodes)
+      : B(both, all_of(nodes.size()), axes_of(nodes)), system(B, nodes, factors) {}
 
+  static std::vector<std::uint32_t> all_of(std::size_t n) {
+    std::vector<std::uint32_t> all(n);
+    std::iota(all.begin(), all.end(), 0U);
+    return all;
+  }
   static std::vector<Matrix3> axes_of(const std::vector<NodeLinearisation>& nodes) {
     std::vector<Matrix3> axes;
     for (const NodeLinearisation& node : nodes) axes.push_back(node.axes);
@@ -216,7 +220,7 @@ Vector3 FullBodies::slid(const FullBodiesHistory& history, const Pose& X_AB, con
   const auto since = [&](const Both<Eigen::VectorXd>& now) {
     return history.u_A.size() == 0 ? now : Both<Eigen::VectorXd>{now[0] - history.u_A, now[1] - history.u_B};
   };
-  const Vector3 by_elasticity = relative(place, X_AB.R, since(u));
+  Vector3 by_elasticity = relative(place, X_AB.R, since(u));
   const double lambda_before = history.lambda.size() > 0 ? history.lambda[place.node] : 0.0;
   if (!history.X_AB) return by_elasticity;
   // Where A's points were at the commit, and where they would be if they had moved with B since then.
@@ -536,12 +540,9 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
     on_A.add_place(solution.touching_place(i).on_A);
     on_B.add_place(solution.touching_place(i).on_B);
   }
-  std::vector<std::uint32_t> all(m);
-  std::iota(all.begin(), all.end(), 0U);
   std::optional<LinearContact> contact;
   const auto take_present = [&] {
-    contact.emplace(sum(bodies_[0].seen_from(on_A, Matrix3::Identity()), bodies_[1].seen_from(on_B, R_AB)), all,
-                    linear);
+    contact.emplace(sum(bodies_[0].seen_from(on_A, Matrix3::Identity()), bodies_[1].seen_from(on_B, R_AB)), linear);
   };
   // Of the matrices that the solution was found with: mostly near enough to correct by, and for nothing.
   take_present();

@@ -78,7 +78,7 @@ PairSpec block_on(const std::string& backend, const std::string& partner, double
   }
   if (partner == "mesh") pair.partner.surface = box_surface();
   if (partner == "body" || partner == relaxing_body) {
-    pair.partner.surface = BlockSurface{.lengths = Vector3(0.08, 0.08, 0.03), .center = Vector3(0.0, 0.0, -0.015)};
+    pair.partner.surface = BlockSurface{.lengths = Vector3(0.05, 0.05, 0.03), .center = Vector3(0.0, 0.0, -0.015)};
     pair.partner.materials = {test::soft_material(0.3)};
     pair.parameters["partner_element_size"] = 0.01;
     pair.parameters["partner_clamped_box"] = std::vector<double>{-1.0, -1.0, -1.0, 1.0, 1.0, -0.0299};
