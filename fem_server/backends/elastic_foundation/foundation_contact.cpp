@@ -41,12 +41,11 @@ struct FoundationContact::Sum {
   Vector6 wrench = Vector6::Zero();
   Matrix6 dX = Matrix6::Zero();
   Matrix6 dV = Matrix6::Zero();
-  Vector3 moment = Vector3::Zero();  ///< [N m] points weighted by normal forces
-  double normal = 0.0;               ///< [N]
+  TurnedWrenches turned;
+  std::size_t n_bent = 0;  ///< springs that are not flat
   double friction_energy = 0.0;
   double slip_work = 0.0;
   double dissipated_power = 0.0;
-  double peak = 0.0;
   std::vector<double> pressures;  ///< [Pa] of each spring; empty without regions
   std::vector<HeldSpring> held;
 };
@@ -122,18 +121,36 @@ Response FoundationContact::in_main(const Response& r, const PairState& state) c
   return result;
 }
 
-void FoundationContact::damp(const BedState& bed, std::size_t i, const Vector6& V_CT, NormalForce& normal) const {
+// What tangents, dissipation and friction add of one spring, whose normal force it returns.
+double FoundationContact::add_changes(const BedState& bed, std::size_t i, const FoundationHistory& history,
+                                      const PairState& state, Sum& sum) const {
   const LoadedSpring& loaded = bed.springs[i];
-  const double c = options_.dissipation;
-  const double factor = 1.0 + c * loaded.motion.rate.dot(V_CT);
-  if (!(factor > 0.0)) {
-    normal = {};
-    return;
+  const SpringMotion& motion = loaded.motion;
+  const bool tangents = !bed.slopes.empty();
+  NormalForce normal{.value = loaded.force};
+  if (tangents) normal.dX = bed.slopes[i].dforce.transpose();
+  if (const double c = options_.dissipation; c > 0.0) {
+    const double rate = motion.rate.dot(state.V_AB.vector());
+    const double factor = std::max(0.0, 1.0 + c * rate);
+    normal.value *= factor;
+    normal.dX *= factor;
+    if (factor > 0.0) {
+      if (!bed.drate.empty()) normal.dX += loaded.force * c * (state.V_AB.vector().transpose() * bed.drate[i]);
+      normal.dV = loaded.force * c * motion.rate.transpose();
+      if (tangents) sum.dV.noalias() += motion.wrench * normal.dV;
+    }
+    sum.dissipated_power += (normal.value - loaded.force) * rate;
   }
-  normal.value *= factor;
-  normal.dX *= factor;
-  if (!bed.drate.empty()) normal.dX += loaded.force * c * (V_CT.transpose() * bed.drate[i]);
-  normal.dV = loaded.force * c * loaded.motion.rate.transpose();
+  if (tangents) {
+    sum.dX.noalias() += motion.wrench * normal.dX;
+    if (loaded.flat) {
+      sum.turned.add(bed_.casting().springs()[loaded.spring], motion, state.X_AB.p, normal.value);
+    } else {
+      sum.dX += normal.value * bed.dwrench[sum.n_bent++];
+    }
+  }
+  if (options_.friction > 0.0) add_friction(bed, i, normal, history, state.X_AB, sum);
+  return normal.value;
 }
 
 HeldPoint FoundationContact::held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
@@ -254,42 +271,28 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   Sum sum;
   const Vector6 V = state.V_AB.vector();
   if (!options_.regions.empty()) sum.pressures.assign(bed.springs.size(), 0.0);
-  const bool damped = options_.dissipation > 0.0;
-  TurnedWrenches turned;
-  auto dwrench = bed.dwrench.begin();
-  const bool tangents = !bed.slopes.empty();
-  const std::size_t n_springs = bed.springs.size();
-  for (std::size_t i = 0; i < n_springs; ++i) {
+  const bool elastic = bed.slopes.empty() && !(options_.dissipation > 0.0) && !(options_.friction > 0.0);
+  Vector6 wrench = Vector6::Zero();
+  Vector3 moment = Vector3::Zero();  // [N m] points weighted by normal forces
+  double total = 0.0;                // [N] of the normal forces
+  double peak = 0.0;
+  for (std::size_t i = 0; i < bed.springs.size(); ++i) {
     const LoadedSpring& loaded = bed.springs[i];
-    const Spring& spring = bed_.casting().springs()[loaded.spring];
-    const SpringMotion& motion = loaded.motion;
-    NormalForce normal{.value = loaded.force};
-    if (tangents) normal.dX = bed.slopes[i].dforce.transpose();
-    if (damped) damp(bed, i, V, normal);
-    sum.wrench += normal.value * motion.wrench;
-    if (tangents) {
-      sum.dX.noalias() += motion.wrench * normal.dX;
-      if (damped) sum.dV.noalias() += motion.wrench * normal.dV;
-      if (loaded.flat) {
-        turned.add(spring, motion, state.X_AB.p, normal.value);
-      } else {
-        sum.dX += normal.value * *dwrench++;
-      }
-    }
-    sum.moment += normal.value * spring.point;
-    sum.normal += normal.value;
-    if (damped) sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
-    if (motion.d > 0.0 && loaded.force > 0.0) {
-      const double pressure = bed_.pressure(bed, i) * (damped ? normal.value / loaded.force : 1.0);
-      sum.peak = std::max(sum.peak, pressure);
+    const double force = elastic ? loaded.force : add_changes(bed, i, history, state, sum);
+    wrench += force * loaded.motion.wrench;
+    moment += force * bed_.casting().springs()[loaded.spring].point;
+    total += force;
+    if (loaded.motion.d > 0.0 && loaded.force > 0.0) {
+      const double pressure = bed_.pressure(bed, i) * (elastic ? 1.0 : force / loaded.force);
+      peak = std::max(peak, pressure);
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
-    if (options_.friction > 0.0) add_friction(bed, i, normal, history, state.X_AB, sum);
   }
   for (std::size_t i = 0; i < bed.layers.size(); ++i) {
     add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);
   }
-  sum.dX += turned.sum();
+  sum.wrench += wrench;
+  sum.dX += sum.turned.sum();
   std::ranges::sort(sum.held, {}, &HeldSpring::spring);
   Response r = bed.compressed > 0 ? Response{} : apart(state);
   r.dissipated_increment = sum.slip_work + work_of_freed(sum, history, state.X_AB);
@@ -304,9 +307,9 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   r.gap = -bed.deepest;
   r.gap_rate = -deepest.motion.rate.dot(V);
   r.area = bed.area;
-  r.p_ACop = sum.normal > 0.0 ? Vector3(sum.moment / sum.normal) : bed_.casting().springs()[deepest.spring].point;
-  r.peak_pressure = sum.peak;
-  r.normal_force = sum.normal;
+  r.p_ACop = total > 0.0 ? Vector3(moment / total) : bed_.casting().springs()[deepest.spring].point;
+  r.peak_pressure = peak;
+  r.normal_force = total;
   r.stored_energy = bed.energy + sum.friction_energy;
   r.dissipated_power = sum.dissipated_power;
   r.statistics.active_points = static_cast<int>(bed.compressed);

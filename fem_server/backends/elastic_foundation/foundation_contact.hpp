@@ -66,8 +66,8 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
   [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                  std::vector<HeldSpring>* held) const;
-  /// @param normal  elastic, becomes what it is with dissipation
-  void damp(const BedState& bed, std::size_t i, const Vector6& V_CT, NormalForce& normal) const;
+  [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const FoundationHistory& history,
+                                   const PairState& state, Sum& sum) const;
   [[nodiscard]] HeldPoint held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                   const Pose& X_CT) const;
   /// [N/m] of a spring with that thickness of T's layer.

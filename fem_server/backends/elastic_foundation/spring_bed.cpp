@@ -209,7 +209,9 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
       options_.where);
 }
 
+// What is asked of every spring or triangle is inline: a call would take about as long as the work.
 inline SpringBed::Facing& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
+  if (search.last_facing != nullptr && n_pieces_ * n_target_pieces_ == 1) return search.last_facing->second;
   const Search::Pieces pieces{pieces_[spring], options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle]};
   if (search.last_facing == nullptr || search.last_facing->first != pieces) {
     search.last_facing = &*search.facing.try_emplace(pieces).first;
@@ -235,18 +237,13 @@ void SpringBed::check_facing(const Search& search) const {
   }
 }
 
-template <class Ask>
-auto SpringBed::law_over(std::uint32_t triangle, const Ask& ask) const {
-  try {
-    return ask();
-  } catch (const RecoverableError& e) {
-    const auto& [a, b, c] = casting_.mesh().triangles[triangle];
-    const auto& vertices = casting_.mesh().vertices;
-    const Vector3 p = (vertices[a] + vertices[b] + vertices[c]) / 3.0;
-    throw RecoverableError(fmt::format("{}: triangle {} at ({:g}, {:g}, {:g}) m of the casting body: {}",
-                                       options_.where, triangle, p.x(), p.y(), p.z(), e.what()),
-                           options_.where);
-  }
+void SpringBed::no_pressure(std::uint32_t triangle, const RecoverableError& why) const {
+  const auto& [a, b, c] = casting_.mesh().triangles[triangle];
+  const auto& vertices = casting_.mesh().vertices;
+  const Vector3 p = (vertices[a] + vertices[b] + vertices[c]) / 3.0;
+  throw RecoverableError(fmt::format("{}: triangle {} at ({:g}, {:g}, {:g}) m of the casting body: {}", options_.where,
+                                     triangle, p.x(), p.y(), p.z(), why.what()),
+                         options_.where);
 }
 
 inline const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_t spring,
@@ -318,24 +315,27 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
   add(search, spring, *meeting);
 }
 
-inline void SpringBed::place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
+[[gnu::always_inline]] inline void SpringBed::place(Search& search, std::uint32_t spring,
+                                                    const SpringMeeting& meeting) const {
   BedState& state = search.state;
   const Spring& s = casting_.springs()[spring];
   search.memory.places[spring] = {search.memory.question, static_cast<std::uint32_t>(state.springs.size())};
   LoadedSpring& loaded = state.springs.emplace_back(spring);
   spring_motion(s, meeting, search.X_CT.p, loaded.motion);
-  if (search.tangents) {
-    loaded.flat = meeting.flat;
-    SpringSlopes& slopes = state.slopes.emplace_back(loaded.motion.rate);
-    if (!loaded.flat || options_.rates) {
-      Matrix6* const drate = options_.rates ? &state.drate.emplace_back() : nullptr;
-      MotionSlopes motion;
-      motion_slopes(s, meeting, search.X_CT.p, motion, drate);
-      slopes.dd = motion.dd;
-      if (!loaded.flat) state.dwrench.push_back(motion.dwrench);
-    }
-  }
+  if (search.tangents) place_slopes(search, loaded, meeting);
   if (layer_) place_layer(search, spring, meeting);
+}
+
+void SpringBed::place_slopes(Search& search, LoadedSpring& loaded, const SpringMeeting& meeting) const {
+  BedState& state = search.state;
+  loaded.flat = meeting.flat;
+  SpringSlopes& slopes = state.slopes.emplace_back(loaded.motion.rate);
+  if (loaded.flat && !options_.rates) return;
+  Matrix6* const drate = options_.rates ? &state.drate.emplace_back() : nullptr;
+  MotionSlopes motion;
+  motion_slopes(casting_.springs()[loaded.spring], meeting, search.X_CT.p, motion, drate);
+  slopes.dd = motion.dd;
+  if (!loaded.flat) state.dwrench.push_back(motion.dwrench);
 }
 
 void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
 #include "fem_server/backends/elastic_foundation/clearance_grid.hpp"
 #include "fem_server/backends/elastic_foundation/spring_motion.hpp"
@@ -141,6 +142,7 @@ class SpringBed {
   [[nodiscard]] const SpringMeeting* over_plane(Search& search, std::uint32_t spring) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
   void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
+  void place_slopes(Search& search, LoadedSpring& loaded, const SpringMeeting& meeting) const;
   void place_layer(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   [[nodiscard]] const SpringMeeting& along_normal(Search& search, std::uint32_t spring,
@@ -162,7 +164,14 @@ class SpringBed {
   void check_facing(const Search& search) const;
   /// What the law answers for a triangle of C. @throws RecoverableError as the law, with the place
   template <class Ask>
-  [[nodiscard]] auto law_over(std::uint32_t triangle, const Ask& ask) const;
+  [[nodiscard]] auto law_over(std::uint32_t triangle, const Ask& ask) const {
+    try {
+      return ask();
+    } catch (const RecoverableError& e) {
+      no_pressure(triangle, e);
+    }
+  }
+  [[noreturn]] void no_pressure(std::uint32_t triangle, const RecoverableError& why) const;
 
   CastingSurface casting_;
   std::vector<std::uint32_t> pieces_;  ///< connected piece of C's surface that each spring stands on
