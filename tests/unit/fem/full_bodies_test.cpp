@@ -155,6 +155,17 @@ VolumeMesh mirrored(VolumeMesh mesh) {
   return mesh;
 }
 
+FullContact on_plane(const SolidBody& A, const MaterialLaws& laws, const ContactOptions& options) {
+  return {"fem_full",
+          PreparedBody{.body = A.body,
+                       .support = A.support,
+                       .contact = A.contact,
+                       .pressure = PressureRecovery(A.body.mesh(), A.contact),
+                       .partner = std::make_shared<test::Plane>(),
+                       .options = options},
+          laws, ParameterMap{}};
+}
+
 // Large strain: between two bodies that are mirror images lies a plane, half of the depth deep in each of them.
 TEST(FullBodies, EqualBodiesMeetInTheRigidPlaneBetweenThem) {
   for (const double depth : {1e-3, 4e-3}) {
@@ -162,14 +173,7 @@ TEST(FullBodies, EqualBodiesMeetInTheRigidPlaneBetweenThem) {
     const SolidBody B = test::solid_body(mirrored(above(5)), material(E_A, 0.3), "z1", at_plane);
     const ContactOptions options{.depth_limit = 0.02};
     const auto two = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean, options);
-    const FullContact one("fem_full",
-                          PreparedBody{.body = A.body,
-                                       .support = A.support,
-                                       .contact = A.contact,
-                                       .pressure = PressureRecovery(A.body.mesh(), A.contact),
-                                       .partner = std::make_shared<test::Plane>(),
-                                       .options = options},
-                          MaterialLaw::neo_hookean, ParameterMap{});
+    const FullContact one = on_plane(A, MaterialLaw::neo_hookean, options);
     const Response both = two->evaluate(*two->initial_history(), pressed_by(2.0 * depth));
     const Response half = one.evaluate(*one.initial_history(), pressed_by(depth));
     const auto force_at = [&](double more) {
@@ -393,14 +397,7 @@ TEST(FullBodies, EqualBodiesThatRelaxMeetInTheRigidPlaneBetweenThem) {
   const SolidBody B = test::solid_body(mirrored(above(4)), material(E_A, 0.3), "z1", at_plane);
   const ContactOptions options{.depth_limit = 0.02};
   const auto two = test::two_full_bodies(A, B, viscoelastic(), viscoelastic(), options);
-  const FullContact one("fem_full",
-                        PreparedBody{.body = A.body,
-                                     .support = A.support,
-                                     .contact = A.contact,
-                                     .pressure = PressureRecovery(A.body.mesh(), A.contact),
-                                     .partner = std::make_shared<test::Plane>(),
-                                     .options = options},
-                        viscoelastic(), ParameterMap{});
+  const FullContact one = on_plane(A, viscoelastic(), options);
   auto of_two = two->initial_history();
   auto of_one = one.initial_history();
   std::printf("%8s %8s %12s %10s %12s %12s %12s\n", "t [s]", "depth", "F [N]", "F error", "gap [m]", "gap error",
