@@ -41,8 +41,9 @@ class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text), in_header_(text.find("endheader") != std::string_view::npos) {}
 
+  /// @param n_columns  that a line has which ends with a comma and nothing behind it
   /// @returns false at the end of the file
-  bool next() {
+  bool next(std::size_t n_columns = 0) {
     while (!rest_.empty()) {
       const auto end = std::min(rest_.find('\n'), rest_.size());
       std::string_view line = rest_.substr(0, end);
@@ -50,6 +51,7 @@ class Lines {
       ++number_;
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       entries_ = entries_of(line);
+      if (line.ends_with(',') && entries_.size() + 1 == n_columns) entries_.emplace_back();
       if (entries_.empty()) continue;
       if (!in_header_) return true;
       in_header_ = entries_.front() != "endheader";
@@ -88,7 +90,7 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
   for (const auto& heading : headings) {
     places.push_back(place_of(heading, lines, fmt::format("{}:{}", file_name, lines.number())));
   }
-  while (lines.next()) {
+  while (lines.next(n_columns)) {
     const std::string where = fmt::format("{}:{}", file_name, lines.number());
     if (lines.entries().size() != n_columns) {
       throw input_error("file", fmt::format("{}: expected {} entries as in the headings, found {}; correct the file",

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/motion/motion_file.hpp"
 #include "common/motion/motion_table.hpp"
 #include "gait/axis_map.hpp"
 #include "gait/marker_file.hpp"
@@ -84,6 +85,15 @@ TEST(MotionTable, ReadsMotAndCsv) {
   EXPECT_THAT(csv.column("a"), ElementsAre(1.0, 2.0));
   EXPECT_FALSE(csv.in_degrees);
   EXPECT_THAT(refusal([&] { (void)csv.column("b.x"); }), HasSubstr("a.csv: expected a column 'b.x'"));
+}
+
+// The table of a run has nothing in its last columns where a contact has no centre of pressure.
+TEST(MotionTable, LinesMayEndWithNothing) {
+  const std::vector<std::string> wanted{"x"};
+  EXPECT_THAT(motion_columns("t,x,y,z\n0,1,,\n1,2,3,4\n", "run.csv", wanted).front(), ElementsAre(1.0, 2.0));
+  EXPECT_THAT(refusal([&] { (void)motion_columns("t,x,y,z\n0,1,\n", "run.csv", wanted); }),
+              HasSubstr("run.csv:2: expected 4 entries as in the headings, found 2"));
+  EXPECT_THAT(read_motion_table("time,x,\n0,1,\n", "sheet.csv").column("x"), ElementsAre(1.0));
 }
 
 TEST(MotionTable, RefusesWithLine) {
