@@ -43,7 +43,7 @@ class TargetSurface {
                                                             bool leaving, std::uint32_t near) const = 0;
   /// The same for the line through q along `away`, followed both ways, where it is proven without a search: that q lies
   /// on the side of the surface that `gap` says, and that `crossing` finds the same, bit for bit.
-  /// @param found  is written where it is proven  @return whether it is
+  /// @return whether it is proven; only then the last argument is written
   [[nodiscard]] virtual bool local_crossing(const Vector3& /*q*/, const Vector3& /*away*/, std::uint32_t /*near*/,
                                             LocalCrossing& /*found*/) const {
     return false;
