@@ -349,7 +349,12 @@ void Unit::set_texts(std::span<const std::uint32_t> references, std::span<const 
     if (!address.empty()) (void)rpc::parse_address(address);
   }
   server_ = values.back();
-  model_.reset();  // opened for a value that was asked for
+  drop_model();
+}
+
+void Unit::drop_model() {
+  model_.reset();
+  for (auto& [reference, input] : inputs_) input.is_new = true;
 }
 
 void Unit::set(std::span<const std::uint32_t> references, std::span<const double> values) {
@@ -359,7 +364,7 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
     if (target.causality == Causality::parameter) {
       if (is_any_of(State::instantiated, State::initialization)) {
         parameters_[target.reference] = values[i];
-        model_.reset();  // opened for a value that was asked for
+        drop_model();
       } else {
         tuned_[target.reference] = values[i];
       }

@@ -112,6 +112,8 @@ class Unit {
   /// Another model with the parameters as they are takes over where this one stands.
   void retune();
   void apply_inputs();
+  /// For what changes what a model is opened with; the next one hears all inputs.
+  void drop_model();
 
   UnitContent content_;
   State state_ = State::instantiated;

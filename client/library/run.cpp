@@ -80,6 +80,7 @@ RunOutcome outcome_of(const inner::RunSummary& summary) {
   if (summary.error) {
     outcome.reason = summary.error->what();
     outcome.code = inner::client::public_code(summary.error->code());
+    outcome.retry_helps = summary.error->retry_helps();
   } else if (summary.status == "cancelled") {
     outcome.reason = "stopped on request";
   }

@@ -136,6 +136,12 @@ bool is_turn(const Joint& joint, const std::string& coordinate) {
                      [&](const Axis& axis) { return axis.coordinate == coordinate; });
 }
 
+/// Whether the pose of the joint follows the coordinate, as far as its functions are evaluated.
+bool has_motion_of(const Joint& joint, const std::string& coordinate) {
+  return std::ranges::any_of(joint.axes,
+                             [&](const Axis& axis) { return axis.coordinate == coordinate && axis.unknown.empty(); });
+}
+
 /// Values in the place of the defaults, from which poses and everything that is held follow.
 void Importer::set_coordinates() {
   for (const auto& [name, value] : wish_.coordinates) {
@@ -145,9 +151,19 @@ void Importer::set_coordinates() {
       for (Coordinate& coordinate : joint.coordinates) {
         known.push_back(coordinate.name);
         if (coordinate.name != name) continue;
+        if (!has_motion_of(joint, name)) {
+          throw mistake("coordinates",
+                        "expected a coordinate that turns or shifts by a linear function, found '{}' of {} {}", name,
+                        joint.type, joint.name);
+        }
         coordinate.value = is_turn(joint, name) ? wish_.angle_unit * value : value;
-        if (is_turn(joint, name) && std::abs(coordinate.value) > 2.0 * std::numbers::pi) {
+        if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
           throw mistake("coordinates", "expected a turn {} of at most 2 pi, found {:.6g} rad", name, coordinate.value);
+        }
+        if (coordinate.min < coordinate.max &&
+            (coordinate.value < coordinate.min || coordinate.value > coordinate.max)) {
+          miss(fmt::format("coordinate {}: its range, {:.4g} to {:.4g}, in which the {:.4g} asked for are not", name,
+                           coordinate.min, coordinate.max, coordinate.value));
         }
         import_.taken.push_back(fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
         found = true;
@@ -168,6 +184,13 @@ void Importer::hold_joints() {
                     name);
     }
     tell_unknown(*joint);
+    for (const Coordinate& coordinate : joint->coordinates) {
+      if (coordinate.value == 0.0 || has_motion_of(*joint, coordinate.name)) continue;
+      miss(
+          fmt::format("joint {}: its coordinate {} is {:.4g} by default and held at 0, because poses of a {} are not "
+                      "followed there",
+                      name, coordinate.name, coordinate.value, joint->type));
+    }
     joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
     joint->axes = {};
     joint->type = "WeldJoint";
@@ -438,7 +461,7 @@ std::optional<std::string> Importer::reason_against(const CoordinateSpring& spri
   if (direction.cwiseAbs().maxCoeff() < 1.0 - 1e-6) return "its axis is not along x, y or z of the scenario";
   if (bent_ == &joint && axis == joint.axes.begin()) return "its coordinate is prescribed";
   if (spring.stiffness != 0.0 && spring.rest != coordinate_of(joint, spring.coordinate)->value) {
-    return "its rest length is not the default of its coordinate";
+    return fmt::format("its rest length {:.6g} is not where its coordinate is", spring.rest);
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -37,8 +38,8 @@ std::vector<Entry> entries_of(const Field& section, const char* key) {
 
 double number_in(const Field& section, const char* key, const Entry& entry) {
   double value = 0.0;
-  if (config::read_number(*entry.value, value)) return value;
-  refuse_entry(section, key, entry, "a number, in rad or m", "write NAME: NUMBER");
+  if (config::read_number(*entry.value, value) && std::isfinite(value)) return value;
+  refuse_entry(section, key, entry, "a finite number, in rad or m", "write NAME: NUMBER");
 }
 
 osim::ImportWish wish_of(const Field& section, const std::string& model) {
@@ -68,11 +69,12 @@ osim::ImportWish wish_of(const Field& section, const std::string& model) {
 
 /// The key of the section that names a file.
 std::string key_of(const Field& section, const osim::ImportWish& wish, const std::string& file) {
+  if (section["osim"].text() == file) return "osim";
   if (section.text_or("motion") == file) return "motion";
   if (std::ranges::any_of(wish.meshes, [&](const auto& mesh) { return mesh.second == file; })) return "meshes";
   for (const std::string& folder :
        section.has("geometry") ? config::read_texts(section["geometry"]) : std::vector<std::string>()) {
-    if (file.starts_with(folder)) return "geometry";
+    if (file.starts_with(folder.ends_with('/') ? folder : folder + "/") || file == folder) return "geometry";
   }
   return "osim";
 }

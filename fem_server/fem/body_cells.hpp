@@ -34,10 +34,11 @@ class BodyCells {
   virtual ~BodyCells() = default;
 
   /// Computes the terms of a cell, whose number and dofs are set; what else is in them is of another cell. Called for
-  /// several cells at once. Must not throw.
+  /// several cells at once.
   using Compute = std::function<void(CellTerms& terms)>;
   /// The sum over all cells, by deal.II's WorkStream.
-  /// @param n_threads  at most; 0 = one for each processor, fewer for small bodies
+  /// @param n_threads  at most; 0 = as many as deal.II may have, fewer for small bodies
+  /// @throws what `compute` or `add` throws first; the sum is then of a part
   virtual void sum(const Compute& compute, const AddCell& add, unsigned n_threads = 0) const = 0;
 
   /// Calls work(begin, end) for parts of 0 to n, several at once. @param n_threads  as in sum()

@@ -127,8 +127,10 @@ std::optional<SurfaceCrossing> TriangleSurface::crossing(const Vector3& origin, 
   // As SurfaceSheets finds it, bit for bit.
   const Vector3& n = face_normals_[found->triangle];
   const Vector3 above = origin - mesh_.vertices[mesh_.triangles[found->triangle][0]];
-  const double way = -(n.x() * above.x() + n.y() * above.y() + n.z() * above.z()) /
-                     (n.x() * direction.x() + n.y() * direction.y() + n.z() * direction.z());
+  const double exact = -(n.x() * above.x() + n.y() * above.y() + n.z() * above.z()) /
+                       (n.x() * direction.x() + n.y() * direction.y() + n.z() * direction.z());
+  // Almost along the face the quotient may be anything, and there the sheets have no answer to agree with.
+  const double way = exact >= 0.0 && exact <= reach ? exact : found->way;
   return SurfaceCrossing{.way = way, .normal = n, .triangle = found->triangle};
 }
 

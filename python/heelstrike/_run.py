@@ -235,6 +235,7 @@ def run(scenario: str | os.PathLike, *, backend: str | None = None,
     file = _path(scenario, "scenario")
     kept = _TemporaryFolder() if output is None else None
     folder = kept.path / "run" if kept else _path(output, "output")
+    is_new = not folder.exists()
     bar = display(progress, file.stem)
 
     def warn(level: str, text: str) -> None:
@@ -243,14 +244,16 @@ def run(scenario: str | os.PathLike, *, backend: str | None = None,
         warnings.warn(text, HeelstrikeWarning, stacklevel=3)
 
     try:
-        status, reason, code = _core.run(
+        status, reason, code, retry_helps = _core.run(
             file, folder, backend, set, _backend_last, server, mbs, overwrite, hdf5, tls, patience, bar, warn)
     finally:
         if bar is not None:
             bar.close()
     if status in ("failed", "cancelled"):
         if not (folder / "timeseries.csv").exists():  # nothing was computed: a server is away, or of another version
-            raise made(code, reason, str(scenario), 0, "", False)
+            if is_new:  # so that the same call can be made again
+                shutil.rmtree(folder, ignore_errors=True)
+            raise made(code, reason, str(scenario), 0, "", retry_helps)
         failure = RunFailed(reason, code=code, file=str(scenario))
         failure.run = Run(folder)
         failure.run._kept = kept

@@ -694,7 +694,7 @@ py::tuple run(const fs::path& file, const fs::path& folder, const py::object& ba
     options.on_message = [&watch](const std::string& level, const std::string& text) { watch.tell(level, text); };
     outcome = hs::run(file, options, changes);
   });
-  return py::make_tuple(outcome.status, outcome.reason, hs::to_string(outcome.code));
+  return py::make_tuple(outcome.status, outcome.reason, hs::to_string(outcome.code), outcome.retry_helps);
 }
 
 /// Columns and one array of all numbers, (rows, columns), which is the one that was read.

@@ -11,7 +11,6 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
 #include "fem_server/backends/fem_condensed/detection/interface_pressure.hpp"
-#include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
@@ -161,6 +160,15 @@ std::shared_ptr<const History> FullBodies::load_history(std::string_view bytes) 
   check("tangential forces", {{history->tau.size(), 3 * n}});
   check("memory of both materials", {{history->memory_A.size(), memory_size(bodies_[0].body(), bodies_[0].laws())},
                                      {history->memory_B.size(), memory_size(bodies_[1].body(), bodies_[1].laws())}});
+  const bool displaced = history->u_A.size() > 0;
+  const bool remembered = history->memory_A.size() + history->memory_B.size() > 0;
+  if ((displaced && !history->X_AB) || (!displaced && history->tau.size() > 0) ||
+      (remembered && !(displaced && history->t))) {
+    throw input_error("state", fmt::format("history of back-end '{}': expected tangential forces and memories only "
+                                           "beside displacements, pose and time of the commit, found them alone; "
+                                           "the bytes are damaged",
+                                           name_));
+  }
   return history;
 }
 
@@ -629,7 +637,9 @@ Response FullBodies::evaluate(const History& history, const PairState& state, co
 
 Committed FullBodies::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
   const FullBodiesHistory& own = FullBodiesHistory::from(history);
-  const Solution solution = solve(own, state, options);
+  EvaluateOptions until_now = options;
+  until_now.tangents = options.tangents && !remembers();  // those of the answer come below
+  const Solution solution = solve(own, state, until_now);
   auto next = FullBodiesHistory::of_backend(name_);
   next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
   next->u_A = solution.u[0];
@@ -640,8 +650,10 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
   next->t = state.t;
   next->memory_A = solution.remembered[0];
   next->memory_B = solution.remembered[1];
-  Response response = respond(solution, next->approach_speed, state);
-  if (remembers()) {
+  Response response;
+  if (!remembers()) {
+    response = respond(solution, next->approach_speed, state);
+  } else {
     // From here on the materials have had no time yet: forces are the same, tangents those of a sudden change.
     response = respond(solve(*next, state, options), next->approach_speed, state);
     response.dissipated_increment = solution.dissipated;

@@ -18,7 +18,8 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int iteration_limit = 40;
-/// Iterations after which each node keeps its facet: one on an edge of the partner may go back and forth between two.
+/// Iterations after which each node keeps its normal: one on an edge of the partner may go back and forth between two
+/// facets. The gap remains that of the facet where it is.
 constexpr int iterations_of_facets = 12;
 /// With friction: iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
 /// with the strain; from `slow` on a new matrix is worth its price.
@@ -291,6 +292,7 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
     points.push_back(
         surface_in_A(*prepared_.partner, state.X_AB, prepared_.body.mesh().nodes[node] + solution.u.segment<3>(dof)));
     SurfacePoint& point = points.back();
+    if (!solution.kept_normals.empty() && point.bend == 0.0) point.normal = solution.kept_normals[points.size() - 1];
     point.gap += offset + point.normal.dot(u_free.segment<3>(dof) - solution.u.segment<3>(dof));
     depth = std::max(depth, -point.gap);
   }
@@ -334,6 +336,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
   const SurfaceCompliance* compliance = &rest_compliance_;
   SurfaceCompliance present;
   bool may_refresh = !laws_.is_linear();
+  solution.kept_normals.clear();
   double change_before = std::numeric_limits<double>::infinity();
   for (int iteration = 1; iteration <= surface_iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
@@ -341,6 +344,13 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     if (!equations.valid) return false;
     Eigen::VectorXd u = solution.u + system->step(-equations.force, solution.u);
     u += system->solve(rub(state, offset, *compliance, u, solution));
+    if (iteration == iterations_of_facets) {
+      std::vector<Vector3> present_normals;
+      for (std::size_t c = 0; c < prepared_.contact.nodes.size(); ++c) {
+        present_normals.push_back(node_at(state, solution, c, offset).surface.normal);
+      }
+      solution.kept_normals = std::move(present_normals);
+    }
     const double change = (u - solution.u).cwiseAbs().maxCoeff();
     solution.u = u;
     solution.statistics.residual = change / solution.length;

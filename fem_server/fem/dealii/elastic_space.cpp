@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -98,8 +100,11 @@ ElasticSpace::ElasticSpace(const dealii::Triangulation<3>& triangulation, std::u
     : element_(*scalar_element(n_nodes), 3), dofs_(triangulation) {
   const dealii::ReferenceCell cell = triangulation.get_reference_cells().front();
   if (cell != element_.reference_cell()) {
-    throw input_error("element", fmt::format("expected cells of kind {} for an element with {} nodes, found {}",
-                                             element_.reference_cell().to_string(), n_nodes, cell.to_string()));
+    throw input_error(
+        "element",
+        fmt::format("expected cells of kind {} for an element with {} nodes, found {}; take an element with as "
+                    "many corners",
+                    element_.reference_cell().to_string(), n_nodes, cell.to_string()));
   }
   const dealii::FiniteElement<3>& scalar = element_.base_element(0);
   for (const unsigned function : functions_of_nodes(scalar)) {
@@ -150,23 +155,37 @@ CellNodes ElasticSpace::straight_nodes(const Cell& cell) const {
 
 void ElasticSpace::sum(const Compute& compute, const AddCell& add, unsigned n_threads) const {
   const std::size_t n_rows = rows_.size();
+  // What is thrown within WorkStream ends the process: the first failure is kept, and the rest passed over.
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
+  const auto attempt = [&](const auto& work) {
+    if (failed) return;
+    try {
+      work();
+    } catch (...) {
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
+  };
   const auto compute_owned = [&](const Cell& cell, CellScratch& scratch, CellTerms& terms) {
-    terms.dofs.resize(cell->is_locally_owned() ? n_rows : 0);
-    if (terms.dofs.empty()) return;
-    scratch.dofs.resize(n_rows);
-    cell->get_dof_indices(scratch.dofs);
-    terms.cell = cell->active_cell_index();
-    for (std::size_t row = 0; row < n_rows; ++row) terms.dofs[row] = scratch.dofs[rows_[row]];
-    compute(cell, terms);
+    terms.dofs.clear();
+    if (!cell->is_locally_owned()) return;
+    attempt([&] {
+      scratch.dofs.resize(n_rows);
+      cell->get_dof_indices(scratch.dofs);
+      terms.cell = cell->active_cell_index();
+      for (const unsigned row : rows_) terms.dofs.push_back(static_cast<std::int64_t>(scratch.dofs[row]));
+      compute(cell, terms);
+    });
   };
   const auto add_owned = [&](const CellTerms& terms) {
-    if (!terms.dofs.empty()) add(terms);
+    if (!terms.dofs.empty()) attempt([&] { add(terms); });
   };
   const std::size_t cells_per_turn = std::max<std::size_t>(1, bytes_per_turn / (sizeof(double) * n_rows * n_rows));
   within_threads(dofs_.get_triangulation().n_active_cells(), n_threads, [&](unsigned n) {
     dealii::WorkStream::run(dofs_.begin_active(), dofs_.end(), compute_owned, add_owned, CellScratch(), CellTerms(),
                             2 * n, static_cast<unsigned>(cells_per_turn));
   });
+  if (failure) std::rethrow_exception(failure);
 }
 
 namespace {
@@ -203,7 +222,8 @@ std::unique_ptr<const BodyCells> serial_cells(const VolumeMesh& mesh, std::span<
     return std::make_unique<const SerialCells>(mesh, material_of);
   } catch (const dealii::ExceptionBase& error) {
     throw input_error("mesh",
-                      fmt::format("expected a mesh that deal.II can take, found what it says: {}", error.what()));
+                      fmt::format("expected a mesh that deal.II can take, found what it says: {}; mesh the body again",
+                                  error.what()));
   }
 }
 

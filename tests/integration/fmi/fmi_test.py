@@ -885,7 +885,21 @@ class Units(unittest.TestCase):
             self.assertEqual(unit.get("ball.fz_N"), [9.81 + 2.0])
             self.assertAlmostEqual(unit.get("time")[0], 0.1, delta=1e-15)
             unit.free()
+            # What was set before a parameter, and heard by a model that the parameter has ended, is in force all the same.
             name = next(name for name in made.variables if name.endswith(".restitution"))
+            unit = Instance(made)
+            if made.version == 2:
+                self.assertEqual(unit.call("SetupExperiment", 0, c.c_double(0), c.c_double(0), 0, c.c_double(0)), OK)
+                self.assertEqual(unit.call("EnterInitializationMode"), OK)
+            else:
+                self.assertEqual(unit.call("EnterInitializationMode", False, c.c_double(0), c.c_double(0), False, c.c_double(0)), OK)
+            self.assertEqual(unit.set("ball.fz_N", 9.81 + 2.0), OK)
+            unit.get("ball.z_m")
+            self.assertEqual(unit.set(name, 0.5), OK, unit.said)
+            self.assertEqual(unit.call("ExitInitializationMode"), OK, unit.said)
+            self.assertEqual(unit.step(0.0, 0.1), OK, unit.said)
+            self.assertAlmostEqual(unit.get("ball.z_m")[0], 1.0 + 0.5 * 2.0 * 0.1**2, delta=1e-9)
+            unit.free()
             heights = []
             for restitution in (0.3, 0.9):
                 unit = Instance(made).start(**{name.replace(".", "__"): restitution})

@@ -383,6 +383,11 @@ class Mistakes(unittest.TestCase):
         pair = hs.Pair.from_yaml(BALL)
         with self.assertRaisesRegex(hs.Unavailable, "nothing.sock"):
             hs.Contact.open(pair, server="unix:/nowhere/nothing.sock", patience=0)
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(2):  # the same call can be made again
+                with self.assertRaises(hs.Unavailable) as away:
+                    hs.run(BALL, output=f"{folder}/out", server="unix:/nowhere/nothing.sock", patience=0)
+                self.assertTrue(away.exception.retry_helps)
         self.assertRaises(hs.InputError, hs.Contact.open, pair, server="no address")
         self.assertRaisesRegex(hs.InputError, "patience", hs.Contact.open, pair, server="unix:/x", patience=-1)
         self.assertRaisesRegex(hs.InputError, "tls: .*'ca'", hs.Contact.open, pair, tls={"ca": "x"})

@@ -173,7 +173,9 @@ TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
               AllOf(HasSubstr("swing.yaml:5: import.motion: "), HasSubstr("variable HEELSTRIKE_NO_SUCH")));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  motion: a.csv"), HasSubstr("swing.yaml:5: import.motion: "));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: bent}"),
-              HasSubstr("swing.yaml:5: import.coordinates.flexion: expected a number"));
+              HasSubstr("swing.yaml:5: import.coordinates.flexion: expected a finite number"));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: .nan}"),
+              HasSubstr("swing.yaml:5: import.coordinates.flexion: expected a finite number"));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {bend: 1}"),
               HasSubstr("swing.yaml:5: import.coordinates: expected names of coordinates of the model (flexion)"));
   EXPECT_THAT(message("gravity:", "gravitation:"),

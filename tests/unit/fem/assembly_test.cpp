@@ -57,6 +57,18 @@ TEST_P(Assembly, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TEST_P(Assembly, HandsOnWhatIsThrownInACell) {
+  const BodyModel model = body(GetParam());
+  const auto nothing = [](auto&&...) {};
+  const auto fail = [](const CellTerms& terms) {
+    if (terms.cell == 7) throw std::bad_alloc();
+  };
+  for (const unsigned n_threads : {1U, 2U}) {
+    EXPECT_THROW(model.cells().sum(fail, nothing, n_threads), std::bad_alloc);
+    EXPECT_THROW(model.cells().sum(nothing, fail, n_threads), std::bad_alloc);
+  }
+}
+
 TEST_P(Assembly, AddsEveryElementOnce) {
   const BodyModel model = body(GetParam());
   // Work of a uniform strain e: integral of e : C : e over both materials.

@@ -451,6 +451,9 @@ TEST(FullBodies, WhatTheyRememberIsRestoredToTheBit) {
   const auto elastic = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
                                              {.friction = 0.3, .depth_limit = 0.01});
   EXPECT_THROW((void)elastic->load_history(first->save()), Error) << "the memory of another material";
+  auto torn = std::make_shared<FullBodiesHistory>(FullBodiesHistory::from(*first));
+  torn->X_AB.reset();
+  EXPECT_THROW((void)contact->load_history(torn->save()), Error) << "displacements without the pose of their commit";
   const auto smooth = test::two_full_bodies(A, B, viscoelastic(), MaterialLaw::neo_hookean, {.depth_limit = 0.01});
   const auto frictionless = smooth->commit(*smooth->initial_history(), block_on_block(1e-3)).history;
   EXPECT_GT(contact->evaluate(*contact->load_history(frictionless->save()), next).F_A.force.z(), 0.0)

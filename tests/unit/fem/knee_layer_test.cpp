@@ -124,6 +124,7 @@ TEST(KneeLayer, FullOrderFindsANodeOnAnEdgeOfThePartner) {
   EXPECT_LT((full.F_A.vector() - condensed.F_A.vector()).norm(), 1e-6 * condensed.F_A.vector().norm());
   EXPECT_NEAR(full.peak_pressure, condensed.peak_pressure, 1e-6 * condensed.peak_pressure);
   EXPECT_NO_THROW((void)answer(knee("fem_full"))) << "neo-Hookean";
+  EXPECT_NO_THROW((void)answer(knee("fem_full", {{"material_law", std::string("linear")}, {"friction", 0.05}})));
 }
 
 // An integrator that looks for the instant of contact asks where bodies overlap by less than their positions are

@@ -276,7 +276,7 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
     return forces;
   };
   const Import free = import_model(read_model(text, "small.osim"), wish);
-  EXPECT_THAT(free.not_taken, Contains(HasSubstr("of_tz: its rest length is not the default of its coordinate")));
+  EXPECT_THAT(free.not_taken, Contains(HasSubstr("of_tz: its rest length 0.1 is not where its coordinate is")));
   auto forces = forces_of(free);
   EXPECT_EQ(numbers_of(forces.at("knee_turns"), "damping_matrix"), (std::vector<double>{6, 6, 6, 0, 0, 0}));
   EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "damping_matrix"), (std::vector<double>{0, 0, 0, 0, 200, 0}));
@@ -288,6 +288,24 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
   forces = forces_of(bent);
   EXPECT_THAT(bent.scenario, HasSubstr("knee_turns: {type: bushing, bodies: [flexed, shank]"));
   EXPECT_EQ(numbers_of(forces.at("knee_turns"), "damping_matrix"), (std::vector<double>{6, 6, 0, 0, 0, 0}));
+}
+
+TEST(OsimImport, ACoordinateThatMovesNothingHereIsRefused) {
+  const Folder folder;
+  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  std::string slider = small_model;
+  for (std::size_t at = slider.find("PinJoint"), n = 0; n < 2; at = slider.find("PinJoint", at), ++n) {
+    slider.replace(at, 8, "SliderJoint");
+  }
+  wish.coordinates = {{"flexion", 0.1}};
+  EXPECT_THAT(message_of(slider, wish), HasSubstr("found 'flexion' of SliderJoint knee"));
+  wish.coordinates = {{"flexion", 2.5}};
+  EXPECT_THAT(import_model(read_model(small_model, "small.osim"), wish).not_taken,
+              Contains(HasSubstr("coordinate flexion: its range, 0 to 2")));
+  wish.coordinates = {};
+  wish.held = {"knee", "ankle"};
+  EXPECT_THAT(import_model(read_model(slider, "small.osim"), wish).not_taken,
+              Contains(HasSubstr("its coordinate flexion is 0.5 by default and held at 0")));
 }
 
 // The file is in degrees and names the coordinate as OpenSim 4 does; slope -1.
