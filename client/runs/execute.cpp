@@ -182,6 +182,7 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
   if (const auto share = balance_share(energy)) {
     text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
   }
+  if (energy.is_wrong) text += ": WRONG, do not trust this motion";
   if (scenario.analysis.traits.prescribed) text += ": summed from frame to frame, it shows how coarse the frames are";
   return text + "\n";
 }

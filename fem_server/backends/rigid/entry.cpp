@@ -42,8 +42,10 @@ class RigidContact final : public ContactBackend {
   [[nodiscard]] Response evaluate(const History& history, const PairState& state,
                                   const EvaluateOptions& /*options*/) const override {
     Response r;
-    r.points = geometry_.points(state.X_AB, reach_, RigidHistory::from(history).near.get());
-    const ContactPoint& nearest = *std::ranges::min_element(r.points, {}, &ContactPoint::gap);
+    auto [points, nearest] = geometry_.points(state.X_AB, reach_, RigidHistory::from(history).near.get());
+    // Nearer than the reach, what bounds the distance alone is no point that bodies touch at.
+    if (points.empty() && nearest.gap > reach_) points.push_back(nearest);
+    r.points = std::move(points);
     r.gap = nearest.gap;
     r.gap_rate = nearest.n_A.dot(point_velocity(state.V_AB, nearest.p_AC - state.X_AB.p));
     r.p_ACop = nearest.p_AC;
