@@ -1,6 +1,9 @@
 #include "fem_server/backends/rigid/entry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numbers>
 #include <utility>
 
 #include "common/surfaces/surface_kind.hpp"
@@ -110,6 +113,20 @@ std::vector<std::string> pairs() {
   return names;
 }
 
+/// Where triangles stand for a curve, bodies roll as polyhedra.
+std::vector<std::string> rolling_doubts(const PairSpec& pair, const PrepareContext& context) {
+  std::vector<std::string> doubts;
+  for (const auto& [side, body] : {std::pair{"main", &pair.main}, std::pair{"partner", &pair.partner}}) {
+    const double turn = RigidGeometry::curve_turn(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
+    if (turn == 0.0) continue;
+    doubts.push_back(fmt::format("contact.{}.{}.surface: flat triangles stand for a curve and turn by up to {:.2g} degrees: "
+                                 "the body rolls as a polyhedron and loses energy at its edges; a sphere or a cylinder "
+                                 "rolls as one, finer triangles lose less",
+                                 pair.name, side, turn * 180.0 / std::numbers::pi));
+  }
+  return doubts;
+}
+
 BackendEntry entry(std::string name, std::string summary, bool friction) {
   BackendEntry entry;
   entry.summary = std::move(summary);
@@ -123,6 +140,7 @@ BackendEntry entry(std::string name, std::string summary, bool friction) {
     parameters["reach"] = reach;
     return std::make_unique<RigidContact>(name, std::move(geometry), reach, std::move(parameters));
   };
+  entry.doubts = rolling_doubts;
   entry.name = std::move(name);
   return entry;
 }

@@ -11,7 +11,8 @@ namespace heelstrike::fem {
 
 namespace {
 
-const double flat = std::cos(std::numbers::pi / 9.0);
+/// [rad] 20 degrees.
+constexpr double flat = std::numbers::pi / 9.0;
 /// [-] sine of the angle between edges below which they have no common normal worth the name.
 constexpr double parallel = 1e-7;
 
@@ -26,6 +27,39 @@ bool ends_beyond(const SharpEdge& edge, double s, double end, const SharpEdge& o
     if (faces(other.normals[i]) && along.dot(other.normals[1 - i]) > cone_rounding) return true;
   }
   return false;
+}
+
+/// All with two faces; along the edge, [m], their turn is positive where it is convex.
+std::vector<SharpEdge> edges_of(const SurfaceMesh& mesh) {
+  std::vector<SharpEdge> edges;
+  const std::vector<EdgeUse> uses = edge_uses(mesh);
+  for (std::size_t begin = 0; begin < uses.size(); begin = end_of_edge(uses, begin)) {
+    if (end_of_edge(uses, begin) - begin != 2) continue;
+    const EdgeUse& one = uses[begin];
+    const EdgeUse& other = uses[begin + 1];
+    if (one.forward == other.forward) continue;
+    SharpEdge edge{.a = mesh.vertices[one.edge[0]],
+                   .b = mesh.vertices[one.edge[1]],
+                   .normals = {triangle_cross(mesh, one.triangle).normalized(),
+                               triangle_cross(mesh, other.triangle).normalized()},
+                   .vertices = {one.edge[0], one.edge[1]}};
+    if (!one.forward) {
+      std::swap(edge.a, edge.b);
+      std::swap(edge.vertices[0], edge.vertices[1]);
+    }
+    edges.push_back(edge);
+  }
+  return edges;
+}
+
+/// [rad] > 0 where it is convex.
+double turn_of(const SharpEdge& edge) {
+  const auto& [n0, n1] = edge.normals;
+  return std::atan2(n0.cross(n1).dot((edge.b - edge.a).normalized()), n0.dot(n1));
+}
+
+bool is_sharp(const SharpEdge& edge) {
+  return turn_of(edge) > flat;
 }
 
 }  // namespace
@@ -46,27 +80,30 @@ SharpEdge SharpEdge::moved(const Pose& X) const {
 }
 
 std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh) {
-  std::vector<SharpEdge> edges;
-  const std::vector<EdgeUse> uses = edge_uses(mesh);
-  for (std::size_t begin = 0; begin < uses.size(); begin = end_of_edge(uses, begin)) {
-    if (end_of_edge(uses, begin) - begin != 2) continue;
-    const EdgeUse& one = uses[begin];
-    const EdgeUse& other = uses[begin + 1];
-    if (one.forward == other.forward) continue;
-    SharpEdge edge{.a = mesh.vertices[one.edge[0]],
-                   .b = mesh.vertices[one.edge[1]],
-                   .normals = {triangle_cross(mesh, one.triangle).normalized(),
-                               triangle_cross(mesh, other.triangle).normalized()},
-                   .vertices = {one.edge[0], one.edge[1]}};
-    if (!one.forward) {
-      std::swap(edge.a, edge.b);
-      std::swap(edge.vertices[0], edge.vertices[1]);
-    }
-    const auto& [n0, n1] = edge.normals;
-    const bool convex = n0.cross(n1).dot(edge.b - edge.a) > 0.0;
-    if (convex && n0.dot(n1) < flat) edges.push_back(edge);
-  }
+  std::vector<SharpEdge> edges = edges_of(mesh);
+  std::erase_if(edges, [](const SharpEdge& edge) { return !is_sharp(edge); });
   return edges;
+}
+
+bool is_convex(const SurfaceMesh& mesh) {
+  // Flat faces of files in single precision turn by less.
+  constexpr double none = 1e-6;
+  const std::vector<SharpEdge> edges = edges_of(mesh);
+  // Euler's formula for one closed surface without holes: E = 3 F / 2 = V + F - 2. A surface that bends outwards
+  // everywhere is then convex.
+  return 2 * edges.size() == 3 * mesh.triangles.size() && edges.size() + 2 == mesh.vertices.size() + mesh.triangles.size() &&
+         std::ranges::all_of(edges, [](const SharpEdge& edge) { return turn_of(edge) >= -none; });
+}
+
+double largest_curve_turn(const SurfaceMesh& mesh) {
+  // Flat faces of files in single precision turn by less.
+  constexpr double none = 1e-3;
+  double largest = 0.0;
+  for (const SharpEdge& edge : edges_of(mesh)) {
+    const double turn = turn_of(edge);
+    if (!is_sharp(edge) && turn > none) largest = std::max(largest, turn);
+  }
+  return largest;
 }
 
 std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, double margin) {

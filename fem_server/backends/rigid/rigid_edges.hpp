@@ -26,9 +26,15 @@ struct SharpEdge {
 /// surfaces, the vertices tell of the contact to the sagitta of the triangles.
 [[nodiscard]] std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh);
 
+/// Closed, and no edge is concave.
+[[nodiscard]] bool is_convex(const SurfaceMesh& mesh);
+
+/// [rad] largest turn of faces at convex edges that are not sharp: triangles that stand for a curve. 0 = none do.
+[[nodiscard]] double largest_curve_turn(const SurfaceMesh& mesh);
+
 /// [rad] by which a normal may lie outside of the cone of an edge or a corner: where faces lie on each other it is the
 /// border of the cone, and the pose of a body at rest rounds to either side.
-inline constexpr double cone_rounding = 1e-3;
+inline constexpr double cone_rounding = 1e-5;
 
 /// The normal n lies between those of the faces of an edge. @param n  [-] at right angles to it
 [[nodiscard]] bool in_cone(const SharpEdge& edge, const Vector3& n);

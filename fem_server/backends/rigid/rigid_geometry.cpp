@@ -73,8 +73,14 @@ RigidGeometry::Side RigidGeometry::side_of(const Surface& surface, const Prepare
   // Shapes with a distance by formula are smooth, or endless.
   if (kind_of(surface).distance == nullptr) side.edges = sharp_edges(mesh);
   side.probes = corners_of(mesh, side.edges);
+  side.convex = is_convex(mesh);
   side.mesh = std::move(mesh);
   return side;
+}
+
+double RigidGeometry::curve_turn(const Surface& surface, const PrepareContext& context, const std::string& where) {
+  const Side side = side_of(surface, context, where);
+  return side.mesh ? largest_curve_turn(*side.mesh) : 0.0;
 }
 
 RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context) {
@@ -284,8 +290,8 @@ std::vector<NearProbes::Entry> RigidGeometry::near_probes_of(const Side& from, c
       continue;
     }
     for (const std::size_t probe : cluster.probes) {
-      const auto& [center, radius] = from.probes[probe];
-      const double gap = to.surface->gap(X_to_from * center, margin + radius) - radius;
+      const Probe& own = from.probes[probe];
+      const double gap = to.surface->gap(X_to_from * own.center, margin + own.radius) - own.radius;
       if (gap <= margin) near.push_back({.probe = probe, .gap = gap});
     }
     ++i;
@@ -354,8 +360,10 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, Found& fou
     for (const std::size_t a : near_A) {
       const auto met = crossing(A_.edges[a], edge, margin_);
       if (!met || met->gap > least) continue;
-      if (!is(A_.surface->closest(met->p_B).gap, met->gap_A)) continue;
-      if (!is(B_.surface->closest(X_BA * met->p_A).gap, met->gap_B)) continue;
+      const double gap_A = A_.surface->closest(met->p_B).gap, gap_B = B_.surface->closest(X_BA * met->p_A).gap;
+      // Of convex bodies that overlap the facets tell by their gaps which of them counts.
+      const bool inside = A_.convex && B_.convex && met->gap < -margin_ && gap_A <= margin_ && gap_B <= margin_;
+      if (!inside && !(is(gap_A, met->gap_A) && is(gap_B, met->gap_B))) continue;
       // Features of edges come after those of all probes.
       const std::size_t feature = B_.probes.size() + b * A_.edges.size() + a;
       const ContactPoint point{.feature = static_cast<std::int64_t>(feature),
@@ -389,8 +397,9 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
   }
 }
 
-/// Leaves out what says the same as a point before it, and what is deeper than another point at the same place: of two
-/// bodies that have met, the facets of their Minkowski difference that are farther than the nearest one bound nothing.
+/// Leaves out what says the same as a point before it, and what is deeper than another point: of two convex bodies that
+/// have met, the facets of their Minkowski difference that are farther than the nearest one bound nothing; of others,
+/// those at the same place.
 void RigidGeometry::keep_true_points(std::vector<ContactPoint>& points) const {
   std::ranges::sort(points, {}, &ContactPoint::feature);
   const auto same_normal = [](const ContactPoint& p, const ContactPoint& q) {
@@ -401,7 +410,7 @@ void RigidGeometry::keep_true_points(std::vector<ContactPoint>& points) const {
     const ContactPoint& p = points[i];
     const auto says_less = [&](const ContactPoint& q) {
       return p.gap < -margin_ && q.gap > (1.0 - cone_rounding) * p.gap + margin_ && !same_normal(p, q) &&
-             (p.p_AC - q.p_AC).norm() <= 0.75 * std::abs(p.gap) + margin_;
+             ((A_.convex && B_.convex) || (p.p_AC - q.p_AC).norm() <= 0.75 * std::abs(p.gap) + margin_);
     };
     const auto says_the_same = [&](const ContactPoint& q) {
       return same_normal(p, q) && std::abs(p.gap - q.gap) <= margin_ && (p.p_AC - q.p_AC).norm() <= 3.0 * margin_;

@@ -49,6 +49,10 @@ class RigidGeometry {
   /// [m] that no probe has moved farther between both poses, seen from the other body.
   [[nodiscard]] double way(const Pose& X_AB, const Pose& Y_AB) const;
 
+  /// [rad] by which triangles turn that stand for a curve of the surface, 0 where none do. @throws what reading throws
+  [[nodiscard]] static double curve_turn(const Surface& surface, const PrepareContext& context,
+                                         const std::string& where);
+
   /// [m] largest edge of a box around the smaller body.
   [[nodiscard]] double size() const { return size_; }
 
@@ -66,6 +70,7 @@ class RigidGeometry {
     std::vector<Cluster> clusters;
     std::optional<RollingCylinder> cylinder;
     std::optional<SurfaceMesh> mesh;  ///< of shapes without a formula; until all is made
+    bool convex = false;              ///< a polyhedron
     std::vector<SharpEdge> edges;     ///< empty where nothing of the other side meets them
     std::vector<Probe> edge_balls;    ///< around them
     std::vector<Cluster> edge_clusters;
