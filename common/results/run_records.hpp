@@ -69,7 +69,6 @@ struct EnergyBalance {
   double dissipated = 0.0;     ///< [J]
   double external_work = 0.0;  ///< [J] by applied loads and drivers
   double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated
-  bool is_wrong = false;       ///< of a motion that was integrated: the error is a large part of all energy that moved
 };
 
 /// What a coupling scheme with macro steps did.

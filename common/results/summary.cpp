@@ -73,8 +73,7 @@ Json energy_json(const EnergyBalance& e) {
           {"dissipated_J", e.dissipated},
           {"external_work_J", e.external_work},
           {"balance_error_J", e.balance_error},
-          {"balance_share", share ? Json(*share) : Json()},
-          {"balance_is_wrong", e.is_wrong}};
+          {"balance_share", share ? Json(*share) : Json()}};
 }
 
 Json error_json(const std::optional<Error>& error) {
@@ -168,9 +167,7 @@ RunSummary summary_from(const Json& json) {
               .final = number_at(energy, "final_J"),
               .dissipated = number_at(energy, "dissipated_J"),
               .external_work = number_at(energy, "external_work_J"),
-              .balance_error = number_at(energy, "balance_error_J"),
-              // Folders of version 0.1.0 are without it.
-              .is_wrong = energy.value("balance_is_wrong", false)};
+              .balance_error = number_at(energy, "balance_error_J")};
   for (const Json& episode : json.at("contacts")) s.contacts.push_back(episode_from(episode));
   s.max_position_violation = number_at(json.at("constraints"), "max_position_violation");
   s.max_velocity_violation = number_at(json.at("constraints"), "max_velocity_violation_1_s");

@@ -32,7 +32,6 @@ void to_proto(const EnergyBalance& from, v1::EnergyBalance& to) {
   to.set_dissipated(from.dissipated);
   to.set_external_work(from.external_work);
   to.set_balance_error(from.balance_error);
-  to.set_is_wrong(from.is_wrong);
 }
 
 /// Numbers of a summary are not checked for being finite: a failed run must be able to say that its energy became NaN.
@@ -41,8 +40,7 @@ EnergyBalance from_proto(const v1::EnergyBalance& from) {
           .final = from.final(),
           .dissipated = from.dissipated(),
           .external_work = from.external_work(),
-          .balance_error = from.balance_error(),
-          .is_wrong = from.is_wrong()};
+          .balance_error = from.balance_error()};
 }
 
 }  // namespace

@@ -296,13 +296,12 @@ void RunBase::check_balance() {
   constexpr double wrong_share = 0.1;
   // Rounding of sums that cancel: nothing moved.
   constexpr double rounding = 1e-9;
-  EnergyBalance& energy = summary_.energy;
+  const EnergyBalance& energy = summary_.energy;
   if (!input_.scenario.analysis.traits.finds_events) return;
   const double moved =
       std::max(std::abs(energy.external_work) + std::abs(energy.dissipated), model_.totals().max_kinetic_energy);
   const double error = std::abs(energy.balance_error);
-  energy.is_wrong = error > wrong_share * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final));
-  if (!energy.is_wrong) return;
+  if (!(error > wrong_share * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final)))) return;
   sink_.on_log("warning",
                fmt::format("the energy balance is wrong by {:.3g} J, {:.2g} % of all energy that moved ({:.3g} J): do not "
                            "trust this motion; take smaller steps or tolerances, and look in the time series for where "
