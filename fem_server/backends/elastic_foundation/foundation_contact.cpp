@@ -222,7 +222,22 @@ double FoundationContact::work_of_freed(const Sum& sum, const FoundationHistory&
   return work;
 }
 
+/// @throws RecoverableError where the bodies overlap by more than contact ever needs to be seen, and no spring shows it
+void FoundationContact::check_overlooked(const Pose& X_CT) const {
+  const auto unseen = bed_.overlooked(X_CT, options_.most_overlooked);
+  if (!unseen) return;
+  const std::string& where = bed_.options().where;
+  throw RecoverableError(
+      fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
+                  "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
+                  "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
+                  "with casting",
+                  where, unseen->depth, unseen->point.x(), unseen->point.y(), unseen->point.z(), unseen->spacing, where),
+      where);
+}
+
 Response FoundationContact::apart(const PairState& state) const {
+  check_overlooked(state.X_AB);
   const NearestSpring nearest = bed_.nearest(state.X_AB);
   Response r;
   r.gap = -nearest.motion.d;

@@ -97,7 +97,7 @@ void name_groups(const VolumeMesh& solid, std::span<const ElementFace> chosen, S
 /// @param sets  null = the whole boundary, nothing held
 CastTriangles solid_triangles(const VolumeMesh& solid, const ParameterPlace* sets) {
   const Boundary boundary = boundary_surface(solid);
-  if (sets == nullptr) return {.mesh = boundary.surface, .onto = {}, .back = {}};
+  if (sets == nullptr) return {.mesh = boundary.surface, .back = {}};
   CastTriangles result;
   const std::vector<std::uint32_t> held = clamped_nodes(solid, *sets);
   const auto is_held = [&](std::size_t t) {
@@ -194,12 +194,8 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
   merge_near_vertices(result.mesh, 1e-9 * extents.maxCoeff());
   drop_degenerate_triangles(result.mesh);
   if (kind_of(surface).distance == nullptr) return result;
-  const std::shared_ptr<const SignedDistance> distance = signed_distance(surface);
-  turn_outward(result.mesh, *distance);
-  result.onto = [distance](const Vector3& p) -> Vector3 {
-    const SurfacePoint nearest = distance->closest(p);
-    return p - nearest.gap * nearest.normal;
-  };
+  result.shape = signed_distance(surface);
+  turn_outward(result.mesh, *result.shape);
   return result;
 }
 

@@ -7,11 +7,11 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numbers>
 #include <span>
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/geometry/surface_topology.hpp"
 
 namespace heelstrike::fem {
 
@@ -19,18 +19,38 @@ namespace {
 
 /// More than the depth of a tree of halves of equal size over 2^32 springs.
 constexpr std::size_t deepest_tree = 40;
+/// Between springs the other surface is looked for at places 16 times as close together.
+constexpr int most_cuts = 4;
 /// By which the box that is searched beforehand is larger than T: springs that far from T are passed over unsearched.
 constexpr double share_of_box = 0.1;
 /// One spring in so many has its place from the start; what is not used costs nothing.
 constexpr std::size_t usually_loaded = 4;
 /// Distances round by a few units in the last place, and so do the coordinates that they come from.
 constexpr double rounded_up = 1.0 + 1e-9;
+/// [-] Along a ray so many times as long as the shortest way the compression is that part of it, and the direction of
+/// the ray against T is known to few digits: it meets nothing.
+constexpr double endless_ray = 1e9;
+
+/// [-] Cosine of the angle of a ray to the normal of the face that it goes through, in a sheet that nowhere is turned
+/// by more than 45 degrees from that: the nearest point is as far as the cosine of both angles together says, and the
+/// ray no longer than longest_ray times that.
+double surely_short() {
+  constexpr double c = 1.0 / longest_ray;
+  return (c + std::sqrt(1.0 - c * c)) / std::numbers::sqrt2;
+}
+const double cosine_of_short_rays = surely_short();
 
 /// [m] Springs around a point are not behind T when no part of T is among them and the point is in front of it, or
 /// looks past its rim from farther behind than springs are looked for.
 double clear_behind(const TargetPoint& around, double search_distance) {
   if (around.gap > 0.0) return around.gap;
   return around.beside ? -around.gap - search_distance : 0.0;
+}
+
+void look_from_other_side(TargetPoint& point) {
+  point.gap = -point.gap;
+  point.normal = -point.normal;
+  point.curvature = -point.curvature;
 }
 
 /// A point is nearer to another one than a distance >= 0 [m].
@@ -133,6 +153,7 @@ struct SpringBed::Search {
   bool tangents = true;
   BedState state{};
   SpringMeeting along{};                ///< what a spring's normal meets; only what is flat is written
+  SpringMeeting slanting{};             ///< likewise, of a ray that is shortened
   std::optional<PlaneSurface> plane{};  ///< what T is, in C; none = another surface
   std::uint32_t near = 0;               ///< triangle of the last answer: neighbours are asked one after the other
   Vector3 p_TNear = Vector3::Zero();    ///< [m] the point that it was the answer for
@@ -155,12 +176,11 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
       options_(std::move(options)),
       layer_(std::move(layer)),
       memories_(std::make_unique<Memories>(casting_.springs().size())) {
-  const Components components = connected_components(casting_.mesh());
-  n_pieces_ = components.count;
+  n_pieces_ = 1 + *std::ranges::max_element(casting_.pieces());
   for (std::uint32_t s = 0; s < casting_.springs().size(); ++s) {
     const bool of_triangle = casting_.places() == SpringPlaces::centres;
     const auto triangles = of_triangle ? std::span(&s, 1) : casting_.triangles_of(s);
-    pieces_.push_back(triangles.empty() ? 0 : components.of_triangle[triangles.front()]);
+    pieces_.push_back(triangles.empty() ? 0 : casting_.pieces()[triangles.front()]);
   }
   if (!options_.target_pieces.empty()) n_target_pieces_ = 1 + *std::ranges::max_element(options_.target_pieces);
   const auto box = target_->box();
@@ -261,33 +281,35 @@ inline const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_
   return search.along;
 }
 
-std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::uint32_t spring,
+/// What a ray met, shortened where it leads along T.
+SpringMeeting SpringBed::along_ray(const Search& search, const TargetPoint& met, const TargetPoint& nearest) const {
+  SpringMeeting meeting{.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+  if (std::abs(met.gap) <= longest_ray * std::abs(nearest.gap)) {
+    meeting.flat = options_.direction == ForceDirection::energy && met.curvature.isZero(0.0);
+    return meeting;
+  }
+  meeting.shortest = turned(nearest, search.X_CT.R);
+  if ((met.gap > 0.0) != (nearest.gap > 0.0)) look_from_other_side(*meeting.shortest);
+  return meeting;
+}
+
+std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, const Spring& s,
                                                    const TargetPoint& nearest) const {
-  const Spring& s = casting_.springs()[spring];
   const bool behind = nearest.gap <= 0.0 && !nearest.beside;
   if (options_.by_ray) {
     const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met) {
-      return SpringMeeting{.met = turned(*met, search.X_CT.R),
-                           .by_ray = true,
-                           .direction = options_.direction,
-                           .flat = options_.direction == ForceDirection::energy && met->curvature.isZero(0.0)};
-    }
+    if (met && std::abs(met->gap) <= endless_ray * std::abs(nearest.gap)) return along_ray(search, *met, nearest);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
   const bool faces = point.normal.dot(s.normal) < 0.0;
   if (behind && !faces) return std::nullopt;
-  if (!behind && point.gap < 0.0) {
-    // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
-    // away from the rim.
-    point.gap = -point.gap;
-    point.normal = -point.normal;
-    point.curvature = -point.curvature;
-  }
+  // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
+  // away from the rim.
+  if (!behind && point.gap < 0.0) look_from_other_side(point);
   // Where nothing is met the spring only says how far the load reaches into its triangles.
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
@@ -304,9 +326,12 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
     }
     return;
   }
+  const auto meeting = meeting_of(search, casting_.springs()[spring], nearest);
+  // A side wall beside the load looks neither at T nor away from it.
+  const double across = (search.X_CT.R * nearest.normal).dot(casting_.springs()[spring].normal);
+  if (!meeting && std::abs(across) * longest_ray < 1.0) return;
   Facing& facing = this->facing(search, spring, nearest.triangle);
   ++facing.behind;
-  const auto meeting = meeting_of(search, spring, nearest);
   if (!meeting) {
     ++facing.averted;
     facing.spring = spring;
@@ -382,6 +407,7 @@ inline bool SpringBed::met_close_by(Search& search, std::uint32_t spring, const 
   const bool meets = target_->local_crossing(q, away, near[0], met) ||
                      (near[0] != near[1] && target_->local_crossing(q, away, near[1], met));
   if (!meets || (!target_->closed() && std::abs(met.gap) > options_.search_distance)) return false;
+  if (-met.normal.dot(away) < cosine_of_short_rays) return false;
   search.note(q, met.triangle);
   return true;
 }
@@ -465,8 +491,15 @@ inline const SpringMeeting* SpringBed::over_plane(Search& search, std::uint32_t 
   const Spring& s = casting_.springs()[spring];
   const auto gap = crossing_gap(*search.plane, s.point, s.normal);
   if (!gap) return nullptr;
-  search.along.met.gap = *gap;
-  return &search.along;
+  const double slope = -search.plane->normal.dot(s.normal);
+  if (slope * longest_ray >= 1.0) {
+    search.along.met.gap = *gap;
+    return &search.along;
+  }
+  if (slope * endless_ray < 1.0) return nullptr;
+  search.slanting.met.gap = *gap;
+  search.slanting.shortest->gap = slope * *gap;
+  return &search.slanting;
 }
 
 /// Seen from C, one product tells how far a point is in front of the plane. It rounds otherwise than the query in T, so
@@ -479,6 +512,9 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
   const double in_front = normal.dot(through) + (rounded_up - 1.0) * largest;
   search.plane = {.normal = normal, .point = through};
   search.along.met.normal = search.along.met.smooth_normal = normal;
+  search.slanting = search.along;
+  search.slanting.flat = false;
+  search.slanting.shortest = search.along.met;
   const auto meet = [&](std::uint32_t spring) {
     const SpringMeeting* over = over_plane(search, spring);
     if (over == nullptr) return meet_spring(search, spring, search.X_TC * casting_.springs()[spring].point);
@@ -539,7 +575,7 @@ bool SpringBed::place_at_rim(Search& search, std::uint32_t spring) const {
   }
   const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
   search.note(q, nearest.triangle);
-  const auto meeting = meeting_of(search, spring, nearest);
+  const auto meeting = meeting_of(search, casting_.springs()[spring], nearest);
   if (meeting) place(search, spring, *meeting);
   return meeting.has_value();
 }
@@ -656,6 +692,59 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
     load_centres(search.state);
   }
   return std::move(search.state);
+}
+
+/// The triangle is cut into four again and again, but for parts that cannot lie as deep as that.
+std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t triangle, double deeper_than) const {
+  const SurfaceMesh& mesh = casting_.mesh();
+  const auto& [a, b, c] = mesh.triangles[triangle];
+  struct Part {
+    std::array<Vector3, 3> corners;
+    int cuts;
+  };
+  std::vector<Part> parts{{{mesh.vertices[a], mesh.vertices[b], mesh.vertices[c]}, 0}};
+  Spring spring{.normal = triangle_cross(mesh, triangle).normalized(), .thickness = casting_.thickness(triangle)};
+  while (!parts.empty()) {
+    const auto [p, cuts] = parts.back();
+    parts.pop_back();
+    spring.point = (p[0] + p[1] + p[2]) / 3.0;
+    double reach = 0.0;
+    for (const Vector3& corner : p) reach = std::max(reach, (corner - spring.point).norm());
+    const Vector3 q = search.X_TC * spring.point;
+    const TargetPoint nearest = target_->closest(q, search.near);
+    search.note(q, nearest.triangle);
+    if (clear_of(nearest) + deeper_than > reach) continue;
+    const bool in_reach = target_->closed() || -nearest.gap <= options_.search_distance;
+    if (-nearest.gap > deeper_than && !nearest.beside && in_reach && meeting_of(search, spring, nearest)) {
+      return Overlooked{.depth = -nearest.gap, .point = spring.point, .spacing = reach * std::exp2(cuts)};
+    }
+    if (cuts == most_cuts) continue;
+    const std::array<Vector3, 3> middles{0.5 * (p[0] + p[1]), 0.5 * (p[1] + p[2]), 0.5 * (p[2] + p[0])};
+    for (std::size_t k = 0; k < 3; ++k) parts.push_back({{p[k], middles[k], middles[(k + 2) % 3]}, cuts + 1});
+    parts.push_back({middles, cuts + 1});
+  }
+  return std::nullopt;
+}
+
+std::optional<Overlooked> SpringBed::overlooked(const Pose& X_CT, double deeper_than) const {
+  // Over a plane nothing lies deeper than the corners of a triangle.
+  const bool at_vertices = casting_.places() == SpringPlaces::vertices;
+  if (!target_->is_distance() || (at_vertices && target_->plane())) return std::nullopt;
+  Memories::Lease lease(*memories_);
+  Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .memory = lease.memory()};
+  const std::uint32_t first_centre = at_vertices ? casting_.centre_spring(0) : 0;
+  std::optional<Overlooked> found;
+  visit_groups(
+      [&](const SpringGroup& group) {
+        const double reach = group.radius + casting_.largest_reach();
+        return found || clear_around(search, search.X_TC * group.centre) + deeper_than > reach;
+      },
+      [&](const SpringGroup& group) {
+        for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
+          if (!found && spring >= first_centre) found = look_between(search, spring - first_centre, deeper_than);
+        }
+      });
+  return found;
 }
 
 NearestSpring SpringBed::nearest(const Pose& X_CT) const {

@@ -79,6 +79,13 @@ struct NearestSpring {
   SpringMotion motion{};
 };
 
+/// Where surfaces overlap between the springs.
+struct Overlooked {
+  double depth;    ///< [m]
+  Vector3 point;   ///< [m] in C
+  double spacing;  ///< [m] from the centre of the triangle there to its corners
+};
+
 /// Thread-safe. Poses are those of T in C. What springs found at the last poses makes the next answers quicker and
 /// changes none of their bits.
 class SpringBed {
@@ -98,6 +105,10 @@ class SpringBed {
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
+  /// Parts of T that are smaller than the distance of the springs, and pressed in where none of them stands: a place
+  /// where T is deeper than that [m], if one is found.
+  /// @pre no spring is compressed
+  [[nodiscard]] std::optional<Overlooked> overlooked(const Pose& X_CT, double deeper_than) const;
   /// Pressure [Pa] of the elastic bed over one of the springs of a state, with d > 0.
   [[nodiscard]] double pressure(const BedState& state, std::size_t i) const {
     const LoadedSpring& loaded = state.springs[i];
@@ -138,6 +149,8 @@ class SpringBed {
   void meet_springs(Search& search, const SpringGroup& group) const;
   [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
+  [[nodiscard]] std::optional<Overlooked> look_between(Search& search, std::uint32_t triangle,
+                                                       double deeper_than) const;
   [[nodiscard]] bool met_close_by(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const;
   [[nodiscard]] const SpringMeeting* over_plane(Search& search, std::uint32_t spring) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
@@ -147,7 +160,8 @@ class SpringBed {
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   [[nodiscard]] const SpringMeeting& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
-  [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, std::uint32_t spring,
+  [[nodiscard]] SpringMeeting along_ray(const Search& search, const TargetPoint& met, const TargetPoint& nearest) const;
+  [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, const Spring& spring,
                                                         const TargetPoint& nearest) const;
   [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring) const;
   void load_centres(BedState& state) const;
