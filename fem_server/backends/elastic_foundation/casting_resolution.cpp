@@ -41,12 +41,14 @@ double finest_edge(const SurfaceMesh& mesh) {
   return std::sqrt(equilateral * *tenth);
 }
 
-void refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
+int refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
                 const SignedDistance& shape) {
   const auto too_coarse = [&] {
     return linear_share(mean_edge(mesh), seen.least_curvature, least_depth * seen.layers) > worst_linear_share;
   };
-  while (too_coarse() && 4 * mesh.triangles.size() <= most_triangles) refine(mesh, of_vertices, 1, &shape);
+  int levels = 0;
+  for (; too_coarse() && 4 * mesh.triangles.size() <= most_triangles; ++levels) refine(mesh, of_vertices, 1, &shape);
+  return levels;
 }
 
 std::optional<std::string> what_is_lost(const SeenContact& seen, double edge) {

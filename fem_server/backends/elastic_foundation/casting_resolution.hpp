@@ -26,8 +26,8 @@ struct SeenContact {
 /// [m] The same of the smallest triangles, but for a tenth of all; of meshes, which may be fine in places.
 [[nodiscard]] double finest_edge(const SurfaceMesh& mesh);
 
-/// Cuts triangles of a shape into four until contact is resolved, or there are very many.
-void refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
+/// Cuts triangles of a shape into four until contact is resolved, or there are very many. @returns how often
+int refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
                 const SignedDistance& shape);
 
 /// A sentence about the force that triangles with edges of that length [m] miss; none where that is little.

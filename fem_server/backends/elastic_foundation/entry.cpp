@@ -549,14 +549,16 @@ SeenContact seen_contact(const Roles& roles, const SurfaceMesh* met, double deep
           .layers = deepest};
 }
 
-/// As often as is said; shapes whose triangles nobody has chosen as often as contact needs.
-void refine_as_needed(const Roles& roles, const SeenContact& seen, CastTriangles& cast,
-                      std::vector<double>& of_vertices) {
+/// As often as is said; shapes whose triangles nobody has chosen as often as contact needs. @returns how often
+int refine_as_needed(const Roles& roles, const SeenContact& seen, CastTriangles& cast,
+                     std::vector<double>& of_vertices) {
   const ParameterMap& given = roles.pair.parameters;
   const auto levels = optional_number(given, "refine");
   const bool chosen = levels || optional_number(given, "element_size") || !numbers(given, "grid").empty();
-  if (levels) refine(cast.mesh, of_vertices, static_cast<int>(*levels), cast.shape.get());
-  if (!chosen && cast.shape) refine_for(seen, cast.mesh, of_vertices, *cast.shape);
+  if (!chosen && cast.shape) return refine_for(seen, cast.mesh, of_vertices, *cast.shape);
+  const int cuts = static_cast<int>(levels.value_or(0.0));
+  refine(cast.mesh, of_vertices, cuts, cast.shape.get());
+  return cuts;
 }
 
 std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, const PrepareContext& context) {
@@ -586,7 +588,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   const double deepest =
       *std::ranges::max_element(casting.thickness) + (layer ? layer->thickest() : constant_target_thickness(roles));
   const SeenContact seen = seen_contact(roles, met_mesh, deepest);
-  refine_as_needed(roles, seen, cast, casting.thickness);
+  const int cuts = refine_as_needed(roles, seen, cast, casting.thickness);
   if (const auto lost = what_is_lost(seen, cast.shape ? mean_edge(cast.mesh) : finest_edge(cast.mesh))) {
     context.on_progress(fmt::format("{}{}", warning_mark, *lost), 0.0);
   }
@@ -606,6 +608,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   if (foundation.friction > 0.0) put_shear_stiffness(roles, surface, foundation);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;
+  parameters["refine"] = static_cast<double>(cuts);
   SpringBed bed(std::move(surface), std::move(met.target), bed_law(roles), options, std::move(layer));
   return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(met.shape), std::move(foundation),
                                              std::move(parameters));

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <numbers>
+#include <queue>
 #include <span>
 #include <utility>
 
@@ -19,8 +20,9 @@ namespace {
 
 /// More than the depth of a tree of halves of equal size over 2^32 springs.
 constexpr std::size_t deepest_tree = 40;
-/// Between springs the other surface is looked for at places 16 times as close together.
-constexpr int most_cuts = 4;
+/// Between springs the other surface is looked for at so many places of a triangle, nearest ones first: a ball as small
+/// as a hundredth of the triangle is found by a few hundred.
+constexpr int most_looks = 500;
 /// By which the box that is searched beforehand is larger than T: springs that far from T are passed over unsearched.
 constexpr double share_of_box = 0.1;
 /// One spring in so many has its place from the start; what is not used costs nothing.
@@ -346,6 +348,8 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
   const Spring& s = casting_.springs()[spring];
   search.memory.places[spring] = {search.memory.question, static_cast<std::uint32_t>(state.springs.size())};
   LoadedSpring& loaded = state.springs.emplace_back(spring);
+  loaded.misses = options_.by_ray && !meeting.by_ray;
+  loaded.slants = meeting.shortest.has_value();
   spring_motion(s, meeting, search.X_CT.p, loaded.motion);
   if (search.tangents) place_slopes(search, loaded, meeting);
   if (layer_) place_layer(search, spring, meeting);
@@ -611,14 +615,48 @@ void SpringBed::load_triangles(Search& search) const {
   }
 }
 
+/// Compressions of the springs of a triangle, each that of one of them up to its sign. Where T ends over the triangle
+/// they break off, and how far beyond says nothing of the depth: a spring that T does not reach to is as far in front as
+/// the deepest one is behind, at the most, so that the load ends in the middle between them.
+struct SpringBed::FourDepths {
+  std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
+  std::array<double, 4> signs{1.0, 1.0, 1.0, 1.0};
+  std::array<double, 4> d{};  ///< [m]
+  FourDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
+      : springs(places) {
+    std::size_t deepest = 0;
+    bool all_meet = true;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const LoadedSpring& loaded = state.springs[places[k]];
+      d[k] = loaded.motion.d;
+      if (d[k] > d[deepest]) deepest = k;
+      all_meet = all_meet && !loaded.misses;
+    }
+    if (all_meet) return;
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (-d[k] <= d[deepest] || !bed.ends_before(state.springs[places[deepest]], state.springs[places[k]])) continue;
+      springs[k] = places[deepest];
+      signs[k] = -1.0;
+      d[k] = -d[deepest];
+    }
+  }
+};
+
+/// The face of T that the deepest spring meets would be met by the other one, too, if it did not end before it.
+bool SpringBed::ends_before(const LoadedSpring& deepest, const LoadedSpring& beside) const {
+  if (!beside.misses || deepest.misses || deepest.slants) return false;
+  const Spring& below = casting_.springs()[deepest.spring];
+  const Vector3 met = below.point - deepest.motion.d * below.normal;
+  const Vector3 out_of_T = deepest.motion.rate.tail<3>();
+  return out_of_T.dot(casting_.springs()[beside.spring].point - met) <= 0.0;
+}
+
 inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
   BedState& state = search.state;
   std::array<std::uint32_t, 4> places;
   if (!find_places(search, triangle, places)) return;
-  std::array<LoadedSpring*, 4> springs;
-  for (std::size_t k = 0; k < 4; ++k) springs[k] = &state.springs[places[k]];
-  const auto [d_0, d_1, d_2] =
-      plane_of<double>({springs[0]->motion.d, springs[1]->motion.d, springs[2]->motion.d, springs[3]->motion.d});
+  const FourDepths four(*this, state, places);
+  const auto [d_0, d_1, d_2] = plane_of<double>(four.d);
   const Vector3 d(d_0, d_1, d_2);
   double of_target = options_.target_thickness;
   if (layer_) {
@@ -636,25 +674,26 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   state.faces.push_back(
       {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = places});
   const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]});
-  for (std::size_t k = 0; k < 4; ++k) springs[k]->force += forces[k];
-  if (layer_) load_layers(search, state.faces.back(), triangle_thickness(law_, area, h, d, target_layer()));
+  for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.signs[k] * forces[k];
+  if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
   if (!search.tangents) return;
   std::array<SpringSlopes*, 4> slopes;
-  for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[places[k]];
+  for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[four.springs[k]];
   // By two components of the pose, which a processor's registers hold.
   using Two = Eigen::Vector2d;
   const Matrix3 K = load.slopes;
   for (Eigen::Index i = 0; i < 6; i += 2) {
-    const auto dd = [&](std::size_t k) -> Two { return slopes[k]->dd.segment<2>(i); };
+    const auto dd = [&](std::size_t k) -> Two { return four.signs[k] * slopes[k]->dd.segment<2>(i); };
     const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)});
     const auto dforces = by_four<Two>({K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
                                        K(2, 0) * a + K(2, 1) * b + K(2, 2) * c});
-    for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += dforces[k];
+    for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.signs[k] * dforces[k];
   }
 }
 
 /// T's layer is as thick over a triangle as on average at its corners.
-void SpringBed::load_layers(Search& search, const LoadedFace& face, const TriangleThickness& by) const {
+void SpringBed::load_layers(Search& search, const LoadedFace& face, const FourDepths& four,
+                            const TriangleThickness& by) const {
   BedState& state = search.state;
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].slope += by.slope / 3.0;
   if (!search.tangents) return;
@@ -663,9 +702,9 @@ void SpringBed::load_layers(Search& search, const LoadedFace& face, const Triang
   const auto forces = by_four<double>({by.forces[0], by.forces[1], by.forces[2]});
   for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
   for (std::size_t k = 0; k < 4; ++k) {
-    SpringSlopes& slopes = state.slopes[face.springs[k]];
-    slopes.dforce += forces[k] * dh;
-    dslope += forces[k] * slopes.dd;
+    SpringSlopes& slopes = state.slopes[four.springs[k]];
+    slopes.dforce += four.signs[k] * forces[k] * dh;
+    dslope += four.signs[k] * forces[k] * slopes.dd;
   }
   dslope += by.curvature * dh;
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].dslope += dslope / 3.0;
@@ -694,34 +733,37 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   return std::move(search.state);
 }
 
-/// The triangle is cut into four again and again, but for parts that cannot lie as deep as that.
+/// The triangle is cut into four again and again where it may lie deepest; parts that cannot lie as deep are left out.
 std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t triangle, double deeper_than) const {
-  const SurfaceMesh& mesh = casting_.mesh();
-  const auto& [a, b, c] = mesh.triangles[triangle];
   struct Part {
     std::array<Vector3, 3> corners;
-    int cuts;
+    double highest;  ///< [m] no point of it lies deeper than minus that
+    bool operator<(const Part& other) const { return highest > other.highest; }
   };
-  std::vector<Part> parts{{{mesh.vertices[a], mesh.vertices[b], mesh.vertices[c]}, 0}};
+  const SurfaceMesh& mesh = casting_.mesh();
+  const auto& [a, b, c] = mesh.triangles[triangle];
   Spring spring{.normal = triangle_cross(mesh, triangle).normalized(), .thickness = casting_.thickness(triangle)};
-  while (!parts.empty()) {
-    const auto [p, cuts] = parts.back();
-    parts.pop_back();
+  std::priority_queue<Part> parts;
+  parts.push({{mesh.vertices[a], mesh.vertices[b], mesh.vertices[c]}, -std::numeric_limits<double>::infinity()});
+  for (int looks = 0; looks < most_looks && !parts.empty(); ++looks) {
+    const std::array<Vector3, 3> p = parts.top().corners;
+    parts.pop();
     spring.point = (p[0] + p[1] + p[2]) / 3.0;
     double reach = 0.0;
     for (const Vector3& corner : p) reach = std::max(reach, (corner - spring.point).norm());
     const Vector3 q = search.X_TC * spring.point;
     const TargetPoint nearest = target_->closest(q, search.near);
     search.note(q, nearest.triangle);
-    if (clear_of(nearest) + deeper_than > reach) continue;
+    const double clear = clear_of(nearest);
+    if (clear + deeper_than > reach) continue;
     const bool in_reach = target_->closed() || -nearest.gap <= options_.search_distance;
     if (-nearest.gap > deeper_than && !nearest.beside && in_reach && meeting_of(search, spring, nearest)) {
-      return Overlooked{.depth = -nearest.gap, .point = spring.point, .spacing = reach * std::exp2(cuts)};
+      const Vector3 centre = (mesh.vertices[a] + mesh.vertices[b] + mesh.vertices[c]) / 3.0;
+      return Overlooked{.depth = -nearest.gap, .point = spring.point, .spacing = (mesh.vertices[a] - centre).norm()};
     }
-    if (cuts == most_cuts) continue;
     const std::array<Vector3, 3> middles{0.5 * (p[0] + p[1]), 0.5 * (p[1] + p[2]), 0.5 * (p[2] + p[0])};
-    for (std::size_t k = 0; k < 3; ++k) parts.push_back({{p[k], middles[k], middles[(k + 2) % 3]}, cuts + 1});
-    parts.push_back({middles, cuts + 1});
+    for (std::size_t k = 0; k < 3; ++k) parts.push({{p[k], middles[k], middles[(k + 2) % 3]}, clear - reach});
+    parts.push({middles, clear - reach});
   }
   return std::nullopt;
 }

@@ -32,7 +32,9 @@ struct LoadedSpring {
   SpringMotion motion;
   double force = 0.0;  ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
   std::uint32_t spring;
-  bool flat = false;  ///< SpringMeeting::flat, where slopes are asked for
+  bool flat = false;    ///< SpringMeeting::flat, where slopes are asked for
+  bool misses = false;  ///< its ray goes past T, and motion.d is minus the distance to it
+  bool slants = false;  ///< its ray is shortened
 };
 
 /// How a loaded spring follows the pose.
@@ -165,10 +167,12 @@ class SpringBed {
                                                         const TargetPoint& nearest) const;
   [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring) const;
   void load_centres(BedState& state) const;
+  struct FourDepths;
+  [[nodiscard]] bool ends_before(const LoadedSpring& deepest, const LoadedSpring& beside) const;
   [[nodiscard]] bool find_places(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const;
   void load_triangles(Search& search) const;
   void load_triangle(Search& search, std::uint32_t triangle) const;
-  void load_layers(Search& search, const LoadedFace& face, const TriangleThickness& by) const;
+  void load_layers(Search& search, const LoadedFace& face, const FourDepths& four, const TriangleThickness& by) const;
   void check_depth(std::uint32_t spring, double d, double target_thickness) const {
     if (d >= law_.thickness(layers(casting_.springs()[spring].thickness, target_thickness)))
       too_deep(spring, d, target_thickness);

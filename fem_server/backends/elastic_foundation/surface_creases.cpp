@@ -23,8 +23,9 @@ class CornerParts {
   }
   /// A part has the number of its first corner.
   void join(std::uint32_t a, std::uint32_t b) {
-    const auto [first, second] = std::minmax(of(a), of(b));
-    part_[second] = first;
+    a = of(a);
+    b = of(b);
+    part_[std::max(a, b)] = std::min(a, b);
   }
 
  private:
