@@ -62,13 +62,17 @@ class FoundationContact final : public ContactBackend {
 
  private:
   struct Sum;
+  struct Damping;
+  void damp_planes(const BedState& bed, const Vector6& V_CT, Damping& damping) const;
+  void damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const;
+  [[nodiscard]] Damping damping_of(const BedState& bed, const Vector6& V_CT) const;
   /// Pose and twist of T in C.
   [[nodiscard]] PairState in_casting(const PairState& state) const;
   [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
   [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                  std::vector<HeldSpring>* held) const;
-  [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const FoundationHistory& history,
-                                   const PairState& state, Sum& sum) const;
+  [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping,
+                                   const FoundationHistory& history, const PairState& state, Sum& sum) const;
   [[nodiscard]] HeldPoint held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                   const Pose& X_CT) const;
   /// [N/m] of a spring with that thickness of T's layer.

@@ -62,6 +62,20 @@ bool is_within(const Vector3& p, const Vector3& centre, double distance) {
 
 }  // namespace
 
+double face_factor(const BedState& bed, std::size_t face, double dissipation, const Vector6& V_CT) {
+  const auto factor = [&](double rate) { return std::max(0.0, 1.0 + dissipation * rate); };
+  const auto rate_of = [&](std::uint32_t spring) { return bed.springs[spring].motion.rate.dot(V_CT); };
+  if (!(dissipation > 0.0)) return 1.0;
+  if (bed.planes.empty()) return factor(rate_of(bed.faces[face].springs.front()));
+  const LoadedPlane& plane = bed.planes[face];
+  std::array<double, 4> rates{};
+  for (std::size_t k = 0; k < 4; ++k) rates[k] = plane.signs[k] * rate_of(plane.springs[k]);
+  const std::array<double, 3> corners = plane_of<double>(rates);
+  const double sum = plane.forces.sum();
+  if (!(sum > 0.0)) return 1.0;
+  return plane.forces.dot(Vector3(factor(corners[0]), factor(corners[1]), factor(corners[2]))) / sum;
+}
+
 /// What springs found last, whatever the pose was.
 struct SpringBed::Memory {
   struct OfSpring {
@@ -675,6 +689,10 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
       {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = places});
   const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]});
   for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.signs[k] * forces[k];
+  if (options_.rates) {
+    state.planes.push_back({.springs = four.springs, .signs = four.signs, .forces = load.forces});
+    state.planes.back().dforces.fill(Vector6::Zero());
+  }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
   if (!search.tangents) return;
   std::array<SpringSlopes*, 4> slopes;
@@ -685,8 +703,10 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   for (Eigen::Index i = 0; i < 6; i += 2) {
     const auto dd = [&](std::size_t k) -> Two { return four.signs[k] * slopes[k]->dd.segment<2>(i); };
     const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)});
-    const auto dforces = by_four<Two>({K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
-                                       K(2, 0) * a + K(2, 1) * b + K(2, 2) * c});
+    const std::array<Two, 3> dplane{K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
+                                    K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
+    for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
+    const auto dforces = by_four<Two>(dplane);
     for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.signs[k] * dforces[k];
   }
 }
@@ -707,6 +727,9 @@ void SpringBed::load_layers(Search& search, const LoadedFace& face, const FourDe
     dslope += four.signs[k] * forces[k] * slopes.dd;
   }
   dslope += by.curvature * dh;
+  for (Eigen::Index k = 0; k < 3 && options_.rates; ++k) {
+    state.planes.back().dforces[static_cast<std::size_t>(k)] += by.forces[k] * dh;
+  }
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].dslope += dslope / 3.0;
 }
 
