@@ -779,6 +779,10 @@ std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t 
     search.note(q, nearest.triangle);
     const double clear = clear_of(nearest);
     if (clear + deeper_than > reach) continue;
+    const auto in_front = [&](const Vector3& corner) {
+      return nearest.gap + nearest.normal.dot(search.X_TC.R * (corner - spring.point)) + deeper_than > 0.0;
+    };
+    if (target_->convex() && std::ranges::all_of(p, in_front)) continue;
     const bool in_reach = target_->closed() || -nearest.gap <= options_.search_distance;
     if (-nearest.gap > deeper_than && !nearest.beside && in_reach && meeting_of(search, spring, nearest)) {
       const Vector3 centre = (mesh.vertices[a] + mesh.vertices[b] + mesh.vertices[c]) / 3.0;

@@ -272,7 +272,7 @@ TEST(Creases, TipOfACone) {
   for (const Vector3& turned : {Vector3(0, 0, 0), Vector3(0.2, 0.1, 0), Vector3(0.4, -0.2, 0.3)}) {
     const Pose X_WC = pressed_by(faces, rotation_from_vector(turned), 2e-4);
     const Response r = asked(*backend, X_WC.inverse());
-    EXPECT_NEAR((X_WC.R * r.F_A.force).z() / exact(faces, X_WC).force, 1.0, 0.03) << turned.transpose();
+    EXPECT_NEAR((X_WC.R * r.F_A.force).z() / exact(faces, X_WC).force, 1.0, 0.05) << turned.transpose();
   }
 }
 

@@ -312,7 +312,8 @@ TEST_P(Foundation, WhereTheLastSearchWasChangesNothing) {
   std::uniform_real_distribution<double> unit(-1.0, 1.0);
   const auto somewhere = [&] {
     PairState state = at(2e-4 * unit(random), 0.02);
-    state.X_AB.p += 0.012 * Vector3(unit(random), unit(random), 0.0);
+    // Across the whole of A, or a box of 4 mm.
+    state.X_AB.p += (GetParam().name.starts_with("box") ? 0.002 : 0.012) * Vector3(unit(random), unit(random), 0.0);
     state.X_AB.R = rotation_from_vector(0.05 * Vector3(unit(random), unit(random), unit(random))) * state.X_AB.R;
     return state;
   };
