@@ -155,8 +155,8 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
       by_twist[k] = plane.signs[k] * bed.springs[plane.springs[k]].motion.rate.transpose();
       if (tangents) by_pose[k] = plane.signs[k] * (V_CT.transpose() * bed.drate[plane.springs[k]]);
     }
-    std::array<RowVector6, 3> rate_slopes = plane_of<RowVector6>(by_twist);
-    std::array<RowVector6, 3> dX = tangents ? plane_of<RowVector6>(by_pose) : rate_slopes;
+    std::array<RowVector6, 3> rate_slopes = plane_of<RowVector6>(by_twist, plane.bend);
+    std::array<RowVector6, 3> dX = tangents ? plane_of<RowVector6>(by_pose, plane.bend) : rate_slopes;
     std::array<double, 3> value{};
     for (std::size_t k = 0; k < 3; ++k) {
       const double force = plane.forces[static_cast<Eigen::Index>(k)];
@@ -166,9 +166,9 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
       dX[k] = (factor - 1.0) * plane.dforces[k].transpose() + slope * dX[k];
       rate_slopes[k] *= slope;
     }
-    const std::array<double, 4> values = by_four<double>(value);
-    const std::array<RowVector6, 4> of_pose = by_four<RowVector6>(dX);
-    const std::array<RowVector6, 4> of_twist = by_four<RowVector6>(rate_slopes);
+    const std::array<double, 4> values = by_four<double>(value, plane.bend);
+    const std::array<RowVector6, 4> of_pose = by_four<RowVector6>(dX, plane.bend);
+    const std::array<RowVector6, 4> of_twist = by_four<RowVector6>(rate_slopes, plane.bend);
     for (std::size_t k = 0; k < 4; ++k) {
       NormalForce& added = damping.added[plane.springs[k]];
       added.value += plane.signs[k] * values[k];

@@ -70,7 +70,7 @@ double face_factor(const BedState& bed, std::size_t face, double dissipation, co
   const LoadedPlane& plane = bed.planes[face];
   std::array<double, 4> rates{};
   for (std::size_t k = 0; k < 4; ++k) rates[k] = plane.signs[k] * rate_of(plane.springs[k]);
-  const std::array<double, 3> corners = plane_of<double>(rates);
+  const std::array<double, 3> corners = plane_of<double>(rates, plane.bend);
   const double sum = plane.forces.sum();
   if (!(sum > 0.0)) return 1.0;
   return plane.forces.dot(Vector3(factor(corners[0]), factor(corners[1]), factor(corners[2]))) / sum;
@@ -636,6 +636,8 @@ struct SpringBed::FourDepths {
   std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
   std::array<double, 4> signs{1.0, 1.0, 1.0, 1.0};
   std::array<double, 4> d{};  ///< [m]
+  /// What is met from three corners and missed from the centre, or the other way round, is no quadratic function.
+  double bend = four_shares[3];
   FourDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
       : springs(places) {
     std::size_t deepest = 0;
@@ -647,6 +649,9 @@ struct SpringBed::FourDepths {
       all_meet = all_meet && !loaded.misses;
     }
     if (all_meet) return;
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (!state.springs[places[k]].misses) bend = 0.0;
+    }
     for (std::size_t k = 0; k < 4; ++k) {
       if (-d[k] <= d[deepest] || !bed.ends_before(state.springs[places[deepest]], state.springs[places[k]])) continue;
       springs[k] = places[deepest];
@@ -670,7 +675,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   std::array<std::uint32_t, 4> places;
   if (!find_places(search, triangle, places)) return;
   const FourDepths four(*this, state, places);
-  const auto [d_0, d_1, d_2] = plane_of<double>(four.d);
+  const auto [d_0, d_1, d_2] = plane_of<double>(four.d, four.bend);
   const Vector3 d(d_0, d_1, d_2);
   double of_target = options_.target_thickness;
   if (layer_) {
@@ -687,10 +692,10 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   state.area += load.area;
   state.faces.push_back(
       {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = places});
-  const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]});
+  const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]}, four.bend);
   for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.signs[k] * forces[k];
   if (options_.rates) {
-    state.planes.push_back({.springs = four.springs, .signs = four.signs, .forces = load.forces});
+    state.planes.push_back({.springs = four.springs, .signs = four.signs, .bend = four.bend, .forces = load.forces});
     state.planes.back().dforces.fill(Vector6::Zero());
   }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
@@ -702,11 +707,11 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   const Matrix3 K = load.slopes;
   for (Eigen::Index i = 0; i < 6; i += 2) {
     const auto dd = [&](std::size_t k) -> Two { return four.signs[k] * slopes[k]->dd.segment<2>(i); };
-    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)});
+    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)}, four.bend);
     const std::array<Two, 3> dplane{K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
                                     K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
     for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
-    const auto dforces = by_four<Two>(dplane);
+    const auto dforces = by_four<Two>(dplane, four.bend);
     for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.signs[k] * dforces[k];
   }
 }
@@ -719,7 +724,7 @@ void SpringBed::load_layers(Search& search, const LoadedFace& face, const FourDe
   if (!search.tangents) return;
   Vector6 dh = Vector6::Zero();
   Vector6 dslope = Vector6::Zero();
-  const auto forces = by_four<double>({by.forces[0], by.forces[1], by.forces[2]});
+  const auto forces = by_four<double>({by.forces[0], by.forces[1], by.forces[2]}, four.bend);
   for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
   for (std::size_t k = 0; k < 4; ++k) {
     SpringSlopes& slopes = state.slopes[four.springs[k]];
