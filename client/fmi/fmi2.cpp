@@ -256,10 +256,14 @@ FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2Str
 FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component component) {
   return call(component, [](Unit& unit) { unit.enter_event_mode(); });
 }
-// Contacts begin and end to act; no state changes.
+// Contacts begin and end to act. The states stay what they are, but that they have changed is what importers start their
+// integrators anew for.
 FMI2_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo* info) {
-  if (info != nullptr) *info = {};
-  return call(component, [](Unit& unit) { unit.update_discrete_states(); });
+  return call(component, [&](Unit& unit) {
+    require_given(info);
+    *info = {};
+    info->valuesOfContinuousStatesChanged = unit.update_discrete_states() ? 1 : 0;
+  });
 }
 FMI2_EXPORT fmi2Status fmi2EnterContinuousTimeMode(fmi2Component component) {
   return call(component, [](Unit& unit) { unit.enter_continuous_time_mode(); });
@@ -269,7 +273,7 @@ FMI2_EXPORT fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2
   return call(component, [&](Unit& unit) {
     require_given(event, terminate);
     *event = *terminate = 0;
-    unit.complete_step();
+    *event = unit.complete_step() ? 1 : 0;
   });
 }
 FMI2_EXPORT fmi2Status fmi2SetTime(fmi2Component component, fmi2Real t) {

@@ -357,14 +357,15 @@ FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
   return not_offered(instance, "fmi3EvaluateDiscreteStates");
 }
 // In co-simulation what changes at an event has changed when the step returns; in model exchange contacts begin and end
-// to act here, and no state changes.
+// to act here. The states stay what they are, but that they have changed is what importers start their integrators anew
+// for.
 FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
                                                 bool* values, bool* next_defined, double* next) {
   return call(instance, [&](Unit& unit) {
     require_given(again, terminate, nominals, values, next_defined, next);
     *again = *terminate = *nominals = *values = *next_defined = false;
     *next = 0.0;
-    unit.update_discrete_states();
+    *values = unit.update_discrete_states();
   });
 }
 
@@ -372,12 +373,11 @@ FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* aga
 FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
   return call(instance, [](Unit& unit) { unit.enter_continuous_time_mode(); });
 }
-// Events are those of the indicators.
 FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
   return call(instance, [&](Unit& unit) {
     require_given(event, terminate);
     *event = *terminate = false;
-    unit.complete_step();
+    *event = unit.complete_step();
   });
 }
 FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double t) {

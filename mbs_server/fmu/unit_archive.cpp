@@ -1,5 +1,6 @@
 #include "mbs_server/fmu/unit_archive.hpp"
 
+#include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -69,11 +71,56 @@ bool is_inside(const fs::path& name) {
   return name.is_relative() && std::ranges::none_of(name, [](const fs::path& part) { return part == ".."; });
 }
 
+/// The place of a member, with its folders. @throws Error{invalid_input} where a file stands in their way
+fs::path place_of(const std::string& name, const fs::path& folder, const std::string& where) {
+  const fs::path to = folder / name;
+  const fs::path above = name.ends_with('/') ? to : to.parent_path();
+  std::error_code error;
+  fs::create_directories(above, error);
+  const bool is_blocked = !fs::is_directory(above) || (above != to && fs::is_directory(to));
+  if (!is_blocked) return to;
+  if (error && error != std::errc::not_a_directory && error != std::errc::file_exists &&
+      error != std::errc::filename_too_long) {
+    throw file_error(to.string(),
+                     fmt::format("{}: a part of the unit cannot be written there: {}", to.string(), error.message()));
+  }
+  throw refused(where, fmt::format("expected members that can lie beside each other, found '{}' {}; export the unit again",
+                                   printable(name), error == std::errc::filename_too_long
+                                                      ? "with too long a name"
+                                                      : "as a file and as a folder"));
+}
+
+/// Whether the loader can map what a shared library says it consists of: it trusts the file, and a page behind its end
+/// ends the process that reads it.
+bool is_whole(const fs::path& file) {
+  const std::string bytes = text_of(file);
+  const auto taken = [&](std::uint64_t at, auto& to) {
+    if (at > bytes.size() || bytes.size() - at < sizeof to) return false;
+    std::memcpy(&to, bytes.data() + at, sizeof to);
+    return true;
+  };
+  Elf64_Ehdr header;
+  if (!taken(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return false;
+  }
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part;
+    if (!taken(header.e_phoff + i * sizeof part, part)) return false;
+    if (part.p_offset > bytes.size() || bytes.size() - part.p_offset < part.p_filesz) return false;
+  }
+  return true;
+}
+
 /// @param size  [B] that the archive says; more than that is not written
 void write_member(zip_t* archive, zip_uint64_t index, const std::string& name, zip_uint64_t size, const fs::path& to,
                   const std::string& where) {
   const std::unique_ptr<zip_file_t, CloseMember> member(zip_fopen_index(archive, index, 0));
   std::ofstream file(to, std::ios::binary);
+  if (!file && errno == ENAMETOOLONG) {
+    throw refused(where, fmt::format("expected members with names of up to 255 letters, found '{}'; export the unit again",
+                                     printable(name)));
+  }
   std::array<char, 1U << 16U> part;
   zip_int64_t n = member ? 0 : -1;
   zip_uint64_t written = 0;
@@ -135,12 +182,8 @@ void UnitArchive::unpack(const std::string& content) {
       throw refused(where_, fmt::format("expected at most {} bytes when unpacked, found more; take resources out of it",
                                         most_bytes));
     }
-    const fs::path to = folder_ / name;
-    if (name.ends_with('/')) {
-      fs::create_directories(to);
-      continue;
-    }
-    fs::create_directories(to.parent_path());
+    const fs::path to = place_of(name, folder_, where_);
+    if (name.ends_with('/')) continue;
     write_member(archive.get(), i, name, member.size, to, where_);
   }
   platforms_ = fmt::format("{}", fmt::join(platforms, ", "));
@@ -166,6 +209,11 @@ fs::path UnitArchive::binary(const std::string& folder, const std::string& model
     throw refused(where_, fmt::format("expected '{}/{}.so' in the unit, found binaries for {}; export it for this "
                                       "system",
                                       folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
+  }
+  if (!is_whole(path)) {
+    throw refused(where_, fmt::format("expected a shared library of this system as '{}/{}.so' in the unit, found {} bytes "
+                                      "that are none, or are cut off; export the unit again",
+                                      folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
   }
   return path;
 }

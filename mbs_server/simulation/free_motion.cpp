@@ -78,7 +78,8 @@ Eigen::Index FreeMotion::first_own() const {
 }
 
 void FreeMotion::initialise(const ContactFactory& open_contact) {
-  model_.assemble([](std::string_view, const std::string&) {});
+  t_ = input_.start_time;
+  model_.assemble([](std::string_view, const std::string&) {}, t_);
   model_.open(open_contact, input_.assets, {.run_id = input_.run_id, .on_progress = {}, .stop = {}});
   System& system = model_.system();
   x_.resize(first_own() + system.n_states() + EnergyQuadrature::n);
@@ -92,10 +93,10 @@ void FreeMotion::initialise(const ContactFactory& open_contact) {
   }
   x_.tail(system.n_states() + EnergyQuadrature::n).setZero();
   const VectorX y = motion();
-  const VectorX started = system.start_y(0.0, model_.q(y), model_.qd(y));
+  const VectorX started = system.start_y(t_, model_.q(y), model_.qd(y));
   x_.segment(first_own(), system.n_states()) = started.tail(system.n_states());
-  model_.committed() = {.t = 0.0, .y = started, .z = quadratures()};
-  model_.begin(model_.scheme().accept(0.0, model_.q(started), model_.qd(started)));
+  model_.committed() = {.t = t_, .y = started, .z = quadratures()};
+  model_.begin(model_.scheme().accept(t_, model_.q(started), model_.qd(started)));
   take_columns();
 }
 
@@ -203,10 +204,14 @@ void FreeMotion::indicators(std::span<double> values) {
   }
 }
 
+bool FreeMotion::switches(std::size_t pair, const Response& answer, double rounding) {
+  return model_.contact_states().closed(pair) ? answer.gap > rounding : touching(answer.gap, answer.gap_rate);
+}
+
 void FreeMotion::accept() {
   VectorX y = motion();
   const double end = input_.scenario.analysis.end_time;
-  if (t_ > end + 1e-9 * (1.0 + end)) {
+  if (t_ > end + 1e-9 * (1.0 + std::abs(end))) {
     throw input_error("time", fmt::format("time: expected one up to {} s, the end of the scenario or the stop time of "
                                           "the experiment, found {} s",
                                           end, t_));
@@ -217,7 +222,10 @@ void FreeMotion::accept() {
     return;
   }
   const auto answers = model_.scheme().accept(t_, model_.q(y), model_.qd(y));
+  pairs_wait_ = false;
+  const double rounding = gap_rounding(model_.q(y));
   for (std::size_t i = 0; i < n_pairs(); ++i) {
+    pairs_wait_ = pairs_wait_ || switches(i, answers[i], rounding);
     if (!model_.contact_states().closed(i)) continue;
     model_.totals().committed_dissipation += answers[i].dissipated_increment;
     model_.trackers()[i].update(t_, answers[i]);
@@ -226,22 +234,26 @@ void FreeMotion::accept() {
   committed = {.t = std::min(t_, end), .y = std::move(y), .z = quadratures()};
 }
 
-void FreeMotion::switch_pairs() {
+bool FreeMotion::switch_pairs() {
   accept();
   const VectorX& y = model_.committed().y;
   const double rounding = gap_rounding(model_.q(y));
   ContactStates& states = model_.contact_states();
   const auto answers = responses(y);
+  bool any = false;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Response& answer = answers[i];
-    if (states.closed(i) && answer.gap > rounding) {
-      states.set_closed(i, false);
+    if (!switches(i, answer, rounding)) continue;
+    any = true;
+    if (states.closed(i)) {
       model_.totals().finished.push_back(model_.trackers()[i].end(t_, answer));
-    } else if (!states.closed(i) && touching(answer.gap, answer.gap_rate)) {
-      states.set_closed(i, true);
+    } else {
       model_.trackers()[i].begin(t_, answer);
     }
+    states.set_closed(i, !states.closed(i));
   }
+  pairs_wait_ = false;
+  return any;
 }
 
 void FreeMotion::set_input(std::size_t index, const Jet& jet) {

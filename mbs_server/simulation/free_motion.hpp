@@ -55,8 +55,12 @@ class FreeMotion {
   /// The integrator has taken its step to time() and state() for good: the history of the contact advances.
   /// @throws Error{invalid_input} beyond analysis.end_time, where no state can be saved
   void accept();
+  /// Some pair has begun to touch or has separated at the state of the last accept(), and was not switched: whoever
+  /// watches no indicators is told so.
+  [[nodiscard]] bool pairs_wait() const { return pairs_wait_; }
   /// Takes the state for good, and pairs that touch or have separated there begin or end to act.
-  void switch_pairs();
+  /// @returns whether there were any
+  bool switch_pairs();
 
   /// As of Simulation.
   [[nodiscard]] std::span<const Column> inputs() const { return inputs_.columns(); }
@@ -98,6 +102,8 @@ class FreeMotion {
   [[nodiscard]] VectorX quadratures() const { return x_.tail(EnergyQuadrature::n); }
   [[nodiscard]] std::span<const Response> responses(const VectorX& y);
   void require_sound(std::span<const double> x) const;
+  /// Whether a pair touches that was open, or has separated that was closed.
+  [[nodiscard]] bool switches(std::size_t pair, const Response& answer, double rounding);
   /// {dq, dqd, ds} of motion() along dx.
   [[nodiscard]] VectorX motion_change(const VectorX& dx) const;
   /// Of rates() along entry `state` of x, but for those of the energies, which are left zero. @param xd  rates()
@@ -116,6 +122,7 @@ class FreeMotion {
   std::size_t n_table_ = 0;     ///< columns of the time series
   std::size_t first_rate_ = 0;  ///< among columns_
   std::vector<double> row_;
+  bool pairs_wait_ = false;
 };
 
 }  // namespace heelstrike::mbs
