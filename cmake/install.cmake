@@ -38,6 +38,7 @@ if(TARGET heelstrike_python)
   install(TARGETS heelstrike_python LIBRARY DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python)
   install(DIRECTORY python/heelstrike/ DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python
     FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/python/heelstrike-${PROJECT_VERSION}.dist-info DESTINATION ${HEELSTRIKE_PYTHON_FOLDER} COMPONENT python)
 endif()
 
 install(FILES docs/reference/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)

@@ -97,6 +97,7 @@ void FreeMotion::initialise(const ContactFactory& open_contact) {
   x_.segment(first_own(), system.n_states()) = started.tail(system.n_states());
   model_.committed() = {.t = t_, .y = started, .z = quadratures()};
   model_.begin(model_.scheme().accept(t_, model_.q(started), model_.qd(started)));
+  accepted_ = x_;
   take_columns();
 }
 
@@ -153,16 +154,16 @@ void FreeMotion::set_state(std::span<const double> x) {
   std::ranges::copy(x, x_.data());
 }
 
-VectorX FreeMotion::motion() const {
+VectorX FreeMotion::motion(const VectorX& x) const {
   const System& system = model_.system();
   VectorX y(system.n_y());
   for (Eigen::Index i = 0; i < n_bodies(); ++i) {
-    const Pose X_WB = pose_of(x_, per_body * i);
+    const Pose X_WB = pose_of(x, per_body * i);
     y.segment<coordinates_per_body>(coordinates_per_body * i) = coordinates_from_pose(X_WB);
     y.segment<coordinates_per_body>(system.n_q() + coordinates_per_body * i) =
-        rates_from_twist(X_WB, twist_of(x_, per_body * i));
+        rates_from_twist(X_WB, twist_of(x, per_body * i));
   }
-  y.tail(system.n_states()) = x_.segment(first_own(), system.n_states());
+  y.tail(system.n_states()) = x.segment(first_own(), system.n_states());
   return y;
 }
 
@@ -193,9 +194,41 @@ std::span<const Response> FreeMotion::responses(const VectorX& y) {
   return model_.scheme().responses(t_, model_.q(y), model_.qd(y));
 }
 
+VectorX FreeMotion::answerable_motion() {
+  VectorX y = motion();
+  const auto answers_at = [&] {
+    try {
+      (void)responses(y);
+      return true;
+    } catch (const RecoverableError&) {
+      return false;
+    }
+  };
+  if (answers_at()) return y;
+  // Touching and too deep are a size of the bodies apart: so many halvings find it on a way of any length.
+  constexpr int most_halvings = 40;
+  double known = 0.0, unknown = 1.0;
+  const auto go_to = [&](double part) { y = motion(accepted_ + part * (x_ - accepted_)); };
+  for (int i = 0; i < most_halvings; ++i) {
+    const double middle = 0.5 * (known + unknown);
+    go_to(middle);
+    if (!answers_at()) {
+      unknown = middle;
+      continue;
+    }
+    known = middle;
+    const auto answers = responses(y);
+    for (std::size_t k = 0; k < n_pairs(); ++k) {
+      if (!model_.contact_states().closed(k) && answers[k].gap < 0.0) return y;
+    }
+  }
+  go_to(known);
+  return y;
+}
+
 void FreeMotion::indicators(std::span<double> values) {
   if (n_pairs() == 0) return;
-  const VectorX y = motion();
+  const VectorX y = answerable_motion();
   const double rounding = gap_rounding(model_.q(y));
   const auto answers = responses(y);
   // As RunProblem::roots: bodies that only touch do not switch for ever.
@@ -222,6 +255,7 @@ void FreeMotion::accept() {
     return;
   }
   const auto answers = model_.scheme().accept(t_, model_.q(y), model_.qd(y));
+  accepted_ = x_;
   pairs_wait_ = false;
   const double rounding = gap_rounding(model_.q(y));
   for (std::size_t i = 0; i < n_pairs(); ++i) {
@@ -417,7 +451,7 @@ void FreeMotion::restore(const Saved& saved) {
   model_.system().forget_force_patterns();
   model_.take(saved.committed, std::move(state));
   t_ = saved.t;
-  x_ = saved.x;
+  x_ = accepted_ = saved.x;
 }
 
 }  // namespace heelstrike::mbs

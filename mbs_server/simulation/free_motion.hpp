@@ -48,7 +48,9 @@ class FreeMotion {
   [[nodiscard]] VectorX rates();
 
   [[nodiscard]] std::size_t n_pairs() const { return model_.system().model().pairs.size(); }
-  /// [m] Per pair what changes its sign from above where it touches, and from below where it separates.
+  /// [m] Per pair what changes its sign from above where it touches, and from below where it separates. Integrators look
+  /// far beyond a touchdown before they look for it: of a state that the contact cannot answer, too deep, they are those
+  /// of one on the straight way there from the last accepted one, where the first pair touches.
   void indicators(std::span<double> values);
   /// Null without pairs.
   [[nodiscard]] Contact* contact() { return model_.contact(); }
@@ -98,9 +100,12 @@ class FreeMotion {
   [[nodiscard]] Eigen::Index first_own() const;
   void take_columns();
   /// {q, qd, s} of x.
-  [[nodiscard]] VectorX motion() const;
+  [[nodiscard]] VectorX motion() const { return motion(x_); }
+  [[nodiscard]] VectorX motion(const VectorX& x) const;
   [[nodiscard]] VectorX quadratures() const { return x_.tail(EnergyQuadrature::n); }
   [[nodiscard]] std::span<const Response> responses(const VectorX& y);
+  /// {q, qd, s} at x, or as far on the way to it as the contact answers. @throws what it says at the accepted state
+  [[nodiscard]] VectorX answerable_motion();
   void require_sound(std::span<const double> x) const;
   /// Whether a pair touches that was open, or has separated that was closed.
   [[nodiscard]] bool switches(std::size_t pair, const Response& answer, double rounding);
@@ -123,6 +128,7 @@ class FreeMotion {
   std::size_t first_rate_ = 0;  ///< among columns_
   std::vector<double> row_;
   bool pairs_wait_ = false;
+  VectorX accepted_;  ///< x at the last accept()
 };
 
 }  // namespace heelstrike::mbs
