@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ using heelstrike::client::guarded;
 using heelstrike::client::list;
 using heelstrike::client::none_of;
 using heelstrike::client::require_given;
+using heelstrike::client::resources_beside;
 using heelstrike::client::serialize_state;
 using heelstrike::client::set_logging;
 using heelstrike::client::texts;
@@ -119,11 +121,10 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
-    if (guid == nullptr || resources == nullptr) {
-      throw heelstrike::input_error("resourceLocation",
-                                    "a unit is instantiated with its guid and the URI of its resources");
-    }
-    instance->unit = std::make_unique<Unit>(path_of(resources), guid, type != co_simulation);
+    if (guid == nullptr) throw heelstrike::input_error("guid", "a unit is instantiated with its guid, found none (null)");
+    const bool is_told = resources != nullptr && *resources != '\0';
+    instance->unit = std::make_unique<Unit>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(), guid,
+                                            type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }

@@ -23,6 +23,7 @@ using heelstrike::client::list;
 using heelstrike::client::none_of;
 using heelstrike::client::not_offered;
 using heelstrike::client::require_given;
+using heelstrike::client::resources_beside;
 using heelstrike::client::serialize_state;
 using heelstrike::client::set_logging;
 using heelstrike::client::texts;
@@ -78,11 +79,12 @@ std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvi
 }
 
 void make_unit(UnitInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
-  if (resource_path == nullptr || token == nullptr) {
-    throw heelstrike::input_error("resourcePath",
-                                  "a unit is instantiated with its token and the path of its resources");
+  if (token == nullptr) {
+    throw heelstrike::input_error("instantiationToken", "a unit is instantiated with its token, found none (null)");
   }
-  instance.unit = std::make_unique<Unit>(resource_path, token, model_exchange);
+  const bool is_told = resource_path != nullptr && *resource_path != '\0';
+  instance.unit = std::make_unique<Unit>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token,
+                                         model_exchange);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Number take(std::string_view& bytes) {
 }  // namespace
 
 Unit::Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange)
-    : content_(read_content(resources)) {
+    : content_(read_content(std::filesystem::absolute(resources))) {
   if (content_.model_exchange != model_exchange) {
     throw Error(ErrorCode::unimplemented,
                 model_exchange ? "this unit is one for co-simulation: it brings its integrator along; heelstrike fmu "

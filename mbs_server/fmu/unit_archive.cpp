@@ -139,7 +139,11 @@ std::pair<std::string, std::uint64_t> current_member(void* archive, const std::s
   if (status != UNZ_OK || member.size_filename >= name.size()) {
     throw refused(where, "the archive of the unit is damaged; export the unit again");
   }
-  return {name.data(), member.uncompressed_size};
+  // Some tools write their own separators, or "./" in front, against the rules of the format; others read them as meant.
+  std::string plain = name.data();
+  std::ranges::replace(plain, '\\', '/');
+  while (plain.starts_with("./")) plain.erase(0, 2);
+  return {plain, member.uncompressed_size};
 }
 
 }  // namespace
