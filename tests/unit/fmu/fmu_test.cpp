@@ -441,10 +441,10 @@ TEST(UnitMistakes, MembersInTheWayOfEachOtherAreRefused) {
 /// Against the rules of the format, but as tools write them and others read them.
 TEST_P(EitherVersion, MembersMayHaveNamesOfOtherSystems) {
   Members members;
-  for (auto [name, content] : unit_members(GetParam())) {
-    if (name == "modelDescription.xml") name = "./" + name;
-    std::ranges::replace(name, '/', name.starts_with(".") ? '/' : '\\');
-    members[name] = content;
+  for (const auto& [name, content] : unit_members(GetParam())) {
+    std::string other = name;
+    std::ranges::replace(other, '/', '\\');
+    members[name == "modelDescription.xml" ? "./" + name : other] = content;
   }
   EXPECT_NO_THROW((void)opened(unit_input(slider(unit_force("0.01")), members)));
 }
