@@ -121,10 +121,11 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
-    if (guid == nullptr) throw heelstrike::input_error("guid", "a unit is instantiated with its guid, found none (null)");
+    if (guid == nullptr)
+      throw heelstrike::input_error("guid", "a unit is instantiated with its guid, found none (null)");
     const bool is_told = resources != nullptr && *resources != '\0';
-    instance->unit = std::make_unique<Unit>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(), guid,
-                                            type != co_simulation);
+    instance->unit = std::make_unique<Unit>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(),
+                                            guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
@@ -257,8 +258,8 @@ FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2Str
 FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component component) {
   return call(component, [](Unit& unit) { unit.enter_event_mode(); });
 }
-// Contacts begin and end to act. The states stay what they are, but that they have changed is what importers start their
-// integrators anew for.
+// Contacts begin and end to act. The states stay what they are, but that they have changed is what importers start
+// their integrators anew for.
 FMI2_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo* info) {
   return call(component, [&](Unit& unit) {
     require_given(info);

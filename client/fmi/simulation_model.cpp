@@ -43,9 +43,7 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
     return last_event_ == time();
   }
   [[nodiscard]] std::string save() override { return checkpoint_bytes(simulation_.save()); }
-  void restore(std::string_view bytes) override {
-    simulation_.restore(checkpoint_from(bytes, "state"));
-  }
+  void restore(std::string_view bytes) override { simulation_.restore(checkpoint_from(bytes, "state")); }
   [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
                                         std::span<const std::size_t> inputs) override {
     const auto n = static_cast<Eigen::Index>(simulation_.outputs().size()) - 1;

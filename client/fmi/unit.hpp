@@ -118,7 +118,8 @@ class Unit {
   /// Another model with the parameters as they are takes over where this one stands.
   void retune();
   void apply_inputs();
-  /// The model of an instance that was not initialised, from the state of one that was, with what that was started with.
+  /// The model of an instance that was not initialised, from the state of one that was, with what that was started
+  /// with.
   void adopt(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
              std::string_view bytes);
   /// For what changes what a model is opened with; the next one hears all inputs.

@@ -266,8 +266,7 @@ void add_binaries(const Binaries& binaries, const fs::path& parts, const fs::pat
     }
   }
   const std::string name = library_name, prefix = "libhs_", suffix = ".so";
-  const std::string own_name =
-      prefix + sha256_hex(all).substr(0, name.size() - prefix.size() - suffix.size()) + suffix;
+  const std::string own_name = prefix + sha256_hex(all).substr(0, name.size() - prefix.size() - suffix.size()) + suffix;
   const fs::path binary = parts / unit_binary_file;
   write_whole_file(scratch / own_name, renamed(std::move(library), name, own_name, parts / binaries.library));
   write_whole_file(scratch / "binary", renamed(read_file(binary, what), name, own_name, binary));

@@ -40,10 +40,10 @@ fs::path ModuleFile::path() const {
   for (const fs::path& folder : folders) {
     if (fs::exists(folder / name_, error)) return folder / name_;
   }
-  throw file_error(name_, fmt::format("{}: expected this module in {}, {}, {} or {}, found it in none of them; install "
-                                      "heelstrike again",
-                                      name_, folders[0].string(), folders[1].string(), folders[2].string(),
-                                      folders[3].string()));
+  throw file_error(
+      name_, fmt::format("{}: expected this module in {}, {}, {} or {}, found it in none of them; install "
+                         "heelstrike again",
+                         name_, folders[0].string(), folders[1].string(), folders[2].string(), folders[3].string()));
 }
 
 const void* load_module(const fs::path& file, const char* function, const char* needs) {

@@ -27,8 +27,8 @@ void check_addresses(const std::filesystem::path& file) {
 
 const ElementLibrary& load(const std::filesystem::path& file) {
   check_addresses(file);
-  const auto* library = static_cast<const ElementLibrary*>(
-      load_module(file, element_library_function, "deal.II (libdeal.ii-9.4.1)"));
+  const auto* library =
+      static_cast<const ElementLibrary*>(load_module(file, element_library_function, "deal.II (libdeal.ii-9.4.1)"));
   require_same_version(file, library->version);
   return *library;
 }

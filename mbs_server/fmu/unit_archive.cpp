@@ -44,9 +44,10 @@ Archive open_archive(const std::string& content, const fs::path& file, const std
   write_whole_file(file, content);
   Archive archive(unzOpen64(file.c_str()));
   if (archive != nullptr) return archive;
-  throw refused(where, fmt::format("expected a unit (.fmu, a zip archive), found {} bytes that are none; export the unit "
-                                   "again",
-                                   content.size()));
+  throw refused(where,
+                fmt::format("expected a unit (.fmu, a zip archive), found {} bytes that are none; export the unit "
+                            "again",
+                            content.size()));
 }
 
 /// What a unit for co-simulation on this platform needs, and says of that; sources, other documents and other platforms
@@ -78,10 +79,10 @@ fs::path place_of(const std::string& name, const fs::path& folder, const std::st
     throw file_error(to.string(),
                      fmt::format("{}: a part of the unit cannot be written there: {}", to.string(), error.message()));
   }
-  throw refused(where, fmt::format("expected members that can lie beside each other, found '{}' {}; export the unit again",
-                                   printable(name), error == std::errc::filename_too_long
-                                                      ? "with too long a name"
-                                                      : "as a file and as a folder"));
+  throw refused(
+      where, fmt::format("expected members that can lie beside each other, found '{}' {}; export the unit again",
+                         printable(name),
+                         error == std::errc::filename_too_long ? "with too long a name" : "as a file and as a folder"));
 }
 
 /// Whether the loader can map what a shared library says it consists of: it trusts the file, and a page behind its end
@@ -94,8 +95,8 @@ bool is_whole(const fs::path& file) {
     return true;
   };
   Elf64_Ehdr header;
-  if (!taken(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_phentsize != sizeof(Elf64_Phdr)) {
+  if (!taken(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
     return false;
   }
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
@@ -112,8 +113,9 @@ void write_member(void* archive, const std::string& name, std::uint64_t size, co
   errno = 0;
   std::ofstream file(to, std::ios::binary);
   if (!file && errno == ENAMETOOLONG) {
-    throw refused(where, fmt::format("expected members with names of up to 255 letters, found '{}'; export the unit again",
-                                     printable(name)));
+    throw refused(where,
+                  fmt::format("expected members with names of up to 255 letters, found '{}'; export the unit again",
+                              printable(name)));
   }
   std::array<char, 1U << 16U> part;
   int n = unzOpenCurrentFile(archive) == UNZ_OK ? 0 : -1;
@@ -134,12 +136,12 @@ void write_member(void* archive, const std::string& name, std::uint64_t size, co
 std::pair<std::string, std::uint64_t> current_member(void* archive, const std::string& where) {
   std::array<char, 4096> name{};
   unz_file_info64 member;
-  const int status =
-      unzGetCurrentFileInfo64(archive, &member, name.data(), name.size() - 1, nullptr, 0, nullptr, 0);
+  const int status = unzGetCurrentFileInfo64(archive, &member, name.data(), name.size() - 1, nullptr, 0, nullptr, 0);
   if (status != UNZ_OK || member.size_filename >= name.size()) {
     throw refused(where, "the archive of the unit is damaged; export the unit again");
   }
-  // Some tools write their own separators, or "./" in front, against the rules of the format; others read them as meant.
+  // Some tools write their own separators, or "./" in front, against the rules of the format; others read them as
+  // meant.
   std::string plain = name.data();
   std::ranges::replace(plain, '\\', '/');
   while (plain.starts_with("./")) plain.erase(0, 2);
@@ -221,9 +223,10 @@ fs::path UnitArchive::binary(const std::string& folder, const std::string& model
                                       folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
   }
   if (!is_whole(path)) {
-    throw refused(where_, fmt::format("expected a shared library of this system as '{}/{}.so' in the unit, found {} bytes "
-                                      "that are none, or are cut off; export the unit again",
-                                      folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
+    throw refused(where_,
+                  fmt::format("expected a shared library of this system as '{}/{}.so' in the unit, found {} bytes "
+                              "that are none, or are cut off; export the unit again",
+                              folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
   }
   return path;
 }

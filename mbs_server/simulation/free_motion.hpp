@@ -48,9 +48,9 @@ class FreeMotion {
   [[nodiscard]] VectorX rates();
 
   [[nodiscard]] std::size_t n_pairs() const { return model_.system().model().pairs.size(); }
-  /// [m] Per pair what changes its sign from above where it touches, and from below where it separates. Integrators look
-  /// far beyond a touchdown before they look for it: of a state that the contact cannot answer, too deep, they are those
-  /// of one on the straight way there from the last accepted one, where the first pair touches.
+  /// [m] Per pair what changes its sign from above where it touches, and from below where it separates. Integrators
+  /// look far beyond a touchdown before they look for it: of a state that the contact cannot answer, too deep, they are
+  /// those of one on the straight way there from the last accepted one, where the first pair touches.
   void indicators(std::span<double> values);
   /// Null without pairs.
   [[nodiscard]] Contact* contact() { return model_.contact(); }

@@ -314,7 +314,8 @@ RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
                     escaped_excerpt(program, 80), program_identity()));
   }
   expect(checkpoint.time >= frame.start_time && checkpoint.time <= frame.end_time,
-         fmt::format("a time between {} and {} s", frame.start_time, frame.end_time), fmt::format("{} s", checkpoint.time));
+         fmt::format("a time between {} and {} s", frame.start_time, frame.end_time),
+         fmt::format("{} s", checkpoint.time));
   constexpr std::int64_t most_steps = std::int64_t{1} << 53;
   expect(checkpoint.step >= 0 && checkpoint.step < most_steps, "a step number from 0 to 2^53",
          fmt::to_string(checkpoint.step));

@@ -225,10 +225,11 @@ void Simulation::initialise(const ContactFactory& open_contact) {
 
 void Simulation::refuse_units_behind_zero() const {
   if (units_.empty() || input_.start_time == 0.0) return;
-  throw Error(ErrorCode::unimplemented,
-              fmt::format("start time: expected 0 s for a scenario with units of others, whose communication points are "
-                          "counted from there, found {} s; start at 0 s",
-                          input_.start_time));
+  throw Error(
+      ErrorCode::unimplemented,
+      fmt::format("start time: expected 0 s for a scenario with units of others, whose communication points are "
+                  "counted from there, found {} s; start at 0 s",
+                  input_.start_time));
 }
 
 void Simulation::check_units() {

@@ -151,10 +151,10 @@ void for_each_number(hs::Response& r, Visit visit) {
       for (double& number : member) visit(number);
     }
   };
-  std::apply([&](auto&... members) { (each(members), ...); },
-             std::tie(r.F_A, r.dF_A_dX, r.dF_A_dV, r.gap, r.gap_rate, r.area, r.p_ACop, r.peak_pressure, r.mean_pressure,
-                      r.stored_energy, r.dissipated_power, r.dissipated_increment, r.iterations, r.active_points,
-                      r.residual));
+  std::apply(
+      [&](auto&... members) { (each(members), ...); },
+      std::tie(r.F_A, r.dF_A_dX, r.dF_A_dV, r.gap, r.gap_rate, r.area, r.p_ACop, r.peak_pressure, r.mean_pressure,
+               r.stored_energy, r.dissipated_power, r.dissipated_increment, r.iterations, r.active_points, r.residual));
   for (hs::RegionLoad& region : r.regions) {
     std::apply([&](auto&... members) { (each(members), ...); },
                std::tie(region.force, region.area, region.mean_pressure, region.peak_pressure, region.p_ACop));
@@ -171,9 +171,8 @@ hs::Response response_of(const py::list& numbers, std::size_t n_regions) {
   hs::Response response;
   response.regions.resize(n_regions);
   std::size_t next = 0;
-  for_each_number(response, [&](auto& number) {
-    number = numbers[next++].cast<std::remove_reference_t<decltype(number)>>();
-  });
+  for_each_number(response,
+                  [&](auto& number) { number = numbers[next++].cast<std::remove_reference_t<decltype(number)>>(); });
   return response;
 }
 
@@ -182,20 +181,22 @@ py::tuple pickled_response(const PyResponse& self) {
   return py::make_tuple(self.tangents, self.regions, numbers_of(self.response));
 }
 PyResponse unpickled_response(const py::tuple& parts) {
-  PyResponse made{.response = {}, .regions = parts[1].cast<std::vector<std::string>>(), .tangents = parts[0].cast<bool>()};
+  PyResponse made{
+      .response = {}, .regions = parts[1].cast<std::vector<std::string>>(), .tangents = parts[0].cast<bool>()};
   made.response = response_of(parts[2], made.regions.size());
   return made;
 }
 py::tuple pickled_responses(const PyResponses& self) {
   py::list answers;
   for (const hs::Answer& answer : self.answers) {
-    answers.append(py::make_tuple(answer.ok, answer.message, static_cast<int>(answer.code), answer.response.regions.size(),
-                                  numbers_of(answer.response)));
+    answers.append(py::make_tuple(answer.ok, answer.message, static_cast<int>(answer.code),
+                                  answer.response.regions.size(), numbers_of(answer.response)));
   }
   return py::make_tuple(self.tangents, self.regions, answers);
 }
 PyResponses unpickled_responses(const py::tuple& parts) {
-  PyResponses made{.answers = {}, .tangents = parts[0].cast<bool>(), .regions = parts[1].cast<std::vector<std::string>>()};
+  PyResponses made{
+      .answers = {}, .tangents = parts[0].cast<bool>(), .regions = parts[1].cast<std::vector<std::string>>()};
   for (const auto& part : parts[2]) {
     const auto answer = part.cast<py::tuple>();
     made.answers.push_back({.ok = answer[0].cast<bool>(),
@@ -301,10 +302,11 @@ void bind_regions(py::module_& module) {
       .def_property_readonly(
           "p_cop", [](const py::object& self) { return view(self.cast<hs::RegionLoad&>().p_ACop.data(), {3}, self); },
           "(3,) centre of pressure in A [m]; NaN without force")
-      .def("__repr__", [](const hs::RegionLoad& self) {
-        return py::str("RegionLoad(force={:.6g} N, area={:.6g} m^2, peak_pressure={:.6g} Pa)")
-            .format(self.force, self.area, self.peak_pressure);
-      })
+      .def("__repr__",
+           [](const hs::RegionLoad& self) {
+             return py::str("RegionLoad(force={:.6g} N, area={:.6g} m^2, peak_pressure={:.6g} Pa)")
+                 .format(self.force, self.area, self.peak_pressure);
+           })
       .def(py::pickle(
           [](const hs::RegionLoad& self) {
             return py::make_tuple(self.force, self.area, self.mean_pressure, self.peak_pressure, self.p_ACop);
@@ -385,9 +387,10 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
           "F", [](const py::object& self) { return member_view<&hs::Response::F_A>(self, {6}); },
           "(6,) torque [N m] and force [N] on A about A's origin, in A's axes")
       .def_property_readonly(
-          "dF_dX", &tangent<&hs::Response::dF_A_dX>, "(6, 6) derivative by a small rotation [rad] of B about its origin and its translation [m], in A's axes")
-      .def_property_readonly(
-          "dF_dV", &tangent<&hs::Response::dF_A_dV>, "(6, 6) derivative by the twist of B in A [rad/s, m/s]")
+          "dF_dX", &tangent<&hs::Response::dF_A_dX>,
+          "(6, 6) derivative by a small rotation [rad] of B about its origin and its translation [m], in A's axes")
+      .def_property_readonly("dF_dV", &tangent<&hs::Response::dF_A_dV>,
+                             "(6, 6) derivative by the twist of B in A [rad/s, m/s]")
       .def_property_readonly(
           "p_cop", [](const py::object& self) { return member_view<&hs::Response::p_ACop>(self, {3}); },
           "(3,) centre of pressure in A [m]; the closest point when there is no contact")
@@ -425,11 +428,12 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
                                             tangent<&hs::Response::dF_A_dX>(self),
                                             tangent<&hs::Response::dF_A_dV>(self)));
            })
-      .def("__repr__", [](const PyResponse& self) {
-        const auto& F = self.response.F_A;
-        return py::str("Response(force=({:.6g}, {:.6g}, {:.6g}) N, gap={:.6g} m)")
-            .format(F[3], F[4], F[5], self.response.gap);
-      })
+      .def("__repr__",
+           [](const PyResponse& self) {
+             const auto& F = self.response.F_A;
+             return py::str("Response(force=({:.6g}, {:.6g}, {:.6g}) N, gap={:.6g} m)")
+                 .format(F[3], F[4], F[5], self.response.gap);
+           })
       .def(py::pickle(&pickled_response, &unpickled_response));
   py::class_<PyResponses>(
       module, "Responses",
@@ -516,7 +520,7 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
 struct PyContact {
   hs::Contact contact;
   py::object opened_with;  ///< (pair, server, tls, patience)
-  int history = 0;        ///< counts what changed it: whoever keeps an answer can see whether it still holds
+  int history = 0;         ///< counts what changed it: whoever keeps an answer can see whether it still holds
 };
 
 hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& patience) {
@@ -645,7 +649,8 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             return answer;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0),
-          "commit(self, X_AB, V_AB=None, t=0.0)\n--\n\nAccepts a state as the end of a step and advances the history. Arguments as "
+          "commit(self, X_AB, V_AB=None, t=0.0)\n--\n\nAccepts a state as the end of a step and advances the history. "
+          "Arguments as "
           "evaluate().")
       .def(
           "save",
@@ -657,7 +662,8 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             }
             return py::bytes(bytes);
           },
-          "save(self)\n--\n\nThe history as bytes; restorable by a contact opened from the same pair, here or elsewhere.")
+          "save(self)\n--\n\nThe history as bytes; restorable by a contact opened from the same pair, here or "
+          "elsewhere.")
       .def(
           "restore",
           [](PyContact& self, const py::object& state) {
@@ -666,7 +672,9 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             ++self.history;
             self.contact.restore(bytes);
           },
-          "state"_a, "restore(self, state)\n--\n\nBack to what save() returned. Raises InputError for other bytes; nothing has changed "
+          "state"_a,
+          "restore(self, state)\n--\n\nBack to what save() returned. Raises InputError for other bytes; nothing has "
+          "changed "
           "then.")
       .def(
           "clone", [](PyContact& self) { return contact_again(contact_state(self)); },
@@ -687,7 +695,8 @@ Another contact of the same pair with the same history, prepared as this one; wh
              return py::bytes(vtu);
            })
       .def(
-          "close", [](PyContact& self) { self.contact.close(); }, "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.",
+          "close", [](PyContact& self) { self.contact.close(); },
+          "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.",
           py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("_history", [](const PyContact& self) { return self.history; })
       .def_property_readonly(
@@ -735,9 +744,8 @@ std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const 
   });
   if (!display.is_none()) display.attr("close")();
   const bool is_file = !py::hasattr(scenario, "keys");  // a mapping may change
-  opened->opened_with = py::make_tuple(
-      is_file ? scenario : py::module_::import("copy").attr("deepcopy")(scenario), backend, py::cast(changes.set), server,
-      tls, patience);
+  opened->opened_with = py::make_tuple(is_file ? scenario : py::module_::import("copy").attr("deepcopy")(scenario),
+                                       backend, py::cast(changes.set), server, tls, patience);
   return opened;
 }
 
@@ -799,7 +807,9 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
 }
 
 void bind_simulation(py::module_& module) {
-  py::class_<PySimulation>(module, "Simulation", R"(Simulation(scenario, *, backend=None, set=None, server=None, progress=None, tls=None, patience=300.0)
+  py::class_<PySimulation>(
+      module, "Simulation",
+      R"(Simulation(scenario, *, backend=None, set=None, server=None, progress=None, tls=None, patience=300.0)
 --
 
 A scenario that can be stepped by any master.
@@ -890,8 +900,9 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "name"_a, "value"_a, "As set(name, value).")
       .def("__iter__", [](const PySimulation& self) { return py::iter(names_of(self.simulation.outputs())); })
       .def("__len__", [](const PySimulation& self) { return self.simulation.outputs().size(); })
-      .def("keys", [](const PySimulation& self) { return names_of(self.simulation.outputs()); },
-           "keys(self)\n--\n\nAs `outputs`.")
+      .def(
+          "keys", [](const PySimulation& self) { return names_of(self.simulation.outputs()); },
+          "keys(self)\n--\n\nAs `outputs`.")
       .def(
           "clone", [](PySimulation& self) { return simulation_again(simulation_state(self)); },
           R"(clone(self)
@@ -926,7 +937,8 @@ Another simulation of the same scenario that stands where this one does and goes
           "state"_a, "restore(self, state)\n--\n\nBack, or ahead, to a state that this scenario has saved.")
       .def(
           "close", [](PySimulation& self) { self.simulation.close(); },
-          "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.", py::call_guard<py::gil_scoped_release>())
+          "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.",
+          py::call_guard<py::gil_scoped_release>())
       .def_property_readonly(
           "is_open", [](const PySimulation& self) { return self.simulation.is_open(); }, "False after close()")
       .def("__enter__", [](const py::object& self) { return self; })

@@ -412,7 +412,8 @@ TEST(UnitMistakes, BinariesThatAreCutOffAreRefused) {
     members[binary].resize(size);
     const std::string message = open_complaint(yaml, members);
     // What lies behind the last page that is mapped (names for debuggers) nobody misses.
-    const bool is_told = message.find(fmt::format("found {} bytes that are none, or are cut off", size)) != std::string::npos;
+    const bool is_told =
+        message.find(fmt::format("found {} bytes that are none, or are cut off", size)) != std::string::npos;
     EXPECT_TRUE(is_told || (message == "accepted" && size > whole.size() / 2)) << size << ": " << message;
   }
   Members members = unit_members(3);
@@ -423,9 +424,8 @@ TEST(UnitMistakes, BinariesThatAreCutOffAreRefused) {
 
 TEST(UnitMistakes, MembersInTheWayOfEachOtherAreRefused) {
   const std::string yaml = slider(unit_force("0.01"));
-  for (const auto& [first, second] : std::map<std::string, std::string>{{"resources/a", "resources/a/b"},
-                                                                        {"resources/a/b", "resources/a/b/"},
-                                                                        {"resources/c/", "resources/c"}}) {
+  for (const auto& [first, second] : std::map<std::string, std::string>{
+           {"resources/a", "resources/a/b"}, {"resources/a/b", "resources/a/b/"}, {"resources/c/", "resources/c"}}) {
     Members members = unit_members(3);
     members[first] = members[second] = "x";
     EXPECT_THAT(open_complaint(yaml, members), HasSubstr("as a file and as a folder")) << first << " and " << second;
