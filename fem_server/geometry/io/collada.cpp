@@ -41,7 +41,7 @@ class ColladaFile {
   [[nodiscard]] Element root() const { return document_.child("COLLADA"); }
   [[noreturn]] void fail(Element element, const std::string& what) const {
     const std::string id = element.attribute("id").value();
-    fail_at_line(options_.name, 1, fmt::format("{} {}: {}", element.name(), quoted(id), what));
+    fail_at_line(options_.name, 1, fmt::format("{} {}: {}", element.name(), quoted(std::string_view(id)), what));
   }
   void collect(Element element);
   [[nodiscard]] Element named(Element from, const char* attribute, std::string_view kind) const;
