@@ -69,10 +69,10 @@ void MeshFiles::use(Shape& shape, const Triangles& mesh, const std::string& name
 
 void MeshFiles::refuse_missing(const std::string& model) const {
   if (missing_.empty()) return;
-  throw input_error("model", fmt::format("{}: expected {} mesh file{} that are not there; copy them to these places, or "
-                                         "leave meshes out with --without-meshes:\n  {}",
-                                         model, missing_.size(), missing_.size() > 1 ? "s" : "",
-                                         fmt::join(missing_, "\n  ")));
+  throw input_error("model",
+                    fmt::format("{}: expected {} mesh file{} that are not there; copy them to these places, or "
+                                "leave meshes out with --without-meshes:\n  {}",
+                                model, missing_.size(), missing_.size() > 1 ? "s" : "", fmt::join(missing_, "\n  ")));
 }
 
 }  // namespace heelstrike::client::models

@@ -61,7 +61,8 @@ void grow_hull(Triangles& hull, std::uint32_t point, double tolerance) {
 
 /// Four points that span space: the hull to begin with.
 std::vector<std::uint32_t> far_apart(const std::vector<Vector3>& p, const std::string& name) {
-  if (p.size() < 4) throw input_error("model", fmt::format("mesh '{}': expected four points or more, found {}", name, p.size()));
+  if (p.size() < 4)
+    throw input_error("model", fmt::format("mesh '{}': expected four points or more, found {}", name, p.size()));
   std::vector<std::uint32_t> found = {0};
   Vector3 along = Vector3::Zero(), normal = Vector3::Zero();
   for (int stage = 0; stage < 3; ++stage) {
@@ -116,9 +117,10 @@ MassProperties mass_of_mesh(const Triangles& mesh, MeshMass kind, const std::str
     moment += part * (0.75 * middle(mesh, t) + 0.25 * apex);
   }
   if (!(content > 0.0)) {
-    throw input_error("model", fmt::format("mesh '{}': expected triangles that enclose a volume, found {} m^3; turn them "
-                                           "round, or give the body an inertia",
-                                           name, content));
+    throw input_error("model",
+                      fmt::format("mesh '{}': expected triangles that enclose a volume, found {} m^3; turn them "
+                                  "round, or give the body an inertia",
+                                  name, content));
   }
   all.center_of_mass = moment / content;
   // Second moments of pyramids over the centre: their corners a, b, c give V / 20 (2 aa' + 2 bb' + 2 cc' + ab' + ...),

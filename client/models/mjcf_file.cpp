@@ -176,7 +176,8 @@ void MjcfFile::load(const fs::path& file, pugi::xml_document& document) const {
 
 /// Puts what is in included files in the place of the elements that name them.
 void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_t depth) {
-  if (depth > max_xml_depth) refuse(fmt::format("expected at most {} elements inside each other, found more", max_xml_depth));
+  if (depth > max_xml_depth)
+    refuse(fmt::format("expected at most {} elements inside each other, found more", max_xml_depth));
   for (pugi::xml_node node = parent.first_child(); node;) {
     const pugi::xml_node next = node.next_sibling();
     if (std::string_view(node.name()) != "include") {
@@ -261,7 +262,8 @@ const std::map<std::string, std::string>* MjcfFile::defaults(const std::string& 
 
 MjcfFile::MjcfFile(const fs::path& file, MjcfAttributes& attributes) : path_(file), attributes_(attributes) {
   load(file, document_);
-  if (std::string_view(root().name()) != "mujoco") refuse("expected an MJCF model (<mujoco>), found another kind of XML");
+  if (std::string_view(root().name()) != "mujoco")
+    refuse("expected an MJCF model (<mujoco>), found another kind of XML");
   included_.insert(fs::weakly_canonical(file));
   include(root(), file.parent_path(), 1);
   for (const pugi::xml_node node : root().children("default")) read_class(node, {});

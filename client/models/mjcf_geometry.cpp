@@ -35,8 +35,8 @@ MassProperties capsule_mass(double r, double half, bool shell) {
   // Two halves of a ball: from the middle of the ball to their centres, and from there out to the ends of the tube.
   const double arm = (shell ? 0.5 : 0.375) * r;
   const double ball_moment = (shell ? 2.0 / 3.0 : 0.4) * ball * r * r;
-  const double across = tube * ((shell ? 6.0 : 3.0) * r * r + h * h) / 12.0 + ball_moment +
-                        ball * (half * half + 2.0 * half * arm);
+  const double across =
+      tube * ((shell ? 6.0 : 3.0) * r * r + h * h) / 12.0 + ball_moment + ball * (half * half + 2.0 * half * arm);
   return {.mass = ball + tube, .inertia = turned(across, (shell ? 1.0 : 0.5) * tube * r * r + ball_moment)};
 }
 
@@ -59,7 +59,8 @@ MassProperties ellipsoid_mass(const Vector3& s, bool shell) {
     const double m = 4.0 / 3.0 * pi * s.prod();
     return {.mass = m, .inertia = (m / 5.0 * sums).asDiagonal()};
   }
-  // Area by Thomsen's formula; inertia of what lies between it and one with slightly longer half axes, as MuJoCo has it.
+  // Area by Thomsen's formula; inertia of what lies between it and one with slightly longer half axes, as MuJoCo has
+  // it.
   constexpr double p = 1.6075;
   const Vector3 sides(s.x() * s.y(), s.y() * s.z(), s.z() * s.x());
   const double area = 4.0 * pi * std::pow(sides.array().pow(p).mean(), 1.0 / p);
@@ -91,9 +92,10 @@ GeomType geom_type(const MjcfElement& geom) {
   const std::string word = geom.text("type", "sphere");
   const auto found = std::ranges::find(geom_names, word);
   if (found == geom_names.end()) {
-    geom.refuse(fmt::format("expected plane, hfield, sphere, capsule, ellipsoid, cylinder, box, mesh or sdf in 'type', "
-                            "found '{}'",
-                            printable(word, 60)));
+    geom.refuse(
+        fmt::format("expected plane, hfield, sphere, capsule, ellipsoid, cylinder, box, mesh or sdf in 'type', "
+                    "found '{}'",
+                    printable(word, 60)));
   }
   return static_cast<GeomType>(found - geom_names.begin());
 }

@@ -33,7 +33,8 @@ Triangles read_mujoco_mesh(const fs::path& file) {
   Triangles mesh;
   std::vector<float> vertices(3 * n(0));
   std::memcpy(vertices.data(), bytes.data() + head, 4 * vertices.size());
-  for (std::size_t i = 0; i < n(0); ++i) mesh.vertices.emplace_back(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
+  for (std::size_t i = 0; i < n(0); ++i)
+    mesh.vertices.emplace_back(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
   mesh.triangles.resize(n(3));
   std::memcpy(mesh.triangles.data(), bytes.data() + bytes.size() - 12 * n(3), 12 * n(3));
   for (const auto& t : mesh.triangles) {
@@ -124,8 +125,8 @@ class MjcfReader {
   std::map<std::string, int> unnamed_;  ///< counters by kinds
   std::map<std::string, std::size_t> bodies_;
   std::map<std::string, Site> sites_;
-  std::vector<bool> explicit_mass_;          ///< of links
-  std::vector<MassProperties> of_geometry_;  ///< of links
+  std::vector<bool> explicit_mass_;              ///< of links
+  std::vector<MassProperties> of_geometry_;      ///< of links
   std::vector<std::vector<double>> references_;  ///< of links: coordinates of their freedoms at the initial pose
   std::size_t elements_ = 0;
 };
@@ -203,8 +204,9 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   // Replicates and attached models can make more of a small file than there is memory, or go round in circles.
   constexpr std::size_t most_elements = 1'000'000;
   if (++elements_ > most_elements || scope.depth > max_xml_depth) {
-    scope.source->file.refuse(fmt::format("expected at most {} elements, at most {} of them inside each other, found more",
-                                          most_elements, max_xml_depth));
+    scope.source->file.refuse(
+        fmt::format("expected at most {} elements, at most {} of them inside each other, found more", most_elements,
+                    max_xml_depth));
   }
   const std::string_view kind = node.name();
   if (kind == "body") return add_body(node, scope);
@@ -216,9 +218,10 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, scope.of_class);
   if (kind == "inertial") return add_inertial(element, scope);
   if (kind == "composite" || kind == "flexcomp") {
-    element.refuse(fmt::format("expected bodies with joints, found a {}, which MuJoCo makes bodies of that are not "
-                               "imported; remove it, or load and save the model in MuJoCo",
-                               kind));
+    element.refuse(
+        fmt::format("expected bodies with joints, found a {}, which MuJoCo makes bodies of that are not "
+                    "imported; remove it, or load and save the model in MuJoCo",
+                    kind));
   }
   const std::string name = name_of(element, scope, node.name());
   if (kind == "site") sites_[name] = {.link = scope.link, .X_LS = scope.X_LF * element.pose()};
@@ -272,7 +275,8 @@ void MjcfReader::tell_joint(const MjcfElement& element, const std::string& name,
   }
   for (const char* key : {"armature", "frictionloss"}) {
     if (const double value = element.number(key, 0.0); value != 0.0) {
-      miss(fmt::format("joint {}: its {} {}", name, std::strcmp(key, "armature") == 0 ? "armature" : "friction", value));
+      miss(
+          fmt::format("joint {}: its {} {}", name, std::strcmp(key, "armature") == 0 ? "armature" : "friction", value));
     }
   }
   if (const auto pair = element.numbers("springdamper", 2, 2); !pair.empty() && (pair[0] > 0.0 || pair[1] > 0.0)) {
@@ -306,7 +310,8 @@ void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
   const std::vector<double> damping = element.numbers("damping", 1, powers);
   if (!stiffness.empty()) freedom.stiffness = stiffness[0];
   if (!damping.empty()) freedom.damping = damping[0];
-  if (stiffness.size() > 1 || damping.size() > 1) miss(fmt::format("joint {}: that its resistance is not linear", freedom.name));
+  if (stiffness.size() > 1 || damping.size() > 1)
+    miss(fmt::format("joint {}: that its resistance is not linear", freedom.name));
   const double reference = unit * element.number("ref", 0.0);
   freedom.neutral = unit * element.number("springref", 0.0) - reference;
   references_[*scope.link].push_back(reference);
@@ -337,9 +342,7 @@ Triangles MjcfReader::triangles_of(const MeshAsset& mesh) {
 void MjcfReader::weigh(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1) {
   const double density = geom.number("density", 1000.0);
   const std::vector<double> mass = geom.numbers("mass", 1, 1);
-  const double factor = mass.empty()                    ? density
-                        : of_density_1.mass > 0.0 ? mass[0] / of_density_1.mass
-                                                        : 0.0;
+  const double factor = mass.empty() ? density : of_density_1.mass > 0.0 ? mass[0] / of_density_1.mass : 0.0;
   if (!(factor >= 0.0)) geom.refuse(fmt::format("expected a mass and a density of at least 0, found {}", factor));
   MassProperties weighed = of_density_1;
   weighed.mass *= factor;
@@ -395,10 +398,11 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
   if (!touches) {
     return miss(fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));
   }
-  const std::map<GeomType, Shape::Kind> kinds{
-      {GeomType::plane, Shape::Kind::plane},       {GeomType::sphere, Shape::Kind::sphere},
-      {GeomType::capsule, Shape::Kind::capsule},   {GeomType::cylinder, Shape::Kind::cylinder},
-      {GeomType::box, Shape::Kind::box}};
+  const std::map<GeomType, Shape::Kind> kinds{{GeomType::plane, Shape::Kind::plane},
+                                              {GeomType::sphere, Shape::Kind::sphere},
+                                              {GeomType::capsule, Shape::Kind::capsule},
+                                              {GeomType::cylinder, Shape::Kind::cylinder},
+                                              {GeomType::box, Shape::Kind::box}};
   if (is_mesh) {
     const MeshAsset& mesh = mesh_of(geom, scope);
     const bool own = mesh.file.empty() || mesh.file.extension() == ".msh" || mesh.X_SM.p != Vector3::Zero() ||
@@ -427,7 +431,8 @@ void MjcfReader::add_replicates(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, "");
   const double wanted = element.number("count", 0.0);
   constexpr double most = 1e5;
-  if (!(wanted >= 1.0 && wanted <= most)) element.refuse(fmt::format("expected a 'count' of 1 to {}, found {}", most, wanted));
+  if (!(wanted >= 1.0 && wanted <= most))
+    element.refuse(fmt::format("expected a 'count' of 1 to {}, found {}", most, wanted));
   const std::string separator = element.text("sep", "");
   const Vector3 euler = element.vector("euler");
   const Vector3 step = element.vector("offset");
@@ -463,9 +468,8 @@ void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
   bool done = false;
   for (const pugi::xml_node world : source.file.root().children("worldbody")) {
     if (body.empty()) add_contents(world, inner);
-    const pugi::xml_node part = world.find_node([&](pugi::xml_node n) {
-      return std::strcmp(n.name(), "body") == 0 && body == n.attribute("name").value();
-    });
+    const pugi::xml_node part = world.find_node(
+        [&](pugi::xml_node n) { return std::strcmp(n.name(), "body") == 0 && body == n.attribute("name").value(); });
     if (part) add_body(part, inner);
     done = done || body.empty() || part;
   }
@@ -512,13 +516,15 @@ Pose MjcfReader::pose_of(const std::optional<std::size_t>& link) const {
 Site MjcfReader::site_of(const MjcfElement& element, const char* site, const char* body) const {
   if (const auto name = element.text(site)) {
     const auto found = sites_.find(*name);
-    if (found == sites_.end()) element.refuse(fmt::format("expected a site in '{}', found '{}'", site, printable(*name, 60)));
+    if (found == sites_.end())
+      element.refuse(fmt::format("expected a site in '{}', found '{}'", site, printable(*name, 60)));
     return found->second;
   }
   const std::string name = element.text(body, "world");
   if (name == "world") return {};
   const auto found = bodies_.find(name);
-  if (found == bodies_.end()) element.refuse(fmt::format("expected a body in '{}', found '{}'", body, printable(name, 60)));
+  if (found == bodies_.end())
+    element.refuse(fmt::format("expected a body in '{}', found '{}'", body, printable(name, 60)));
   return {.link = found->second, .X_LS = {}};
 }
 
@@ -597,7 +603,8 @@ void MjcfReader::set_keyframe(Source& source) {
   }
   if (wish_.keyframe.empty()) return;
   if (!found) {
-    source.file.refuse(fmt::format("expected a keyframe '{}', found {}", wish_.keyframe, known.empty() ? "none" : known));
+    source.file.refuse(
+        fmt::format("expected a keyframe '{}', found {}", wish_.keyframe, known.empty() ? "none" : known));
   }
   std::size_t at = 0;
   for (std::size_t i = 0; i < model_.links.size(); ++i) {
@@ -626,8 +633,9 @@ void MjcfReader::set_keyframe(Source& source) {
     link.X_PL = link.X_PL * moved;
   }
   if (at != q.size()) {
-    source.file.refuse(fmt::format("keyframe '{}': expected as many numbers in 'qpos' as the joints have coordinates, found {}",
-                                   wish_.keyframe, q.size()));
+    source.file.refuse(
+        fmt::format("keyframe '{}': expected as many numbers in 'qpos' as the joints have coordinates, found {}",
+                    wish_.keyframe, q.size()));
   }
 }
 
@@ -636,7 +644,7 @@ void MjcfReader::tell_rest(const Source& source) {
   for (const pugi::xml_node section : source.file.root().children()) {
     if (section.type() != pugi::node_element) continue;
     const std::string_view kind = section.name();
-    static const std::set<std::string_view> read{"compiler", "option",   "default", "asset",   "worldbody",
+    static const std::set<std::string_view> read{"compiler", "option",   "default", "asset",    "worldbody",
                                                  "equality", "keyframe", "visual",  "statistic"};
     if (read.contains(kind)) continue;
     if (!section.first_child()) miss(fmt::format("section {}", printable(kind)));

@@ -67,7 +67,7 @@ struct TreeModel {
 
 /// What is done about inertias that no body has, as other importers do it on request; told for every body.
 struct InertiaRepair {
-  bool balance = false;  ///< principal moments of which one exceeds the sum of the others become their mean
+  bool balance = false;       ///< principal moments of which one exceeds the sum of the others become their mean
   double least_mass = 0.0;    ///< [kg] of every moving body
   double least_moment = 0.0;  ///< [kg m^2] principal, of every moving body
 };

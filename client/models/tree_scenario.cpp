@@ -160,20 +160,23 @@ std::string TreeImporter::mistake_in(std::size_t link, const MassProperties& mas
   const Link& moving = model_.links[link];
   const std::string why = fmt::format("joint '{}' lets it move", moving.joint);
   if (!(mass.mass > 0.0)) {
-    return fmt::format("link '{}': expected an inertia with a mass above 0 kg, since {}, found {}; give it one in the "
-                       "model, weld it to another link, or set --bound-mass and --bound-inertia",
-                       moving.name, why, moving.mass ? fmt::format("{} kg", mass.mass) : "none");
+    return fmt::format(
+        "link '{}': expected an inertia with a mass above 0 kg, since {}, found {}; give it one in the "
+        "model, weld it to another link, or set --bound-mass and --bound-inertia",
+        moving.name, why, moving.mass ? fmt::format("{} kg", mass.mass) : "none");
   }
   const Vector3 moments = principal_moments(mass.inertia);
   if (!(moments.minCoeff() > 0.0)) {
-    return fmt::format("link '{}': expected principal moments of inertia above 0 kg m^2, since {}, found {}; correct "
-                       "them, or set --bound-inertia",
-                       moving.name, why, list(moments));
+    return fmt::format(
+        "link '{}': expected principal moments of inertia above 0 kg m^2, since {}, found {}; correct "
+        "them, or set --bound-inertia",
+        moving.name, why, list(moments));
   }
   if (!of_no_body(moments)) return {};
-  return fmt::format("link '{}': expected principal moments of inertia of which none exceeds the sum of the others, as "
-                     "those of every body, found {} kg m^2; correct them, or use --balance-inertia",
-                     moving.name, list(moments));
+  return fmt::format(
+      "link '{}': expected principal moments of inertia of which none exceeds the sum of the others, as "
+      "those of every body, found {} kg m^2; correct them, or use --balance-inertia",
+      moving.name, list(moments));
 }
 
 /// The mass of what comes after a mover in the tree; none when there is none.

@@ -51,9 +51,9 @@ std::vector<SurfaceOf> surfaces_of(const Shape& shape) {
     case Shape::Kind::capsule:
       return of_capsule(shape);
     case Shape::Kind::box:
-      return {{fmt::format("{{block: {{lengths: {}, center: {}}}}}",
-                           list(2.0 * (X.R * shape.size).cwiseAbs()), list(X.p)),
-               shape.what}};
+      return {
+          {fmt::format("{{block: {{lengths: {}, center: {}}}}}", list(2.0 * (X.R * shape.size).cwiseAbs()), list(X.p)),
+           shape.what}};
     case Shape::Kind::mesh:
       return {{mesh_text(shape), shape.what}};
   }

@@ -121,7 +121,8 @@ void UrdfReader::collect(Node robot) {
   for (const Node link : robot.children("link")) {
     const std::string name = link.attribute("name").value();
     if (name.empty()) refuse("expected a name of every link, found none");
-    if (!links_.emplace(name, link).second) refuse(fmt::format("link '{}': expected this name once, found it twice", name));
+    if (!links_.emplace(name, link).second)
+      refuse(fmt::format("link '{}': expected this name once, found it twice", name));
   }
   std::set<std::string> names;
   for (const Node joint : robot.children("joint")) {
@@ -132,7 +133,8 @@ void UrdfReader::collect(Node robot) {
       refuse(fmt::format("joint '{}': expected a name that no other joint has", name));
     }
     for (const std::string& end : {parent, child}) {
-      if (!links_.contains(end)) refuse(fmt::format("joint '{}': expected two links, found '{}'", name, printable(end)));
+      if (!links_.contains(end))
+        refuse(fmt::format("joint '{}': expected two links, found '{}'", name, printable(end)));
     }
     const auto [other, is_new] = joint_to_.emplace(child, joint);
     if (!is_new) {
@@ -151,7 +153,9 @@ std::string UrdfReader::root_link() const {
   }
   if (roots.empty() || roots.find("', '") != std::string::npos) {
     refuse(fmt::format("expected a URDF model with one link that is no child of a joint, found {}",
-                       links_.empty() ? "no link" : roots.empty() ? "none" : fmt::format("'{}'", roots)));
+                       links_.empty()  ? "no link"
+                       : roots.empty() ? "none"
+                                       : fmt::format("'{}'", roots)));
   }
   return roots;
 }
@@ -273,7 +277,8 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
   const Node geometry = collision.child("geometry");
   const auto length = [&](Node node, const char* key) {
     const double value = number(node, key, 0.0, where);
-    if (!(value > 0.0)) refuse(fmt::format("{}: expected '{}' of its collision above 0 m, found {}", where, key, value));
+    if (!(value > 0.0))
+      refuse(fmt::format("{}: expected '{}' of its collision above 0 m, found {}", where, key, value));
     return value;
   };
   Shape shape{.X_BS = origin(collision, where)};
@@ -293,15 +298,16 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
     shape.kind = Shape::Kind::box;
     shape.size = 0.5 * vector(box, "size", Vector3::Zero(), where);
     shape.what = fmt::format("collision box {} m", list(2.0 * shape.size));
-    if (!(shape.size.minCoeff() > 0.0)) refuse(fmt::format("{}: expected lengths above 0, found a {}", where, shape.what));
+    if (!(shape.size.minCoeff() > 0.0))
+      refuse(fmt::format("{}: expected lengths above 0, found a {}", where, shape.what));
   } else if (const Node round = geometry.find_child([](Node n) {
                return std::string_view(n.name()) == "cylinder" || std::string_view(n.name()) == "capsule";
              })) {
     const bool capsule = std::string_view(round.name()) == "capsule";
     shape.kind = capsule ? Shape::Kind::capsule : Shape::Kind::cylinder;
     shape.size = Vector3(length(round, "radius"), 0.5 * length(round, "length"), 0.0);
-    shape.what = fmt::format("collision {} of radius {} m and length {} m", round.name(), shape.size.x(),
-                             2.0 * shape.size.y());
+    shape.what =
+        fmt::format("collision {} of radius {} m and length {} m", round.name(), shape.size.x(), 2.0 * shape.size.y());
   } else {
     shape.what = fmt::format("collision {}", printable(geometry.first_child().name()));
   }

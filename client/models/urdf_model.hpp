@@ -11,8 +11,8 @@
 namespace heelstrike::client::models {
 
 struct UrdfWish {
-  bool base_is_free = false;                              ///< else the root link is part of the ground
-  std::map<std::string, std::filesystem::path> packages;  ///< folders of packages by name, for package://NAME/...
+  bool base_is_free = false;                                   ///< else the root link is part of the ground
+  std::map<std::string, std::filesystem::path> packages = {};  ///< folders of packages by name, for package://NAME/...
   MeshWish meshes = {};
 };
 

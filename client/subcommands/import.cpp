@@ -40,15 +40,15 @@ struct RobotOptions {
 };
 
 models::MeshWish mesh_wish(const RobotOptions& options, const std::stop_token& stop) {
-  return {.read = [stop](const fs::path& file) {
-            return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
-          },
+  return {.read =
+              [stop](const fs::path& file) {
+                return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
+              },
           .leave_out = options.without_meshes};
 }
 
 models::UrdfWish urdf_wish(const RobotOptions& options, const std::stop_token& stop) {
-  models::UrdfWish wish{
-      .base_is_free = options.base == "free", .packages = {}, .meshes = mesh_wish(options, stop)};
+  models::UrdfWish wish{.base_is_free = options.base == "free", .packages = {}, .meshes = mesh_wish(options, stop)};
   for (const std::string& text : options.packages) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -121,8 +121,7 @@ void add_import(CLI::App& program, Invocation& invocation) {
   command->add_flag("--without-meshes", options->without_meshes, "Leave mesh files out, and tell so");
   command->add_flag("--balance-inertia", options->repair.balance,
                     "Principal moments of which one exceeds the sum of the others become their mean");
-  command
-      ->add_option("--bound-mass", options->repair.least_mass, "Least mass of every moving body [kg]")
+  command->add_option("--bound-mass", options->repair.least_mass, "Least mass of every moving body [kg]")
       ->check(CLI::Range(0.0, 1e12))
       ->type_name("MASS");
   command
@@ -132,7 +131,9 @@ void add_import(CLI::App& program, Invocation& invocation) {
       ->type_name("MOMENT");
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
-  add_footer(*command, "  heelstrike import leg.urdf --base free -o leg\n  heelstrike import anymal.xml --keyframe home -o anymal\n  heelstrike import walk.c3d -o walk");
+  add_footer(*command,
+             "  heelstrike import leg.urdf --base free -o leg\n  heelstrike import anymal.xml --keyframe home -o "
+             "anymal\n  heelstrike import walk.c3d -o walk");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return import_file(*options, invocation.json, stop);

@@ -172,7 +172,9 @@ void ColladaFile::add_corners(Element primitives, const std::vector<std::uint32_
     for (const double n : numbers(primitives.child("vcount"), 0)) {
       const auto count = static_cast<std::size_t>(n);
       if (!(n >= 0.0) || at + count > corners.size()) fail(primitives, "expected as many corners as 'vcount' says");
-      if (count >= 3) add({corners.begin() + static_cast<std::ptrdiff_t>(at), corners.begin() + static_cast<std::ptrdiff_t>(at + count)});
+      if (count >= 3)
+        add({corners.begin() + static_cast<std::ptrdiff_t>(at),
+             corners.begin() + static_cast<std::ptrdiff_t>(at + count)});
       at += count;
     }
   } else if (!corners.empty()) {
@@ -185,7 +187,8 @@ void ColladaFile::add_primitives(Element primitives, const Positions& positions,
   for (const Element input : primitives.children("input")) {
     const std::size_t offset = input.attribute("offset").as_ullong();
     constexpr std::size_t most_inputs = 64;
-    if (offset >= most_inputs) fail(primitives, fmt::format("expected offsets below {}, found {}", most_inputs, offset));
+    if (offset >= most_inputs)
+      fail(primitives, fmt::format("expected offsets below {}, found {}", most_inputs, offset));
     stride = std::max(stride, offset + 1);
     if (std::string_view(input.attribute("semantic").value()) == "VERTEX") vertex = offset;
   }
@@ -232,7 +235,8 @@ SurfaceMesh ColladaFile::read() {
     for (const Element geometry : root().child("library_geometries").children("geometry")) add_geometry(geometry, here);
   }
   const std::string up = root().child("asset").child_value("up_axis");
-  if (!up.empty() && up != "Z_UP") builder_.add_note(fmt::format("up_axis {} was not applied: axes are the file's", up));
+  if (!up.empty() && up != "Z_UP")
+    builder_.add_note(fmt::format("up_axis {} was not applied: axes are the file's", up));
   return builder_.finish();
 }
 

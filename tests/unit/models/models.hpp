@@ -37,12 +37,18 @@ class ModelFolder {
   std::filesystem::path path_;
 };
 
+/// A surface of what is in a file. @param name  tells the format
+inline fem::SurfaceMesh surface_in(const std::string& content, const std::string& name) {
+  fem::ReadOptions options;
+  options.name = name;
+  return fem::read_surface(content, options);
+}
 /// Meshes as the program reads them.
 inline client::models::MeshWish mesh_wish() {
   return {.read = [](const std::filesystem::path& file) -> Triangles {
     std::ostringstream bytes;
     bytes << std::ifstream(file, std::ios::binary).rdbuf();
-    fem::SurfaceMesh mesh = fem::read_surface(bytes.str(), {.name = file.string()});
+    fem::SurfaceMesh mesh = surface_in(bytes.str(), file.string());
     return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
   }};
 }

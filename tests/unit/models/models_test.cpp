@@ -8,7 +8,6 @@
 #include "client/models/mjcf_model.hpp"
 #include "client/models/urdf_model.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/geometry/read_mesh.hpp"
 #include "tests/support/local_run.hpp"
 #include "tests/unit/models/models.hpp"
 
@@ -132,8 +131,7 @@ TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
               AllOf(HasSubstr("package://other/hand.stl"), HasSubstr("--package other=FOLDER")));
   EXPECT_THAT(message("package://robot"), HasSubstr("package://NAME/FILE"));
 
-  const Import import =
-      import_tree(
+  const Import import = import_tree(
       read_urdf(with_mesh("package://robot/meshes/fore arm.STL", "0.001 0.001 0.001"), file, test::urdf_wish()));
   ASSERT_EQ(import.meshes.size(), 1u);
   EXPECT_EQ(import.meshes[0].to, "meshes/fore_arm.stl");
@@ -146,10 +144,10 @@ TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
 TEST(UrdfImport, MirroredMeshesAreWrittenMirrored) {
   const test::ModelFolder folder("mirrored");
   folder.write("wedge.stl", test::wedge_stl);
-  const Import import = import_tree(
-      read_urdf(with_mesh("wedge.stl", "0.5 -2 1"), folder.write("arm.urdf", ""), test::urdf_wish()));
+  const Import import =
+      import_tree(read_urdf(with_mesh("wedge.stl", "0.5 -2 1"), folder.write("arm.urdf", ""), test::urdf_wish()));
   ASSERT_EQ(import.meshes.size(), 1u);
-  const fem::SurfaceMesh mesh = fem::read_surface(import.meshes[0].content, {.name = "wedge.obj"});
+  const fem::SurfaceMesh mesh = test::surface_in(import.meshes[0].content, "wedge.obj");
   // A tetrahedron of edges 1 along the axes; outside stays outside.
   EXPECT_NEAR(fem::signed_volume(mesh), 1.0 / 6.0, 1e-15);
   double lowest = 0.0;
@@ -160,8 +158,9 @@ TEST(UrdfImport, MirroredMeshesAreWrittenMirrored) {
 }
 
 TEST(UrdfImport, MissingMeshesAreNamedTogetherOrLeftOut) {
-  const std::string two = changed(with_mesh("a.stl"), R"(<link name="camera">)",
-                                  R"(<link name="camera"><collision><geometry><mesh filename="b.dae"/></geometry></collision>)");
+  const std::string two =
+      changed(with_mesh("a.stl"), R"(<link name="camera">)",
+              R"(<link name="camera"><collision><geometry><mesh filename="b.dae"/></geometry></collision>)");
   EXPECT_THAT(message_of(two), AllOf(HasSubstr("arm.urdf: expected 2 mesh files"), HasSubstr("/a.stl of link 'slider'"),
                                      HasSubstr("/b.dae of link 'camera'"), Not(HasSubstr("outside"))));
   UrdfWish wish = test::urdf_wish();
@@ -173,10 +172,10 @@ TEST(UrdfImport, MissingMeshesAreNamedTogetherOrLeftOut) {
 TEST(UrdfImport, BadInertiasAreNamedTogetherAndRepairedOnRequest) {
   std::string bad = changed(test::arm_urdf, R"(iyy="0.035")", R"(iyy="0.5")");
   bad = changed(bad, R"(<mass value="0.5"/>)", R"(<mass value="0"/>)");
-  EXPECT_THAT(message_of(bad), AllOf(HasSubstr("arm.urdf: 2 links cannot move"), HasSubstr("link 'upper'"),
-                                     HasSubstr("link 'slider'"), HasSubstr("--balance-inertia"), HasSubstr("--bound-mass")));
-  const Import import =
-      imported(bad, test::urdf_wish(), {.balance = true, .least_mass = 0.25, .least_moment = 0.0});
+  EXPECT_THAT(message_of(bad),
+              AllOf(HasSubstr("arm.urdf: 2 links cannot move"), HasSubstr("link 'upper'"), HasSubstr("link 'slider'"),
+                    HasSubstr("--balance-inertia"), HasSubstr("--bound-mass")));
+  const Import import = imported(bad, test::urdf_wish(), {.balance = true, .least_mass = 0.25, .least_moment = 0.0});
   const Scenario scenario = test::scenario_from(import.scenario);
   // The mean of the principal moments is a third of the trace.
   EXPECT_LT((scenario.bodies[0].inertia - (0.03 + 0.5 + 0.01) / 3.0 * Matrix3::Identity()).norm(), 1e-15);
@@ -188,7 +187,8 @@ TEST(UrdfImport, BadInertiasAreNamedTogetherAndRepairedOnRequest) {
 }
 
 TEST(UrdfImport, LinksWithoutMassBetweenJointsCarryWhatHangsOnThem) {
-  const Import import = imported(R"(<robot name="cross"><link name="base"/><link name="cross"/><link name="arm"><inertial>
+  const Import import =
+      imported(R"(<robot name="cross"><link name="base"/><link name="cross"/><link name="arm"><inertial>
       <mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link>
       <joint name="first" type="revolute"><parent link="base"/><child link="cross"/><axis xyz="1 0 0"/></joint>
       <joint name="second" type="revolute"><parent link="cross"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>)");
@@ -215,8 +215,9 @@ TEST(UrdfImport, LongChainsAndDeepElements) {
   constexpr int count = 50'000;
   std::string chain = "<robot name='c'><link name='l0'/>", deep = "<robot name='d'>";
   for (int i = 1; i <= count; ++i) {
-    chain += fmt::format("<link name='l{0}'/><joint name='j{0}' type='fixed'><parent link='l{1}'/><child link='l{0}'/></joint>",
-                         i, i - 1);
+    chain += fmt::format(
+        "<link name='l{0}'/><joint name='j{0}' type='fixed'><parent link='l{1}'/><child link='l{0}'/></joint>", i,
+        i - 1);
     deep += "<a>";
   }
   EXPECT_THAT(message_of(chain + "</robot>"), HasSubstr("expected at least one body that a joint lets move"));
@@ -265,13 +266,16 @@ TEST(MjcfImport, MistakesAreNamed) {
   const auto in_body = [&](const std::string& text) {
     return message("<mujoco><worldbody><body name='b'>" + text + "</body></worldbody></mujoco>");
   };
-  EXPECT_THAT(in_body("<joint name='j'/>"), AllOf(HasSubstr("wrong.xml"), HasSubstr("link 'b'"), HasSubstr("mass above 0")));
+  EXPECT_THAT(in_body("<joint name='j'/>"),
+              AllOf(HasSubstr("wrong.xml"), HasSubstr("link 'b'"), HasSubstr("mass above 0")));
   EXPECT_THAT(in_body("<joint type='hing'/>"), AllOf(HasSubstr("joint of body 'b'"), HasSubstr("found 'hing'")));
-  EXPECT_THAT(in_body("<geom size='0.1 x'/>"), AllOf(HasSubstr("geom of body 'b'"), HasSubstr("'size'"), HasSubstr("'0.1 x'")));
+  EXPECT_THAT(in_body("<geom size='0.1 x'/>"),
+              AllOf(HasSubstr("geom of body 'b'"), HasSubstr("'size'"), HasSubstr("'0.1 x'")));
   EXPECT_THAT(in_body("<geom type='box' size='0.1'/>"), HasSubstr("3 lengths"));
   EXPECT_THAT(in_body("<geom name='g' type='mesh' mesh='m'/>"), AllOf(HasSubstr("geom 'g'"), HasSubstr("found 'm'")));
   EXPECT_THAT(in_body("<geom class='c' size='1'/>"), HasSubstr("class 'c'"));
-  EXPECT_THAT(in_body("<composite type='cable'/>"), AllOf(HasSubstr("composite of body 'b'"), HasSubstr("not imported")));
+  EXPECT_THAT(in_body("<composite type='cable'/>"),
+              AllOf(HasSubstr("composite of body 'b'"), HasSubstr("not imported")));
   EXPECT_THAT(message("<mujoco>\n<worldbody>\n<body></mujoco>"), HasSubstr("line 3"));
   EXPECT_THAT(message("<mujoco><compiler coordinate='global'/></mujoco>"), HasSubstr("global"));
   EXPECT_THAT(message("<mujoco><include file='wrong.xml'/></mujoco>"), HasSubstr("included once"));
@@ -334,7 +338,8 @@ TEST(MjcfImport, EqualitiesHoldWhatMeets) {
   const Scenario scenario = test::scenario_from(import.scenario);
   std::vector<std::string> joints;
   for (const auto& joint : scenario.joints) joints.push_back(joint.name + " " + joint.type);
-  EXPECT_THAT(joints, testing::ElementsAre("ja revolute", "jb revolute", "pin spherical", "anchor spherical", "glue fixed"));
+  EXPECT_THAT(joints,
+              testing::ElementsAre("ja revolute", "jb revolute", "pin spherical", "anchor spherical", "glue fixed"));
   EXPECT_THAT(import.scenario, HasSubstr("bodies: [b, ground], points: [[0, 0, 2], [1, 0, 2]]"));
   for (const char* missed : {"equality off (weld)", "equality far: what it holds", "equality gear (joint)"}) {
     EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
@@ -349,7 +354,7 @@ TEST(MjcfImport, MeshesOfTheModelAreWritten) {
   ASSERT_EQ(import.meshes.size(), 1u);
   EXPECT_EQ(import.meshes[0].to, "meshes/wedge.obj");
   // Points without triangles stand for their hull.
-  EXPECT_NEAR(fem::signed_volume(fem::read_surface(import.meshes[0].content, {.name = "wedge.obj"})), 1.0 / 6.0, 1e-15);
+  EXPECT_NEAR(fem::signed_volume(test::surface_in(import.meshes[0].content, "wedge.obj")), 1.0 / 6.0, 1e-15);
   EXPECT_THAT(import.scenario, HasSubstr("#   b: {mesh: {file: meshes/wedge.obj, position: [0, 0, 0]"));
 }
 

@@ -159,9 +159,9 @@ TEST(MujocoDynamics, MjcfAcceleratesAsMujocoSays) {
   RecordProperty("difference_1e_12", std::to_string(difference * 1e12));
 }
 
-/// What MuJoCo's compiler may be left: classes, angles in every form, shapes of every kind, filled and hollow, by density
-/// and by mass, meshes, groups, several bodies without joints. Numbers that single precision has exactly, since MuJoCo
-/// keeps meshes in it.
+/// What MuJoCo's compiler may be left: classes, angles in every form, shapes of every kind, filled and hollow, by
+/// density and by mass, meshes, groups, several bodies without joints. Numbers that single precision has exactly, since
+/// MuJoCo keeps meshes in it.
 constexpr const char* compiled_mjcf = R"(<mujoco model="compiled">
   <compiler angle="radian" eulerseq="zYx" inertiagrouprange="0 2"/>
   <default><geom density="500"/>
@@ -205,21 +205,24 @@ TEST(MujocoCompiler, PosesMassesAndInertiasAreMujocos) {
     EXPECT_LT((link.X_PL.p - Eigen::Map<const Vector3>(theirs.body_pos + 3 * b)).norm(), 1e-14) << link.name;
     ASSERT_TRUE(link.mass.has_value());
     EXPECT_NEAR(link.mass->mass, theirs.body_mass[b], 1e-13 * theirs.body_mass[b]) << link.name;
-    EXPECT_LT((link.mass->center_of_mass - Eigen::Map<const Vector3>(theirs.body_ipos + 3 * b)).norm(), 1e-13) << link.name;
+    EXPECT_LT((link.mass->center_of_mass - Eigen::Map<const Vector3>(theirs.body_ipos + 3 * b)).norm(), 1e-13)
+        << link.name;
     const double* p = theirs.body_iquat + 4 * b;
     const Matrix3 R = Quaternion(p[0], p[1], p[2], p[3]).toRotationMatrix();
     const Matrix3 inertia = R * Eigen::Map<const Vector3>(theirs.body_inertia + 3 * b).asDiagonal() * R.transpose();
     // MuJoCo finds principal axes to seven digits; hollow ellipsoids it takes from differences over 1e-6 m.
     const double tolerance = link.name == "h" ? 1e-5 : 1e-6;
     EXPECT_LT((link.mass->inertia - inertia).norm(), tolerance * inertia.norm()) << link.name;
-    EXPECT_NEAR(link.mass->inertia.trace(), inertia.trace(), (link.name == "h" ? 1e-5 : 1e-12) * inertia.trace()) << link.name;
+    EXPECT_NEAR(link.mass->inertia.trace(), inertia.trace(), (link.name == "h" ? 1e-5 : 1e-12) * inertia.trace())
+        << link.name;
   }
 }
 
 /// A foot whose two axes pass each other, as that of MuJoCo's humanoid: a chain with a light body between.
 TEST(MujocoDynamics, ChainsOfJointsAccelerateAsMujocoSays) {
   const test::ModelFolder folder("chain");
-  const fs::path file = folder.write("chain.xml", R"(<mujoco><compiler angle="radian"/><option gravity="0.3 0 -9.7"/><worldbody>
+  const fs::path file =
+      folder.write("chain.xml", R"(<mujoco><compiler angle="radian"/><option gravity="0.3 0 -9.7"/><worldbody>
     <body name="shin" pos="0 0 1"><joint name="knee" axis="0 1 0"/><geom type="capsule" size="0.05 0.2" pos="0 0 -0.2"/>
       <body name="foot" pos="0 0 -0.4" euler="0.2 0.1 0"><joint name="ankle_y" axis="0 1 0" pos="0 0 0.08" stiffness="6" damping="0.2"/>
         <joint name="ankle_x" axis="1 0 0.5" pos="0 0 0.04" stiffness="3" damping="0.3" springref="0.2"/>
@@ -246,7 +249,8 @@ TEST(MujocoDynamics, ChainsOfJointsAccelerateAsMujocoSays) {
     const Vector3 w = V_S.w + reference.rate(1) * (between.R * first.axis);
     const Twist V = {.w = w, .v = point_velocity(V_S, anchor - X_WS.p) + w.cross(between.p - anchor)};
     mbs::VectorX q(36), qd(36);
-    q << mbs::coordinates_from_pose(X_WS), mbs::coordinates_from_pose(between), mbs::coordinates_from_pose(reference.pose(foot));
+    q << mbs::coordinates_from_pose(X_WS), mbs::coordinates_from_pose(between),
+        mbs::coordinates_from_pose(reference.pose(foot));
     qd << mbs::rates_from_twist(X_WS, V_S), mbs::rates_from_twist(between, V),
         mbs::rates_from_twist(reference.pose(foot), reference.velocity(foot));
     EXPECT_LT(system.violation(0.0, q, qd).position, 1e-12);
