@@ -146,9 +146,12 @@ Source& MjcfReader::open(const fs::path& file) {
 }
 
 void MjcfReader::add_assets(Source& source) {
+  std::map<std::string, int> others;
   for (const pugi::xml_node assets : source.file.root().children("asset")) {
     for (const pugi::xml_node node : assets.children()) {
+      if (node.type() != pugi::node_element) continue;
       const std::string_view kind = node.name();
+      if (kind != "mesh" && kind != "model") ++others[node.name()];
       if (kind == "mesh") add_mesh_asset(source, MjcfElement(source.file, node, ""));
       if (kind == "model") {
         const MjcfElement element(source.file, node, "");
@@ -157,6 +160,7 @@ void MjcfReader::add_assets(Source& source) {
       }
     }
   }
+  for (const auto& [kind, count] : others) miss(fmt::format("assets: {} of kind {}", count, printable(kind)));
 }
 
 void MjcfReader::add_mesh_asset(Source& source, const MjcfElement& element) {
@@ -644,8 +648,8 @@ void MjcfReader::tell_rest(const Source& source) {
   for (const pugi::xml_node section : source.file.root().children()) {
     if (section.type() != pugi::node_element) continue;
     const std::string_view kind = section.name();
-    static const std::set<std::string_view> read{"compiler", "option",   "default", "asset",    "worldbody",
-                                                 "equality", "keyframe", "visual",  "statistic"};
+    static const std::set<std::string_view> read{"compiler",  "option",   "default", "asset",
+                                                 "worldbody", "equality", "keyframe"};
     if (read.contains(kind)) continue;
     if (!section.first_child()) miss(fmt::format("section {}", printable(kind)));
     for (const pugi::xml_node node : section.children()) {
