@@ -18,7 +18,7 @@ namespace heelstrike::fem::io {
 
 namespace {
 
-using Element = pugi::xml_node;
+using XmlNode = pugi::xml_node;
 
 class ColladaFile {
  public:
@@ -38,49 +38,49 @@ class ColladaFile {
   [[nodiscard]] SurfaceMesh read();
 
  private:
-  [[nodiscard]] Element root() const { return document_.child("COLLADA"); }
-  [[noreturn]] void fail(Element element, const std::string& what) const {
+  [[nodiscard]] XmlNode root() const { return document_.child("COLLADA"); }
+  [[noreturn]] void fail(XmlNode element, const std::string& what) const {
     const std::string id = element.attribute("id").value();
     fail_at_line(options_.name, 1, fmt::format("{} {}: {}", element.name(), quoted(std::string_view(id)), what));
   }
-  void collect(Element element);
-  [[nodiscard]] Element named(Element from, const char* attribute, std::string_view kind) const;
-  [[nodiscard]] std::vector<double> numbers(Element element, std::size_t least) const;
-  [[nodiscard]] Eigen::Affine3d transform_of(Element node) const;
-  void add_node(Element node, const Eigen::Affine3d& outer, std::size_t depth);
-  void add_geometry(Element geometry, const Eigen::Affine3d& X);
+  void collect(XmlNode element);
+  [[nodiscard]] XmlNode named(XmlNode from, const char* attribute, std::string_view kind) const;
+  [[nodiscard]] std::vector<double> numbers(XmlNode element, std::size_t least) const;
+  [[nodiscard]] Eigen::Affine3d transform_of(XmlNode node) const;
+  void add_node(XmlNode node, const Eigen::Affine3d& outer, std::size_t depth);
+  void add_geometry(XmlNode geometry, const Eigen::Affine3d& X);
   /// Indices of vertices that were added together.
   struct Positions {
     std::uint32_t first = 0, count = 0;
   };
-  [[nodiscard]] Positions add_positions(Element mesh, Element vertices, const Eigen::Affine3d& X);
-  void add_primitives(Element primitives, const Positions& positions, bool mirrored);
-  void add_corners(Element primitives, const std::vector<std::uint32_t>& corners, bool mirrored);
+  [[nodiscard]] Positions add_positions(XmlNode mesh, XmlNode vertices, const Eigen::Affine3d& X);
+  void add_primitives(XmlNode primitives, const Positions& positions, bool mirrored);
+  void add_corners(XmlNode primitives, const std::vector<std::uint32_t>& corners, bool mirrored);
 
   const ReadOptions& options_;
   SurfaceBuilder builder_;
   pugi::xml_document document_;
-  std::map<std::string, Element, std::less<>> by_id_;
+  std::map<std::string, XmlNode, std::less<>> by_id_;
   double meter_ = 1.0;
   std::size_t n_nodes_ = 0;
 };
 
-void ColladaFile::collect(Element element) {
-  for (const Element child : element.children()) {
+void ColladaFile::collect(XmlNode element) {
+  for (const XmlNode child : element.children()) {
     if (const auto id = child.attribute("id")) by_id_.emplace(id.value(), child);
     collect(child);
   }
 }
 
 /// What a reference within the file, "#id", means. @param kind  name of its element
-Element ColladaFile::named(Element from, const char* attribute, std::string_view kind) const {
+XmlNode ColladaFile::named(XmlNode from, const char* attribute, std::string_view kind) const {
   const std::string_view reference = from.attribute(attribute).value();
   const auto found = by_id_.find(reference.substr(reference.starts_with('#') ? 1 : 0));
   if (found != by_id_.end() && found->second.name() == kind) return found->second;
   fail(from, fmt::format("expected a {} of this file in '{}', found {}", kind, attribute, quoted(reference)));
 }
 
-std::vector<double> ColladaFile::numbers(Element element, std::size_t least) const {
+std::vector<double> ColladaFile::numbers(XmlNode element, std::size_t least) const {
   std::vector<double> all;
   Scanner scanner(options_.name, element.child_value());
   for (auto word = scanner.word(); !word.empty(); word = scanner.word()) {
@@ -95,9 +95,9 @@ std::vector<double> ColladaFile::numbers(Element element, std::size_t least) con
 }
 
 /// The transformations of a node, in the order of the file.
-Eigen::Affine3d ColladaFile::transform_of(Element node) const {
+Eigen::Affine3d ColladaFile::transform_of(XmlNode node) const {
   Eigen::Affine3d X = Eigen::Affine3d::Identity();
-  for (const Element step : node.children()) {
+  for (const XmlNode step : node.children()) {
     const std::string_view kind = step.name();
     if (kind == "matrix") {
       const auto m = numbers(step, 16);
@@ -119,11 +119,11 @@ Eigen::Affine3d ColladaFile::transform_of(Element node) const {
   return X;
 }
 
-void ColladaFile::add_node(Element node, const Eigen::Affine3d& outer, std::size_t depth) {
+void ColladaFile::add_node(XmlNode node, const Eigen::Affine3d& outer, std::size_t depth) {
   constexpr std::size_t most_nodes = 1'000'000;
   if (depth > max_xml_depth || ++n_nodes_ > most_nodes) fail(node, "expected nodes that do not go round in circles");
   const Eigen::Affine3d X = outer * transform_of(node);
-  for (const Element child : node.children()) {
+  for (const XmlNode child : node.children()) {
     const std::string_view kind = child.name();
     if (kind == "node") add_node(child, X, depth + 1);
     if (kind == "instance_node") add_node(named(child, "url", "node"), X, depth + 1);
@@ -134,12 +134,12 @@ void ColladaFile::add_node(Element node, const Eigen::Affine3d& outer, std::size
   }
 }
 
-ColladaFile::Positions ColladaFile::add_positions(Element mesh, Element vertices, const Eigen::Affine3d& X) {
-  const Element input = vertices.find_child_by_attribute("input", "semantic", "POSITION");
+ColladaFile::Positions ColladaFile::add_positions(XmlNode mesh, XmlNode vertices, const Eigen::Affine3d& X) {
+  const XmlNode input = vertices.find_child_by_attribute("input", "semantic", "POSITION");
   if (!input) fail(mesh, "expected vertices with the semantic POSITION");
-  const Element source = named(input, "source", "source");
+  const XmlNode source = named(input, "source", "source");
   const std::vector<double> values = numbers(source.child("float_array"), 0);
-  const Element accessor = source.child("technique_common").child("accessor");
+  const XmlNode accessor = source.child("technique_common").child("accessor");
   const auto stride = accessor.attribute("stride").as_ullong(3), offset = accessor.attribute("offset").as_ullong(0);
   if (stride < 3) fail(source, fmt::format("expected three coordinates or more per point, found {}", stride));
   const auto first = static_cast<std::uint32_t>(builder_.n_vertices());
@@ -151,7 +151,7 @@ ColladaFile::Positions ColladaFile::add_positions(Element mesh, Element vertices
 }
 
 /// Triangles of one `p`, or one polygon of several.
-void ColladaFile::add_corners(Element primitives, const std::vector<std::uint32_t>& corners, bool mirrored) {
+void ColladaFile::add_corners(XmlNode primitives, const std::vector<std::uint32_t>& corners, bool mirrored) {
   const std::string_view kind = primitives.name();
   const Place place{"polygon", corners.empty() ? 0 : corners.front()};
   const auto add = [&](std::vector<std::uint32_t> polygon) {
@@ -182,9 +182,9 @@ void ColladaFile::add_corners(Element primitives, const std::vector<std::uint32_
   }
 }
 
-void ColladaFile::add_primitives(Element primitives, const Positions& positions, bool mirrored) {
+void ColladaFile::add_primitives(XmlNode primitives, const Positions& positions, bool mirrored) {
   std::size_t stride = 1, vertex = 0;
-  for (const Element input : primitives.children("input")) {
+  for (const XmlNode input : primitives.children("input")) {
     const std::size_t offset = input.attribute("offset").as_ullong();
     constexpr std::size_t most_inputs = 64;
     if (offset >= most_inputs)
@@ -192,7 +192,7 @@ void ColladaFile::add_primitives(Element primitives, const Positions& positions,
     stride = std::max(stride, offset + 1);
     if (std::string_view(input.attribute("semantic").value()) == "VERTEX") vertex = offset;
   }
-  for (Element p = primitives.child("p"); p; p = p.next_sibling("p")) {
+  for (XmlNode p = primitives.child("p"); p; p = p.next_sibling("p")) {
     std::vector<std::uint32_t> corners;
     Scanner scanner(options_.name, p.child_value());
     std::size_t i = 0;
@@ -209,14 +209,14 @@ void ColladaFile::add_primitives(Element primitives, const Positions& positions,
   }
 }
 
-void ColladaFile::add_geometry(Element geometry, const Eigen::Affine3d& X) {
-  const Element mesh = geometry.child("mesh");
+void ColladaFile::add_geometry(XmlNode geometry, const Eigen::Affine3d& X) {
+  const XmlNode mesh = geometry.child("mesh");
   if (!mesh) fail(geometry, "expected a mesh, found another kind of geometry; export it as a mesh");
   const bool mirrored = X.linear().determinant() < 0.0;
   std::map<std::string, Positions> known;
-  for (const Element primitives : mesh.children()) {
+  for (const XmlNode primitives : mesh.children()) {
     if (!primitives.child("p")) continue;
-    const Element input = primitives.find_child_by_attribute("input", "semantic", "VERTEX");
+    const XmlNode input = primitives.find_child_by_attribute("input", "semantic", "VERTEX");
     if (!input) fail(primitives, "expected an input with the semantic VERTEX");
     const std::string_view kind = primitives.name();
     if (kind == "lines" || kind == "linestrips") continue;
@@ -228,11 +228,11 @@ void ColladaFile::add_geometry(Element geometry, const Eigen::Affine3d& X) {
 
 SurfaceMesh ColladaFile::read() {
   const Eigen::Affine3d here = Eigen::Affine3d::Identity();
-  if (const Element scene = root().child("scene").child("instance_visual_scene")) {
-    const Element shown = named(scene, "url", "visual_scene");
-    for (const Element node : shown.children("node")) add_node(node, here, 0);
+  if (const XmlNode scene = root().child("scene").child("instance_visual_scene")) {
+    const XmlNode shown = named(scene, "url", "visual_scene");
+    for (const XmlNode node : shown.children("node")) add_node(node, here, 0);
   } else {
-    for (const Element geometry : root().child("library_geometries").children("geometry")) add_geometry(geometry, here);
+    for (const XmlNode geometry : root().child("library_geometries").children("geometry")) add_geometry(geometry, here);
   }
   const std::string up = root().child("asset").child_value("up_axis");
   if (!up.empty() && up != "Z_UP")
