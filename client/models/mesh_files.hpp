@@ -31,6 +31,8 @@ class MeshFiles {
            const Pose& X_SM = {});
   /// The same for triangles [m] that the model itself has. @param name  for the file
   void use(Shape& shape, const Triangles& mesh, const std::string& name);
+  /// Keeps what is not there for refuse_missing().
+  void miss(std::string what) { missing_.insert(std::move(what)); }
   /// Keeps a file that is not there for refuse_missing().
   [[nodiscard]] bool is_there(const std::filesystem::path& file, const std::string& owner);
   /// Read once. @throws Error{invalid_input}

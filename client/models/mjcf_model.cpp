@@ -485,7 +485,8 @@ void MjcfReader::bound(MassProperties& mass, const MjcfCompiler& compiler, const
   mass.mass = std::max(mass.mass, compiler.least_mass);
   if (!compiler.balance && compiler.least_moment <= 0.0) return;
   const Eigen::SelfAdjointEigenSolver<Matrix3> principal(mass.inertia);
-  Vector3 moments = principal.eigenvalues().cwiseMax(compiler.least_moment);
+  Vector3 moments = principal.eigenvalues();
+  if (compiler.least_moment > 0.0) moments = moments.cwiseMax(compiler.least_moment);
   if (compiler.balance && moments[0] + moments[1] < moments[2]) {
     moments.setConstant(moments.mean());
     miss(fmt::format("body {}: its principal moments of inertia, {} kg m^2; the file wants them balanced, to {} kg m^2",

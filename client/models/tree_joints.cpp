@@ -9,17 +9,18 @@ namespace {
 
 using Kind = Freedom::Kind;
 
-/// Axes and points of a file have about seven digits; what agrees to six is meant to be the same.
+/// Axes and points of a file have about seven digits; what agrees to six is meant to be the same. Lengths are compared
+/// with those of the points, which is what their digits count from.
 constexpr double same_direction = 1e-6;
 
 bool parallel(const Vector3& a, const Vector3& b) {
   return a.cross(b).norm() < same_direction;
 }
 
-/// Whether the axes of two turns meet; lengths are compared with the distance of their points.
+/// Whether the axes of two turns meet.
 bool meet(const Freedom& a, const Freedom& b) {
-  const Vector3 between = b.point - a.point;
-  return std::abs(between.dot(a.axis.cross(b.axis))) <= same_direction * between.norm();
+  const double apart = std::abs((b.point - a.point).dot(a.axis.cross(b.axis)));
+  return apart <= same_direction * (a.point.norm() + b.point.norm());
 }
 
 /// The point that the axes of two turns have in common.
@@ -61,7 +62,7 @@ std::optional<JointOf> joint_of_turns(const std::vector<Freedom>& turns) {
     return JointOf{.type = "universal", .point = point, .axes = {first.axis, turns[1].axis}};
   }
   const Vector3 off = turns[2].axis.cross(point - turns[2].point);
-  if (turns.size() != 3 || !span(turns) || off.norm() > same_direction * (point - turns[2].point).norm()) {
+  if (turns.size() != 3 || !span(turns) || off.norm() > same_direction * (point.norm() + turns[2].point.norm())) {
     return std::nullopt;
   }
   return JointOf{.type = "spherical", .point = point};

@@ -147,7 +147,7 @@ MassProperties TreeImporter::repaired(std::size_t link, MassProperties mass) {
   const Vector3 found = principal.eigenvalues();
   Vector3 moments = found;
   if (repair_.balance && of_no_body(moments)) moments.setConstant(moments.mean());
-  moments = moments.cwiseMax(repair_.least_moment);
+  if (repair_.least_moment > 0.0) moments = moments.cwiseMax(repair_.least_moment);
   if (moments == found) return mass;
   miss(fmt::format("link {}: its principal moments of inertia, {} kg m^2; they are {} kg m^2 here", name, list(found),
                    list(moments)));

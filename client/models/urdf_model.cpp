@@ -75,7 +75,7 @@ class UrdfReader {
   void tell_joint(Node joint, const std::string& where);
   [[nodiscard]] Shape shape_of(Node collision, const std::string& where);
   [[nodiscard]] std::optional<fs::path> package_folder(const std::string& name, const fs::path& rest) const;
-  [[nodiscard]] fs::path file_of(const std::string& name, const std::string& where) const;
+  [[nodiscard]] std::optional<fs::path> file_of(const std::string& name, const std::string& where);
   void tell_rest(Node robot);
   void miss(std::string text) { model_.not_taken.push_back(std::move(text)); }
 
@@ -241,8 +241,8 @@ std::optional<fs::path> UrdfReader::package_folder(const std::string& name, cons
   return std::nullopt;
 }
 
-/// Where a mesh is, or where it was looked for last.
-fs::path UrdfReader::file_of(const std::string& name, const std::string& where) const {
+/// Where a mesh is, or where it was looked for last; none for one of a package that is not there.
+std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::string& where) {
   const auto scheme = name.find("://");
   const std::string kind = scheme == std::string::npos ? "" : name.substr(0, scheme);
   const std::string rest = scheme == std::string::npos ? name : unescaped_url(name.substr(scheme + 3));
@@ -257,7 +257,10 @@ fs::path UrdfReader::file_of(const std::string& name, const std::string& where) 
                          rest.substr(0, slash), printable(name)));
     }
     const auto folder = package_folder(rest.substr(0, slash), inside);
-    return folder ? *folder / inside : fs::path(name);
+    if (folder) return *folder / inside;
+    files_.miss(fmt::format("{} of {} (no package '{}' above the model; --package {}=FOLDER says where it is)",
+                            printable(name), where, rest.substr(0, slash), rest.substr(0, slash)));
+    return std::nullopt;
   }
   if (!kind.empty() && kind != "file") {
     refuse(fmt::format("{}: expected a file name, file:// or package://, found '{}'", where, printable(name)));
@@ -289,7 +292,8 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
     if (factors.cwiseAbs().minCoeff() == 0.0) {
       refuse(fmt::format("{}: expected factors other than 0 in 'scale', found {}", where, list(factors)));
     }
-    files_.use(shape, file_of(name, where), where, factors);
+    const auto file = wish_.meshes.leave_out ? fs::path(name) : file_of(name, where);
+    if (file) files_.use(shape, *file, where, factors);
   } else if (const Node sphere = geometry.child("sphere")) {
     shape.kind = Shape::Kind::sphere;
     shape.size.x() = length(sphere, "radius");

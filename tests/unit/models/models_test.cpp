@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <numbers>
 
+#include "client/models/mjcf_geometry.hpp"
 #include "client/models/mjcf_model.hpp"
+#include "client/models/tree_surfaces.hpp"
 #include "client/models/urdf_model.hpp"
 #include "common/errors/error.hpp"
 #include "tests/support/local_run.hpp"
@@ -117,7 +121,8 @@ TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
               AllOf(HasSubstr("link 'slider'"), HasSubstr("inside the package 'robot'"), HasSubstr("leads outside")));
   // As other importers read them, from wherever they are; but only what is a mesh.
   EXPECT_EQ(message("../meshes/fore arm.STL"), "accepted");
-  EXPECT_EQ(message("meshes/fore%20arm.STL"), "accepted") << "relative to a folder above the model";
+  EXPECT_EQ(message("meshes/fore arm.STL"), "accepted") << "relative to a folder above the model";
+  EXPECT_EQ(message("file://../meshes/fore%20arm.STL"), "accepted");
   EXPECT_EQ(message("file://" + (folder.path() / "other.stl").string()), "accepted");
   EXPECT_EQ(message((folder.path() / "other.stl").string()), "accepted");
   EXPECT_EQ(message("file://../../other.stl"), "accepted");
@@ -344,6 +349,59 @@ TEST(MjcfImport, EqualitiesHoldWhatMeets) {
   for (const char* missed : {"equality off (weld)", "equality far: what it holds", "equality gear (joint)"}) {
     EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
   }
+}
+
+/// Mass and moments of a surface of revolution about z: the integral over its profile (r, z), midpoint rule.
+MassProperties revolved(const std::function<Vector3(double)>& profile) {
+  constexpr int parts = 20'000;
+  MassProperties all;
+  Vector3 moments = Vector3::Zero();
+  for (int i = 0; i < parts; ++i) {
+    const Vector3 a = profile(static_cast<double>(i) / parts), b = profile((i + 1.0) / parts);
+    const double r = 0.5 * (a.x() + b.x()), z = 0.5 * (a.z() + b.z());
+    const double area = 2.0 * std::numbers::pi * r * (b - a).norm();
+    all.mass += area;
+    moments += area * Vector3(0.5 * r * r + z * z, 0.5 * r * r + z * z, r * r);
+  }
+  all.inertia = moments.asDiagonal();
+  return all;
+}
+
+TEST(MjcfGeometry, HollowPrimitives) {
+  const auto expect = [](const MassProperties& ours, const MassProperties& right, double tolerance) {
+    EXPECT_NEAR(ours.mass, right.mass, tolerance * right.mass);
+    EXPECT_LT((ours.inertia - right.inertia).norm(), tolerance * right.inertia.norm());
+  };
+  constexpr double r = 0.3, half = 0.7;
+  const double quarter = 0.5 * std::numbers::pi * r, length = 2.0 * (quarter + half);
+  const auto capsule = revolved([&](double s) {
+    const double at = s * length, end = at < quarter ? -half : half;
+    if (at >= quarter && at <= length - quarter) return Vector3(r, 0.0, at - quarter - half);
+    const double angle = at < quarter ? (at - quarter) / r : (at - length + quarter) / r;
+    return Vector3(r * std::cos(angle), 0.0, end + r * std::sin(angle));
+  });
+  // The midpoint rule leaves about the square of 1 / 20,000.
+  expect(mass_of_primitive({.type = GeomType::capsule, .size = {r, half, 0.0}}, true), capsule, 1e-7);
+  const auto cylinder = revolved([&](double s) {
+    const double at = s * 2.0 * (r + half);
+    return at < r                ? Vector3(at, 0.0, -half)
+           : at > r + 2.0 * half ? Vector3(2.0 * (r + half) - at, 0.0, half)
+                                 : Vector3(r, 0.0, at - r - half);
+  });
+  expect(mass_of_primitive({.type = GeomType::cylinder, .size = {r, half, 0.0}}, true), cylinder, 1e-7);
+  const auto ball = mass_of_primitive({.type = GeomType::sphere, .size = {r, 0.0, 0.0}}, true);
+  expect(ball,
+         {.mass = 4.0 * std::numbers::pi * r * r,
+          .inertia = 8.0 / 3.0 * std::numbers::pi * std::pow(r, 4) * Matrix3::Identity()},
+         1e-14);
+  expect(mass_of_primitive({.type = GeomType::ellipsoid, .size = {r, r, r}}, true), ball, 1e-14);
+  // The same box as triangles.
+  const Vector3 sides(0.2, 0.3, 0.4);
+  const fem::SurfaceMesh box = test::surface_in(box_mesh(sides, "box").content, "box.obj");
+  expect(mass_of_primitive({.type = GeomType::box, .size = sides}, true),
+         mass_of_mesh({.vertices = box.vertices, .triangles = box.triangles}, MeshMass::shell, "box"), 1e-14);
+  expect(mass_of_primitive({.type = GeomType::box, .size = sides}, false),
+         mass_of_mesh({.vertices = box.vertices, .triangles = box.triangles}, MeshMass::convex, "box"), 1e-14);
 }
 
 TEST(MjcfImport, MeshesOfTheModelAreWritten) {
