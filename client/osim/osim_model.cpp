@@ -13,6 +13,7 @@
 #include <unordered_set>
 
 #include "common/errors/error.hpp"
+#include "common/text/xml_nesting.hpp"
 
 namespace heelstrike::client::osim {
 namespace {
@@ -462,6 +463,7 @@ void Reader::add_unread(Node node, Node owner, const std::string& path, UnreadEl
 }
 
 Model Reader::read(const std::string& text) {
+  check_xml_nesting(text, file_, "model");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) refuse(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));

@@ -1,6 +1,6 @@
 /// Meshes from bytes. The content of a file is passed in, never a path: a server reads nobody's disk.
 ///
-/// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary little endian), VTP.
+/// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary little endian), VTP, COLLADA.
 /// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D8, C3D20, C3D27), VTU, legacy VTK
 /// (ASCII, binary).
 ///

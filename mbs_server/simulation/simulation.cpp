@@ -275,7 +275,7 @@ void Simulation::start() {
   // The assembly stops at 1e-11; the projection goes on to rounding, as after every later step.
   problem_->project(t, committed_.y);
   // Elements start with states that belong to the pose to the last bit.
-committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
+  committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
   separate_rigid_bodies();
   model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
   if (problem_->unilateral_joints().any()) {
