@@ -121,6 +121,9 @@ class PlateReader {
     }
   }
 
+  [[nodiscard]] std::vector<bool> saturated() const;
+  [[nodiscard]] bool is_turned(const ForcePlate& plate, const Vector3& up);
+
   [[nodiscard]] Load load(std::size_t sample) const {
     std::array<double, most_channels> c{};
     for (std::size_t i = 0; i < channels_.size(); ++i) c[i] = trial_.analog[channels_[i]].values[sample];
@@ -153,6 +156,54 @@ class PlateReader {
   double point_unit_ = 1.0;  ///< of the centre of pressure of type 1
 };
 
+/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value.
+std::vector<bool> PlateReader::saturated() const {
+  constexpr std::size_t shortest = 5;  // A peak that is seen by a slow or coarse converter is shorter.
+  std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
+  for (const std::size_t channel : channels_) {
+    const std::vector<double>& values = trial_.analog[channel].values;
+    const auto [low, high] = std::ranges::minmax(values);
+    for (std::size_t i = 0, end = 0; i < values.size(); i = end) {
+      for (end = i; end < values.size() && values[end] == values[i];) ++end;
+      const bool is_limit = low < high && values[i] != 0.0 && (values[i] == low || values[i] == high);
+      if (is_limit && end - i >= shortest)
+        std::fill_n(at_limit.begin() + static_cast<std::ptrdiff_t>(i), end - i, true);
+    }
+  }
+  return at_limit;
+}
+
+/// Whether the file has the force on the plate. Amplifiers at their limits make large loads of either sign for as long as
+/// it pleases them, so the side is that of most of the other loaded samples.
+bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
+  const std::vector<bool> at_limit = saturated();
+  std::array<std::size_t, 2> n_up{}, n_down{};  // of all, and of those that are not saturated
+  std::size_t first = plate.times.size(), last = 0;
+  for (std::size_t i = 0; i < plate.times.size(); ++i) {
+    const double along = plate.force[i].dot(up);
+    if (std::abs(along) <= stance_threshold) continue;
+    if (at_limit[i]) {
+      first = std::min(first, i);
+      last = i;
+    }
+    for (const std::size_t k : {0, 1}) {
+      if (k == 0 || !at_limit[i]) ++(along > 0.0 ? n_up : n_down)[k];
+    }
+  }
+  const std::size_t k = n_up[1] + n_down[1] > 0 ? 1 : 0;
+  if (k == 1 && last >= first) {
+    note(fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
+                     "value; they are no forces",
+                     n_up[0] + n_down[0] - n_up[1] - n_down[1], plate.times[first], plate.times[last]));
+  }
+  if (n_down[k] > n_up[k]) {
+    note(fmt::format("most of its loads ({} of {} samples) point into the floor: the file has the force on the plate; "
+                     "force and moment are turned around",
+                     n_down[k], n_down[k] + n_up[k]));
+  }
+  return n_down[k] > n_up[k];
+}
+
 ForcePlate PlateReader::plate() {
   ForcePlate plate{.name = fmt::format("ground_force_{}", index_ + 1),
                    .times = trial_.analog_times(),
@@ -160,29 +211,12 @@ ForcePlate PlateReader::plate() {
                    .point = {},
                    .moment = {}};
   const Vector3 up = -X_LP_.R.col(2);
-  // Whoever stands on a plate does so for longer than an amplifier needs to run into its limit, which makes large loads of
-  // either sign: the side is that of most loaded samples, not that of the largest.
-  std::size_t n_up = 0, n_down = 0;
-  double deepest = 0.0;
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     const Load measured = load(i);
     plate.force.emplace_back(X_LP_.R * measured.force);
     plate.moment.emplace_back(X_LP_.R * measured.moment);
-    const double along = plate.force.back().dot(up);
-    n_up += along > stance_threshold ? 1 : 0;
-    n_down += along < -stance_threshold ? 1 : 0;
   }
-  const bool is_on_plate = n_down > n_up;
-  if (is_on_plate) {
-    note(fmt::format("most of its loads ({} of {} samples) point into the floor: the file has the force on the plate; "
-                     "force and moment are turned around",
-                     n_down, n_down + n_up));
-  }
-  for (const Vector3& force : plate.force) deepest = std::min(deepest, (is_on_plate ? -1.0 : 1.0) * force.dot(up));
-  if (const std::size_t n_against = std::min(n_up, n_down); n_against > 0) {
-    note(fmt::format("{} samples pull the foot into the floor, with up to {:.4g} N; look whether they are saturated",
-                     n_against, -deepest));
-  }
+  const bool is_on_plate = is_turned(plate, up);
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     if (is_on_plate) {
       plate.force[i] *= -1.0;
@@ -214,18 +248,20 @@ std::string name_of_type(int type) {
 C3dPlates c3d_plates(const C3dTrial& trial) {
   C3dPlates result;
   const auto used = trial.numbers("FORCE_PLATFORM:USED"), types = trial.numbers("FORCE_PLATFORM:TYPE");
-  const std::size_t n = used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(used.front());
+  constexpr double most_plates = 255.0;  // One parameter has no more entries.
+  const std::size_t n =
+      used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(std::min(used.front(), most_plates));
   if (types.size() < n) {
     result.notes.push_back(fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "
                                        "left out",
                                        n, types.size()));
   }
   for (std::size_t i = 0; i < std::min(n, types.size()); ++i) {
-    const auto type = static_cast<int>(types[i]);
+    const int type = types[i] >= 1.0 && types[i] < 1000.0 ? static_cast<int>(types[i]) : 0;
     if (type < 1 || type > 4) {
       result.notes.push_back(fmt::format("force plate {}: its type is {}{}; types 1 to 4 can be read (its channels are "
                                          "with the others)",
-                                         i + 1, type, name_of_type(type)));
+                                         i + 1, types[i], name_of_type(type)));
       continue;
     }
     // A plate that is described wrongly loses itself, not the trial.

@@ -124,7 +124,7 @@ void read_files(const fs::path& folder, const std::stop_token& stop, RunRequest&
   for (const std::string& name : files_named_by(request.scenario)) {
     try {
       const fs::path path = path_of(folder, name, request.file_name);
-      request.files.push_back({.sha256 = {}, .name = name, .content = read_file(path, what, {.stop = stop})});
+      request.files.push_back({.sha256 = {}, .name = name, .content = read_mesh_file(path, what, {.stop = stop})});
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
       refusals.push_back(error);
