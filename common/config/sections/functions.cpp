@@ -64,8 +64,9 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
                               .fallback = "time"},
                              degree_key(),
                              number("scale", "-", function_numbers,
-                                    "factor on the values; where it is 1 or -1, degrees of an angle (`inDegrees=yes` in "
-                                    "the header, or a heading that ends in _deg) become radians",
+                                    unit == "rad" ? "factor on the values; where it is 1 or -1, degrees (`inDegrees=yes` "
+                                                    "in the header, or a heading that ends in _deg) become radians"
+                                                  : "factor on the values, e.g. 0.0174532925 for degrees",
                                     "1")}}}};
 }
 
