@@ -263,7 +263,8 @@ std::vector<std::pair<std::size_t, std::size_t>> C3dReader::channel_choices() co
   std::vector<std::pair<std::size_t, std::size_t>> choices;
   const std::size_t used = counted("ANALOG:USED");
   const double ratio = optional("ANALOG:RATE", 0.0) / trial_.markers.rate;
-  if (used == 0) choices.emplace_back(0, 0);
+  const bool has_count = trial_.parameters.contains("ANALOG:USED");
+  if (used == 0 && has_count) choices.emplace_back(0, 0);
   // Rates are stored as floats.
   if (const double whole = std::round(ratio); ratio >= 1.0 && ratio < 65536.0 && std::abs(ratio - whole) <= 1e-4 * ratio)
     add_once(choices, {used, static_cast<std::size_t>(whole)});
@@ -271,6 +272,7 @@ std::vector<std::pair<std::size_t, std::size_t>> C3dReader::channel_choices() co
   if (used > 0 && all > 0 && all % used == 0) add_once(choices, {used, all / used});
   if (each > 0 && all > 0 && all % each == 0) add_once(choices, {all / each, each});
   if (used > 0 && each > 0) add_once(choices, {used, each});
+  if (!has_count) add_once(choices, {0, 0});
   return choices;
 }
 

@@ -164,7 +164,7 @@ std::vector<bool> PlateReader::saturated() const {
     const std::vector<double>& values = trial_.analog[channel].values;
     const auto [low, high] = std::ranges::minmax(values);
     for (std::size_t i = 0, end = 0; i < values.size(); i = end) {
-      for (end = i; end < values.size() && values[end] == values[i];) ++end;
+      for (end = i + 1; end < values.size() && values[end] == values[i];) ++end;
       const bool is_limit = low < high && values[i] != 0.0 && (values[i] == low || values[i] == high);
       if (is_limit && end - i >= shortest)
         std::fill_n(at_limit.begin() + static_cast<std::ptrdiff_t>(i), end - i, true);

@@ -280,10 +280,15 @@ TEST(C3d, TheSizeOfTheFileDecidesBetweenHeaderAndParameters) {
 }
 
 TEST(C3d, ParametersInTheWrongNumberOfBlocks) {
-  std::string bytes = small_trial().text();
+  C3dWriter file = small_trial();
+  file.point_names.clear();
+  for (int i = 0; i < 60; ++i) file.point_names.push_back("POINT" + std::to_string(i));
+  file.frames.assign(3, std::vector<std::array<double, 4>>(60, {1, 2, 3, 0}));
+  std::string bytes = file.text();
   bytes[514] = 1;
   const C3dTrial trial = read_c3d(bytes, "walk.c3d");
-  expect_small_trial(trial);
+  EXPECT_EQ(trial.markers.names, file.point_names);
+  EXPECT_EQ(trial.analog[0].values, (std::vector<double>{0, 1, 2, 3, -15, 5}));
   EXPECT_THAT(trial.notes, Contains(HasSubstr("go on behind the 1 blocks")));
 }
 
@@ -381,7 +386,7 @@ TEST(C3dPlates, ASaturatedTailTurnsNoPlateUpsideDown) {
   file.analog.assign(200, {std::vector<double>(6, 0.0)});
   for (std::size_t k = 1; k < 41; ++k) {
     file.analog[k] = {loaded};
-    file.analog[k][0][2] -= static_cast<double>(k - 1);  // downwards is the plate's z
+    for (double& value : file.analog[k][0]) value *= 1.0 + 0.01 * static_cast<double>(k - 1);
   }
   for (std::size_t k = 60; k < 200; ++k) file.analog[k] = {{0, 0, 2877, 0, 0, 0}};
   const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
