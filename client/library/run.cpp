@@ -104,7 +104,7 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
     inner::RunSummary summary;
     try {
       inner::client::report::write_shapes(
-          folder.path(),
+          folder,
           inner::client::body_shapes(request.scenario, request.files, inner::client::report::shown_triangles));
       const auto runner = runner_of(options, folder.path());
       TellingSink sink(folder, options);

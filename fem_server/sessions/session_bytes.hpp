@@ -1,4 +1,4 @@
-/// The saved state of a session as bytes: everything that makes a restored session go on with the same bits, the answer
+/// The saved state of a session as bytes, with a digest at their end: everything that makes a restored session go on with the same bits, the answer
 /// to a repeated commit included.
 #pragma once
 

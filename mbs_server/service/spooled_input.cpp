@@ -55,7 +55,7 @@ std::string digest_of_spooled_input(const std::filesystem::path& file) {
 }
 
 void read_spooled_input(const std::filesystem::path& file,
-                        const std::function<bool(const v1::SubmitRunRequest&)>& take) {
+                        const std::function<bool(v1::SubmitRunRequest&)>& take) {
   std::ifstream stream(file, std::ios::binary);
   std::string digest;
   std::getline(stream, digest);
