@@ -34,7 +34,8 @@ class KeptServer {
   KeptServer& operator=(const KeptServer&) = delete;
   ~KeptServer();
 
-  /// Waits for the first start; one that is killed before it is ready is started anew, too. @throws Error{file}, Error{unavailable}, Error{deadline} as ChildProcess
+  /// Waits for the first start; one that is killed before it is ready is started anew, too. @throws Error{file},
+  /// Error{unavailable}, Error{deadline} as ChildProcess
   void wait_until_ready();
   /// The run has got further than ever before: what killed the server earlier is behind it.
   void forgive() { n_vain_ = 0; }

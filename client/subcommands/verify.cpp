@@ -73,10 +73,11 @@ void add_verify(CLI::App& program, Invocation& invocation) {
       ->required();
   command->add_flag("--quiet", *quiet, "Only what is wrong");
   command->add_flag("--json", invocation.json, "Print what was found as JSON");
-  add_footer(*command,
-             "  heelstrike verify runs/bouncing_ball-flores\n\n"
-             "Every file is compared with the SHA-256 in summary.json or timing.json, and these with their own. run.log\n"
-             "is no result and has none. A file that differs is named, and the exit code is 5.");
+  add_footer(
+      *command,
+      "  heelstrike verify runs/bouncing_ball-flores\n\n"
+      "Every file is compared with the SHA-256 in summary.json or timing.json, and these with their own. run.log\n"
+      "is no result and has none. A file that differs is named, and the exit code is 5.");
   command->callback([&invocation, folders, quiet] {
     invocation.action = [&invocation, folders, quiet](std::stop_token) {
       return verify(*folders, *quiet, invocation.json);

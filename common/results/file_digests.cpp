@@ -37,9 +37,10 @@ std::optional<Json> sealed_file(const fs::path& folder, const std::string& name,
       case Seal::broken:
         break;
     }
-    check.faults.push_back(fmt::format("{}: expected the digest of its own text in it, found another: it was changed "
-                                       "since it was written",
-                                       name));
+    check.faults.push_back(
+        fmt::format("{}: expected the digest of its own text in it, found another: it was changed "
+                    "since it was written",
+                    name));
   } catch (const Json::exception& error) {
     check.faults.push_back(fmt::format("{}: expected JSON, found: {}", name, error.what()));
   } catch (const Error& error) {
@@ -58,9 +59,10 @@ void check_file(const fs::path& folder, const std::string& name, const std::stri
     ++check.n_files;
     const std::string found = digest_of_file(folder / name).hex();
     if (found == digest) return;
-    check.faults.push_back(fmt::format("{}: expected what the run wrote (sha256 {}), found other bytes (sha256 {}): it "
-                                       "was damaged or changed since",
-                                       name, digest, found));
+    check.faults.push_back(
+        fmt::format("{}: expected what the run wrote (sha256 {}), found other bytes (sha256 {}): it "
+                    "was damaged or changed since",
+                    name, digest, found));
   } catch (const Error& error) {
     check.faults.emplace_back(error.what());
   }
@@ -110,8 +112,8 @@ Sha256 digest_of_file(const fs::path& file, std::uint64_t n_bytes) {
     left -= n;
   }
   if (stream.bad() || (n_bytes != UINT64_MAX && left > 0)) {
-    throw file_error(file.string(), fmt::format("{}: expected {} bytes, found {}", file.string(), n_bytes,
-                                                n_bytes - left));
+    throw file_error(file.string(),
+                     fmt::format("{}: expected {} bytes, found {}", file.string(), n_bytes, n_bytes - left));
   }
   return digest;
 }

@@ -39,22 +39,34 @@ constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any 
 constexpr const char* start_name = "start.json";   // the position before the first checkpoint
 
 /// What a run writes, and what other commands make of it: that of an earlier run would be taken for this one's.
-constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",         "summary.json",
-                                     "forces.sto",           "ground_reactions.mot",   "kinematics.sto",
-                                     "run.log",              "fields.pvd",             "report.html",
-                                     "measured_reactions.mot", "timing.json",          "shapes.json",
-                                     "timeseries.h5",        "contact_regions.csv",    "plantar_regions.csv",
-                                     "plantar_regions.sto",  "plantar_summary.csv",    "plantar_instants.pvd",
+constexpr const char* own_files[] = {"scenario.yaml",
+                                     "timeseries.csv",
+                                     "summary.json",
+                                     "forces.sto",
+                                     "ground_reactions.mot",
+                                     "kinematics.sto",
+                                     "run.log",
+                                     "fields.pvd",
+                                     "report.html",
+                                     "measured_reactions.mot",
+                                     "timing.json",
+                                     "shapes.json",
+                                     "timeseries.h5",
+                                     "contact_regions.csv",
+                                     "plantar_regions.csv",
+                                     "plantar_regions.sto",
+                                     "plantar_summary.csv",
+                                     "plantar_instants.pvd",
                                      incomplete_name};
-/// The same in folders: all files of these kinds.
+/// The same in folders: all files with these extensions, each between blanks.
 struct OwnFolder {
   const char* name;
-  std::initializer_list<const char*> extensions;
+  std::string_view extensions;
 };
-const OwnFolder own_folders[] = {{"checkpoints", {".ckpt", ".json"}},
-                                 {"fields", {".vtu"}},
-                                 {"pictures", {".png", ".svg", ".pdf", ".gp", ".dat"}},
-                                 {"compare-grf", {".html", ".svg", ".csv"}}};
+constexpr OwnFolder own_folders[] = {{"checkpoints", " .ckpt .json "},
+                                     {"fields", " .vtu "},
+                                     {"pictures", " .png .svg .pdf .gp .dat "},
+                                     {"compare-grf", " .html .svg .csv "}};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
@@ -68,14 +80,16 @@ void remove_earlier_run(const fs::path& path) {
   for (const OwnFolder& own : own_folders) {
     std::error_code none;
     for (fs::directory_iterator entry(path / own.name, none), end; !none && entry != end; entry.increment(none)) {
-      if (std::ranges::find(own.extensions, entry->path().extension()) != own.extensions.end())
-        earlier.push_back(entry->path());
+      const std::string extension = entry->path().extension().string();
+      const bool is_own = own.extensions.find(" " + extension + " ") != std::string_view::npos;
+      if (!extension.empty() && is_own) earlier.push_back(entry->path());
     }
   }
   for (const fs::path& file : earlier) {
     std::error_code error;
     fs::remove(file, error);
-    if (error) refuse_folder(path, fmt::format("{} cannot be removed: {}", file.string(), error.message()), "remove it by hand");
+    if (error)
+      refuse_folder(path, fmt::format("{} cannot be removed: {}", file.string(), error.message()), "remove it by hand");
   }
   for (const fs::path& left : {path, path / "checkpoints", path / "fields"}) remove_temporary_files(left);
   for (const OwnFolder& own : own_folders) {
@@ -458,9 +472,9 @@ void RunFolder::add_fields(const FieldFrame& frame) {
 
 void RunFolder::write_field_index() {
   add_file("fields.pvd",
-                   "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
-                   "byte_order=\"LittleEndian\">\n<Collection>\n" +
-                       field_index_ + "</Collection>\n</VTKFile>\n");
+           "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+           "byte_order=\"LittleEndian\">\n<Collection>\n" +
+               field_index_ + "</Collection>\n</VTKFile>\n");
 }
 
 void RunFolder::write_storages() {

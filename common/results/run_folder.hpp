@@ -11,7 +11,8 @@
 ///     run.log
 ///     fields.pvd         series for ParaView, when the scenario asks for fields
 ///     fields/PAIR_BODY_00042.vtu
-///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it, with digests; the
+///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it, with digests;
+///     the
 ///                        last two, and start.json for a run that has none yet
 ///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
 ///
@@ -57,8 +58,8 @@ class RunFolder {
   ///         written
   RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
   /// A run that has not ended, cut back to its last checkpoint that is whole and whose files are what they were, from
-  /// which it goes on; to its beginning when it has no checkpoint yet. Its table and its fields continue where they were
-  /// then; its log keeps everything.
+  /// which it goes on; to its beginning when it has no checkpoint yet. Its table and its fields continue where they
+  /// were then; its log keeps everything.
   /// @throws Error{file} when there is no such folder, when its run is complete, goes on, has another scenario than it
   /// began with, or none of its checkpoints can be used: each is told, with the file that is not what it was
   [[nodiscard]] static RunFolder resume(std::filesystem::path path);
@@ -114,8 +115,8 @@ class RunFolder {
   std::shared_ptr<const Lock> lock_;
   std::vector<Column> columns_;
   std::unique_ptr<OutputFile> table_;
-  Sha256 table_digest_;   ///< of what has been written of the table
-  FileDigests digests_;   ///< of all other files
+  Sha256 table_digest_;  ///< of what has been written of the table
+  FileDigests digests_;  ///< of all other files
   std::unique_ptr<OutputFile> log_;
   std::string row_;  ///< reused text of the current row
 

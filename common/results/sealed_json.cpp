@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* seal_key = "sha256";
 
-std::string text_of(const nlohmann::ordered_json& json) {
+std::string dumped(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -17,9 +17,9 @@ std::string text_of(const nlohmann::ordered_json& json) {
 std::string sealed_text(nlohmann::ordered_json json) {
   json.erase(seal_key);
   // Read back: what has been replaced in it has to be the same for whoever reads it.
-  const std::string digest = sha256_hex(text_of(nlohmann::ordered_json::parse(text_of(json))));
+  const std::string digest = sha256_hex(dumped(nlohmann::ordered_json::parse(dumped(json))));
   json[seal_key] = digest;
-  return text_of(json);
+  return dumped(json);
 }
 
 Seal seal_of(nlohmann::ordered_json json) {
@@ -27,7 +27,7 @@ Seal seal_of(nlohmann::ordered_json json) {
   if (seal == json.end()) return Seal::none;
   const nlohmann::ordered_json told = *seal;
   json.erase(seal_key);
-  return told == sha256_hex(text_of(json)) ? Seal::intact : Seal::broken;
+  return told == sha256_hex(dumped(json)) ? Seal::intact : Seal::broken;
 }
 
 }  // namespace heelstrike

@@ -32,8 +32,8 @@ inline constexpr const char* streams_taken = "as many open Exchange calls as";
 /// The patience of calls that only ask.
 inline constexpr std::chrono::milliseconds question_patience{2'000};
 
-/// Whether a call ended without an answer of the server's program: the transport broke or changed a message, or the call
-/// was refused for want of threads or streams. The same call may then be answered later; any other error that the
+/// Whether a call ended without an answer of the server's program: the transport broke or changed a message, or the
+/// call was refused for want of threads or streams. The same call may then be answered later; any other error that the
 /// program has typed would be the same.
 [[nodiscard]] bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context);
 

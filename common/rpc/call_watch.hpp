@@ -37,7 +37,7 @@ class CallWatch {
     friend class CallWatch;
     CallWatch& watch_;
     grpc::ServerContextBase& context_;
-    std::chrono::milliseconds stall_;                  ///< guarded by the watch's mutex, as the next
+    std::chrono::milliseconds stall_;  ///< guarded by the watch's mutex, as the next
     std::chrono::steady_clock::time_point last_move_;
     std::stop_source stop_;
   };

@@ -67,7 +67,10 @@ bool ServedExchange::receive(v1::ExchangeRequest& request) {
 
 bool ServedExchange::write(v1::ExchangeResponse& reply) {
   place_->end_work();  // who does not read the replies is idle
-  if (direct_) return direct_->send(reply, MessageSocket::Deadline::max()) == MessageSocket::Outcome::done;
+  if (direct_) {
+    reply.clear_checksum();
+    return direct_->send(reply, MessageSocket::Deadline::max()) == MessageSocket::Outcome::done;
+  }
   (void)operations_.wait_for(Operation::write, Deadline::max());
   if (operations_.failed()) return false;
   wire::seal(reply);
@@ -122,8 +125,7 @@ void ExchangeServer::take_socket(int connection, std::size_t max_message_bytes) 
   }
   if (waiting_.size() >= most_waiting_sockets) return;
   // Known before its client knows it, whose call may be here the next moment.
-  waiting_.push_back(
-      {ticket, std::make_shared<MessageSocket>(std::move(socket), max_message_bytes), now});
+  waiting_.push_back({ticket, std::make_shared<MessageSocket>(std::move(socket), max_message_bytes), now});
   if (!send_ticket(connection, ticket)) waiting_.pop_back();
 }
 
@@ -208,7 +210,8 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   }
   grpc::Status refusal;
   if (!give_socket(*call)) {
-    refusal = {grpc::StatusCode::UNAVAILABLE, "the socket for the messages of this call is no longer there; call again"};
+    refusal = {grpc::StatusCode::UNAVAILABLE,
+               "the socket for the messages of this call is no longer there; call again"};
   } else {
     const std::weak_ptr<ServedExchange> weak = call;
     call->place_ = places_.take(identity_of(call->context_).account, [weak] {
@@ -224,9 +227,9 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   try {
     std::thread([this, call, refusal]() mutable { serve(std::move(call), refusal); }).detach();
   } catch (const std::system_error&) {
-    serve(std::move(call), {grpc::StatusCode::RESOURCE_EXHAUSTED,
-                            fmt::format("this server has {} the machine gives it threads for; try again later",
-                                        streams_taken)});
+    serve(std::move(call),
+          {grpc::StatusCode::RESOURCE_EXHAUSTED,
+           fmt::format("this server has {} the machine gives it threads for; try again later", streams_taken)});
   }
 }
 

@@ -76,6 +76,7 @@ ExchangeStream::Outcome ExchangeStream::give_up_damaged() {
 
 ExchangeStream::Outcome ExchangeStream::send(v1::ExchangeRequest& request, Deadline deadline) {
   if (direct_) {
+    request.clear_checksum();
     const auto outcome = direct_->send(request, deadline);
     if (outcome == MessageSocket::Outcome::timed_out) {
       cancel_and_settle();

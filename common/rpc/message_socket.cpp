@@ -80,7 +80,7 @@ MessageSocket::Outcome MessageSocket::parse_arrived(google::protobuf::MessageLit
   return Outcome::done;
 }
 
-MessageSocket::Outcome MessageSocket::send_message(const google::protobuf::MessageLite& message, Deadline deadline) {
+MessageSocket::Outcome MessageSocket::send(const google::protobuf::MessageLite& message, Deadline deadline) {
   const std::size_t n = message.ByteSizeLong();
   const auto length = static_cast<Length>(n + wire::seal_bytes);
   outgoing_.resize(sizeof length + length);

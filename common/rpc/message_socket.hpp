@@ -42,11 +42,8 @@ class MessageSocket {
   MessageSocket(Descriptor connected, std::size_t max_message_bytes);
 
   /// Sends the whole message. After any outcome but `done` the socket is of no more use.
-  template <wire::Sealed Message>
-  [[nodiscard]] Outcome send(Message& message, Deadline deadline) {
-    message.clear_checksum();
-    return send_message(message, deadline);
-  }
+  /// @param message  without its checksum, which is added on the way
+  [[nodiscard]] Outcome send(const google::protobuf::MessageLite& message, Deadline deadline);
   /// Waits for the next message, awake for a moment (CallOperations::awake). `timed_out` leaves the socket as it is;
   /// what has arrived of a message is kept for the next call.
   template <wire::Sealed Message>
@@ -61,7 +58,6 @@ class MessageSocket {
   void shut_down() noexcept;
 
  private:
-  [[nodiscard]] Outcome send_message(const google::protobuf::MessageLite& message, Deadline deadline);
   [[nodiscard]] Outcome receive_message(google::protobuf::MessageLite& message, Deadline deadline);
   /// More than one message of the largest size has arrived: the rest waits on the socket, and its sender with it.
   [[nodiscard]] bool is_full() const { return n_arrived_ > sizeof(std::uint32_t) + max_message_bytes_; }

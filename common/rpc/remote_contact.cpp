@@ -360,8 +360,9 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   const auto begin = std::chrono::steady_clock::now();
   CallOptions options = safe_call(timeout);
   if (stop.stop_possible()) options.stop = std::move(stop);
-  call(called("EvaluateBatch"), options,
-       [&](grpc::ClientContext& context) { return intact(stub_->EvaluateBatch(&context, request, &response), response); });
+  call(called("EvaluateBatch"), options, [&](grpc::ClientContext& context) {
+    return intact(stub_->EvaluateBatch(&context, request, &response), response);
+  });
   note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
   if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
     throw Error(ErrorCode::internal,
@@ -405,7 +406,9 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
   const std::string what = called("CommitMotion");
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
   call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop)},
-       [&](grpc::ClientContext& context) { return intact(stub_->CommitMotion(&context, request, &response), response); });
+       [&](grpc::ClientContext& context) {
+         return intact(stub_->CommitMotion(&context, request, &response), response);
+       });
   note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
   MotionAnswers answers;
   const FieldPath root("response");
@@ -611,8 +614,9 @@ std::vector<std::string> RemoteContact::save_state() {
     v1::SaveStateRequest request;
     v1::SaveStateResponse response;
     request.set_session_id(id);
-    call(called("SaveState"), safe_call(),
-         [&](grpc::ClientContext& context) { return intact(stub_->SaveState(&context, request, &response), response); });
+    call(called("SaveState"), safe_call(), [&](grpc::ClientContext& context) {
+      return intact(stub_->SaveState(&context, request, &response), response);
+    });
     states.push_back(std::move(*response.mutable_state()));
   }
   return states;
@@ -675,8 +679,9 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
   Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.patience, stop_);
   for (bool answered = false; !answered;) {
     try {
-      call(called("GetFields"), safe_call(time_for(1)),
-           [&](grpc::ClientContext& context) { return intact(stub_->GetFields(&context, message, &response), response); });
+      call(called("GetFields"), safe_call(time_for(1)), [&](grpc::ClientContext& context) {
+        return intact(stub_->GetFields(&context, message, &response), response);
+      });
       answered = true;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::deadline || !backoff.pause()) throw;

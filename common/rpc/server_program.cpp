@@ -8,8 +8,8 @@
 #include <grpcpp/impl/codegen/client_unary_call.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
-#include <grpcpp/support/server_interceptor.h>
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_interceptor.h>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
@@ -119,8 +119,8 @@ void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks&
   }
 }
 
-/// A call that the server answers itself, by the way that the calls of its clients take. gRPC builds a server that has no
-/// thread to answer with, which then refuses everybody.
+/// A call that the server answers itself, by the way that the calls of its clients take. gRPC builds a server that has
+/// no thread to answer with, which then refuses everybody.
 /// @return why it does not answer; none = it does
 std::optional<Error> try_a_call(grpc::Server& server, const ServerProgramOptions& options) {
   constexpr std::chrono::seconds patience{10};
@@ -330,9 +330,10 @@ void require_threads() {
   const std::size_t n_made = probes.size();
   probes.clear();
   if (failure.empty()) return;
-  throw limit_error("threads", fmt::format("a server needs {} threads and memory for their stacks, this one can make {}: {}; "
-                                           "raise ulimit -v, ulimit -u, or the limits of the container or unit",
-                                           n_needed, n_made, failure));
+  throw limit_error("threads",
+                    fmt::format("a server needs {} threads and memory for their stacks, this one can make {}: {}; "
+                                "raise ulimit -v, ulimit -u, or the limits of the container or unit",
+                                n_needed, n_made, failure));
 }
 
 ServerExit report_failure(const std::string& program, const std::exception& failure) {
@@ -340,8 +341,8 @@ ServerExit report_failure(const std::string& program, const std::exception& fail
   const auto* system = dynamic_cast<const std::system_error*>(&failure);
   const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
   const Error error = typed != nullptr ? *typed
-                      : no_thread      ? limit_error("threads", fmt::format("no thread can be made: {}", failure.what()))
-                                       : untyped_error(failure, "defect of the program");
+                      : no_thread ? limit_error("threads", fmt::format("no thread can be made: {}", failure.what()))
+                                  : untyped_error(failure, "defect of the program");
   spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", program, to_string(error.code()),
                 one_line(error.what()));
   if (error.code() == ErrorCode::unavailable || error.code() == ErrorCode::limit) return exit_cannot_listen;
@@ -373,7 +374,8 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
          "permissions of the files of Unix sockets, whatever the umask (default 600)")
       ->check(CLI::Validator(
           [](const std::string& octal) {
-            const bool good = !octal.empty() && octal.size() <= 4 && octal.find_first_not_of("01234567") == std::string::npos;
+            const bool good =
+                !octal.empty() && octal.size() <= 4 && octal.find_first_not_of("01234567") == std::string::npos;
             return good ? std::string() : "expected up to four octal digits, for example 660";
           },
           "OCTAL"));

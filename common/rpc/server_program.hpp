@@ -80,16 +80,17 @@ using ServeExchange = std::function<std::unique_ptr<ExchangeServer>(grpc::Server
 /// SIGPIPE and SIGXFSZ are ignored: what cannot be written is an error where it is written.
 void block_stop_signals();
 
-/// Before anything of the server exists: threads that it needs at rest and for a few clients can be had, with a stack and
-/// memory for each. gRPC ends the process, or serves nobody, where they cannot. Address space that is limited is kept
-/// for them: fewer arenas of memory share it.
+/// Before anything of the server exists: threads that it needs at rest and for a few clients can be had, with a stack
+/// and memory for each. gRPC ends the process, or serves nobody, where they cannot. Address space that is limited is
+/// kept for them: fewer arenas of memory share it.
 /// @throws Error{limit}
 void require_threads();
 
 /// The sentence for the log and the exit code of what has ended a server program.
 [[nodiscard]] ServerExit report_failure(const std::string& program, const std::exception& failure);
 
-/// Adds --listen, --tls-cert, --tls-key, --tls-client-ca, --max-message-mib, --max-connections, --socket-mode, --ready-fd,
+/// Adds --listen, --tls-cert, --tls-key, --tls-client-ca, --max-message-mib, --max-connections, --socket-mode,
+/// --ready-fd,
 /// --ready-file, --exit-with-parent, --drain-timeout to a command line; what `options` holds is the default.
 void add_server_options(CLI::App& app, ServerProgramOptions& options);
 

@@ -18,8 +18,8 @@
 namespace heelstrike::rpc {
 
 struct StreamLimits {
-  std::size_t max_streams = 1024;     ///< open at a time
-  std::size_t max_per_client = 0;     ///< of one client (ClientIdentity::account); 0 = half of max_streams
+  std::size_t max_streams = 1024;               ///< open at a time
+  std::size_t max_per_client = 0;               ///< of one client (ClientIdentity::account); 0 = half of max_streams
   std::chrono::milliseconds unused{10'000};     ///< a call that has held no session for so long is closed
   std::chrono::milliseconds idle{3'600'000};    ///< one without a message for so long is closed
   std::chrono::milliseconds gives_way{60'000};  ///< when places are wanted, one without a message for so long is closed
@@ -88,8 +88,8 @@ class StreamPlaces {
   static void close_locked(Place& place);
 
   const StreamLimits limits_;
-  mutable std::mutex mutex_;   ///< guards what follows
-  std::list<Place*> places_;   ///< oldest first; those that were closed leave by themselves
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::list<Place*> places_;  ///< oldest first; those that were closed leave by themselves
 };
 
 }  // namespace heelstrike::rpc

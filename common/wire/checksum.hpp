@@ -20,7 +20,9 @@ namespace heelstrike::wire {
 
 /// A message whose field `checksum` is number 15 of type fixed64.
 template <typename Message>
-concept Sealed = requires(Message message) { message.set_checksum(std::uint64_t{}); };
+concept Sealed = requires(Message message) {
+  message.set_checksum(std::uint64_t{});
+};
 
 /// Fills in the checksum, before the message is sent.
 template <Sealed Message>

@@ -2,8 +2,8 @@
 /// made of, and what the client reads after a server has been killed.
 ///
 /// Every event is one write() of whole bytes, so that whatever was appended before a kill -9 is in the file; a torn
-/// last event (power loss, full disk) is recognised and left out. An event whose bytes have changed since is told by its
-/// checksum (common/wire/checksum.hpp).
+/// last event (power loss, full disk) is recognised and left out. An event whose bytes have changed since is told by
+/// its checksum (common/wire/checksum.hpp).
 #pragma once
 
 #include <cstdint>

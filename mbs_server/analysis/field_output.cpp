@@ -72,8 +72,9 @@ void FieldOutputWriter::write_pair_if_on(std::size_t pair, Contact& contact, dou
   } catch (const Error& e) {
     if (e.code() == ErrorCode::cancelled) return;  // the run hears of its stop itself
     if (is_loss(e.code()) && !lost_) {
-      lost_ = Error(e.code(), fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",
-                                          scenario_.pairs[pair].spec.name, t, e.what()),
+      lost_ = Error(e.code(),
+                    fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",
+                                scenario_.pairs[pair].spec.name, t, e.what()),
                     "output.fields", e.retry_helps());
     }
     const bool may_work_later = e.code() == ErrorCode::recoverable;

@@ -164,15 +164,12 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
     if (!part.has_file()) throw order_error("SubmitRun: after the header only chunks of files may follow");
     files.add(part.file());
   }
-  if (call.stopped())
-    throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
+  if (call.stopped()) throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
   input.allow_units = allow_units_;
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
-  const Submission submission{.owner = client.owner,
-                              .digest = digest_of(input, header),
-                              .header = header};
+  const Submission submission{.owner = client.owner, .digest = digest_of(input, header), .header = header};
   return store_.start(std::move(input), contact_.open, submission);
 }
 
@@ -205,9 +202,10 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), std::move(files), schemas);
   input.allow_units = allow_units_;
   if (digest_of(input, header) != digest_of_spooled_input(spooled)) {
-    throw file_error(spooled.string(), fmt::format("{}: expected what was submitted for a run, found other bytes: the "
-                                                   "file was damaged, or changed by somebody else; submit the run again",
-                                                   spooled.string()));
+    throw file_error(spooled.string(),
+                     fmt::format("{}: expected what was submitted for a run, found other bytes: the "
+                                 "file was damaged, or changed by somebody else; submit the run again",
+                                 spooled.string()));
   }
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   return input;
@@ -229,10 +227,11 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
     const rpc::ClientIdentity client = rpc::identity_of(*context);
     WatcherPlace place{.all = watchers_, .own = watchers_->take(client.account, [] {})};
     if (!place.own) {
-      throw limit_error("max_watchers",
-                        fmt::format("the multibody server serves {} watchers at once, half of them of one client, which "
-                                    "is its limit (--max-watchers); try again later",
-                                    store_.limits().max_watchers));
+      throw limit_error(
+          "max_watchers",
+          fmt::format("the multibody server serves {} watchers at once, half of them of one client, which "
+                      "is its limit (--max-watchers); try again later",
+                      store_.limits().max_watchers));
     }
     place.own->begin_work();  // whoever watches keeps the place, however little happens
     reactor = new WatchReactor(*context, store_.log(request->run_id(), client), *request, std::move(place));
@@ -257,11 +256,10 @@ grpc::Status SimulationService::FetchResults(grpc::ServerContext* context, const
 grpc::Status SimulationService::FetchInput(grpc::ServerContext* context, const v1::FetchInputRequest* request,
                                            grpc::ServerWriter<v1::SubmitRunRequest>* writer) {
   return answered("FetchInput", *context, [&] {
-    read_spooled_input(store_.input(request->run_id(), rpc::identity_of(*context)),
-                       [&](v1::SubmitRunRequest& part) {
-                         wire::seal(part);
-                         return writer->Write(part);
-                       });
+    read_spooled_input(store_.input(request->run_id(), rpc::identity_of(*context)), [&](v1::SubmitRunRequest& part) {
+      wire::seal(part);
+      return writer->Write(part);
+    });
   });
 }
 

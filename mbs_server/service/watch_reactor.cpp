@@ -32,9 +32,10 @@ WatchPace pace_of(const v1::WatchRunRequest& request) {
 void check_start(const RunLog& log, const v1::WatchRunRequest& request) {
   const std::uint64_t last = log.last_sequence();
   if (!log.closed() || request.after_sequence() <= last) return;
-  throw input_error("after_sequence", fmt::format("after_sequence: expected at most {}, the number of the last event of "
-                                                  "run '{}', which has ended, found {}",
-                                                  last, request.run_id(), request.after_sequence()));
+  throw input_error("after_sequence",
+                    fmt::format("after_sequence: expected at most {}, the number of the last event of "
+                                "run '{}', which has ended, found {}",
+                                last, request.run_id(), request.after_sequence()));
 }
 
 }  // namespace

@@ -197,7 +197,8 @@ TEST(Cuts, NoChangedBitChangesAnAnswer) {
     const bool from_server = random() % 2 == 0;
     const std::uint64_t bytes = random() % (from_server ? 8'000 : 3'000);
     const int bit = static_cast<int>(random() % 8);
-    SCOPED_TRACE(std::to_string(i) + (from_server ? ": from the server, " : ": to the server, ") + std::to_string(bytes));
+    SCOPED_TRACE(std::to_string(i) + (from_server ? ": from the server, " : ": to the server, ") +
+                 std::to_string(bytes));
     try {
       const auto contact = open_contact(proxy.address());
       const std::string answers = bounce_through(*contact, n_steps, [&](int step) {

@@ -80,11 +80,12 @@ TEST_P(AddressSpace, AServerServesOrSaysThatItCannotAndStops) {
   for (const std::string name : {"fem_server", "mbs_server"}) {
     SCOPED_TRACE(name);
     const TemporaryFolder folder;
-    const std::vector<std::string> arguments =
-        name == "fem_server" ? std::vector<std::string>{"--cache-dir", ""}
-                             : std::vector<std::string>{"--spool", folder.path("spool")};
+    const std::vector<std::string> arguments = name == "fem_server"
+                                                   ? std::vector<std::string>{"--cache-dir", ""}
+                                                   : std::vector<std::string>{"--spool", folder.path("spool")};
     LimitedServer server(name, arguments, static_cast<rlim_t>(GetParam()) << 20U);
-    ASSERT_TRUE(eventually([&] { return server.ended() || server.log().find("event=listening") != std::string::npos; }));
+    ASSERT_TRUE(
+        eventually([&] { return server.ended() || server.log().find("event=listening") != std::string::npos; }));
     if (server.ended()) {
       if (server.log().find("error while loading shared libraries") != std::string::npos) continue;
       EXPECT_EQ(server.end(), "exit code 3") << server.log();
@@ -99,7 +100,8 @@ TEST_P(AddressSpace, AServerServesOrSaysThatItCannotAndStops) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Mebibytes, AddressSpace, testing::Values(350, 450, 550, 600, 650, 700, 750, 800, 850, 900, 1000, 1200),
+INSTANTIATE_TEST_SUITE_P(Mebibytes, AddressSpace,
+                         testing::Values(350, 450, 550, 600, 650, 700, 750, 800, 850, 900, 1000, 1200),
                          testing::PrintToStringParamName());
 
 }  // namespace

@@ -126,7 +126,8 @@ TEST(Streams, OfWatchersAreCountedByClient) {
   const cli_test::ScratchFolder folder;
   const cli_test::ServerPair servers(folder.path(), {}, {"--max-watchers", "6"});
   RawRuns runs(servers.mbs_address);
-  const std::string id = runs.submit(cli_test::ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}"));
+  const std::string id =
+      runs.submit(cli_test::ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}"));
   std::deque<grpc::ClientContext> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<v1::RunEvent>>> watchers;
   v1::WatchRunRequest request;

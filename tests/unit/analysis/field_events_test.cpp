@@ -36,7 +36,8 @@ class DrawnContact final : public ForwardingContact {
 /// Draws nothing from the n-th picture on.
 class LosingContact final : public ForwardingContact {
  public:
-  LosingContact(std::unique_ptr<Contact> real, ErrorCode code, int n) : ForwardingContact(std::move(real)), code_(code), n_(n) {}
+  LosingContact(std::unique_ptr<Contact> real, ErrorCode code, int n)
+      : ForwardingContact(std::move(real)), code_(code), n_(n) {}
   [[nodiscard]] std::string fields(std::size_t, const PairState&, const FieldRequest&) override {
     if (n_-- > 0) return "picture";
     throw Error(code_, "the partner stands still");

@@ -172,9 +172,15 @@ TEST_F(FileDigestsTest, FilesThatAreMadeAfterwardsAreTakenIn) {
 }
 
 TEST_F(FileDigestsTest, NothingOfAnEarlierRunStaysInItsFolder) {
-  const char* const earlier[] = {"contact_regions.csv",    "plantar_regions.csv", "plantar_summary.csv",
-                                 "pictures/forces.png",    "compare-grf/report.html", "timeseries.h5",
-                                 "checkpoints/step_00000007.ckpt", "fields/other_00000.vtu", "fields/x.vtu.part"};
+  const char* const earlier[] = {"contact_regions.csv",
+                                 "plantar_regions.csv",
+                                 "plantar_summary.csv",
+                                 "pictures/forces.png",
+                                 "compare-grf/report.html",
+                                 "timeseries.h5",
+                                 "checkpoints/step_00000007.ckpt",
+                                 "fields/other_00000.vtu",
+                                 "fields/x.vtu.part"};
   for (const char* name : earlier) {
     fs::create_directories((whole_ / name).parent_path());
     std::ofstream(whole_ / name) << "of an earlier run";
