@@ -77,7 +77,7 @@ class FoundationContact final : public ContactBackend {
   void add_layer(const BedState& bed, std::size_t i, double slope, const RowVector6& by_pose,
                  const RowVector6& by_twist, Sum& sum) const;
   void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
-                    const Pose& X_CT, Sum& sum) const;
+                    const PairState& state, Sum& sum) const;
   [[nodiscard]] double work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
   [[nodiscard]] Response apart(const PairState& state) const;
   /// Of each region, centres of pressure in C. @param pressures  [Pa] of each of the bed's springs
