@@ -56,14 +56,14 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 /// What find_step() or cross_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching,
+  PendingStep(Simulation& simulation, const StepResult& step, PairWatch::Verdict verdict,
               std::vector<std::size_t> joints)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        switching_(std::move(switching)),
+        verdict_(std::move(verdict)),
         joints_(std::move(joints)) {}
   PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
       : simulation_(simulation),
@@ -76,7 +76,9 @@ class Simulation::PendingStep final : public SimulationStep {
   [[nodiscard]] double start() const override { return simulation_.committed_.t; }
   [[nodiscard]] double end() const override { return end_; }
   [[nodiscard]] double step_size() const override { return step_size_; }
-  [[nodiscard]] bool is_event() const override { return !switching_.empty() || !joints_.empty(); }
+  [[nodiscard]] bool is_event() const override {
+    return !verdict_.switching.empty() || verdict_.slide_ends || !joints_.empty();
+  }
   [[nodiscard]] bool answer_follows() const override { return commits_later() && simulation_.states_.any_closed(); }
   [[nodiscard]] const VectorX& end_y() const override { return y_; }
   [[nodiscard]] const VectorX& end_z() const override { return z_; }
@@ -87,7 +89,7 @@ class Simulation::PendingStep final : public SimulationStep {
     return !simulation_.contact_at_step_ends() && !is_event() && !is_crossing();
   }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
-  [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
+  [[nodiscard]] std::span<const std::size_t> switching() const { return verdict_.switching; }
   /// Unilateral joints that let go or are struck where the step ends.
   [[nodiscard]] std::span<const std::size_t> joints() const { return joints_; }
   /// Ends the step at `t`, inside it.
@@ -100,7 +102,8 @@ class Simulation::PendingStep final : public SimulationStep {
   double end_;
   double step_size_;
   VectorX y_, z_;  ///< at the end
-  std::vector<std::size_t> switching_, joints_;
+  PairWatch::Verdict verdict_;
+  std::vector<std::size_t> joints_;
   std::optional<SingularCrossing::Crossing> crossing_;
 };
 
@@ -130,7 +133,7 @@ void Simulation::PendingStep::cut(double t) {
   end_ = t;
   y_ = std::move(y);
   z_ = std::move(z);
-  switching_.clear();
+  verdict_ = {};
   joints_.clear();
 }
 
@@ -608,9 +611,9 @@ void Simulation::find_step() {
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
                             "noticed",
                             model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
-  } else if (step.roots.empty() || !verdict.switching.empty() || !joints.empty()) {
+  } else if (!step.inside || !verdict.switching.empty() || verdict.slide_ends || !joints.empty()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching), std::move(joints));
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict), std::move(joints));
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }

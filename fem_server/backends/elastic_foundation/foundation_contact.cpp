@@ -8,6 +8,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_fields.hpp"
+#include "fem_server/backends/shared/slip_speed.hpp"
 
 namespace heelstrike::fem {
 
@@ -45,6 +46,7 @@ struct FoundationContact::Sum {
   std::size_t n_bent = 0;  ///< springs that are not flat
   double friction_energy = 0.0;
   double slip_work = 0.0;
+  SlipSpeed slip_speed;
   double dissipated_power = 0.0;
   std::vector<double> pressures;  ///< [Pa] of each spring; empty without regions
   std::vector<HeldSpring> held;
@@ -218,7 +220,7 @@ double FoundationContact::add_changes(const BedState& bed, std::size_t i, const 
       sum.dX += normal.value * bed.dwrench[sum.n_bent++];
     }
   }
-  if (options_.friction > 0.0) add_friction(bed, i, normal, history, state.X_AB, sum);
+  if (options_.friction > 0.0) add_friction(bed, i, normal, history, state, sum);
   return normal.value;
 }
 
@@ -249,13 +251,14 @@ void FoundationContact::add_layer(const BedState& bed, std::size_t i, double slo
 }
 
 void FoundationContact::add_friction(const BedState& bed, std::size_t i, const NormalForce& normal,
-                                     const FoundationHistory& history, const Pose& X_CT, Sum& sum) const {
+                                     const FoundationHistory& history, const PairState& state, Sum& sum) const {
   if (!(normal.value > 0.0)) return;
+  const Pose& X_CT = state.X_AB;
   const LoadedSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   const double thickness = bed.layers.empty() ? 0.0 : bed.layers[i].motion.h;
-  BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal,
-                               held_by(bed, i, history, X_CT));
+  const HeldPoint held = held_by(bed, i, history, X_CT);
+  BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal, held);
   if (!bed.layers.empty()) {
     // A force f sheared by the compliance 1 / k holds f^2 / (2 k), of which 1 / k grows with T's thickness.
     const double softness = options_.shear_softness[loaded.spring];
@@ -275,6 +278,9 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   sum.dV.bottomRows<3>() += t.dV;
   sum.friction_energy += t.stored_energy;
   sum.slip_work += t.slip_work;
+  const Vector3 stretch = held.carried - spring.point;
+  sum.slip_speed.add(shear_stiffness(loaded.spring, thickness) * (stretch - spring.normal.dot(stretch) * spring.normal),
+                     held.limit_before, point_velocity(state.V_AB, spring.point - X_CT.p));
   sum.held.push_back({.spring = loaded.spring, .p_THeld = X_CT.inverse() * t.held, .limit = t.limit});
 }
 
@@ -391,6 +397,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   r.normal_force = total;
   r.stored_energy = bed.energy + sum.friction_energy;
   r.dissipated_power = sum.dissipated_power;
+  r.slip_speed = sum.slip_speed.value();
   r.statistics.active_points = static_cast<int>(bed.compressed);
   if (!options_.regions.empty()) r.regions = region_loads(bed, V, sum.pressures);
   return r;

@@ -82,7 +82,7 @@ class FoundationContact final : public ContactBackend {
   void add_layer(const BedState& bed, std::size_t i, double slope, const RowVector6& by_pose,
                  const RowVector6& by_twist, Sum& sum) const;
   void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
-                    const Pose& X_CT, Sum& sum) const;
+                    const PairState& state, Sum& sum) const;
   [[nodiscard]] double work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
   void check_overlooked(const Pose& X_CT) const;
   [[nodiscard]] Response apart(const PairState& state) const;

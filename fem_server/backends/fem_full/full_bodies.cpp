@@ -15,6 +15,7 @@
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
+#include "fem_server/backends/shared/slip_speed.hpp"
 #include "fem_server/backends/shared/slip_work.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -420,19 +421,18 @@ FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const P
     solution.touching.push_back(place.node);
     solution.nodes.push_back(node);
   }
-  solution.dissipated = friction_work(history, state, solution);
+  tell_slip(history, state, solution);
   if (options.tangents && !solution.nodes.empty()) differentiate(history, state, undeformed, solution);
   if (remembers()) remember(history, state, solution);
   return solution;
 }
 
-double FullBodies::friction_work(const FullBodiesHistory& history, const PairState& state,
-                                 const Solution& solution) const {
+void FullBodies::tell_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
   const FrictionContact& contact = solution.friction;
   const double friction = model_.options.friction;
   double work = 0.0;
+  SlipSpeed slip_speed;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    if (!contact.sliding[a]) continue;
     SlipStep step{.trial = contact.traction[a] - contact.rho[a] * contact.slip[a],
                   .limit = friction * contact.lambda[static_cast<Eigen::Index>(a)],
                   .slip = contact.slip[a].norm()};
@@ -442,9 +442,11 @@ double FullBodies::friction_work(const FullBodiesHistory& history, const PairSta
       step.traction = state.X_AB.R * (history.X_AB->R.transpose() * history.tau.segment<3>(3 * node));
       step.limit_before = friction * history.lambda[node];
     }
-    work += slip_work(step);
+    slip_speed.add(step.traction, step.limit_before, point_velocity(state.V_AB, solution.nodes[a].x - state.X_AB.p));
+    if (contact.sliding[a]) work += slip_work(step);
   }
-  return work;
+  solution.dissipated = work;
+  solution.slip_speed = slip_speed.value();
 }
 
 void FullBodies::remember(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
@@ -658,6 +660,7 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
     response = respond(solve(*next, state, options), next->approach_speed, state);
     response.dissipated_increment = solution.dissipated;
   }
+  response.slip_speed = slip_speed_after(solution, model_.options, state);
   return {.history = std::move(next), .response = response};
 }
 
