@@ -248,7 +248,7 @@ std::vector<double> Reader::list(Node node, const char* key) {
   const std::string text = this->text(node, key);
   const auto n = static_cast<std::size_t>(std::ranges::count_if(
       text, [&, blank = true](char c) mutable {
-        const bool was_blank = std::exchange(blank, c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',');
+        const bool was_blank = std::exchange(blank, c == ' ' || c == '\t' || c == '\r' || c == '\n');
         return was_blank && !blank;
       }));
   return numbers(node, key, n);
@@ -382,6 +382,7 @@ Coordinate Reader::coordinate(Node c) {
   }
   coordinate.locked = flag(c, "locked", false);
   accept(c, "clamped", "false");
+  accept(c, "is_free_to_satisfy_constraints", "false");
   if (flag(c, "prescribed", false)) coordinate.prescribed = function(take(c, "prescribed_function"), {""});
   return coordinate;
 }

@@ -425,12 +425,7 @@ bool is_free(const Joint& joint) {
   return joint.type == "FreeJoint" || (coordinates.size() == 6 && !coordinates.contains("") && !locked);
 }
 
-/// A frame's place and axes in both bodies.
-std::string frames_text(const Frame& a, const Frame& b) {
-  return fmt::format("bodies: [{}, {}], points: [{}, {}], orientations: [{}, {}]", plain(a.body), plain(b.body),
-                     list(a.X_BF.p), list(b.X_BF.p), quaternion(a.X_BF.R), quaternion(b.X_BF.R));
-}
-
+/// Terms of a function as a scenario says them.
 std::string terms_text(const Function& function) {
   std::string text;
   for (const Function::Term& term : function.terms) {
@@ -485,9 +480,7 @@ std::string Importer::joint_text(const Joint& joint) {
     import_.taken.push_back(fmt::format("joint {} as a fixed one", joint.name));
     return text + fmt::format("  {}: {{type: fixed, {}}}\n", plain(joint.name), ends);
   }
-  if (is_whole() || !(is_free(joint) || joint.type == "PinJoint" || joint.type == "BallJoint")) {
-    return text + custom_text(joint, a, b);
-  }
+  if (is_custom(joint)) return text + custom_text(joint, a, b);
   if (joint.type == "PinJoint") {
     import_.taken.push_back(fmt::format("joint {} as a revolute joint", joint.name));
     return text + fmt::format("  {}: {{type: revolute, {}, axes: [{}, {}]}}\n", plain(joint.name), ends,
@@ -1005,7 +998,7 @@ bool Importer::touches(const WrapObject& wrap, const PathPoint& from, const Path
   const Pose X_SW = (pose(wrap.body) * wrap.X_BS).inverse();
   try {
     return heelstrike::wrap(shape_of(wrap), X_SW * at_start(from), X_SW * at_start(to)).touches;
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return false;
   }
 }
@@ -1289,6 +1282,11 @@ void Importer::tell_others() {
     const bool welds = joint.type == "WeldJoint" && kept(joint.parent.body) && kept(joint.child.body);
     if (!welds && std::ranges::find(joints_, &joint) == joints_.end()) {
       miss(fmt::format("joint {}: it is not in the subset", joint.name));
+    }
+  }
+  for (const Joint* joint : joints_) {
+    for (const Coordinate& c : joint->coordinates) {
+      if (c.prescribed && !is_whole()) miss(fmt::format("coordinate {}: what prescribes it in time", c.name));
     }
   }
   std::map<std::string, std::vector<std::string>> others;

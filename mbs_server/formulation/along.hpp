@@ -43,23 +43,23 @@ template <class A, class Map>
 [[nodiscard]] inline Along<Matrix3> transposed(const Along<Matrix3>& a) {
   return mapped(a, [](const Matrix3& m) { return Matrix3(m.transpose()); });
 }
-[[nodiscard]] inline Along<Matrix3> skew(const Along<Vector3>& a) {
-  return mapped(a, [](const Vector3& v) { return heelstrike::skew(v); });
+[[nodiscard]] inline Along<Matrix3> skew_along(const Along<Vector3>& a) {
+  return mapped(a, [](const Vector3& v) { return skew(v); });
 }
 /// a b'
-[[nodiscard]] inline Along<Matrix3> outer(const Along<Vector3>& a, const Along<Vector3>& b) {
+[[nodiscard]] inline Along<Matrix3> outer_along(const Along<Vector3>& a, const Along<Vector3>& b) {
   return {a.f * b.f.transpose(), a.d * b.f.transpose() + a.f * b.d.transpose(),
           a.dd * b.f.transpose() + 2.0 * (a.d * b.d.transpose()) + a.f * b.dd.transpose()};
 }
 /// The sum of the products of all entries.
 template <class A>
-[[nodiscard]] Jet inner(const Along<A>& a, const Along<A>& b) {
+[[nodiscard]] Jet inner_along(const Along<A>& a, const Along<A>& b) {
   const auto sum = [](const A& x, const A& y) { return x.cwiseProduct(y).sum(); };
   return {.f = sum(a.f, b.f),
           .d = sum(a.d, b.f) + sum(a.f, b.d),
           .dd = sum(a.dd, b.f) + 2.0 * sum(a.d, b.d) + sum(a.f, b.dd)};
 }
-[[nodiscard]] inline Along<Vector3> cross(const Along<Vector3>& a, const Along<Vector3>& b) {
+[[nodiscard]] inline Along<Vector3> cross_along(const Along<Vector3>& a, const Along<Vector3>& b) {
   return {a.f.cross(b.f), a.d.cross(b.f) + a.f.cross(b.d), a.dd.cross(b.f) + 2.0 * a.d.cross(b.d) + a.f.cross(b.dd)};
 }
 

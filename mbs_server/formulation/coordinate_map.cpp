@@ -1,6 +1,7 @@
 #include "mbs_server/formulation/coordinate_map.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -15,10 +16,6 @@ namespace {
 
 /// A slope below which a coordinate counts as one that does not move an axis [rad or m per unit].
 constexpr double least_slope = 1e-9;
-
-Jet composed(const Jet& u, double f, double f1, double f2) {
-  return chain(u, f, f1, f2);
-}
 
 /// The turn by y about a unit vector: R' = S R, R'' = S^2 R.
 Along<Matrix3> turn_about(const Vector3& axis, const Jet& y) {
@@ -167,7 +164,7 @@ Jet CoordinateMap::axis_value(std::size_t axis, const Values& u) const {
   Jet y{.f = transform_.axes[axis].constant};
   for (const auto& term : transform_.axes[axis].terms) {
     const FunctionValue f = term.f->at(u[term.coordinate].f);
-    y = y + composed(u[term.coordinate], f.f, f.d1, f.d2);
+    y = y + chain(u[term.coordinate], f.f, f.d1, f.d2);
   }
   return y;
 }
@@ -177,7 +174,7 @@ Jet CoordinateMap::axis_slope(std::size_t axis, std::size_t coordinate, const Va
   for (const auto& term : transform_.axes[axis].terms) {
     if (term.coordinate != coordinate) continue;
     const FunctionValue f = term.f->at(u[coordinate].f);
-    slope = slope + composed(u[coordinate], f.d1, f.d2, f.d3);
+    slope = slope + chain(u[coordinate], f.d1, f.d2, f.d3);
   }
   return slope;
 }
@@ -210,11 +207,11 @@ CoordinateMap::Row CoordinateMap::turn_row(const Turns& turns, const Direction& 
                                            const Values& u) const {
   const Jet half{.f = 0.5};
   Row row;
-  row.G = half * (turns.Q * skew(d.v));
-  row.value = inner(row.G, R);
+  row.G = half * (turns.Q * skew_along(d.v));
+  row.value = inner_along(row.G, R);
   for (std::size_t k = 0; k < 3; ++k) {
     if (transform_.axes[k].terms.empty()) continue;
-    const Jet by_turn = inner(half * (turns.by_turn[k] * skew(d.v) + turns.Q * skew(d.by_turn[k])), R);
+    const Jet by_turn = inner_along(half * (turns.by_turn[k] * skew_along(d.v) + turns.Q * skew_along(d.by_turn[k])), R);
     for (std::size_t i = 0; i < n(); ++i) row.by_u[i] = row.by_u[i] + by_turn * axis_slope(k, i, u);
   }
   return row;
@@ -227,7 +224,7 @@ CoordinateMap::Row CoordinateMap::shift_row(std::size_t axis, const Frames& at, 
   Matrix3 G = Matrix3::Zero();
   G.col(2) = -row.h.cwiseProduct(transform_.radii);
   row.G = Along<Matrix3>::constant(G);
-  row.value = inner(row.G, at.R) + inner(Along<Vector3>::constant(row.h), at.r) - axis_value(axis, u);
+  row.value = inner_along(row.G, at.R) + inner_along(Along<Vector3>::constant(row.h), at.r) - axis_value(axis, u);
   for (std::size_t i = 0; i < n(); ++i) row.by_u[i] = -axis_slope(axis, i, u);
   return row;
 }
@@ -250,8 +247,8 @@ void CoordinateMap::add_turn_rows(const Turns& turns, const Along<Matrix3>& R, c
   }
   const Direction& x = turns.axes[own_[turning_[0]]];
   const Direction& y = turns.axes[own_[turning_[1]]];
-  Direction normal{cross(x.v, y.v), {}};
-  for (std::size_t k = 0; k < 3; ++k) normal.by_turn[k] = cross(x.by_turn[k], y.v) + cross(x.v, y.by_turn[k]);
+  Direction normal{cross_along(x.v, y.v), {}};
+  for (std::size_t k = 0; k < 3; ++k) normal.by_turn[k] = cross_along(x.by_turn[k], y.v) + cross_along(x.v, y.by_turn[k]);
   add(next, normal);
 }
 
@@ -352,8 +349,8 @@ VectorX CoordinateMap::solve(const Frames& at) const {
     u -= length > 0.5 ? VectorX(step * (0.5 / length)) : step;
     if (length < 1e-9 * (1.0 + u.lpNorm<Eigen::Infinity>())) return u;
   }
-  throw RecoverableError(fmt::format("the coordinates of a joint ({}) are not determined by the poses of its bodies",
-                                     fmt::format("{}", transform_.names.empty() ? "" : transform_.names.front())));
+  throw RecoverableError(fmt::format("the coordinates {} of a joint do not follow from the poses of its bodies",
+                                     fmt::join(transform_.names, ", ")));
 }
 
 Eigen::Matrix<double, 6, 1> CoordinateMap::values(const ConstVector& q) const {
@@ -452,7 +449,7 @@ void CoordinateMap::add_gradient(const Frames& at, const Along<Matrix3>& G, cons
     part(by_axes.dd, force.dd, out.dd);
     first += coordinates_per_body;
   };
-  if (a_.body != ground) add(at.B * transposed(G) + outer(at.r_W, h), -1.0, a_.X_BF);
+  if (a_.body != ground) add(at.B * transposed(G) + outer_along(at.r_W, h), -1.0, a_.X_BF);
   if (b_.body != ground) add(at.A * G, 1.0, b_.X_BF);
 }
 
@@ -522,7 +519,7 @@ class CoupledCoordinates final : public MotionFunctions {
       u.dd += by.f(row, column) * qdd[own[k]] + by.d(row, column) * qd[own[k]];
     }
     const FunctionValue f = term.f->at(u.f);
-    const Jet slope = composed(u, f.d1, f.d2, f.d3);
+    const Jet slope = chain(u, f.d1, f.d2, f.d3);
     for (std::size_t k = 0; k < own.size(); ++k) {
       const auto column = static_cast<Eigen::Index>(k);
       const Jet entry = slope * Jet{by.f(row, column), by.d(row, column), by.dd(row, column)};

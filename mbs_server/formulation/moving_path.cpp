@@ -19,6 +19,7 @@ double value_of(const JointFunction& u, const ConstVector& q) {
 }  // namespace
 
 MovingPath::MovingPath(std::vector<MovingPoint> points) : points_(std::move(points)) {
+  bool plain = true;
   std::vector<int> found;
   const auto add_body = [&](BodyIndex body) {
     for (int k = 0; body != ground && k < coordinates_per_body; ++k) found.push_back(coordinates_per_body * body + k);
@@ -27,9 +28,9 @@ MovingPath::MovingPath(std::vector<MovingPoint> points) : points_(std::move(poin
     const MovingPoint& point = points_[i];
     add_body(point.point.body);
     if (point.point.wrap) add_body(point.point.wrap->body);
-    if (point.within.map) plain_ = false;
+    if (point.within.map) plain = false;
     if (!moves(point)) continue;
-    plain_ = false;
+    plain = false;
     moving_.push_back(i);
     for (const JointFunction& u : point.moves) {
       if (u.map) found.insert(found.end(), u.map->indices().begin(), u.map->indices().end());
@@ -39,8 +40,11 @@ MovingPath::MovingPath(std::vector<MovingPoint> points) : points_(std::move(poin
   found.erase(std::unique(found.begin(), found.end()), found.end());
   first_free_ = found.empty() ? 0 : found.back() + 1;
   coordinates_ = std::move(found);
-  // Of a path without such points LinePath knows fewer coordinates: only those that it depends on.
-  if (plain_) coordinates_ = fixed(std::vector<bool>(points_.size(), true)).path.coordinates();
+  if (!plain) return;
+  std::vector<PathPoint> fixed_points;
+  for (const MovingPoint& point : points_) fixed_points.push_back(point.point);
+  plain_.emplace(fixed_points);
+  coordinates_ = plain_->coordinates();
 }
 
 bool MovingPath::moves(const MovingPoint& point) const {
@@ -116,8 +120,8 @@ void MovingPath::follow(const MovingPoint& point, Eigen::Index column, const Con
 }
 
 void MovingPath::at(const ConstVector& q, bool curvature, PathLength& out) const {
+  if (plain_) return plain_->at(q, curvature, out);
   std::vector<bool> counts(points_.size(), true);
-  if (plain_) return fixed(counts).path.at(q, curvature, out);
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const MovingPoint& point = points_[i];
     if (!point.within.map) continue;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "mbs_server/formulation/coordinate_map.hpp"
@@ -52,7 +53,7 @@ class MovingPath {
   std::vector<std::size_t> moving_;  ///< points that move
   std::vector<int> coordinates_;
   int first_free_ = 0;  ///< coordinates of moving points begin here, as if they were bodies
-  bool plain_ = true;   ///< nothing moves and all points count
+  std::optional<LinePath> plain_;  ///< where nothing moves and all points count
   mutable std::map<std::vector<bool>, Fixed> paths_;  ///< by the points that count
   mutable PathLength inner_;
 };
