@@ -294,9 +294,14 @@ void Importer::follow_couplers() {
   for (std::string& change : apply_couplers(model_)) miss(std::move(change));
 }
 
-/// Locked coordinates are constants; a joint without others is a weld.
+/// Locked coordinates are constants, and so are those that move nothing; a joint without others is a weld.
 void Importer::fix_locked() {
   for (Joint& joint : model_.joints) {
+    for (Coordinate& coordinate : joint.coordinates) {
+      if (coordinate.locked || has_motion_of(joint, coordinate.name)) continue;
+      coordinate.locked = true;
+      if (is_whole()) miss(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
+    }
     for (const Coordinate& coordinate : joint.coordinates) {
       if (!coordinate.locked) continue;
       for (Axis& axis : joint.axes) {
@@ -626,7 +631,14 @@ void Importer::drive_coordinates() {
       }
     }
   }
-  all_driven_ = undriven.empty();
+  const bool any = std::ranges::any_of(joints_, [](const Joint* joint) { return !joint->coordinates.empty(); });
+  const bool all_joined = std::ranges::all_of(model_.bodies, [&](const Body& body) {
+    return std::ranges::any_of(joints_, [&](const Joint* joint) { return joint->child.body == body.name; });
+  });
+  if (!any && all_joined) {
+    throw input_error("model", "expected a model with a coordinate that is not locked, found none: it cannot be moved");
+  }
+  all_driven_ = undriven.empty() && all_joined;
   if (wish_.motion && !undriven.empty()) {
     miss(fmt::format("motion of coordinates that {} has not, which move freely: {}", wish_.motion->file.filename().string(),
                      fmt::join(undriven, ", ")));
