@@ -13,6 +13,7 @@
 #include "common/rpc/backoff.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/run_records_wire.hpp"
+#include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/service/spooled_input.hpp"
 #include "mbs_server/service/watch_reactor.hpp"
