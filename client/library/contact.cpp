@@ -63,6 +63,15 @@ const std::string& Pair::name() const {
 const std::string& Pair::backend() const {
   return content_->spec.backend;
 }
+const std::string& Pair::file() const {
+  return content_->file;
+}
+Changes Pair::whole() const {
+  Changes changes;
+  changes.text = content_->yaml;
+  for (const inner::AssetContent& asset : content_->assets) changes.files[asset.name] = asset.content;
+  return changes;
+}
 const ParameterMap& Pair::parameters() const {
   return content_->spec.parameters;
 }

@@ -380,25 +380,25 @@ void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::Vector
   }
 }
 
-void note_start_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
+void note_start_forces(RigidContacts& contacts, Problem& problem, double t, const Eigen::VectorXd& y,
                        std::optional<double> step) {
   const int n = problem.n_positions();
   const double h = step.value_or(default_step);
   Vector rates(problem.size());
-  problem.rhs(0.0, y, rates);
-  const auto points = contacts.look(0.0, y.head(n), y.segment(n, n));
+  problem.rhs(t, y, rates);
+  const auto points = contacts.look(t, y.head(n), y.segment(n, n));
   std::vector<std::size_t> touching;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].gap <= contacts.rounding() && points[i].rate >= -contacts.resting_speed(points[i]))
       touching.push_back(i);
   }
   if (touching.empty()) return;
-  contacts.begin_step(0.0, h);
+  contacts.begin_step(t, h);
   const friction::ImpactProblem& problem_of_step = contacts.choose(touching);
   const Vector v_free = y.segment(n, n) + h * rates.segment(n, n);
   const Vector floor = Vector::Zero(static_cast<Eigen::Index>(touching.size()));
   contacts.note_contact(friction::solve_contact(problem_of_step, contacts.velocities(v_free), floor));
-  contacts.end_step(h);
+  contacts.end_step(t + h);
 }
 
 IntegratorEntry moreau() {

@@ -49,9 +49,10 @@ CoupledModel::CoupledModel(const Scenario& scenario, const Model& model, std::st
   unknown_.resize(trackers_.size());
 }
 
-void CoupledModel::assemble(const AssemblyLog& log) {
+void CoupledModel::assemble(const AssemblyLog& log, double start_time) {
   report_differentiation(scenario_, log);
-  start_ = mbs::assemble(system_, 0.0, log, stop_);
+  start_ = mbs::assemble(system_, start_time, log, stop_);
+  start_time_ = committed_.t = start_time;
 }
 
 void CoupledModel::open(const ContactFactory& open_contact, std::span<const AssetContent> assets,
@@ -175,7 +176,8 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
     throw input_error("checkpoint",
                       fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
   }
-  return unseal(checkpoint, {.end_time = scenario_.analysis.end_time,
+  return unseal(checkpoint, {.start_time = start_time_,
+                             .end_time = scenario_.analysis.end_time,
                              .interval = scenario_.output.interval,
                              .pairs = pair_names(),
                              .n_unilateral = system_.unilaterals().size()});

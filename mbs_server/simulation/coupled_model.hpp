@@ -38,8 +38,8 @@ class CoupledModel {
                const CouplingSchemeEntry& scheme = monolithic());
 
   /// Finds a start that satisfies all constraints. Costs milliseconds: to be called before open(), which may cost
-  /// minutes. @throws as mbs::assemble
-  void assemble(const AssemblyLog& log);
+  /// minutes. @param start_time  [s] that it is the start at. @throws as mbs::assemble
+  void assemble(const AssemblyLog& log, double start_time = 0.0);
   /// Opens the contact of all pairs; without pairs nobody is asked. @throws whatever the factory throws
   /// @param takes_impacts  whoever moves the bodies finds the impulses of rigid contacts
   void open(const ContactFactory& open_contact, std::span<const AssetContent> assets, const OpenContext& context,
@@ -130,6 +130,7 @@ class CoupledModel {
   ContactForce& contact_force_;  ///< owned by system_, as the last of the model's forces
   std::unique_ptr<Contact> contact_;
   Start start_;
+  double start_time_ = 0.0;  ///< [s]
   CommittedState committed_;
   RunState totals_;
   std::vector<EpisodeTracker> trackers_;

@@ -74,6 +74,7 @@ void seal(Checkpoint& checkpoint, const RunState& state);
 
 /// What a checkpoint has to agree with.
 struct CheckpointFrame {
+  double start_time = 0.0;         ///< [s]
   double end_time = 0.0;           ///< [s]
   double interval = 0.0;           ///< [s] of the regular rows
   std::vector<std::string> pairs;  ///< names

@@ -141,6 +141,7 @@ class Simulation {
   struct CrossingRule;
 
   void prepare_to_step();
+  void refuse_units_behind_zero() const;
   void refuse_unilateral_joints() const;
   [[nodiscard]] RunState read(const Checkpoint& checkpoint) const;
   void take(const Checkpoint& checkpoint, RunState state);
