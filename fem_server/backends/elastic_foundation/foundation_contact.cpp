@@ -53,7 +53,7 @@ struct FoundationContact::Sum {
 /// What dissipation makes of the elastic forces of the springs.
 struct FoundationContact::Damping {
   std::vector<NormalForce> forces;  ///< of each spring, elastic part included; empty = no dissipation
-  std::vector<double> factors;     ///< [-] of the pressure of each spring
+  std::vector<double> factors;      ///< [-] of the pressure of each spring
 };
 
 FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerShape target, FoundationOptions options,
@@ -294,11 +294,12 @@ void FoundationContact::check_overlooked(const Pose& X_CT) const {
   if (!unseen) return;
   const std::string& where = bed_.options().where;
   throw RecoverableError(
-      fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
-                  "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
-                  "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
-                  "with casting",
-                  where, unseen->depth, unseen->point.x(), unseen->point.y(), unseen->point.z(), unseen->spacing, where),
+      fmt::format(
+          "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
+          "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
+          "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
+          "with casting",
+          where, unseen->depth, unseen->point.x(), unseen->point.y(), unseen->point.z(), unseen->spacing, where),
       where);
 }
 
