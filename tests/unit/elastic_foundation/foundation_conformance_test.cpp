@@ -203,8 +203,8 @@ class Foundation : public testing::TestWithParam<Case> {
 };
 
 // Triangles and facets bend the wrench where a spring comes under load or meets another facet; the differences are
-// taken with several steps until one has no such place within it. Rounding: gaps 1e-17 m
-// over h = 1e-9 m and more.
+// taken with several steps until one has no such place within it; in one state a spring ceases to stick 1e-8 m away.
+// Rounding: gaps 1e-17 m over h = 1e-9 m and more.
 double best_error(const Matrix6& analytic, const std::function<Vector6(const Vector6&)>& wrench_at,
                   std::initializer_list<double> steps) {
   double best = 1.0;
@@ -230,7 +230,7 @@ TEST_P(Foundation, PoseTangentIsTheDerivativeOfTheWrench) {
     const auto wrench = [&, h = history, s = state](const Vector6& x) -> Vector6 {
       return backend->evaluate(*h, moved(s, x)).F_A.vector();
     };
-    EXPECT_LT(best_error(r.dF_A_dX, wrench, {3e-7, 1e-7, 1e-8, 3e-8}), 1e-6) << "gap " << r.gap;
+    EXPECT_LT(best_error(r.dF_A_dX, wrench, {3e-7, 1e-7, 1e-8, 3e-8, 3e-9}), 1e-6) << "gap " << r.gap;
   }
 }
 
