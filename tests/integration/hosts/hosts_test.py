@@ -49,15 +49,15 @@ class Hosts(unittest.TestCase):
             self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
         checked = 0
         for twin in TWINS:
-            for name in (self.scenarios if "sundials" in twin else ("cvode", "elements")):
-                if name not in self.scenarios:
-                    continue
+            # deal.II's module brings what the others are twins of.
+            names = {"cvode", "ida", "arkode"} if "sundials" in twin else {"cvode"} if re.search("klu|yaml|pugi|grpc|proto|zip", twin) else {"elements"}
+            for name in sorted(names & set(self.scenarios)):
                 done = run_host([twin], *self.scenarios[name])
                 if done.returncode == 77:
                     continue
                 self.assertEqual((done.returncode, done.stdout), (0, plain[name].stdout), f"{name} beside {twin}: {done.stderr}")
                 checked += 1
-        self.assertGreater(checked, 20)
+        self.assertGreater(checked, 15)
 
     def test_all_of_them_at_once(self):
         there = [twin for twin in TWINS if run_host([twin], *self.scenarios["cvode"]).returncode != 77]
@@ -91,7 +91,7 @@ class Hosts(unittest.TestCase):
                                 text=True).stdout.splitlines()
         versioned = re.compile(r"@(GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL|ZLIB)_|fmt::v\d+::| w ")
         rest = sorted({line.split(maxsplit=1)[1] for line in wanted if not versioned.search(line)})
-        self.assertEqual([name for name in rest if not re.match(r"(zip_|zlib|crc32|adler32|inflate|deflate|compress|uncompress)", name)], [])
+        self.assertEqual([name for name in rest if not re.match(r"(zlib|crc32|get_crc_table|adler32|inflate|deflate|compress|uncompress)", name)], [])
 
 
 if __name__ == "__main__":
