@@ -129,7 +129,7 @@ void read_files(const fs::path& folder, const std::map<std::string, std::string>
     }
     try {
       const fs::path path = path_of(folder, name, request.file_name);
-      request.files.push_back({.sha256 = {}, .name = name, .content = read_file(path, what, {.stop = stop})});
+      request.files.push_back({.sha256 = {}, .name = name, .content = read_mesh_file(path, what, {.stop = stop})});
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
       refusals.push_back(error);
