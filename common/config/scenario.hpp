@@ -87,6 +87,7 @@ struct JointCoordinates {
   bool angle = false;         ///< about the joint's axis
   bool displacement = false;  ///< along the joint's axis
   bool rotation = false;      ///< all turns about the joint's point
+  bool named = false;         ///< those in its key `coordinates`
 };
 
 struct JointSpec : ElementSpec {

@@ -45,6 +45,8 @@ constexpr auto formats = std::to_array<Format>(
      {"obj", io::read_obj, nullptr, [](std::string_view /*text*/) { return false; }},
      {"ply", io::read_ply, nullptr, [](std::string_view text) { return text.starts_with("ply"); }},
      {"vtp", io::read_vtp, nullptr, [](std::string_view text) { return is_vtk_xml(text, "\"PolyData\""); }},
+     {"dae", io::read_collada, nullptr,
+      [](std::string_view text) { return text.starts_with("<") && text.find("<COLLADA") != std::string_view::npos; }},
      {"msh", nullptr, io::read_gmsh, [](std::string_view text) { return text.starts_with("$MeshFormat"); }},
      {"inp", nullptr, io::read_abaqus, [](std::string_view text) { return text.starts_with("*"); }},
      {"vtu", nullptr, io::read_vtu, [](std::string_view text) { return is_vtk_xml(text, "\"UnstructuredGrid\""); }},

@@ -1,6 +1,6 @@
 /// Meshes from bytes. The content of a file is passed in, never a path: a server reads nobody's disk.
 ///
-/// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary), VTP, legacy VTK with polygons (ASCII, binary).
+/// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary), VTP, COLLADA, legacy VTK with polygons (ASCII, binary).
 /// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D8, C3D20, C3D27), VTU, legacy VTK
 /// (ASCII, binary). Lines of text end with LF, CR LF or CR; a byte-order mark of UTF-8 or UTF-16 may stand before them.
 ///

@@ -11,6 +11,7 @@ namespace heelstrike::fem::io {
 [[nodiscard]] SurfaceMesh read_stl(std::string_view bytes, const ReadOptions& options);
 [[nodiscard]] SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options);
 [[nodiscard]] SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] SurfaceMesh read_collada(std::string_view bytes, const ReadOptions& options);
 [[nodiscard]] SurfaceMesh read_vtp(std::string_view bytes, const ReadOptions& options);
 [[nodiscard]] SurfaceMesh read_vtk_legacy_surface(std::string_view bytes, const ReadOptions& options);
 

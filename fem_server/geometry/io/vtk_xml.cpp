@@ -9,6 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
+#include "common/text/xml_nesting.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 #include "fem_server/geometry/io/surface_builder.hpp"
@@ -28,6 +29,7 @@ class VtkXmlFile {
       // Raw bytes are no XML: the parser sees an element without them.
       header = std::string(bytes.substr(0, appended)) + "</VTKFile>";
     }
+    check_xml_nesting(header, options.name, options.name);
     const auto result =
         document_.load_buffer(header.data(), header.size(), pugi::parse_default | pugi::parse_ws_pcdata_single);
     if (!result)

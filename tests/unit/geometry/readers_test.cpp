@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
@@ -278,6 +279,60 @@ void expect_groups(const VolumeMesh& mesh) {
   EXPECT_THAT(mesh.face_sets.at("bottom"), ElementsAre(ElementFace{0, 0}));
   EXPECT_THAT(mesh.node_sets.at("bottom"), ElementsAre(0, 1, 2));
   EXPECT_THAT(mesh.node_sets.at("tip"), ElementsAre(3));
+}
+
+/// A unit cube in centimetres as quads, shown twice: moved, and mirrored and turned below a node.
+const char* const collada_cubes = R"(<?xml version="1.0"?>
+<COLLADA version="1.4.1"><asset><unit name="centimeter" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
+<library_geometries><geometry id="cube"><mesh>
+<source id="p"><float_array id="a" count="24">0 0 0 1 0 0 0 1 0 1 1 0 0 0 1 1 0 1 0 1 1 1 1 1</float_array>
+<technique_common><accessor source="#a" count="8" stride="3"/></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<polylist count="4"><input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>
+<vcount>4 4 4 4</vcount><p>0 0 2 0 3 0 1 0  4 0 5 0 7 0 6 0  0 0 1 0 5 0 4 0  2 0 6 0 7 0 3 0</p></polylist>
+<triangles count="2"><input semantic="VERTEX" source="#v" offset="0"/><p>0 4 6 0 6 2</p></triangles>
+<polygons count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>1 3 7 5</p></polygons>
+</mesh></geometry></library_geometries>
+<library_nodes><node id="far"><translate>0 0 8</translate><instance_geometry url="#cube"/></node></library_nodes>
+<library_visual_scenes><visual_scene id="s"><node><translate>2 0 0</translate><instance_geometry url="#cube"/></node>
+<node><rotate>0 0 1 90</rotate><scale>2 1 -1</scale><instance_node url="#far"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>)";
+
+TEST(SurfaceReaders, ColladaSceneInMetres) {
+  const SurfaceMesh mesh = read_surface(collada_cubes, named("cubes.dae"));
+  EXPECT_EQ(mesh.vertices.size(), 16U);
+  EXPECT_EQ(mesh.triangles.size(), 24U);
+  // The mirrored one is no hole: 1 + 2 cm^3.
+  EXPECT_NEAR(signed_volume(mesh), 3e-6, 1e-18);
+  Vector3 low = mesh.vertices[0], high = low;
+  for (const Vector3& v : mesh.vertices) {
+    low = low.cwiseMin(v);
+    high = high.cwiseMax(v);
+  }
+  // Turned by 90 degrees, (x, y, z) -> (-y, 2 x, -(z + 8)); axes of the file, whatever is up.
+  EXPECT_LT((low - Vector3(-0.01, 0.0, -0.09)).norm(), 1e-17);
+  EXPECT_LT((high - Vector3(0.03, 0.02, 0.01)).norm(), 1e-17);
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("up_axis Y_UP")));
+  EXPECT_EQ(read_surface(collada_cubes, named("")).triangles.size(), 24U);  // known by its content
+}
+
+TEST(SurfaceReaders, ColladaMistakesAreNamed) {
+  const auto message = [](const std::string& from, const std::string& to) -> std::string {
+    std::string text = collada_cubes;
+    try {
+      (void)read_surface(text.replace(text.find(from), from.size(), to), named("cubes.dae"));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(message("url=\"#cube\"", "url=\"#cub\""), testing::HasSubstr("'#cub'"));
+  EXPECT_THAT(message("0 4 6 0 6 2", "0 4 6 0 6 8"), testing::HasSubstr("below 8, found 8"));
+  EXPECT_THAT(message("<scale>2 1", "<scale>2 one"), testing::HasSubstr("'one'"));
+  EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0"));
+  EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("no XML"));
+  // A node that shows itself has no end.
+  EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"), testing::HasSubstr("circles"));
 }
 
 TEST(VolumeReaders, Gmsh22Ascii) {
