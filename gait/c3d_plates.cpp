@@ -156,9 +156,11 @@ class PlateReader {
   double point_unit_ = 1.0;  ///< of the centre of pressure of type 1
 };
 
-/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value.
+/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value. Peaks that a slow
+/// or coarse converter cuts off are shorter than a tenth of a second.
 std::vector<bool> PlateReader::saturated() const {
-  constexpr std::size_t shortest = 5;  // A peak that is seen by a slow or coarse converter is shorter.
+  constexpr double shortest_time = 0.1;  // [s]
+  const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(shortest_time * trial_.analog_rate)));
   std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
   for (const std::size_t channel : channels_) {
     const std::vector<double>& values = trial_.analog[channel].values;
@@ -193,7 +195,7 @@ bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
   const std::size_t k = n_up[1] + n_down[1] > 0 ? 1 : 0;
   if (k == 1 && last >= first) {
     note(fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
-                     "value; they are no forces",
+                     "value for 0.1 s or longer",
                      n_up[0] + n_down[0] - n_up[1] - n_down[1], plate.times[first], plate.times[last]));
   }
   if (n_down[k] > n_up[k]) {
