@@ -93,8 +93,9 @@ class PlateReader {
   void read_origin() {
     origin_ = trial_.length * Eigen::Map<const Vector3>(part("ORIGIN", 3).data());
     if (type_ == 3 && origin_.head<2>().isZero(0.0)) {
-      note("ORIGIN says that its sensors are all at the centre; where the force acts is not known, and the centre is "
-           "taken");
+      note(
+          "ORIGIN says that its sensors are all at the centre; where the force acts is not known, and the centre is "
+          "taken");
     }
     if (!(origin_.z() > 0.0)) return;
     // The vector leads from the transducers up to the surface, against z; some programs store the way back. Those of
@@ -161,8 +162,8 @@ class PlateReader {
   double point_unit_ = 1.0;  ///< of the centre of pressure of type 1
 };
 
-/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value. Peaks that a slow
-/// or coarse converter cuts off are shorter than a tenth of a second.
+/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value. Peaks that a
+/// slow or coarse converter cuts off are shorter than a tenth of a second.
 std::vector<bool> PlateReader::saturated() const {
   constexpr double shortest_time = 0.1;  // [s]
   const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(shortest_time * trial_.analog_rate)));
@@ -180,9 +181,9 @@ std::vector<bool> PlateReader::saturated() const {
   return at_limit;
 }
 
-/// Whether the file has the force on the plate: on which side the largest load is. (Most loads may be the offset of a plate
-/// on which nobody stands.) Amplifiers at their limits make large loads of either sign; their samples do not count where
-/// there are others.
+/// Whether the file has the force on the plate: on which side the largest load is. (Most loads may be the offset of a
+/// plate on which nobody stands.) Amplifiers at their limits make large loads of either sign; their samples do not
+/// count where there are others.
 bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
   const std::vector<bool> at_limit = saturated();
   std::array<double, 2> largest{};  // [N] of all samples, and of those that are not saturated
@@ -199,14 +200,16 @@ bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
   }
   const double decisive = largest[1] != 0.0 ? largest[1] : largest[0];
   if (largest[1] != 0.0 && n_saturated > 0) {
-    note(fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
-                     "value for 0.1 s or longer",
-                     n_saturated, plate.times[first], plate.times[last]));
+    note(
+        fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
+                    "value for 0.1 s or longer",
+                    n_saturated, plate.times[first], plate.times[last]));
   }
   if (decisive >= 0.0) return false;
-  note(fmt::format("its largest load, {:.4g} N, points into the floor: the file has the force on the plate; force and "
-                   "moment are turned around",
-                   -decisive));
+  note(
+      fmt::format("its largest load, {:.4g} N, points into the floor: the file has the force on the plate; force and "
+                  "moment are turned around",
+                  -decisive));
   return true;
 }
 
@@ -239,12 +242,10 @@ ForcePlate PlateReader::plate() {
 
 /// What the other types of the format are.
 std::string name_of_type(int type) {
-  static const std::map<int, const char*> names{{5, "eight sensors behind a matrix of 6 by 8"},
-                                                {6, "twelve sensors behind a matrix"},
-                                                {7, "eight sensors behind a matrix of 8 by 8"},
-                                                {11, "a treadmill with two belts"},
-                                                {12, "a treadmill of eight vertical sensors"},
-                                                {21, "a staircase"}};
+  static const std::map<int, const char*> names{
+      {5, "eight sensors behind a matrix of 6 by 8"}, {6, "twelve sensors behind a matrix"},
+      {7, "eight sensors behind a matrix of 8 by 8"}, {11, "a treadmill with two belts"},
+      {12, "a treadmill of eight vertical sensors"},  {21, "a staircase"}};
   const auto found = names.find(type);
   return found == names.end() ? "" : fmt::format(" ({})", found->second);
 }
@@ -258,16 +259,18 @@ C3dPlates c3d_plates(const C3dTrial& trial) {
   const std::size_t n =
       used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(std::min(used.front(), most_plates));
   if (types.size() < n) {
-    result.notes.push_back(fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "
-                                       "left out",
-                                       n, types.size()));
+    result.notes.push_back(
+        fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "
+                    "left out",
+                    n, types.size()));
   }
   for (std::size_t i = 0; i < std::min(n, types.size()); ++i) {
     const int type = types[i] >= 1.0 && types[i] < 1000.0 ? static_cast<int>(types[i]) : 0;
     if (type < 1 || type > 4) {
-      result.notes.push_back(fmt::format("force plate {}: its type is {}{}; types 1 to 4 can be read (its channels are "
-                                         "with the others)",
-                                         i + 1, types[i], name_of_type(type)));
+      result.notes.push_back(
+          fmt::format("force plate {}: its type is {}{}; types 1 to 4 can be read (its channels are "
+                      "with the others)",
+                      i + 1, types[i], name_of_type(type)));
       continue;
     }
     // A plate that is described wrongly loses itself, not the trial.

@@ -146,9 +146,10 @@ class TrcReader {
     trial_.positions.resize(n);
     const auto columns = header_line("X1, Y1, Z1, ...");
     if (columns.size() != 3 * n) {
-      refuse(fmt::format("expected the columns X1, Y1, Z1, ... of {} markers as there are names above, found {} columns; "
-                         "correct the header",
-                         n, columns.size()));
+      refuse(
+          fmt::format("expected the columns X1, Y1, Z1, ... of {} markers as there are names above, found {} columns; "
+                      "correct the header",
+                      n, columns.size()));
     }
     if (static_cast<double>(n) != n_markers_) {
       note(fmt::format("NumMarkers is {}, the file has {} markers, which are taken", n_markers_, n));
@@ -190,7 +191,8 @@ class TrcReader {
   void check_frames() {
     line_ = values_line_;
     if (trial_.frames() < 2) refuse(fmt::format("expected at least two rows, found {}", trial_.frames()));
-    if (n_unnamed_ > 0) note(fmt::format("rows have up to {} more markers without names, which are left out", n_unnamed_));
+    if (n_unnamed_ > 0)
+      note(fmt::format("rows have up to {} more markers without names, which are left out", n_unnamed_));
     if (const auto frames = static_cast<double>(trial_.frames()); frames != n_frames_) {
       note(fmt::format("NumFrames is {}, the file has {} rows, which are taken{}", n_frames_, frames,
                        frames < n_frames_ ? "; is the file cut off?" : ""));
