@@ -440,6 +440,7 @@ void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
 void RunFolder::remove_old_checkpoints() const {
   const std::vector<fs::path> checkpoints = checkpoints_in(path_);
   std::error_code ignored;  // one too many hurts nobody
+  fs::remove(path_ / "checkpoints" / start_name, ignored);
   for (std::size_t i = kept_checkpoints; i < checkpoints.size(); ++i) {
     fs::remove(checkpoints[i], ignored);
     fs::remove(fs::path(checkpoints[i]).replace_extension(".json"), ignored);
