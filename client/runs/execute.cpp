@@ -182,6 +182,10 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
   if (const auto share = balance_share(energy)) {
     text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
   }
+  // As the run itself warns of, from what a summary knows.
+  const bool is_wrong = balance_share(energy).value_or(0.0) > 0.1 &&
+                        std::abs(energy.balance_error) > 1e-6 * (std::abs(energy.initial) + std::abs(energy.final));
+  if (is_wrong && scenario.analysis.traits.finds_events) text += ": do not trust this motion";
   if (scenario.analysis.traits.prescribed) text += ": summed from frame to frame, it shows how coarse the frames are";
   return text + "\n";
 }

@@ -87,6 +87,11 @@ struct Response {
   double stored_energy = 0.0;         ///< [J] elastic energy that can be given back
   double dissipated_power = 0.0;      ///< [W] rate of dissipation by velocity-dependent terms
   double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction and by relaxing materials
+  /// [m/s] Mean speed, weighed by Coulomb limits, at which the points that slid at the committed state go on in the
+  /// direction of their friction there. Where it falls through zero the slide has come to its end: friction that
+  /// remembers where the last commit was cannot see the way back within a step. 0 where most of what bears sticks, and
+  /// without such friction.
+  double slip_speed = 0.0;
   SolverStatistics statistics;
   GapBound bound;
   std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): where the bodies touch or are near; the

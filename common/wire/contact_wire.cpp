@@ -110,6 +110,7 @@ void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents) {
   to.set_stored_energy(from.stored_energy);
   to.set_dissipated_power(from.dissipated_power);
   to.set_dissipated_increment(from.dissipated_increment);
+  to.set_slip_speed(from.slip_speed);
   auto& statistics = *to.mutable_statistics();
   statistics.set_iterations(from.statistics.iterations);
   statistics.set_active_points(from.statistics.active_points);
@@ -145,6 +146,7 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   to.stored_energy = finite(from.stored_energy(), FieldPath(path, "stored_energy"));
   to.dissipated_power = finite(from.dissipated_power(), FieldPath(path, "dissipated_power"));
   to.dissipated_increment = finite(from.dissipated_increment(), FieldPath(path, "dissipated_increment"));
+  to.slip_speed = finite(from.slip_speed(), FieldPath(path, "slip_speed"));
   to.statistics.iterations = from.statistics().iterations();
   to.statistics.active_points = from.statistics().active_points();
   to.statistics.residual = finite(from.statistics().residual(), FieldPath(statistics, "residual"));

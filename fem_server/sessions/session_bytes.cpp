@@ -36,8 +36,8 @@ void transfer(Archive& archive, MaybeConst<RegionLoad> auto& region) {
 template <class Archive>
 void transfer(Archive& archive, MaybeConst<Response> auto& r) {
   archive(r.F_A.torque, r.F_A.force, r.dF_A_dX, r.dF_A_dV, r.gap, r.gap_rate, r.area, r.p_ACop, r.peak_pressure,
-          r.normal_force, r.stored_energy, r.dissipated_power, r.dissipated_increment, r.statistics.iterations,
-          r.statistics.active_points, r.statistics.residual, r.points, r.regions);
+          r.normal_force, r.stored_energy, r.dissipated_power, r.dissipated_increment, r.slip_speed,
+          r.statistics.iterations, r.statistics.active_points, r.statistics.residual, r.points, r.regions);
 }
 
 template <class Archive>

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -29,6 +30,23 @@ constexpr std::size_t frames_ahead = 256;
 constexpr std::size_t first_frames = 8;
 constexpr std::size_t most_frames = 256;
 constexpr double call_time = 10.0;  // [s]
+
+using Powers = Eigen::Vector2d;  ///< [W] in the order of EnergyQuadrature
+
+/// Integral over [a, b] by Simpson's rule, in halves until both rules agree to `tolerance` and the rest is
+/// extrapolated: of order 6. @param f_a, f_m, f_b  at the ends and in the middle
+Powers integral(const std::function<Powers(double)>& f, double a, const Powers& f_a, const Powers& f_m, double b,
+                const Powers& f_b, double tolerance, int halvings) {
+  const double m = 0.5 * (a + b);
+  const Powers f_am = f(0.5 * (a + m));
+  const Powers f_mb = f(0.5 * (m + b));
+  const Powers whole = (b - a) / 6.0 * (f_a + 4.0 * f_m + f_b);
+  const Powers halves = (b - a) / 12.0 * (f_a + 4.0 * f_am + 2.0 * f_m + 4.0 * f_mb + f_b);
+  const Powers rest = (halves - whole) / 15.0;
+  if (halvings == 0 || rest.lpNorm<Eigen::Infinity>() <= tolerance) return halves + rest;
+  return integral(f, a, f_a, f_am, m, f_m, 0.5 * tolerance, halvings - 1) +
+         integral(f, m, f_m, f_mb, b, f_b, 0.5 * tolerance, halvings - 1);
+}
 
 class PrescribedRun final : public RunBase {
  public:
@@ -55,7 +73,10 @@ class PrescribedRun final : public RunBase {
 
   void move_to(double t);
   [[nodiscard]] const VectorX& prescribed_accelerations();
-  [[nodiscard]] Eigen::Vector2d powers();
+  template <typename Function>
+  auto without_contact(const Function& f);
+  [[nodiscard]] Powers free_powers(double t, const VectorX& y);
+  [[nodiscard]] Powers free_work(double before, const VectorX& y_before, const Powers& now);
 
   using Frame = ContactExchange::PrescribedState;
   /// How the contact takes frames: one after the other, all at once, or committed all at once.
@@ -70,10 +91,17 @@ class PrescribedRun final : public RunBase {
   /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool answered);
-  void add_shift_work(std::span<const Response> responses);
+  void add_shift_work();
   void leave_out(const Frame& frame, const RecoverableError& reason);
-  [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
-  void accept_frame(double before);
+  /// What pairs that act hold and dissipate at a frame.
+  struct ContactEnergy {
+    double stored = 0.0;            ///< [J]
+    double dissipated_power = 0.0;  ///< [W]
+    double dissipated = 0.0;        ///< [J] since the frame before
+  };
+  [[nodiscard]] ContactEnergy contact_energy(std::span<const Response> responses) const;
+  [[nodiscard]] std::optional<ContactEnergy> place_frame(const Frame& frame, bool answered);
+  void add_energy(double before, const VectorX& y_before, const Powers& powers, const ContactEnergy& contact);
 
   Kind kind_;
   Asking asking_ = Asking::one_by_one;
@@ -83,15 +111,16 @@ class PrescribedRun final : public RunBase {
   VectorX start_states_;    ///< of force elements, at the start: the motion does not depend on them
   double placed_t_ = 0.0;   ///< [s] of committed_, also while it is being replaced
   std::optional<VerticalBalance> balance_;
-  std::vector<double> held_forces_, held_shifts_;  ///< [N, m] of the last frame, by group of the balance
+  std::vector<double> held_shifts_;  ///< [m] of the last frame, by group of the balance
   ReactionTable loads_;
   std::int64_t next_frame_ = 0;  ///< of the grid
   bool started_frames_ = false;  ///< a frame has been committed
   Violation worst_;
-  std::int64_t n_frames_ = 0;                         ///< after the first
-  std::int64_t n_failed_ = 0;                         ///< frames that the contact could not answer
-  std::string first_reason_;                          ///< why it could not answer the first of them, with its time
-  Eigen::Vector2d powers_ = Eigen::Vector2d::Zero();  ///< [W] of the last frame, in the order of EnergyQuadrature
+  std::int64_t n_frames_ = 0;       ///< after the first
+  std::int64_t n_failed_ = 0;       ///< frames that the contact could not answer
+  std::string first_reason_;        ///< why it could not answer the first of them, with its time
+  Powers powers_ = Powers::Zero();  ///< of the last frame, without contact
+  ContactEnergy contact_;           ///< of the last frame
 };
 
 std::vector<Column> PrescribedRun::columns() {
@@ -120,23 +149,78 @@ void PrescribedRun::check() const {
   require_prescribed_motion(system_.n_q() - system_.n_constraints());
 }
 
-Eigen::Vector2d PrescribedRun::powers() {
-  const EnergyTerms terms = system_.evaluate_energy(model_.state(committed_.t, committed_.y));
-  return {terms.dissipated_power, terms.external_power};
-}
-
-/// Constraints alone determine the accelerations of prescribed motion: the contact is not asked, least of all at a pose
-/// that it could not answer.
-const VectorX& PrescribedRun::prescribed_accelerations() {
+template <typename Function>
+auto PrescribedRun::without_contact(const Function& f) {
   std::vector<bool> closed;
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) {
     closed.push_back(states_.closed(i));
     states_.set_closed(i, false);
   }
-  // With the states of the frame that was taken last the rounding would depend on how many are asked for at once.
-  const VectorX& qdd = system_.accelerations({motion_t_, q(motion_), qd(motion_), start_states_}).qdd;
-  for (std::size_t i = 0; i < closed.size(); ++i) states_.set_closed(i, closed[i]);
-  return qdd;
+  struct Close {
+    ContactStates& states;
+    const std::vector<bool>& closed;
+    ~Close() {
+      for (std::size_t i = 0; i < closed.size(); ++i) states.set_closed(i, closed[i]);
+    }
+  } const close{states_, closed};
+  return f();
+}
+
+/// Constraints alone determine the accelerations of prescribed motion: the contact is not asked, least of all at a pose
+/// that it could not answer.
+const VectorX& PrescribedRun::prescribed_accelerations() {
+  return *without_contact([&] {
+    // With the states of the frame that was taken last the rounding would depend on how many are asked for at once.
+    return &system_.accelerations({motion_t_, q(motion_), qd(motion_), start_states_}).qdd;
+  });
+}
+
+Powers PrescribedRun::free_powers(double t, const VectorX& y) {
+  const EnergyTerms terms = without_contact([&] { return system_.evaluate_energy(model_.state(t, y)); });
+  return {terms.dissipated_power, terms.external_power};
+}
+
+/// [J] Since the frame before, without contact: the motion between two frames is known, the contact is not. As accurate
+/// as those of a run that is integrated, so that it does not depend on how many frames there are.
+Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Powers& now) {
+  constexpr double relative = 1e-8;
+  constexpr int most_halvings = 8;
+  const double t = committed_.t;
+  const VectorX& y = committed_.y;
+  const auto n = system_.n_q();
+  const double h = t - before;
+  const auto power_at = [&](double at) {
+    const double s = (at - before) / h;
+    VectorX way(y.size());
+    // The cubic through both frames, from where the projection finds the prescribed pose.
+    way.head(n) = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * y_before.head(n) + s * s * (3.0 - 2.0 * s) * y.head(n) +
+                  h * s * (1.0 - s) * ((1.0 - s) * y_before.segment(n, n) - s * y.segment(n, n));
+    way.segment(n, n) = (1.0 - s) * y_before.segment(n, n) + s * y.segment(n, n);
+    system_.project(at, way.head(n), way.segment(n, n));
+    way.tail(system_.n_states()) =
+        system_.states().advance(model_.state(before, y_before), {at, way.head(n), way.segment(n, n)});
+    return free_powers(at, way);
+  };
+  try {
+    const double middle = before + 0.5 * h;
+    const Powers f_m = power_at(middle);
+    const double largest =
+        std::max({powers_.lpNorm<Eigen::Infinity>(), f_m.lpNorm<Eigen::Infinity>(), now.lpNorm<Eigen::Infinity>()});
+    return integral(power_at, before, powers_, f_m, t, now, relative * h * largest, most_halvings);
+  } catch (const RecoverableError&) {
+    return 0.5 * h * (powers_ + now);  // frames that jump, with nothing to go through in between
+  }
+}
+
+PrescribedRun::ContactEnergy PrescribedRun::contact_energy(std::span<const Response> responses) const {
+  ContactEnergy sum;
+  for (std::size_t i = 0; i < states_.n_pairs(); ++i) {
+    sum.dissipated += responses[i].dissipated_increment;
+    if (!states_.closed(i)) continue;
+    sum.stored += responses[i].stored_energy;
+    sum.dissipated_power += responses[i].dissipated_power;
+  }
+  return sum;
 }
 
 void PrescribedRun::move_to(double t) {
@@ -192,7 +276,7 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
 }
 
 /// Evaluates and commits a frame; one that the contact cannot answer is told and left out.
-bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
+std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Frame& frame, bool answered) {
   const VectorX before = committed_.y;
   VectorX& y = committed_.y;
   try {
@@ -202,30 +286,29 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     if (answered && frame.error) throw_typed(*frame.error);
     if (balance_) balance_->move(frame.t, exchange_, y.head(system_.n_q()), frame.qd);
     const auto responses = answered ? exchange_.accept(frame) : exchange_.commit(frame.t, q(y), qd(y));
-    if (balance_) add_shift_work(responses);
+    if (balance_) add_shift_work();
     if (started_frames_) {
       take_prescribed_state(responses);
     } else {
       take_initial_state(responses);
     }
     placed_t_ = frame.t;
-    return true;
+    return contact_energy(responses);
   } catch (const RecoverableError& e) {
     y = before;
     leave_out(frame, e);
-    return false;
+    return std::nullopt;
   }
 }
 
-/// Who holds the bodies at the height that the balance asks for does work where that changes.
-void PrescribedRun::add_shift_work(std::span<const Response> responses) {
-  const std::vector<double> forces = balance_->holding_forces(q(committed_.y), responses);
+/// Who holds the bodies at the height that the balance asks for lifts their weight where that changes. What the contact
+/// stores on that way counts with its energy.
+void PrescribedRun::add_shift_work() {
+  const std::vector<double> weights = balance_->holding_forces(q(committed_.y), {});
   const auto shifts = balance_->shifts();
   for (std::size_t g = 0; g < held_shifts_.size(); ++g) {
-    committed_.z[EnergyQuadrature::external_work] +=
-        0.5 * (held_forces_[g] + forces[g]) * (shifts[g] - held_shifts_[g]);
+    committed_.z[EnergyQuadrature::external_work] += weights[g] * (shifts[g] - held_shifts_[g]);
   }
-  held_forces_ = forces;
   held_shifts_.assign(shifts.begin(), shifts.end());
 }
 
@@ -237,26 +320,34 @@ void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason
 void PrescribedRun::process(const Frame& frame, bool answered) {
   system_.forget_pivots();
   const double before = std::exchange(committed_.t, frame.t);
-  const bool placed = place_frame(frame, answered);
-  if (placed && started_frames_) {
-    accept_frame(before);
-  } else if (placed) {
-    powers_ = powers();
-    started_frames_ = true;
+  const VectorX y_before = committed_.y;
+  if (const auto contact = place_frame(frame, answered)) {
+    const bool first = !std::exchange(started_frames_, true);
+    const Powers powers = free_powers(committed_.t, committed_.y);
+    if (!first) add_energy(before, y_before, powers, *contact);
+    powers_ = powers;
+    contact_ = *contact;
+    system_.forget_pivots();
+    if (!first) {
+      write_row(committed_.t, committed_.y, committed_.z);
+      write_due_fields(committed_.t, committed_.y);
+      ++n_frames_;
+    }
+  } else {
+    // What the run ends with, its energy too, is the last frame that has an answer.
+    committed_.t = before;
   }
   tell_progress(input_.scenario.output.interval);
-  // What the run ends with, its energy too, is the last frame that has an answer.
-  if (!placed) committed_.t = before;
 }
 
-void PrescribedRun::accept_frame(double before) {
-  const Eigen::Vector2d now = powers();
-  const auto& [t, y, z] = committed_;
-  committed_.z += 0.5 * (t - before) * (powers_ + now);
-  powers_ = now;
-  write_row(t, y, z);
-  write_due_fields(t, y);
-  ++n_frames_;
+/// Nobody knows the contact between two frames. What is put into it is what it holds more than before and what it has
+/// dissipated, of which only the rate-dependent part is not known from its answers: it is taken as linear.
+void PrescribedRun::add_energy(double before, const VectorX& y_before, const Powers& powers,
+                               const ContactEnergy& contact) {
+  const double dissipated = 0.5 * (committed_.t - before) * (contact_.dissipated_power + contact.dissipated_power);
+  committed_.z += free_work(before, y_before, powers);
+  committed_.z[EnergyQuadrature::dissipated] += dissipated;
+  committed_.z[EnergyQuadrature::external_work] += contact.stored - contact_.stored + contact.dissipated + dissipated;
 }
 
 PrescribedRun::Asking PrescribedRun::asking() const {
@@ -313,9 +404,9 @@ Checkpoint PrescribedRun::save() {
   state.set("first_reason", first_reason_);
   state.set("worst", std::array{worst_.position, worst_.velocity});
   state.set("powers", entries(powers_));
+  state.set("contact", std::array{contact_.stored, contact_.dissipated_power});
   if (balance_) {
     state.set("shifts", std::as_const(*balance_).shifts());
-    state.set("held_forces", held_forces_);
     state.set("held_shifts", held_shifts_);
   }
   model_.totals().analysis = state.bytes();
@@ -335,12 +426,12 @@ void PrescribedRun::go_on_from(const Checkpoint& checkpoint) {
   state.get("worst", worst);
   worst_ = {.position = worst[0], .velocity = worst[1]};
   state.get("powers", entries(powers_));
+  std::array<double, 2> contact{};
+  state.get("contact", contact);
+  contact_ = {.stored = contact[0], .dissipated_power = contact[1]};
   if (balance_) {
-    const std::size_t n = balance_->shifts().size();
-    held_forces_.resize(n);
-    held_shifts_.resize(n);
+    held_shifts_.resize(balance_->shifts().size());
     state.get("shifts", balance_->shifts());
-    state.get("held_forces", held_forces_);
     state.get("held_shifts", held_shifts_);
   }
   started_frames_ = true;

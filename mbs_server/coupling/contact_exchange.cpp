@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <utility>
-
 #include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
 
 #include "common/contact/batch_contact.hpp"
 #include "common/contact/gap_bound.hpp"
@@ -132,8 +132,28 @@ void ContactExchange::start_anew() {
 
 void ContactExchange::note_bounds() {
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    bounds_[i] = bound_of(responses_[i], kinematics_.states()[i].X_AB);
+    bounds_[i] = bound_of(responses_[i], kinematics_.states()[i]);
   }
+}
+
+ContactExchange::Bound ContactExchange::bound_of(const Response& answer, const PairState& state) {
+  return {.bound = answer.bound,
+          .gap = answer.gap,
+          .X_AB = state.X_AB,
+          .V_AB = state.V_AB,
+          .p_ACop = answer.p_ACop,
+          .area = answer.area,
+          .slip_speed = answer.slip_speed};
+}
+
+/// The speed changes by no more than the velocities of the points in contact. Half of it is room for what they move
+/// and turn by in between, which is of second order; where that does not suffice the partner is asked.
+bool ContactExchange::slides_on(const Bound& there, const PairState& state) {
+  if (there.slip_speed == 0.0) return true;
+  const Vector3 change =
+      point_velocity(state.V_AB, there.p_ACop - state.X_AB.p) - point_velocity(there.V_AB, there.p_ACop - there.X_AB.p);
+  const double radius = std::sqrt(there.area / std::numbers::pi);
+  return there.slip_speed > 2.0 * (change.norm() + radius * (state.V_AB.w - there.V_AB.w).norm());
 }
 
 bool ContactExchange::keeps_touch(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
@@ -147,9 +167,11 @@ bool ContactExchange::keeps_touch(const ContactStates& states, double t, const C
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Bound& last = bounds_[i];
     if (!last.bound.known) return false;
-    const Bound first = committed_there ? bound_of(posted_.question->responses[i], posted_.X_AB[i]) : last;
+    const Bound first = committed_there ? bound_of(posted_.question->responses[i], posted_.states[i]) : last;
     const GapRange a = range(first, pair_state(model_.pairs[i], t, q, qd));
-    const GapRange b = range(last, pair_state(model_.pairs[i], t_end, q_end, qd_end));
+    const PairState end = pair_state(model_.pairs[i], t_end, q_end, qd_end);
+    const GapRange b = range(last, end);
+    if (states.closed(i) && !slides_on(last, end)) return false;
     const bool free =
         states.closed(i) ? way_is_free(t, depth_range(a), t_end, depth_range(b)) : way_is_free(t, a, t_end, b);
     if (!free) return false;
@@ -194,8 +216,8 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     const WallTimer timer(waited_);
     auto posted = contact_->post(QuestionKind::commit, committed_step_ + 1, states);
     if (posted->answered && posted->error) throw_typed(*posted->error);
-    posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .X_AB = {}, .answers = true};
-    for (const PairState& state : states) posted_.X_AB.push_back(state.X_AB);
+    posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .states = {}, .answers = true};
+    posted_.states.assign(states.begin(), states.end());
     posted_commits_.push_back(std::move(posted));
   }
   count_commit();

@@ -62,8 +62,8 @@ class ContactExchange {
   /// Forgets the bounds of gaps too: what is asked from here on, and counted, is what a run asks that is resumed here.
   void start_anew();
 
-  /// Whether the bounds that came with the last answers show that, on the way between two states, pairs that are
-  /// closed stay in touch and all others apart.
+  /// Whether what came with the last answers shows that, on the way between two states, pairs that are closed stay in
+  /// touch, and slide on where they slide, and all others stay apart.
   [[nodiscard]] bool keeps_touch(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
                                  double t_end, const ConstVector& q_end, const ConstVector& qd_end) const;
 
@@ -128,15 +128,19 @@ class ContactExchange {
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
 
  private:
-  /// What one pair said of its gap, and where.
+  /// What one pair said of its gap and of its slip, and where.
   struct Bound {
     GapBound bound{};
     double gap = 0.0;
     Pose X_AB;
+    Twist V_AB;
+    Vector3 p_ACop = Vector3::Zero();
+    double area = 0.0;
+    double slip_speed = 0.0;
   };
-  [[nodiscard]] static Bound bound_of(const Response& answer, const Pose& X_AB) {
-    return {.bound = answer.bound, .gap = answer.gap, .X_AB = X_AB};
-  }
+  [[nodiscard]] static Bound bound_of(const Response& answer, const PairState& state);
+  /// Whether a pair that slid there slides in the same direction at another state.
+  [[nodiscard]] static bool slides_on(const Bound& there, const PairState& state);
   /// The answer before the last one: where a contact begins, the integrator and the watch look at both ends of a step.
   struct EarlierAnswer {
     bool known = false;
@@ -178,7 +182,7 @@ class ContactExchange {
     std::shared_ptr<const PostedQuestion> question;
     double t = 0.0;
     VectorX q, qd;
-    std::vector<Pose> X_AB{};  ///< of all pairs
+    std::vector<PairState> states{};  ///< of all pairs
     bool answers = false;
   };
   PostedCommit posted_;

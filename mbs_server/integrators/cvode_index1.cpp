@@ -15,13 +15,10 @@ constexpr MultistepCalls cvode_calls = {
     .set_max_steps = CVodeSetMaxNumSteps,
     .set_max_error_failures = CVodeSetMaxErrTestFails,
     .set_max_newton_failures = CVodeSetMaxConvFails,
-    .set_no_inactive_root_warning = CVodeSetNoInactiveRootWarn,
     .set_stop_time = CVodeSetStopTime,
     .set_max_step = CVodeSetMaxStep,
-    .set_root_direction = CVodeSetRootDirection,
     .get_current_time = CVodeGetCurrentTime,
     .get_last_step = CVodeGetLastStep,
-    .get_root_info = CVodeGetRootInfo,
     .get_dense = CVodeGetDky,
     .get_quadratures = CVodeGetQuadDky,
     .get_steps = CVodeGetNumSteps,
@@ -29,8 +26,6 @@ constexpr MultistepCalls cvode_calls = {
     .get_error_failures = CVodeGetNumErrTestFails,
     .get_newton_failures = CVodeGetNumNonlinSolvConvFails,
     .code_name = CVodeGetReturnFlagName,
-    .root_found = CV_ROOT_RETURN,
-    .root_failed = CV_RTFUNC_FAIL,
 };
 
 class CvodeIndex1 final : public MultistepIntegrator {
@@ -47,7 +42,6 @@ class CvodeIndex1 final : public MultistepIntegrator {
   static CvodeIndex1& self(void* user_data) { return *static_cast<CvodeIndex1*>(user_data); }
   static int rhs(realtype t, N_Vector y, N_Vector yd, void* user_data);
   static int quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data);
-  static int roots(realtype t, N_Vector y, realtype* values, void* user_data);
   static int newton_system(realtype t, N_Vector y, N_Vector fy, SUNMatrix A, booleantype j_ok, booleantype* j_current,
                            realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector);
   static int project(realtype t, N_Vector y, N_Vector correction, realtype tolerance, N_Vector unused, void* user_data);
@@ -69,10 +63,6 @@ int CvodeIndex1::rhs(realtype t, N_Vector y, N_Vector yd, void* user_data) {
 int CvodeIndex1::quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data) {
   auto& me = self(user_data);
   return guarded([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
-}
-
-int CvodeIndex1::roots(realtype t, N_Vector y, realtype* values, void* user_data) {
-  return self(user_data).evaluate_roots(t, view(y), values);
 }
 
 int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, booleantype j_ok,
@@ -123,7 +113,6 @@ void CvodeIndex1::create() {
     // follows with steps of any width, and the work of such a step would be off by percents.
     check_setup(CVodeSetQuadErrCon(cvode_, SUNTRUE), "CVodeSetQuadErrCon");
   }
-  if (problem().n_roots() > 0) check_setup(CVodeRootInit(cvode_, problem().n_roots(), roots), "CVodeRootInit");
   configure(cvode_);
 }
 

@@ -19,13 +19,10 @@ constexpr MultistepCalls ida_calls = {
     .set_max_steps = IDASetMaxNumSteps,
     .set_max_error_failures = IDASetMaxErrTestFails,
     .set_max_newton_failures = IDASetMaxConvFails,
-    .set_no_inactive_root_warning = IDASetNoInactiveRootWarn,
     .set_stop_time = IDASetStopTime,
     .set_max_step = IDASetMaxStep,
-    .set_root_direction = IDASetRootDirection,
     .get_current_time = IDAGetCurrentTime,
     .get_last_step = IDAGetLastStep,
-    .get_root_info = IDAGetRootInfo,
     .get_dense = IDAGetDky,
     .get_quadratures = IDAGetQuadDky,
     .get_steps = IDAGetNumSteps,
@@ -33,8 +30,6 @@ constexpr MultistepCalls ida_calls = {
     .get_error_failures = IDAGetNumErrTestFails,
     .get_newton_failures = IDAGetNumNonlinSolvConvFails,
     .code_name = IDAGetReturnFlagName,
-    .root_found = IDA_ROOT_RETURN,
-    .root_failed = IDA_RTFUNC_FAIL,
 };
 
 class IdaGgl final : public MultistepIntegrator {
@@ -51,7 +46,6 @@ class IdaGgl final : public MultistepIntegrator {
   static IdaGgl& self(void* user_data) { return *static_cast<IdaGgl*>(user_data); }
   static int residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data);
   static int quadrature(realtype t, N_Vector x, N_Vector xd, N_Vector zd, void* user_data);
-  static int roots(realtype t, N_Vector x, N_Vector xd, realtype* values, void* user_data);
   static int newton_system(realtype t, realtype c, N_Vector x, N_Vector xd, N_Vector r, SUNMatrix A, void* user_data,
                            N_Vector, N_Vector, N_Vector);
   void solve_newton(Problem::MutableRef b);
@@ -95,11 +89,6 @@ int IdaGgl::residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user
 int IdaGgl::quadrature(realtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, void* user_data) {
   auto& me = self(user_data);
   return guarded([&] { me.problem().quadrature_rhs(t, view(x).head(me.n_y()), view(zd)); }, me.cause());
-}
-
-int IdaGgl::roots(realtype t, N_Vector x, N_Vector /*xd*/, realtype* values, void* user_data) {
-  auto& me = self(user_data);
-  return me.evaluate_roots(t, view(x).head(me.n_y()), values);
 }
 
 int IdaGgl::newton_system(realtype /*t*/, realtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,
@@ -159,7 +148,6 @@ void IdaGgl::create() {
     check_setup(IDAQuadSStolerances(ida_, spec().rtol, quadrature_atol(spec())), "IDAQuadSStolerances");
     check_setup(IDASetQuadErrCon(ida_, SUNTRUE), "IDASetQuadErrCon");
   }
-  if (problem().n_roots() > 0) check_setup(IDARootInit(ida_, problem().n_roots(), roots), "IDARootInit");
   check_setup(IDASetInitStep(ida_, first_step()), "IDASetInitStep");
   configure(ida_);
 }

@@ -17,8 +17,9 @@ namespace heelstrike::mbs {
 /// How one step ended.
 struct StepResult {
   double t = 0.0;          ///< [s] time reached: end of an accepted step, or a root inside it
+  bool inside = false;     ///< t lies inside the step, at a root; the next step() goes on within it
   double step_size = 0.0;  ///< [s] of the accepted step
-  std::vector<int> roots;  ///< indices of the root functions that vanish at t; empty = end of a step
+  std::vector<int> roots;  ///< indices of the root functions that vanish at t
   double error = 0.0;      ///< [-] estimated error of this step relative to the size of the motion; only of fixed steps
 };
 

@@ -10,6 +10,7 @@ MultistepIntegrator::MultistepIntegrator(const IntegratorSpec& spec, Problem& pr
       problem_(problem),
       calls_(calls),
       n_y_(problem.size()),
+      roots_(problem),
       bridge_{.solve = std::move(solve_newton), .cause = &cause_},
       context_(make_context()),
       state_(N_VNew_Serial(n_state, context_.get())),
@@ -30,8 +31,6 @@ void MultistepIntegrator::configure(void* memory) {
   check_setup(calls_.set_max_steps(memory, -1), "SetMaxNumSteps");
   check_setup(calls_.set_max_error_failures(memory, spec_.max_rejections), "SetMaxErrTestFails");
   check_setup(calls_.set_max_newton_failures(memory, spec_.max_rejections), "SetMaxConvFails");
-  // A rate of a closed pair is a constant by design, see ContactRoot.
-  if (problem_.n_roots() > 0) check_setup(calls_.set_no_inactive_root_warning(memory), "SetNoInactiveRootWarn");
 }
 
 void MultistepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z,
@@ -43,7 +42,7 @@ void MultistepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eige
   t_ = t;
   cause_ = nullptr;
   stall_.reset();
-  directions_.assign(directions.begin(), directions.end());
+  roots_.set_directions(directions);
   max_step_ = max_step;
   fresh_ = true;
 }
@@ -51,7 +50,6 @@ void MultistepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eige
 /// Not in restart(): the model may refuse the start, and then step() is where that is told.
 void MultistepIntegrator::start() {
   attempted_time_ = t_;
-  lazy_roots_.forget();
   view(state_.get()).head(n_y_) = y_;
   view(quadrature_state_.get()) = z_;
   make_consistent();
@@ -62,9 +60,7 @@ void MultistepIntegrator::start() {
   }
   fresh_ = false;
   apply_max_step();
-  if (problem_.n_roots() > 0 && !directions_.empty()) {
-    check_setup(calls_.set_root_direction(memory_, directions_.data()), "SetRootDirection");
-  }
+  roots_.begin(t_, y_);
 }
 
 void MultistepIntegrator::set_max_step(std::optional<double> max_step) {
@@ -80,43 +76,36 @@ void MultistepIntegrator::apply_max_step() {
 void MultistepIntegrator::fail(int code) {
   attempted_time_ = t_;
   (void)calls_.get_current_time(memory_, &attempted_time_);
-  // A root function that the model refused at the end of the step: whoever steps goes back and comes again with a
-  // smaller bound. Nothing is wrong with the solver.
-  if (code == calls_.root_failed && cause_) std::rethrow_exception(cause_);
   throw_solver_failure(cause_, spec_.name, describe_code(code, calls_.code_name(code)), attempted_time_);
 }
 
-std::vector<int> MultistepIntegrator::roots_found() {
-  std::vector<int> found(static_cast<std::size_t>(problem_.n_roots()));
-  check_setup(calls_.get_root_info(memory_, found.data()), "GetRootInfo");
-  std::vector<int> roots;
-  for (int i = 0; i < problem_.n_roots(); ++i) {
-    if (found[static_cast<std::size_t>(i)] != 0) roots.push_back(i);
-  }
-  return roots;
-}
-
-StepResult MultistepIntegrator::step(double t_end) {
-  if (fresh_) start();
+void MultistepIntegrator::take_next(double t_end) {
   check_setup(calls_.set_stop_time(memory_, t_end), "SetStopTime");
   // One step; the solver stops at t_end, and the horizon only serves its choice of the first step.
   const int code = advance(t_ + first_step_horizon, t_);
   if (code < 0) fail(code);
   attempted_time_ = t_;
-  StepResult result;
-  result.t = t_;
-  check_setup(calls_.get_last_step(memory_, &result.step_size), "GetLastStep");
-  stall_.check(result.step_size, t_, cause_, spec_.name);
+  check_setup(calls_.get_last_step(memory_, &step_size_), "GetLastStep");
+  stall_.check(step_size_, t_, cause_, spec_.name);
   cause_ = nullptr;
+  // A root function that the model refuses: whoever steps goes back and comes again with a smaller bound. Nothing is
+  // wrong with the solver.
+  roots_.take(t_, view(state_.get()).head(n_y_));
+}
+
+StepResult MultistepIntegrator::step(double t_end) {
+  if (fresh_) start();
+  if (roots_.at_end()) take_next(t_end);
+  StepResult result;
+  result.roots = roots_.advance([this](double t, Eigen::VectorXd& y) { interpolate(t, y, z_); });
+  result.t = roots_.time();
+  result.inside = !roots_.at_end();
+  result.step_size = step_size_;
+  interpolate(result.t, y_, z_);
   // What stands behind y in the solver's state, the multipliers of the index-2 form, stays there.
-  y_ = view(state_.get()).head(n_y_);
+  if (!result.inside) y_ = view(state_.get()).head(n_y_);
   // The solver keeps its own state: what is projected here would disturb the history of its formula.
-  finish_step(t_, y_);
-  if (problem_.n_quadratures() > 0) {
-    check_setup(calls_.get_quadratures(memory_, t_, 0, quadrature_state_.get()), "GetQuadDky");
-    z_ = view(quadrature_state_.get());
-  }
-  if (code == calls_.root_found) result.roots = roots_found();
+  finish_step(result.t, y_);
   return result;
 }
 

@@ -1,12 +1,12 @@
-/// What the two BDF methods of SUNDIALS have in common: settings, restarts, one accepted step at a time, roots, dense
-/// output, quadratures, statistics and failures. CVODE and IDA answer the same questions under different names, which
-/// MultistepCalls lists.
+/// What the two BDF methods of SUNDIALS have in common: settings, restarts, one accepted step at a time, roots (by
+/// StepRoots), dense output, quadratures, statistics and failures. CVODE and IDA answer the same questions under
+/// different names, which MultistepCalls lists.
 #pragma once
 
 #include <vector>
 
 #include "mbs_server/integrators/integrator.hpp"
-#include "mbs_server/integrators/lazy_roots.hpp"
+#include "mbs_server/integrators/step_roots.hpp"
 #include "mbs_server/integrators/sundials_support.hpp"
 
 namespace heelstrike::mbs {
@@ -18,13 +18,10 @@ struct MultistepCalls {
   int (*set_max_steps)(void*, long);
   int (*set_max_error_failures)(void*, int);
   int (*set_max_newton_failures)(void*, int);
-  int (*set_no_inactive_root_warning)(void*);
   int (*set_stop_time)(void*, realtype);
   int (*set_max_step)(void*, realtype);
-  int (*set_root_direction)(void*, int*);
   int (*get_current_time)(void*, realtype*);
   int (*get_last_step)(void*, realtype*);
-  int (*get_root_info)(void*, int*);
   int (*get_dense)(void*, realtype, int, N_Vector);
   int (*get_quadratures)(void*, realtype, int, N_Vector);
   int (*get_steps)(void*, long*);
@@ -32,8 +29,6 @@ struct MultistepCalls {
   int (*get_error_failures)(void*, long*);
   int (*get_newton_failures)(void*, long*);
   char* (*code_name)(long);
-  int root_found;   ///< return code
-  int root_failed;  ///< return code
 };
 
 class MultistepIntegrator : public Integrator {
@@ -80,25 +75,21 @@ class MultistepIntegrator : public Integrator {
   [[nodiscard]] SUNMatrix matrix() const { return matrix_.get(); }
   [[nodiscard]] SUNLinearSolver solver() const { return solver_.get(); }
   [[nodiscard]] std::exception_ptr& cause() { return cause_; }
-  /// Root functions, as the solver asks for them. @returns its code
-  [[nodiscard]] int evaluate_roots(double t, const Problem::ConstRef& y, double* values) {
-    return guarded([&] { lazy_roots_.evaluate(problem_, t, y, values); }, cause_);
-  }
   [[nodiscard]] double t() const { return t_; }
   [[nodiscard]] int n_y() const { return n_y_; }
 
  private:
   void start();
   void apply_max_step();
+  void take_next(double t_end);
   [[noreturn]] void fail(int code);
-  std::vector<int> roots_found();
 
   IntegratorSpec spec_;
   Problem& problem_;
   const MultistepCalls& calls_;
   int n_y_;
   std::exception_ptr cause_;
-  LazyRoots lazy_roots_;
+  StepRoots roots_;
   StallGuard stall_;
   NewtonBridge bridge_;
   Context context_;
@@ -107,10 +98,10 @@ class MultistepIntegrator : public Integrator {
   OwnedLinearSolver solver_;
   void* memory_ = nullptr;  ///< owned by the derived class
   Eigen::VectorXd y_, z_;
-  std::vector<int> directions_;
   std::optional<double> max_step_;
-  bool fresh_ = false;  ///< restarted, but not yet given to the solver
-  double t_ = 0.0;
+  bool fresh_ = false;      ///< restarted, but not yet given to the solver
+  double t_ = 0.0;          ///< [s] end of the solver's last step
+  double step_size_ = 0.0;  ///< [s] of it
   double attempted_time_ = 0.0;
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };

@@ -25,8 +25,7 @@ OneStepIntegrator::OneStepIntegrator(const IntegratorSpec& spec, Problem& proble
       projects_(projects),
       n_y_(problem.size()),
       n_z_(problem.n_quadratures()),
-      g_(problem.n_roots()),
-      g_end_(problem.n_roots()) {
+      roots_(problem) {
   for (Node* node : {&from_, &to_}) {
     node->Y.setZero(n_y_ + n_z_);
     node->F.setZero(n_y_ + n_z_);
@@ -37,12 +36,9 @@ void OneStepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eigen:
                                 std::optional<double> max_step, std::span<const int> directions) {
   y_ = y;
   z_ = z;
-  t_ = t;
   to_.t = t;
   to_.Y << y, z;
-  directions_.assign(directions.begin(), directions.end());
-  directions_.resize(static_cast<std::size_t>(problem_.n_roots()), 0);
-  at_end_ = true;
+  roots_.set_directions(directions);
   first_ = true;
   ++n_restarts_;
   max_step_ = max_step;
@@ -59,130 +55,36 @@ double OneStepIntegrator::max_step() const {
   return max_step_.value_or(spec_.max_step.value_or(std::numeric_limits<double>::infinity()));
 }
 
-void OneStepIntegrator::evaluate_roots(double t, const Eigen::VectorXd& y, Eigen::VectorXd& values) {
-  if (problem_.n_roots() > 0) problem_.roots(t, y, values);
-}
-
 void OneStepIntegrator::take_next(double t_end) {
   std::swap(from_, to_);
   // A failed step is followed by a restart, which starts from `to_` again.
-  at_end_ = false;
   attempted_time_ = from_.t;
-  if (first_) {
-    evaluate_roots(from_.t, y_, g_);
-    stand_ins_ = false;
-  }
+  if (first_) roots_.begin(from_.t, y_);
   advance(t_end, from_, to_);
   first_ = false;
   attempted_time_ = to_.t;
-  if (problem_.no_roots(from_.t, from_.Y.head(n_y_), to_.t, to_.Y.head(n_y_))) {
-    g_.setOnes();
-    g_end_.setOnes();
-    stand_ins_ = true;
-    return;
-  }
-  // A search starts from the true values at both ends.
-  if (std::exchange(stand_ins_, false)) evaluate_roots(from_.t, from_.Y.head(n_y_), g_);
-  evaluate_roots(to_.t, to_.Y.head(n_y_), g_end_);
-}
-
-bool OneStepIntegrator::crosses(int root, const Eigen::VectorXd& before, const Eigen::VectorXd& after) const {
-  // A function that starts at zero is only leaving its root.
-  if (before[root] == 0.0) return false;
-  const bool rising = before[root] < 0.0;
-  // A function that ends at zero has arrived: the step ends at the root, and the next one starts from it.
-  if (rising ? after[root] < 0.0 : after[root] > 0.0) return false;
-  const int direction = directions_[static_cast<std::size_t>(root)];
-  return direction == 0 || (direction > 0) == rising;
-}
-
-std::vector<int> OneStepIntegrator::crossings(const Eigen::VectorXd& before, const Eigen::VectorXd& after) const {
-  std::vector<int> found;
-  for (int i = 0; i < static_cast<int>(before.size()); ++i) {
-    if (crosses(i, before, after)) found.push_back(i);
-  }
-  return found;
-}
-
-void OneStepIntegrator::reach_end() {
-  t_ = to_.t;
-  y_ = to_.Y.head(n_y_);
-  z_ = to_.Y.tail(n_z_);
-  g_ = g_end_;
-  at_end_ = true;
-}
-
-/// Narrows [t_, end of the step] down to the first root; leaves t_, y_, z_, g_ behind it.
-std::vector<int> OneStepIntegrator::locate() {
-  Eigen::VectorXd low = g_;
-  Eigen::VectorXd high = g_end_;
-  Eigen::VectorXd y_low;
-  Eigen::VectorXd middle(low.size());
-  Eigen::VectorXd y(n_y_);
-  Eigen::VectorXd z(n_z_);
-  double t_low = t_;
-  double t_high = to_.t;
-  reach_end();
-  // Weights of the Illinois variant: the end that stays is trusted less each time.
-  double weight_low = 1.0;
-  double weight_high = 1.0;
-  int last_side = 0;
-  // Times are not known more exactly than that.
-  const double tolerance = 4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t_low), std::abs(t_high));
-  constexpr int max_iterations = 100;
-  for (int iteration = 0; iteration < max_iterations && t_high - t_low > tolerance; ++iteration) {
-    // The root that a straight line would meet first.
-    double fraction = 1.0;
-    for (const int i : crossings(low, high)) {
-      const double a = weight_low * std::abs(low[i]);
-      const double b = weight_high * std::abs(high[i]);
-      fraction = std::min(fraction, a / (a + b));
-    }
-    // Every third step halves, so that a flat function does not creep.
-    if (iteration % 3 == 2) fraction = 0.5;
-    // A guess right on an end would not narrow the bracket.
-    const double edge = std::min(0.25, 0.5 * tolerance / (t_high - t_low));
-    const double t = t_low + std::clamp(fraction, edge, 1.0 - edge) * (t_high - t_low);
-    if (t <= t_low || t >= t_high) break;
-    dense_state(t, y, z);
-    if (projects_) problem_.project(t, y);
-    evaluate_roots(t, y, middle);
-    const bool before = crossings(low, middle).empty();
-    const int side = before ? -1 : +1;
-    // Plain false position keeps one end for ever on a convex function; halving the value of the end that stays twice
-    // makes the order 1.44 [dowell1971].
-    weight_low = side > 0 && last_side > 0 ? 0.5 * weight_low : 1.0;
-    weight_high = side < 0 && last_side < 0 ? 0.5 * weight_high : 1.0;
-    last_side = side;
-    if (before) {
-      t_low = t;
-      low = middle;
-    } else {
-      t_high = t;
-      high = middle;
-      t_ = t;
-      y_ = y;
-      z_ = z;
-      g_ = middle;
-      at_end_ = false;
-    }
-  }
-  return crossings(low, high);
+  roots_.take(to_.t, to_.Y.head(n_y_));
 }
 
 StepResult OneStepIntegrator::step(double t_end) {
-  const bool fresh = at_end_;
+  const bool fresh = first_ || roots_.at_end();
   if (fresh) take_next(t_end);
+  StepResult result;
+  result.roots = roots_.advance([this](double t, Eigen::VectorXd& y) { state_at(t, y, z_); });
+  result.t = roots_.time();
+  result.inside = !roots_.at_end();
+  result.step_size = to_.t - from_.t;
   // A step that ends at several roots tells its error once.
-  StepResult result{
-      .t = to_.t, .step_size = to_.t - from_.t, .roots = crossings(g_, g_end_), .error = fresh ? step_error() : 0.0};
-  if (result.roots.empty()) {
-    reach_end();
-  } else {
-    result.roots = locate();
-    result.t = t_;
-  }
+  result.error = fresh ? step_error() : 0.0;
+  y_ = to_.Y.head(n_y_);
+  z_ = to_.Y.tail(n_z_);
+  if (result.inside) state_at(result.t, y_, z_);
   return result;
+}
+
+void OneStepIntegrator::state_at(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) {
+  dense_state(t, y, z);
+  if (projects_) problem_.project(t, y);
 }
 
 void OneStepIntegrator::interpolate(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) {

@@ -6,14 +6,11 @@
 /// problem is spent on it. Methods of higher order bring their own. States at roots are projected when the method
 /// projects its steps.
 ///
-/// Roots: a sign change between the ends of a step is closed in by the Illinois variant of false position
-/// ([dowell1971]) down to rounding; the state handed out lies just behind the root, where the function has its new
-/// sign.
+/// Roots are located on it by StepRoots.
 #pragma once
 
-#include <vector>
-
 #include "mbs_server/integrators/integrator.hpp"
+#include "mbs_server/integrators/step_roots.hpp"
 
 namespace heelstrike::mbs {
 
@@ -60,27 +57,20 @@ class OneStepIntegrator : public Integrator {
 
  private:
   void take_next(double t_end);
-  void evaluate_roots(double t, const Eigen::VectorXd& y, Eigen::VectorXd& values);
-  [[nodiscard]] bool crosses(int root, const Eigen::VectorXd& before, const Eigen::VectorXd& after) const;
-  [[nodiscard]] std::vector<int> crossings(const Eigen::VectorXd& before, const Eigen::VectorXd& after) const;
-  void reach_end();
-  std::vector<int> locate();
   void dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z);
+  /// The same, projected when the method projects its steps.
+  void state_at(double t, Eigen::VectorXd& y, Eigen::VectorXd& z);
 
   IntegratorSpec spec_;
   Problem& problem_;
   bool projects_;
   int n_y_, n_z_;
-  std::vector<int> directions_;
+  StepRoots roots_;
   std::optional<double> max_step_;
   Node from_, to_;
-  bool at_end_ = false;  ///< to_ has been handed out
-  bool first_ = false;   ///< no step since the restart
-  double t_ = 0.0;
+  bool first_ = false;  ///< no step since the restart
   double attempted_time_ = 0.0;
   Eigen::VectorXd y_, z_, dense_;
-  Eigen::VectorXd g_, g_end_;  ///< roots at t_ and at the end of the step
-  bool stand_ins_ = false;     ///< these are not the true values, whose signs do not change in the step
   std::int64_t n_restarts_ = -1;
 };
 

@@ -16,6 +16,7 @@
 #include "common/wire/checksum.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/run_records_wire.hpp"
+#include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/service/spooled_input.hpp"
 #include "mbs_server/service/watch_reactor.hpp"

@@ -22,6 +22,10 @@ double gap_rounding(const ConstVector& q) {
   return operations * (1.0 + q.lpNorm<Eigen::Infinity>());
 }
 
+double gap_rate_rounding(const ConstVector& qd) {
+  return operations * qd.lpNorm<Eigen::Infinity>();
+}
+
 void PairWatch::accept(double t, std::span<const Response> responses) {
   last_.clear();
   for (const Response& response : responses) last_.push_back(point_of(t, response));
@@ -63,7 +67,7 @@ PairWatch::Verdict PairWatch::judge(double t_start, const ConstVector& q_start, 
   const auto q = integrator.y().head(n);
   const auto qd = integrator.y().segment(n, n);
   if (step.roots.empty() && scheme.keeps_touch(t_start, q_start, qd_start, step.t, q, qd)) return verdict;
-  const Rounding rounding{.gap = gap_rounding(q), .gap_rate = operations * qd.lpNorm<Eigen::Infinity>()};
+  const Rounding rounding{.gap = gap_rounding(q), .gap_rate = gap_rate_rounding(qd)};
   // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
   // of the step, and not worth another evaluation.
   const auto answered = exchange_.answered_at(step.t);
@@ -73,8 +77,11 @@ PairWatch::Verdict PairWatch::judge(double t_start, const ConstVector& q_start, 
   }
   if (last_.empty()) accept(t_start, exchange_.responses(t_start, q_start, qd_start));
   for (std::size_t i = 0; i < reached.size(); ++i) {
-    const int gap_root = ContactRoot{.pair = i, .kind = ContactRoot::Kind::gap}.index();
-    const bool at_root = std::ranges::find(step.roots, gap_root) != step.roots.end();
+    const auto is_root = [&](ContactRoot::Kind kind) {
+      return std::ranges::find(step.roots, ContactRoot{.pair = i, .kind = kind}.index()) != step.roots.end();
+    };
+    const bool at_root = is_root(ContactRoot::Kind::gap);
+    verdict.slide_ends = verdict.slide_ends || is_root(ContactRoot::Kind::slip);
     const bool switching = switches(i, reached[i], at_root, rounding);
     if (switching) verdict.switching.push_back(i);
     const double distance = unnoticed(i, reached[i], at_root, switching, integrator);

@@ -1,6 +1,10 @@
 /// Which pairs of a forward run begin or end their contact in a step of the integrator, and whether the step has passed
 /// over a touch or a separation.
 ///
+/// A slide that comes to its end is such an event too. Friction that sticks measures slip from the last commit: beyond
+/// the place where the bodies turn back it would take the whole way there and back for slip, with the force of the way
+/// there, and drive them on until they are back where the step began.
+///
 /// Integrators find changes of sign of a gap. They cannot see one that starts at zero, and dips that begin and end
 /// within a step. So no step is accepted before the pairs have been looked at: an open pair in penetration, at the end
 /// or in between, has missed its touch, and the step must be repeated with a smaller one.
@@ -28,6 +32,9 @@ namespace heelstrike::mbs {
 /// @param q  [m, -] coordinates of all bodies
 [[nodiscard]] double gap_rounding(const ConstVector& q);
 
+/// [m/s] Likewise its rate. @param qd  [m/s, 1/s] rates of all coordinates
+[[nodiscard]] double gap_rate_rounding(const ConstVector& qd);
+
 class PairWatch {
  public:
   /// @param exchange, states  outlive this object
@@ -43,6 +50,7 @@ class PairWatch {
     std::optional<std::size_t> missed;   ///< a pair that touched or separated inside the step, unseen
     double missed_distance = 0.0;        ///< [m] that it was in penetration while open, or apart while closed
     std::vector<std::size_t> switching;  ///< pairs that close or open where the step ended
+    bool slide_ends = false;             ///< of a pair, where the step ended
   };
   /// What `scheme` is certain of is not asked.
   /// @param t, q, qd    the last accepted state

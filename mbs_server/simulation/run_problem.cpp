@@ -110,13 +110,18 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   const auto responses = scheme_.responses(at.t, at.q, at.qd);
   using Kind = ContactRoot::Kind;
   const double rounding = gap_rounding(at.q);
+  const double rate_rounding = gap_rate_rounding(at.qd);
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const bool closed = states_.closed(i);
     // A closed pair opens when its gap exceeds rounding, so that bodies that only touch do not switch for ever. The
     // rate is watched while a pair is open, because a dip that begins and ends within a step changes no sign of the
-    // gap; where it does not matter it is a constant.
+    // gap; where it does not matter it is a constant. Bodies at rest to each other have a rate of rounding errors,
+    // which is no minimum of the gap whatever sign it takes; and a slide is one while it is faster than that.
     values[ContactRoot{.pair = i, .kind = Kind::gap}.index()] = responses[i].gap - (closed ? rounding : 0.0);
-    values[ContactRoot{.pair = i, .kind = Kind::gap_rate}.index()] = closed ? 1.0 : responses[i].gap_rate;
+    values[ContactRoot{.pair = i, .kind = Kind::gap_rate}.index()] =
+        closed ? 1.0 : responses[i].gap_rate - rate_rounding;
+    const double slip = responses[i].slip_speed;
+    values[ContactRoot{.pair = i, .kind = Kind::slip}.index()] = closed && slip != 0.0 ? slip - rate_rounding : 1.0;
   }
 }
 
@@ -131,8 +136,9 @@ std::vector<int> RunProblem::root_directions() const {
   for (int root = 0; root < n_pair_roots(); ++root) {
     const auto [pair, kind] = ContactRoot::at(root);
     // An open pair's gap falls to zero, that of a closed one rises beyond rounding; a rate that rises through zero is a
-    // minimum of the gap.
-    directions.push_back(kind == ContactRoot::Kind::gap && !states_.closed(pair) ? -1 : +1);
+    // minimum of the gap, and a slide ends where its speed falls to zero.
+    const bool falls = kind == ContactRoot::Kind::slip || (kind == ContactRoot::Kind::gap && !states_.closed(pair));
+    directions.push_back(falls ? -1 : +1);
   }
   const std::vector<int> of_joints = unilateral_.directions();
   directions.insert(directions.end(), of_joints.begin(), of_joints.end());

@@ -1,5 +1,5 @@
 /// The multibody system with its contacts as an initial value problem. State y = {q, qd, s}, see System; quadratures =
-/// {dissipated energy, work of external loads}; roots = gap and gap rate of each pair in turn (ContactRoot), unless the
+/// {dissipated energy, work of external loads}; roots = those of each pair in turn (ContactRoot), unless the
 /// coupling scheme has macro steps, and those of unilateral joints.
 #pragma once
 
@@ -59,7 +59,7 @@ class RunProblem final : public Problem {
   void roots(double t, const ConstRef& y, MutableRef values) override;
   [[nodiscard]] bool no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const override;
   /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
-  /// rising gap.
+  /// rising gap and the end of a slide.
   [[nodiscard]] std::vector<int> root_directions() const;
 
   [[nodiscard]] UnilateralJoints& unilateral_joints() { return unilateral_; }

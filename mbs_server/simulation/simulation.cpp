@@ -11,6 +11,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
@@ -55,14 +56,14 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 /// What find_step() or cross_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching,
+  PendingStep(Simulation& simulation, const StepResult& step, PairWatch::Verdict verdict,
               std::vector<std::size_t> joints)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        switching_(std::move(switching)),
+        verdict_(std::move(verdict)),
         joints_(std::move(joints)) {}
   PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
       : simulation_(simulation),
@@ -75,7 +76,9 @@ class Simulation::PendingStep final : public SimulationStep {
   [[nodiscard]] double start() const override { return simulation_.committed_.t; }
   [[nodiscard]] double end() const override { return end_; }
   [[nodiscard]] double step_size() const override { return step_size_; }
-  [[nodiscard]] bool is_event() const override { return !switching_.empty() || !joints_.empty(); }
+  [[nodiscard]] bool is_event() const override {
+    return !verdict_.switching.empty() || verdict_.slide_ends || !joints_.empty();
+  }
   [[nodiscard]] bool answer_follows() const override { return commits_later() && simulation_.states_.any_closed(); }
   [[nodiscard]] const VectorX& end_y() const override { return y_; }
   [[nodiscard]] const VectorX& end_z() const override { return z_; }
@@ -86,7 +89,7 @@ class Simulation::PendingStep final : public SimulationStep {
     return !simulation_.contact_at_step_ends() && !is_event() && !is_crossing();
   }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
-  [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
+  [[nodiscard]] std::span<const std::size_t> switching() const { return verdict_.switching; }
   /// Unilateral joints that let go or are struck where the step ends.
   [[nodiscard]] std::span<const std::size_t> joints() const { return joints_; }
   /// Ends the step at `t`, inside it.
@@ -99,7 +102,8 @@ class Simulation::PendingStep final : public SimulationStep {
   double end_;
   double step_size_;
   VectorX y_, z_;  ///< at the end
-  std::vector<std::size_t> switching_, joints_;
+  PairWatch::Verdict verdict_;
+  std::vector<std::size_t> joints_;
   std::optional<SingularCrossing::Crossing> crossing_;
 };
 
@@ -129,7 +133,7 @@ void Simulation::PendingStep::cut(double t) {
   end_ = t;
   y_ = std::move(y);
   z_ = std::move(z);
-  switching_.clear();
+  verdict_ = {};
   joints_.clear();
 }
 
@@ -193,7 +197,10 @@ Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme,
 Simulation::~Simulation() = default;
 
 void Simulation::initialise(const ContactFactory& open_contact) {
-  model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); });
+  model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); },
+                  input_.start_time);
+  now_ = input_.start_time;
+  refuse_units_behind_zero();
   prepare_to_step();
   check_units();
   if (!can_save()) {
@@ -220,6 +227,15 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   }
 }
 
+void Simulation::refuse_units_behind_zero() const {
+  if (units_.empty() || input_.start_time == 0.0) return;
+  throw Error(
+      ErrorCode::unimplemented,
+      fmt::format("start time: expected 0 s for a scenario with units of others, whose communication points are "
+                  "counted from there, found {} s; start at 0 s",
+                  input_.start_time));
+}
+
 void Simulation::check_units() {
   units_.open(input_.assets, input_.allow_units, columns_);
   if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
@@ -238,7 +254,7 @@ void Simulation::prepare_to_step() {
   if (!entry.fixed_step) problem_->unilateral_joints().expect_errors(spec.rtol, spec.atol);
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
   watch_ = std::make_unique<PairWatch>(exchange_, states_);
-  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names(), committed_.t);
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
 }
 
@@ -256,19 +272,50 @@ void Simulation::refuse_unilateral_joints() const {
 
 void Simulation::start() {
   const System& system = model_.system();
-  committed_.y = system.start_y(0.0, model_.start().q, model_.start().qd);
+  const double t = committed_.t;
+  committed_.y = system.start_y(t, model_.start().q, model_.start().qd);
   committed_.z = VectorX::Zero(problem_->n_quadratures());
   // The assembly stops at 1e-11; the projection goes on to rounding, as after every later step.
-  problem_->project(0.0, committed_.y);
+  problem_->project(t, committed_.y);
   // Elements start with states that belong to the pose to the last bit.
-  committed_.y = system.start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
-  model_.begin(scheme_.accept(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
+  committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
+  separate_rigid_bodies();
+  model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
   if (problem_->unilateral_joints().any()) {
     constexpr double touching = 1e-6;  // [m] as at the start of rigid bodies
-    take_event(problem_->unilateral_joints().settle(0.0, committed_.y, {}, touching));
+    take_event(problem_->unilateral_joints().settle(t, committed_.y, {}, touching));
   }
   restart_due_ = true;
-  if (units_.due(0.0)) step_units();
+  if (units_.due(t)) step_units();
+}
+
+/// Bodies that overlap by decimals would be told apart by the first step, as if a force had done it.
+void Simulation::separate_rigid_bodies() {
+  RigidContactSet& rigid = model_.rigid_contacts();
+  if (!rigid.any()) return;
+  const double t = committed_.t;
+  constexpr double decimals = 1e-6;  // [m] below which nobody meant anything
+  const auto look = [&] { return model_.overlaps(exchange_.responses(t, model_.q(committed_.y), model_.qd(committed_.y))); };
+  const auto before = look();
+  constexpr int rounds = 50;  // points change as bodies of a stack are moved
+  separate(rigid, *problem_, t, committed_.y, [](const RigidPoint&) { return true; }, rounds);
+  committed_.y = model_.system().start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
+  for (const auto& [pair, depth] : look()) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    throw input_error("contact." + of.spec.name,
+                      fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
+                                  "{:.3g} m inside each other, between others or held by joints; move one of them "
+                                  "(bodies.{}.position)",
+                                  of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
+  }
+  for (const auto& [pair, depth] : before) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    listener_->on_log("warning", fmt::format("contact.{}: '{}' and '{}' overlap by {:.3g} m at the start and were moved "
+                                             "apart; the motion begins from there",
+                                             of.spec.name, of.main_body, of.partner_body, depth));
+  }
 }
 
 void Simulation::step_units() {
@@ -299,7 +346,7 @@ void Simulation::take(const Checkpoint& checkpoint, RunState state) {
     problem_->forget_force_patterns();
     problem_->forget_pivots();
   }
-  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names(), committed_.t);
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
   forget_repetitions();
   now_ = committed_.t;
@@ -564,9 +611,9 @@ void Simulation::find_step() {
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
                             "noticed",
                             model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
-  } else if (step.roots.empty() || !verdict.switching.empty() || !joints.empty()) {
+  } else if (!step.inside || !verdict.switching.empty() || verdict.slide_ends || !joints.empty()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching), std::move(joints));
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict), std::move(joints));
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }

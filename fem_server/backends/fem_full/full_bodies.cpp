@@ -15,6 +15,7 @@
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
+#include "fem_server/backends/shared/slip_speed.hpp"
 #include "fem_server/backends/shared/slip_work.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -107,12 +108,14 @@ struct FullBodies::Solution : SolvedContact {
   std::vector<double> areas;                 // [m^2] of `near`
   std::vector<std::uint32_t> near_nodes;
   [[nodiscard]] const InterfacePlace& touching_place(std::size_t i) const { return places[near[touching_near[i]]]; }
-  [[nodiscard]] InterfaceContact contact() const {
+  [[nodiscard]] InterfaceContact contact(const PressureRecovery& recovery) const {
     return {.on_A = &on_A,
             .areas = areas,
             .nodes = near_nodes,
             .touching = touching_near,
-            .n_nodes = static_cast<std::size_t>(lambda.size())};
+            .n_nodes = static_cast<std::size_t>(lambda.size()),
+            .contacts = nodes,
+            .recovery = &recovery};
   }
 };
 
@@ -420,19 +423,18 @@ FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const P
     solution.touching.push_back(place.node);
     solution.nodes.push_back(node);
   }
-  solution.dissipated = friction_work(history, state, solution);
+  tell_slip(history, state, solution);
   if (options.tangents && !solution.nodes.empty()) differentiate(history, state, undeformed, solution);
   if (remembers()) remember(history, state, solution);
   return solution;
 }
 
-double FullBodies::friction_work(const FullBodiesHistory& history, const PairState& state,
-                                 const Solution& solution) const {
+void FullBodies::tell_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
   const FrictionContact& contact = solution.friction;
   const double friction = model_.options.friction;
   double work = 0.0;
+  SlipSpeed slip_speed;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    if (!contact.sliding[a]) continue;
     SlipStep step{.trial = contact.traction[a] - contact.rho[a] * contact.slip[a],
                   .limit = friction * contact.lambda[static_cast<Eigen::Index>(a)],
                   .slip = contact.slip[a].norm()};
@@ -442,9 +444,11 @@ double FullBodies::friction_work(const FullBodiesHistory& history, const PairSta
       step.traction = state.X_AB.R * (history.X_AB->R.transpose() * history.tau.segment<3>(3 * node));
       step.limit_before = friction * history.lambda[node];
     }
-    work += slip_work(step);
+    slip_speed.add(step.traction, step.limit_before, point_velocity(state.V_AB, solution.nodes[a].x - state.X_AB.p));
+    if (contact.sliding[a]) work += slip_work(step);
   }
-  return work;
+  solution.dissipated = work;
+  solution.slip_speed = slip_speed.value();
 }
 
 void FullBodies::remember(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
@@ -626,7 +630,8 @@ Response FullBodies::respond(const Solution& solution, const std::optional<doubl
   response.stored_energy = solution.energy;
   std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, approach_speed, state);
   for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
-  fill_interface_pressure(solution.contact(), normal_forces, model_.regions, response);
+  fill_interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces, model_.regions,
+                          response);
   return response;
 }
 
@@ -658,6 +663,7 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
     response = respond(solve(*next, state, options), next->approach_speed, state);
     response.dissipated_increment = solution.dissipated;
   }
+  response.slip_speed = slip_speed_after(solution, model_.options, state);
   return {.history = std::move(next), .response = response};
 }
 
@@ -682,7 +688,7 @@ std::vector<double> FullBodies::pressure(const History& history, const PairState
   const Solution solution = solve(FullBodiesHistory::from(history), state, {.tangents = false});
   std::vector<double> normal_forces;
   for (const TouchingNode& node : solution.nodes) normal_forces.push_back(node.lambda);
-  return interface_pressure(solution.contact(), normal_forces);
+  return interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces);
 }
 
 std::string FullBodies::fields(const History& history, const PairState& state, const FieldRequest& request) const {

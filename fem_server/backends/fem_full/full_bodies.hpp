@@ -91,9 +91,8 @@ class FullBodies final : public ContactBackend {
   /// @param place  of the surfaces displaced by `matched`
   [[nodiscard]] Vector3 slid(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePlace& place,
                              const Both<Eigen::VectorXd>& matched, const Both<Eigen::VectorXd>& u) const;
-  /// [J] dissipated by functions that slide, since the commit.
-  [[nodiscard]] double friction_work(const FullBodiesHistory& history, const PairState& state,
-                                     const Solution& solution) const;
+  /// Work and speed of functions that slide.
+  void tell_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;
   /// What a commit of materials with a memory would keep, and what they have turned into heat since the last one; where
   /// nothing touches, the gap of the bodies as they are.
   void remember(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;

@@ -9,6 +9,7 @@
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
+#include "fem_server/backends/shared/slip_speed.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
@@ -534,6 +535,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   const std::scoped_lock lock(mutex_);
   if (!equilibrium(state, 0.0, solution)) load_in_steps(state, solution);
   Eigen::VectorXd load = Eigen::VectorXd::Zero(solution.u.size());
+  SlipSpeed slip_speed;
   for (std::uint32_t c = 0; c < contact.size(); ++c) {
     const double lambda = solution.lambda[static_cast<Eigen::Index>(c)];
     if (!(lambda > 0.0)) continue;
@@ -546,11 +548,16 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     const FullNodeForce force(full);
     node.traction = force.multiplier();
     load.segment<3>(3 * Eigen::Index{contact[c]}) = node.force();
-    if (force.slides()) solution.dissipated += slip_work(slip_of(history, state, solution, c, force));
+    if (prepared_.options.friction > 0.0) {
+      const SlipStep slip = slip_of(history, state, solution, c, force);
+      if (force.slides()) solution.dissipated += slip_work(slip);
+      slip_speed.add(slip.traction, slip.limit_before, point_velocity(state.V_AB, node.x - state.X_AB.p));
+    }
     solution.sliding.push_back(force.slides());
     solution.touching.push_back(c);
     solution.nodes.push_back(node);
   }
+  solution.slip_speed = slip_speed.value();
   solution.energy += system_->inertia_energy(load);
   differentiate(state, solution);
   if (laws_.remembers()) remember(history, state, solution);
@@ -637,6 +644,7 @@ Committed FullContact::commit(const History& history, const PairState& state,
     response = respond(solve(*next, state), next->approach_speed, state);
     response.dissipated_increment = solution.dissipated;
   }
+  response.slip_speed = slip_speed_after(solution, prepared_.options, state);
   return {.history = std::move(next), .response = response};
 }
 

@@ -34,6 +34,10 @@ void add_part(const Response& part, Response& sum) {
   sum.stored_energy += part.stored_energy;
   sum.dissipated_power += part.dissipated_power;
   sum.dissipated_increment += part.dissipated_increment;
+  // The first one to come back is what matters.
+  if (sum.slip_speed == 0.0 || (part.slip_speed != 0.0 && part.slip_speed < sum.slip_speed)) {
+    sum.slip_speed = part.slip_speed;
+  }
   sum.statistics.active_points += part.statistics.active_points;
   sum.regions.push_back({.force = force,
                          .area = part.area,

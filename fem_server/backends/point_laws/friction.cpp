@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "fem_server/backends/shared/slip_speed.hpp"
+
 namespace heelstrike::fem {
 
 namespace {
@@ -64,6 +66,9 @@ Traction friction_traction(const PointFriction& friction, const CarriedSlip& str
     return t;
   }
   const double k = friction.stiffness;
+  SlipSpeed slip_speed;
+  slip_speed.add(k * stretched.carried, limit_before, slip.value);
+  t.slip_speed = slip_speed.value();
   const double length = stretched.value.norm();
   t.stretch = k * length > limit ? Vector3(limit / (k * length) * stretched.value) : stretched.value;
   t.stored_energy = 0.5 * k * t.stretch.squaredNorm();

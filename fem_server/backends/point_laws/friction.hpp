@@ -25,6 +25,7 @@ struct Traction {
   double limit = 0.0;                 ///< [N] mu N, of a spring
   double stored_energy = 0.0;         ///< [J] of the spring
   double slip_work = 0.0;             ///< [J] dissipated by slipping since the stretch was committed, >= 0
+  double slip_speed = 0.0;            ///< [m/s] as of Response
   double dissipated_power = 0.0;      ///< [W] of damping, >= 0
 };
 

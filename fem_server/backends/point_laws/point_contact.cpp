@@ -37,6 +37,7 @@ void add_traction(const PointGeometry& g, const Traction& t, Response& r) {
   r.stored_energy += t.stored_energy;
   r.dissipated_power += t.dissipated_power;
   r.dissipated_increment = t.slip_work;
+  r.slip_speed = t.slip_speed;
 }
 
 }  // namespace

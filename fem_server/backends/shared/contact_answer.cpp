@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/shared/slip_speed.hpp"
 
 namespace heelstrike::fem {
 
@@ -96,7 +97,17 @@ Response answer(const SolvedContact& solved, const ContactOptions& options, cons
   response.normal_force = std::accumulate(normal_forces.begin(), normal_forces.end(), 0.0);
   fill_pressure(solved, recovery, regions, normal_forces, response);
   response.dissipated_increment = solved.dissipated;
+  response.slip_speed = solved.slip_speed;
   return response;
+}
+
+double slip_speed_after(const SolvedContact& solved, const ContactOptions& options, const PairState& state) {
+  if (!(options.friction > 0.0)) return 0.0;
+  SlipSpeed speed;
+  for (const TouchingNode& node : solved.nodes) {
+    speed.add(node.traction, options.friction * node.lambda, point_velocity(state.V_AB, node.x - state.X_AB.p));
+  }
+  return speed.value();
 }
 
 std::optional<double> latched_speed(const SolvedContact& solved, const ContactOptions& options,

@@ -23,6 +23,7 @@ struct SolvedContact {
   std::vector<TouchingNode> nodes;      ///< the same
   NodeDerivatives derivatives;
   double dissipated = 0.0;  ///< [J] by friction, and by the material, since the commit
+  double slip_speed = 0.0;  ///< [m/s] as of Response, of the commit before
   SolverStatistics statistics;
 };
 
@@ -36,6 +37,10 @@ void check_depth(const SolvedContact& solved, const ContactOptions& options, con
 [[nodiscard]] Response answer(const SolvedContact& solved, const ContactOptions& options,
                               const PressureRecovery& recovery, std::span<const ContactRegion> regions,
                               const std::optional<double>& approach_speed, const PairState& state);
+
+/// [m/s] Response::slip_speed once the solved state is committed.
+[[nodiscard]] double slip_speed_after(const SolvedContact& solved, const ContactOptions& options,
+                                      const PairState& state);
 
 /// Approach speed in force after a commit: latched at onset, cleared at separation.
 [[nodiscard]] std::optional<double> latched_speed(const SolvedContact& solved, const ContactOptions& options,

@@ -119,6 +119,39 @@ TEST_P(EveryIntegrator, StateAtARootIsThatOfTheRoot) {
   EXPECT_NEAR(step.t - first, pi / oscillator_omega, motion_tolerance);
 }
 
+// The rate of a gap between two bodies at rest: a body comes to rest against another, and stays.
+TEST_P(EveryIntegrator, FunctionsThatComeToZeroAndStayHaveOneRoot) {
+  const KnownMotion motion = oscillator_on_circle();
+  motion.particle->watched = {[](double, const VectorXd& y) { return std::max(0.0, y[1]); },
+                              [](double, const VectorXd&) { return 0.0; },
+                              [](double t, const VectorXd& y) { return t > 0.2 ? 0.0 : -1.0 - y[1]; }};
+  const auto integrator = start(motion, {-1, 0, +1});
+  const auto stops = run_to(*integrator, 0.9 * pi / oscillator_omega);
+  ASSERT_EQ(stops.size(), 2U);
+  EXPECT_EQ(stops[0].roots, std::vector<int>{2});
+  EXPECT_NEAR(stops[0].t, 0.2, 1e-12);
+  EXPECT_EQ(stops[1].roots, std::vector<int>{0});
+  EXPECT_NEAR(stops[1].t, 0.5 * pi / oscillator_omega, motion_tolerance);
+}
+
+// A root where a step ends: dense output before it is asked for until the next step, and that one begins there.
+TEST_P(EveryIntegrator, RootAtTheEndOfAStepEndsTheStep) {
+  const KnownMotion motion = oscillator_on_circle();
+  motion.particle->watched = {[](double t, const VectorXd&) { return t < 0.1 ? 1.0 : 0.0; }};
+  const auto integrator = start(motion);
+  double before = 0.0;
+  StepResult step;
+  VectorXd y(4), z(1);
+  for (double t = 0.0; t < 0.2; t = step.t) {
+    step = integrator->step(t < 0.1 ? 0.1 : 0.2);
+    if (step.inside) continue;
+    integrator->interpolate(0.5 * (before + step.t), y, z);
+    EXPECT_LT(error(y, motion.exact(0.5 * (before + step.t))), motion_tolerance)
+        << "from " << before << " to " << step.t;
+    before = step.t;
+  }
+}
+
 TEST_P(EveryIntegrator, DenseOutputIsAsGoodAsTheSteps) {
   const KnownMotion motion = oscillator_on_circle();
   const auto integrator = start(motion, {}, 1e-9, 2e-3);

@@ -16,6 +16,7 @@
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_derivatives.hpp"
+#include "fem_server/backends/shared/slip_speed.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
@@ -168,8 +169,6 @@ CondensedContact::CondensedContact(std::string name, CondensedModel model, Param
                                   "{} Pa/m^2; set one of them to 0",
                                   model_.options.friction, model_.options.penalty));
   }
-  // Pressures of the interface are values of the field that they interpolate, not forces by areas.
-  if (model_.interface) model_.pressure = {};
 }
 
 std::shared_ptr<const History> CondensedContact::initial_history() const {
@@ -628,16 +627,20 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   const FrictionContact contact = solve_friction_contact(seen_compliance(solution), problem);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
+  SlipSpeed slip_speed;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], contact.traction[a], solution);
     solution.stuck_to.push_back(contact.sliding[a] ? std::optional<Vector3>() : contact.stick_points[a].p_AP);
+    const TouchingNode& node = solution.nodes.back();
+    SlipStep slipping = slip_before(history, state, solution.touching.back(), node.surface.normal);
+    slip_speed.add(slipping.traction, slipping.limit_before, point_velocity(state.V_AB, node.x - state.X_AB.p));
     if (!contact.sliding[a]) continue;
-    SlipStep slipping = slip_before(history, state, solution.touching.back(), solution.nodes.back().surface.normal);
     slipping.trial = contact.traction[a] - contact.rho[a] * contact.slip[a];
     slipping.limit = problem.friction * contact.lambda[static_cast<Eigen::Index>(a)];
     slipping.slip = contact.slip[a].norm();
     solution.dissipated += slip_work(slipping);
   }
+  solution.slip_speed = slip_speed.value();
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
   solution.found = contact.found;
   if (contact.active.empty() || !options.tangents) return;
@@ -701,12 +704,17 @@ InterfaceContact CondensedContact::interface_contact(const Solution& solution) c
           .areas = solution.areas,
           .nodes = solution.near_candidates,
           .touching = solution.touching_near,
-          .n_nodes = model_.points.size()};
+          .n_nodes = model_.points.size(),
+          .contacts = solution.nodes,
+          .recovery = &model_.pressure};
 }
 
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
                                    const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.pressure, model_.regions, history.approach_speed, state);
+  // The functions of an interface are no nodes of the surface.
+  static const PressureRecovery of_no_nodes;
+  const PressureRecovery& recovery = model_.interface ? of_no_nodes : model_.pressure;
+  Response response = answer(solution, model_.options, recovery, model_.regions, history.approach_speed, state);
   if (model_.interface && !solution.nodes.empty()) {
     std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, history.approach_speed, state);
     for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
@@ -765,6 +773,7 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
   next->nodes = memory_of(solution, state);
   if (options.next_state_near) next->candidate_cache = candidate_cache_of(*next);
   Response response = respond(solution, *next, state);
+  response.slip_speed = slip_speed_after(solution, model_.options, state);
   return {.history = std::move(next), .response = response};
 }
 
