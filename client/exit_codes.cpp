@@ -2,14 +2,17 @@
 
 namespace heelstrike::client {
 
-ExitCode exit_code(ErrorCode code) {
-  switch (code) {
+ExitCode exit_code(const Error& error) {
+  switch (error.code()) {
     case ErrorCode::invalid_input:
       return ExitCode::bad_input;
     case ErrorCode::unavailable:
     case ErrorCode::deadline:
-    case ErrorCode::limit:
       return ExitCode::unavailable;
+    case ErrorCode::limit:
+      // A server that is full has room later, or another one has; a mesh that is too large here, or memory that this
+      // process may not have, is the run's own.
+      return error.retry_helps() ? ExitCode::unavailable : ExitCode::run_failed;
     case ErrorCode::version_mismatch:
       return ExitCode::version_mismatch;
     case ErrorCode::file:
@@ -32,7 +35,7 @@ ExitCode exit_code(const RunSummary& summary) {
   if (summary.status == "completed") return ExitCode::ok;
   if (summary.status == "incomplete") return ExitCode::incomplete;
   if (!summary.error) return ExitCode::run_failed;
-  const ExitCode code = exit_code(summary.error->code());
+  const ExitCode code = exit_code(*summary.error);
   return code == ExitCode::bad_input ? ExitCode::run_failed : code;
 }
 

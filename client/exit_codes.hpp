@@ -20,7 +20,7 @@ enum class ExitCode : int {
   interrupted = 130      ///< Ctrl-C or SIGTERM
 };
 
-[[nodiscard]] ExitCode exit_code(ErrorCode code);
+[[nodiscard]] ExitCode exit_code(const Error& error);
 /// Of a run that was started; whatever it met then is not the fault of the command line.
 [[nodiscard]] ExitCode exit_code(const RunSummary& summary);
 [[nodiscard]] constexpr int to_int(ExitCode code) {

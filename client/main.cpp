@@ -34,7 +34,7 @@ ExitCode fail(const Error& error, bool json) {
         {"error", {{"code", to_string(error.code())}, {"message", message}, {"field", printable(error.field())}}}};
     fmt::print("{}\n", report.dump(2));
   }
-  return exit_code(error.code());
+  return exit_code(error);
 }
 
 ExitCode act(const Invocation& invocation, StopSignal& stop) {

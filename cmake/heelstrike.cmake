@@ -25,6 +25,16 @@ function(heelstrike_library NAME)
   target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} heelstrike_warnings)
 endfunction()
 
+# heelstrike_exports(TARGET PATTERN...): names that a shared library shows, in the words of version scripts; all others are
+# its own, those of the archives in it and of templates, too, and calls among them are not looked up in the process.
+function(heelstrike_exports TARGET)
+  string(JOIN "; " names ${ARGN})
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.map)
+  file(CONFIGURE OUTPUT ${script} CONTENT "{ global: @names@; local: *; };\n" @ONLY)
+  target_link_options(${TARGET} PRIVATE -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions -Wl,--version-script=${script})
+  set_property(TARGET ${TARGET} APPEND PROPERTY LINK_DEPENDS ${script})
+endfunction()
+
 # heelstrike_program(NAME SOURCES ... DEPS ...): a binary in build/<preset>/bin.
 function(heelstrike_program NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

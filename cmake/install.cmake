@@ -14,12 +14,14 @@ endif()
 install(TARGETS libheelstrike EXPORT heelstrike LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   COMPONENT library NAMELINK_COMPONENT development)
 install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-# What `heelstrike fmu` puts into units; no program links it.
-install(TARGETS heelstrike_fmi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
-install(FILES ${CMAKE_BINARY_DIR}/lib/unit_packages.txt DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
+# What `heelstrike fmu` puts into units, with the names of the packages that it needs; no program links it.
+set(unit_parts heelstrike_fmi heelstrike_unit heelstrike_remote)
 if(TARGET heelstrike_elements)
-  install(FILES ${CMAKE_BINARY_DIR}/lib/unit_elements_packages.txt DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
+  list(APPEND unit_parts heelstrike_unit_elements)
 endif()
+install(TARGETS ${unit_parts} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs
+  FILES_MATCHING PATTERN "*.packages" PATTERN "unit_icon.*")
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heelstrike)
 install(EXPORT heelstrike NAMESPACE heelstrike:: FILE heelstrikeConfig.cmake DESTINATION ${package_folder} COMPONENT development)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
@@ -36,6 +38,7 @@ if(TARGET heelstrike_python)
   install(TARGETS heelstrike_python LIBRARY DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python)
   install(DIRECTORY python/heelstrike/ DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python
     FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/python/heelstrike-${PROJECT_VERSION}.dist-info DESTINATION ${HEELSTRIKE_PYTHON_FOLDER} COMPONENT python)
 endif()
 
 install(FILES docs/reference/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)

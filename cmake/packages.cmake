@@ -47,6 +47,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "deformable contact inside multibody dynamics: shared library
  The library that C++, C, Python and functional mock-up units call: contact between two bodies, scenarios that a foreign
  master steps, whole runs.")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${maintainer_scripts}/library/triggers)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS_POLICY "=")
 

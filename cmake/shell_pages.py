@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 OPTION = re.compile(r"^ +(-[-\w,]+)")
-SUBCOMMAND = re.compile(r"^  ([a-z][a-z-]*)  +(\S.*)$")
+SUBCOMMAND = re.compile(r"^  ([a-z][a-z0-9-]*)  +(\S.*)$")
 # Folders of the machine that builds do not belong into what users read.
 OWN_PATH = re.compile(r"(?<=Usage: )\S*/(?=[^/\s]+ )")
 

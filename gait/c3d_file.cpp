@@ -10,14 +10,35 @@
 #include <set>
 
 #include "common/errors/error.hpp"
+#include "gait/length_unit.hpp"
 
 namespace heelstrike {
 namespace {
 
 constexpr std::size_t block = 512;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr double most_frames = 4294967296.0;  ///< of a long trial, which counts with 32 bits
 
 enum class Processor { intel = 84, dec = 85, mips = 86 };
+
+/// Where frames are and how long one is, as the header says it, or the parameters.
+struct Layout {
+  std::size_t n_points = 0;
+  std::size_t n_channels = 0, samples = 0;  ///< samples of one channel in a frame
+  std::size_t first_block = 0;              ///< from 1
+  std::size_t n_frames = 0;
+
+  [[nodiscard]] std::size_t start() const { return (first_block - 1) * block; }
+  [[nodiscard]] std::size_t frame_bytes(bool is_float) const {
+    return (is_float ? 4 : 2) * (4 * n_points + n_channels * samples);
+  }
+};
+
+/// Appends a value that is not there yet.
+template <typename Value>
+void add_once(std::vector<Value>& values, const Value& value) {
+  if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+}
 
 /// Counts above 32767 are stored in signed words.
 double as_count(double word) {
@@ -29,6 +50,12 @@ std::string without_blanks(std::string_view text) {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   return std::string(text);
+}
+
+/// Of a low and a high word.
+double long_count(const std::vector<double>& words) {
+  const double count = words.size() == 2 ? as_count(words[0]) + 65536.0 * as_count(words[1]) : 0.0;
+  return count >= 0.0 && count < most_frames ? count : 0.0;
 }
 
 /// Two words with the halves exchanged, exponents that are 128 above, and a mantissa from 0.5 to 1.
@@ -72,11 +99,18 @@ class C3dReader {
   }
 
   void read_parameters(std::size_t start);
+  [[nodiscard]] std::size_t next_parameter(const std::string& name, std::size_t pointer, std::size_t end);
   void read_parameter(const std::string& name, std::size_t at, std::size_t end);
-  [[nodiscard]] double required(const std::string& name) const;
   [[nodiscard]] double optional(const std::string& name, double otherwise) const;
+  [[nodiscard]] std::size_t counted(const std::string& name) const;
+  [[nodiscard]] double or_of_header(const std::string& name, std::size_t at, const std::string& unit);
+  void read_units();
+  [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> channel_choices() const;
+  [[nodiscard]] std::vector<std::size_t> frame_choices() const;
+  [[nodiscard]] std::vector<Layout> layouts() const;
   void read_layout();
-  void read_frame_range();
+  void choose_layout();
+  void read_times();
   void read_points();
   [[nodiscard]] Vector3 point(std::size_t at) const;
   void read_analog();
@@ -126,8 +160,27 @@ void C3dReader::read_parameter(const std::string& name, std::size_t at, std::siz
   trial_.parameters[name] = std::move(parameter);
 }
 
+/// Place of the record behind this one; `end` where the list ends.
+std::size_t C3dReader::next_parameter(const std::string& name, std::size_t pointer, std::size_t end) {
+  const std::size_t offset = unsigned_word(pointer);
+  if (offset == 0) return end;
+  if (offset >= 2 && pointer + offset <= end) return pointer + offset;
+  // Programs that change the byte order of a file forget this word of the last parameter.
+  const std::size_t swapped = (offset & 0xFFU) << 8U | offset >> 8U;
+  if (swapped >= 2 && pointer + swapped <= end) {
+    note(fmt::format("'{}' of the parameters: where the next one is has the wrong byte order", name));
+    return pointer + swapped;
+  }
+  note(fmt::format("'{}' of the parameters leads out of their section, which ends at byte {}; what comes behind it was "
+                   "left out",
+                   name, end));
+  return end;
+}
+
 void C3dReader::read_parameters(std::size_t start) {
-  const std::size_t end = std::min(start + block * byte(start + 2), bytes_.size());
+  // Some programs count the blocks of the section wrongly; at the latest it ends where the data begin.
+  const std::size_t stated = start + block * byte(start + 2), data = block * (std::max(1U, unsigned_word(16)) - 1);
+  const std::size_t end = std::min(std::max(stated, data), bytes_.size());
   std::map<int, std::string> groups;
   struct Place {
     int group;
@@ -143,24 +196,26 @@ void C3dReader::read_parameters(std::size_t start) {
     std::string name(bytes_.substr(at + 2, length));
     std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
     const std::size_t pointer = at + 2 + length;
-    if (pointer + 2 > end) refuse(fmt::format("expected '{}' inside the parameter section, found its end", name));
-    const std::size_t next = unsigned_word(pointer);
+    if (pointer + 2 > end) {
+      note(fmt::format("'{}' of the parameters begins at the end of their section and was left out", name));
+      break;
+    }
     if (group < 0) {
       groups[-group] = name;
     } else {
       places.push_back({group, name, pointer + 2});
     }
-    if (next == 0) break;
-    at = pointer + next;
-    if (next < 2 || at > end) {
-      refuse(
-          fmt::format("'{}' of the parameters: expected the next one inside their section, which ends at byte {}, "
-                      "found it at byte {}; the file is damaged or cut off",
-                      name, end, at));
-    }
+    at = next_parameter(name, pointer, end);
   }
+  bool beyond = false;
   for (const Place& place : places) {
-    if (groups.contains(place.group)) read_parameter(groups[place.group] + ":" + place.name, place.at, end);
+    if (!groups.contains(place.group)) continue;
+    read_parameter(groups[place.group] + ":" + place.name, place.at, end);
+    beyond |= place.at >= stated;
+  }
+  if (beyond) {
+    note(fmt::format("the parameters go on behind the {} blocks that they are said to have, up to the data",
+                     byte(start + 2)));
   }
 }
 
@@ -169,77 +224,158 @@ double C3dReader::optional(const std::string& name, double otherwise) const {
   return found == trial_.parameters.end() || found->second.numbers.empty() ? otherwise : found->second.numbers.front();
 }
 
-double C3dReader::required(const std::string& name) const {
-  const double value = optional(name, missing);
-  if (!std::isfinite(value)) refuse(fmt::format("expected the parameter {}, found none; export the trial again", name));
-  return value;
+/// 0 where it is missing or no count.
+std::size_t C3dReader::counted(const std::string& name) const {
+  const double value = as_count(optional(name, 0.0));
+  return value >= 0.0 && value < most_frames ? static_cast<std::size_t>(value) : 0;
 }
 
-/// Where frames are and how long one is.
+/// A parameter other than zero, or the same of the header.
+/// @param at  of the real in the header
+double C3dReader::or_of_header(const std::string& name, std::size_t at, const std::string& unit) {
+  const double value = optional(name, missing);
+  if (std::isfinite(value) && value != 0.0) return value;
+  const double of_header = real(at);
+  if (!std::isfinite(of_header) || of_header == 0.0) {
+    refuse(fmt::format("expected the parameter {}, found none, and {} in the header; export the trial again", name,
+                       of_header));
+  }
+  note(fmt::format("{} is {}; the header's {}{} is taken", name, std::isfinite(value) ? "0" : "missing", of_header, unit));
+  return of_header;
+}
+
+void C3dReader::read_units() {
+  const auto units = trial_.texts("POINT:UNITS");
+  const std::string unit = units.empty() ? "" : units.front();
+  const auto length = length_of_unit(unit);
+  if (!unit.empty() && !length) {
+    refuse(fmt::format("POINT:UNITS: expected mm, cm or m, found '{}'; correct the parameter", unit));
+  }
+  trial_.length = length.value_or(1e-3);
+  if (unit.empty()) note("POINT:UNITS is missing; lengths are taken as mm, which is usual");
+  if (length && unit != "mm" && unit != "cm" && unit != "m") {
+    note(fmt::format("POINT:UNITS is '{}', which is taken as {} m", unit, *length));
+  }
+}
+
+/// Channels and samples of one in a frame, as the parameters have them and as the header has them.
+std::vector<std::pair<std::size_t, std::size_t>> C3dReader::channel_choices() const {
+  std::vector<std::pair<std::size_t, std::size_t>> choices;
+  const std::size_t used = counted("ANALOG:USED");
+  const double ratio = optional("ANALOG:RATE", 0.0) / trial_.markers.rate;
+  const bool has_count = trial_.parameters.contains("ANALOG:USED");
+  if (used == 0 && has_count) choices.emplace_back(0, 0);
+  // Rates are stored as floats.
+  if (const double whole = std::round(ratio); ratio >= 1.0 && ratio < 65536.0 && std::abs(ratio - whole) <= 1e-4 * ratio)
+    add_once(choices, {used, static_cast<std::size_t>(whole)});
+  const std::size_t all = unsigned_word(4), each = unsigned_word(18);
+  if (used > 0 && all > 0 && all % used == 0) add_once(choices, {used, all / used});
+  if (each > 0 && all > 0 && all % each == 0) add_once(choices, {all / each, each});
+  if (used > 0 && each > 0) add_once(choices, {used, each});
+  if (!has_count) add_once(choices, {0, 0});
+  return choices;
+}
+
+std::vector<std::size_t> C3dReader::frame_choices() const {
+  std::vector<std::size_t> choices;
+  const std::size_t first = unsigned_word(6), last = unsigned_word(8);
+  const double start = long_count(trial_.numbers("TRIAL:ACTUAL_START_FIELD"));
+  const double end = long_count(trial_.numbers("TRIAL:ACTUAL_END_FIELD"));
+  const std::size_t stated = counted("POINT:FRAMES");
+  // Words that cannot count so far are full; long trials have 32 bits in two words, or a float.
+  if (stated == 65535 || last == 65535) {
+    if (end > 0.0 && end >= start) choices.push_back(static_cast<std::size_t>(end - start) + 1);
+    if (const std::size_t frames = counted("POINT:LONG_FRAMES"); frames > 0) add_once(choices, frames);
+  }
+  if (stated > 0) add_once(choices, stated);
+  if (last >= first) add_once(choices, last - first + 1);
+  return choices;
+}
+
+/// Everything that header and parameters say, the parameters first.
+std::vector<Layout> C3dReader::layouts() const {
+  std::vector<std::size_t> points, blocks;
+  if (trial_.parameters.contains("POINT:USED")) points.push_back(counted("POINT:USED"));
+  add_once(points, std::size_t{unsigned_word(2)});
+  if (unsigned_word(16) >= 2) blocks.push_back(unsigned_word(16));
+  if (const std::size_t start = counted("POINT:DATA_START"); start >= 2) add_once(blocks, start);
+  std::vector<Layout> layouts;
+  for (const std::size_t n_points : points) {
+    for (const auto& [n_channels, samples] : channel_choices()) {
+      for (const std::size_t first_block : blocks) {
+        for (const std::size_t n_frames : frame_choices()) {
+          layouts.push_back({n_points, n_channels, samples, first_block, n_frames});
+        }
+      }
+    }
+  }
+  std::erase_if(layouts, [&](const Layout& layout) { return layout.frame_bytes(is_float_) == 0; });
+  return layouts;
+}
+
+/// Where header and parameters differ, the size of the file says which of them is right: the frames fill it up to less
+/// than a block.
+void C3dReader::choose_layout() {
+  const std::vector<Layout> all = layouts();
+  if (all.empty()) {
+    refuse("expected points or analog channels, at least one frame and the block where they begin, found none of one of "
+           "them (POINT:USED, ANALOG:USED, POINT:FRAMES, POINT:DATA_START and the header)");
+  }
+  const auto rest = [&](const Layout& layout) {
+    const double used = static_cast<double>(layout.start()) +
+                        static_cast<double>(layout.frame_bytes(is_float_)) * static_cast<double>(layout.n_frames);
+    return static_cast<double>(bytes_.size()) - used;
+  };
+  auto chosen = std::ranges::find_if(all, [&](const Layout& l) { return rest(l) >= 0.0 && rest(l) < double{block}; });
+  if (chosen == all.end()) chosen = std::ranges::find_if(all, [&](const Layout& l) { return rest(l) >= 0.0; });
+  if (chosen == all.end()) {
+    const Layout& first = all.front();
+    const std::size_t room = bytes_.size() > first.start() ? bytes_.size() - first.start() : 0;
+    refuse(fmt::format("expected {} frames of {} bytes from byte {} on, found {} bytes, which are {} frames; the file is "
+                       "cut off",
+                       first.n_frames, first.frame_bytes(is_float_), first.start(), room,
+                       room / first.frame_bytes(is_float_)));
+  }
+  n_points_ = chosen->n_points;
+  n_channels_ = chosen->n_channels;
+  samples_per_frame_ = chosen->samples;
+  n_frames_ = chosen->n_frames;
+  data_start_ = chosen->start();
+  frame_bytes_ = chosen->frame_bytes(is_float_);
+  if (all.size() > 1) {
+    note(fmt::format("header and parameters do not agree on what a frame holds, how many there are or where they begin; "
+                     "the file's size fits {} frames of {} points and {} analog channels of {} samples from block {} on",
+                     n_frames_, n_points_, n_channels_, samples_per_frame_, chosen->first_block));
+  }
+}
+
 void C3dReader::read_layout() {
-  n_points_ = static_cast<std::size_t>(as_count(required("POINT:USED")));
-  trial_.markers.rate = required("POINT:RATE");
+  trial_.markers.rate = or_of_header("POINT:RATE", 20, " Hz");
   if (!(trial_.markers.rate > 0.0) || !std::isfinite(trial_.markers.rate)) {
     refuse(fmt::format("POINT:RATE: expected a rate > 0 [Hz], found {}", trial_.markers.rate));
   }
-  point_scale_ = required("POINT:SCALE");
-  if (point_scale_ == 0.0) refuse("POINT:SCALE: expected a factor other than zero, found 0; the file is damaged");
+  point_scale_ = or_of_header("POINT:SCALE", 12, "");
   is_float_ = point_scale_ < 0.0;
   if (is_float_) point_scale_ = 1.0;
-  const auto units = trial_.texts("POINT:UNITS");
-  const std::string unit = units.empty() ? "" : units.front();
-  trial_.length = unit == "mm" ? 1e-3 : unit == "cm" ? 1e-2 : unit == "m" ? 1.0 : 0.0;
-  if (trial_.length == 0.0) {
-    refuse(fmt::format("POINT:UNITS: expected mm, cm or m, found '{}'; correct the parameter", unit));
+  read_units();
+  choose_layout();
+  if (n_channels_ == 0) return;
+  trial_.analog_rate = trial_.markers.rate * static_cast<double>(samples_per_frame_);
+  const double stated = optional("ANALOG:RATE", 0.0);
+  // Rates are stored as floats.
+  if (std::abs(stated - trial_.analog_rate) <= 1e-4 * trial_.analog_rate) {
+    trial_.analog_rate = stated;
+  } else {
+    note(fmt::format("ANALOG:RATE is {}; {} Hz are taken: {} samples a frame at {} frames a second",
+                     stated > 0.0 ? fmt::format("{} Hz", stated) : "missing", trial_.analog_rate, samples_per_frame_,
+                     trial_.markers.rate));
   }
-  n_channels_ = static_cast<std::size_t>(as_count(optional("ANALOG:USED", 0.0)));
-  if (n_channels_ > 0) {
-    trial_.analog_rate = required("ANALOG:RATE");
-    const double ratio = trial_.analog_rate / trial_.markers.rate;
-    samples_per_frame_ = ratio >= 1.0 && ratio < 65536.0 ? static_cast<std::size_t>(std::lround(ratio)) : 0;
-    // Rates are stored as floats.
-    if (samples_per_frame_ == 0 || std::abs(ratio - static_cast<double>(samples_per_frame_)) > 1e-4 * ratio) {
-      refuse(fmt::format("ANALOG:RATE: expected a whole multiple of POINT:RATE, {} Hz, found {} Hz",
-                         trial_.markers.rate, trial_.analog_rate));
-    }
-  }
-  const std::size_t samples = unsigned_word(4);
-  if (samples != n_channels_ * samples_per_frame_ || unsigned_word(2) != n_points_) {
-    refuse(
-        fmt::format("expected a header with {} points and {} analog samples a frame as POINT:USED, ANALOG:USED and the "
-                    "rates say, found {} and {}; where the data are is not certain: export the trial again",
-                    n_points_, n_channels_ * samples_per_frame_, unsigned_word(2), samples));
-  }
-  frame_bytes_ = (is_float_ ? 4 : 2) * (4 * n_points_ + samples);
-  if (frame_bytes_ == 0) refuse("expected points or analog channels, found none (POINT:USED and ANALOG:USED are 0)");
-  const double start = as_count(optional("POINT:DATA_START", unsigned_word(16)));
-  if (start < 2.0) refuse(fmt::format("POINT:DATA_START: expected a block from 2 on, found {}", start));
-  data_start_ = (static_cast<std::size_t>(start) - 1) * block;
 }
 
-void C3dReader::read_frame_range() {
-  const std::size_t header_first = unsigned_word(6), header_last = unsigned_word(8);
-  trial_.first_frame = header_first;
-  const std::size_t header_frames = header_last >= header_first ? header_last - header_first + 1 : 0;
-  n_frames_ = static_cast<std::size_t>(as_count(optional("POINT:FRAMES", static_cast<double>(header_frames))));
-  const auto start = trial_.numbers("TRIAL:ACTUAL_START_FIELD"), end = trial_.numbers("TRIAL:ACTUAL_END_FIELD");
-  // Words that cannot count so far are full; long trials have 32 bits in two words.
-  if ((n_frames_ == 65535 || header_last == 65535) && start.size() == 2 && end.size() == 2) {
-    const double first = as_count(start[0]) + 65536.0 * as_count(start[1]);
-    const double last = as_count(end[0]) + 65536.0 * as_count(end[1]);
-    trial_.first_frame = static_cast<std::size_t>(first);
-    n_frames_ = last >= first ? static_cast<std::size_t>(last - first) + 1 : 0;
-  } else if (n_frames_ != header_frames) {
-    note(fmt::format("{} frames are taken, as POINT:FRAMES says; the header says {}", n_frames_, header_frames));
-  }
-  if (n_frames_ == 0) refuse("expected at least one frame, found none");
-  const std::size_t room = bytes_.size() > data_start_ ? bytes_.size() - data_start_ : 0;
-  if (room / frame_bytes_ < n_frames_) {
-    refuse(
-        fmt::format("expected {} frames of {} bytes from byte {} on, found {} bytes, which are {} frames; the file is "
-                    "cut off",
-                    n_frames_, frame_bytes_, data_start_, room, room / frame_bytes_));
-  }
+void C3dReader::read_times() {
+  trial_.first_frame = unsigned_word(6);
+  const double start = long_count(trial_.numbers("TRIAL:ACTUAL_START_FIELD"));
+  if (unsigned_word(8) == 65535 && start > 0.0) trial_.first_frame = static_cast<std::size_t>(start);
   if (trial_.first_frame == 0) trial_.first_frame = 1;
   for (std::size_t i = 0; i < n_frames_; ++i) {
     trial_.markers.times.push_back(static_cast<double>(trial_.first_frame - 1 + i) / trial_.markers.rate);
@@ -303,10 +439,13 @@ void C3dReader::read_analog() {
   const auto labels = names("ANALOG:LABELS", n_channels_, "channel");
   auto units = trial_.texts("ANALOG:UNITS");
   units.resize(n_channels_);
-  const auto scales = trial_.numbers("ANALOG:SCALE"), offsets = trial_.numbers("ANALOG:OFFSET");
+  auto scales = trial_.numbers("ANALOG:SCALE"), offsets = trial_.numbers("ANALOG:OFFSET");
   if (scales.size() < n_channels_ || offsets.size() < n_channels_) {
-    refuse(fmt::format("expected {} factors in ANALOG:SCALE and as many in ANALOG:OFFSET, found {} and {}", n_channels_,
-                       scales.size(), offsets.size()));
+    note(fmt::format("ANALOG:SCALE and ANALOG:OFFSET have {} and {} numbers for {} channels; the others are taken as 1 "
+                     "and 0",
+                     scales.size(), offsets.size(), n_channels_));
+    scales.resize(std::max(scales.size(), n_channels_), 1.0);
+    offsets.resize(std::max(offsets.size(), n_channels_), 0.0);
   }
   const auto format = trial_.texts("ANALOG:FORMAT");
   const bool is_unsigned = !format.empty() && format.front() == "UNSIGNED";
@@ -338,12 +477,14 @@ void C3dReader::read_header_events() {
 }
 
 void C3dReader::read_events() {
-  const auto used = static_cast<std::size_t>(as_count(optional("EVENT:USED", 0.0)));
+  const std::size_t used = counted("EVENT:USED");
   if (used == 0) return read_header_events();
   const auto times = trial_.numbers("EVENT:TIMES");
   auto labels = trial_.texts("EVENT:LABELS"), contexts = trial_.texts("EVENT:CONTEXTS");
   if (times.size() < 2 * used) {
-    refuse(fmt::format("EVENT:TIMES: expected minutes and seconds of {} events, found {} numbers", used, times.size()));
+    note(fmt::format("EVENT:TIMES: expected minutes and seconds of {} events, found {} numbers; the events are left out",
+                     used, times.size()));
+    return;
   }
   labels.resize(used);
   contexts.resize(used);
@@ -370,7 +511,7 @@ C3dTrial C3dReader::read() {
   (void)byte(block - 1);
   read_parameters(parameters);
   read_layout();
-  read_frame_range();
+  read_times();
   read_points();
   read_analog();
   read_events();

@@ -48,11 +48,11 @@ struct C3dTrial {
   [[nodiscard]] std::vector<double> analog_times() const;
 };
 
-/// Points that are angles, forces, moments, powers or scalars (POINT:ANGLES, ...) are no markers and are noted.
-/// @throws Error{invalid_input} "file: ..." for what is no C3D file, a file that is cut off, parameters that lead out
-/// of
-///         their section or that are missing, unknown units, and counts of the header and the parameters that differ
-///         so that the data cannot be read
+/// Points that are angles, forces, moments, powers or scalars (POINT:ANGLES, ...) are no markers and are noted. What the
+/// parameters lack is taken from the header (rates, scale, counts); where both say it and differ, the size of the file
+/// decides; lengths without POINT:UNITS are taken as mm. All of it is noted.
+/// @throws Error{invalid_input} "file: ..." for what is no C3D file, a file that is cut off, parameters whose data lead
+///         out of their section, unknown units, and what neither the parameters nor the header say
 [[nodiscard]] C3dTrial read_c3d(std::string_view bytes, const std::string& file_name);
 
 /// Whether the bytes start as those of a C3D file do.

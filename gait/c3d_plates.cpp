@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "gait/length_unit.hpp"
 
 namespace heelstrike {
 namespace {
@@ -25,16 +27,17 @@ class PlateReader {
       : trial_(trial), index_(index), type_(type), result_(result) {
     read_surface();
     read_channels();
-    read_origin();
+    if (type_ != 1) read_origin();
     if (type_ == 4) matrix_ = Eigen::Map<const Matrix6>(part("CAL_MATRIX", 36).data());
-    if (type_ == 2) read_moment_unit();
+    if (type_ == 1 || type_ == 2) read_moment_unit();
   }
 
   [[nodiscard]] ForcePlate plate();
+  [[nodiscard]] const std::vector<std::size_t>& channels() const { return channels_; }
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw input_error("file", fmt::format("{}: force plate {}: {}", trial_.markers.file_name, index_ + 1, what));
+    throw input_error("file", fmt::format("force plate {}: {}", index_ + 1, what));
   }
   void note(const std::string& what) { result_.notes.push_back(fmt::format("force plate {}: {}", index_ + 1, what)); }
 
@@ -80,11 +83,14 @@ class PlateReader {
       }
       channels_.push_back(static_cast<std::size_t>(numbers[i]) - 1);
     }
-    result_.channels.insert(result_.channels.end(), channels_.begin(), channels_.end());
   }
 
   void read_origin() {
     origin_ = trial_.length * Eigen::Map<const Vector3>(part("ORIGIN", 3).data());
+    if (type_ == 3 && origin_.head<2>().isZero(0.0)) {
+      note("ORIGIN says that its sensors are all at the centre; where the force acts is not known, and the centre is "
+           "taken");
+    }
     if (!(origin_.z() > 0.0)) return;
     // The vector leads from the transducers up to the surface, against z; some programs store the way back. Those of
     // type 3 have half the distances of the sensors in x and y.
@@ -97,10 +103,12 @@ class PlateReader {
     }
   }
 
-  /// Moments are in the units of the points unless their channel says otherwise.
+  /// Moments are in the units of the points unless their channel says otherwise; likewise the centre of pressure.
   void read_moment_unit() {
     moment_unit_ = trial_.length;
-    std::string unit = trial_.analog[channels_[3]].unit;
+    const std::size_t moment = type_ == 1 ? 5 : 3;
+    point_unit_ = length_of_unit(trial_.analog[channels_[3]].unit).value_or(trial_.length);
+    std::string unit = trial_.analog[channels_[moment]].unit;
     std::erase_if(unit, [](char c) { return c == '.' || c == '*' || c == '-' || c == ' '; });
     if (unit == "Nm") moment_unit_ = 1.0;
     if (unit == "Ncm") moment_unit_ = 1e-2;
@@ -109,13 +117,20 @@ class PlateReader {
     const bool known = unit == "Nm" || unit == "Ncm" || unit == "Nmm";
     if (force != "N" || !known) {
       note(fmt::format("the units of its channels are '{}' and '{}'; they are taken as N and N times {} m", force,
-                       trial_.analog[channels_[3]].unit, moment_unit_));
+                       trial_.analog[channels_[moment]].unit, moment_unit_));
     }
   }
+
+  [[nodiscard]] std::vector<bool> saturated() const;
+  [[nodiscard]] bool is_turned(const ForcePlate& plate, const Vector3& up);
 
   [[nodiscard]] Load load(std::size_t sample) const {
     std::array<double, most_channels> c{};
     for (std::size_t i = 0; i < channels_.size(); ++i) c[i] = trial_.analog[channels_[i]].values[sample];
+    if (type_ == 1) {
+      const Vector3 force(c[0], c[1], c[2]);
+      return {force, point_unit_ * Vector3(c[3], c[4], 0.0).cross(force) + Vector3(0.0, 0.0, moment_unit_ * c[5])};
+    }
     if (type_ == 3) {
       const double a = origin_.x(), b = origin_.y();
       const Vector3 force(c[0] + c[1], c[2] + c[3], c[4] + c[5] + c[6] + c[7]);
@@ -138,7 +153,56 @@ class PlateReader {
   Vector3 origin_;
   Matrix6 matrix_ = Matrix6::Identity();
   double moment_unit_ = 1.0;
+  double point_unit_ = 1.0;  ///< of the centre of pressure of type 1
 };
+
+/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value.
+std::vector<bool> PlateReader::saturated() const {
+  constexpr std::size_t shortest = 5;  // A peak that is seen by a slow or coarse converter is shorter.
+  std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
+  for (const std::size_t channel : channels_) {
+    const std::vector<double>& values = trial_.analog[channel].values;
+    const auto [low, high] = std::ranges::minmax(values);
+    for (std::size_t i = 0, end = 0; i < values.size(); i = end) {
+      for (end = i + 1; end < values.size() && values[end] == values[i];) ++end;
+      const bool is_limit = low < high && values[i] != 0.0 && (values[i] == low || values[i] == high);
+      if (is_limit && end - i >= shortest)
+        std::fill_n(at_limit.begin() + static_cast<std::ptrdiff_t>(i), end - i, true);
+    }
+  }
+  return at_limit;
+}
+
+/// Whether the file has the force on the plate. Amplifiers at their limits make large loads of either sign for as long as
+/// it pleases them, so the side is that of most of the other loaded samples.
+bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
+  const std::vector<bool> at_limit = saturated();
+  std::array<std::size_t, 2> n_up{}, n_down{};  // of all, and of those that are not saturated
+  std::size_t first = plate.times.size(), last = 0;
+  for (std::size_t i = 0; i < plate.times.size(); ++i) {
+    const double along = plate.force[i].dot(up);
+    if (std::abs(along) <= stance_threshold) continue;
+    if (at_limit[i]) {
+      first = std::min(first, i);
+      last = i;
+    }
+    for (const std::size_t k : {0, 1}) {
+      if (k == 0 || !at_limit[i]) ++(along > 0.0 ? n_up : n_down)[k];
+    }
+  }
+  const std::size_t k = n_up[1] + n_down[1] > 0 ? 1 : 0;
+  if (k == 1 && last >= first) {
+    note(fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
+                     "value; they are no forces",
+                     n_up[0] + n_down[0] - n_up[1] - n_down[1], plate.times[first], plate.times[last]));
+  }
+  if (n_down[k] > n_up[k]) {
+    note(fmt::format("most of its loads ({} of {} samples) point into the floor: the file has the force on the plate; "
+                     "force and moment are turned around",
+                     n_down[k], n_down[k] + n_up[k]));
+  }
+  return n_down[k] > n_up[k];
+}
 
 ForcePlate PlateReader::plate() {
   ForcePlate plate{.name = fmt::format("ground_force_{}", index_ + 1),
@@ -147,21 +211,12 @@ ForcePlate PlateReader::plate() {
                    .point = {},
                    .moment = {}};
   const Vector3 up = -X_LP_.R.col(2);
-  double largest = 0.0;
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     const Load measured = load(i);
     plate.force.emplace_back(X_LP_.R * measured.force);
     plate.moment.emplace_back(X_LP_.R * measured.moment);
-    const double along = plate.force.back().dot(up);
-    if (std::abs(along) > std::abs(largest)) largest = along;
   }
-  const bool is_on_plate = largest < -stance_threshold;
-  if (is_on_plate) {
-    note(
-        fmt::format("its largest load, {:.4g} N, points into the floor: the file has the force on the plate; force and "
-                    "moment are turned around",
-                    -largest));
-  }
+  const bool is_on_plate = is_turned(plate, up);
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     if (is_on_plate) {
       plate.force[i] *= -1.0;
@@ -176,25 +231,47 @@ ForcePlate PlateReader::plate() {
   return plate;
 }
 
+/// What the other types of the format are.
+std::string name_of_type(int type) {
+  static const std::map<int, const char*> names{{5, "eight sensors behind a matrix of 6 by 8"},
+                                                {6, "twelve sensors behind a matrix"},
+                                                {7, "eight sensors behind a matrix of 8 by 8"},
+                                                {11, "a treadmill with two belts"},
+                                                {12, "a treadmill of eight vertical sensors"},
+                                                {21, "a staircase"}};
+  const auto found = names.find(type);
+  return found == names.end() ? "" : fmt::format(" ({})", found->second);
+}
+
 }  // namespace
 
 C3dPlates c3d_plates(const C3dTrial& trial) {
   C3dPlates result;
   const auto used = trial.numbers("FORCE_PLATFORM:USED"), types = trial.numbers("FORCE_PLATFORM:TYPE");
-  const std::size_t n = used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(used.front());
+  constexpr double most_plates = 255.0;  // One parameter has no more entries.
+  const std::size_t n =
+      used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(std::min(used.front(), most_plates));
   if (types.size() < n) {
-    throw input_error("file", fmt::format("{}: FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}",
-                                          trial.markers.file_name, n, types.size()));
+    result.notes.push_back(fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "
+                                       "left out",
+                                       n, types.size()));
   }
-  for (std::size_t i = 0; i < n; ++i) {
-    const int type = static_cast<int>(types[i]);
-    if (type < 2 || type > 4) {
-      result.notes.push_back(
-          fmt::format("force plate {}: its type is {}; types 2, 3 and 4 can be read (its channels are with the others)",
-                      i + 1, type));
+  for (std::size_t i = 0; i < std::min(n, types.size()); ++i) {
+    const int type = types[i] >= 1.0 && types[i] < 1000.0 ? static_cast<int>(types[i]) : 0;
+    if (type < 1 || type > 4) {
+      result.notes.push_back(fmt::format("force plate {}: its type is {}{}; types 1 to 4 can be read (its channels are "
+                                         "with the others)",
+                                         i + 1, types[i], name_of_type(type)));
       continue;
     }
-    result.plates.push_back(PlateReader(trial, i, type, result).plate());
+    // A plate that is described wrongly loses itself, not the trial.
+    try {
+      PlateReader reader(trial, i, type, result);
+      result.plates.push_back(reader.plate());
+      result.channels.insert(result.channels.end(), reader.channels().begin(), reader.channels().end());
+    } catch (const Error& error) {
+      result.notes.push_back(fmt::format("{}; the plate is left out (its channels are with the others)", error.what()));
+    }
   }
   const auto zero = trial.numbers("FORCE_PLATFORM:ZERO");
   if (n > 0 && zero.size() >= 2 && zero[0] >= 1.0 && zero[1] >= zero[0]) {

@@ -51,8 +51,13 @@ class Recording {
     at_place(spec.where, [&] {
       standing_ = turned(read_trc(text(spec.standing), spec.standing), R_WF_);
       walking_ = turned(read_trc(text(spec.markers), spec.markers), R_WF_);
+      for (const MarkerTrial* trial : {&standing_, &walking_}) {
+        for (const std::string& text_note : trial->notes) note(text_note);
+      }
       if (!spec.plates.empty()) {
-        plates_ = read_force_plates(read_motion_table(text(spec.plates), spec.plates));
+        const MotionTable table = read_motion_table(text(spec.plates), spec.plates);
+        for (const std::string& text_note : table.notes) note(text_note);
+        plates_ = read_force_plates(table);
       }
       for (ForcePlate& plate : plates_) plate = turned(plate, R_WF_);
     });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -11,7 +12,9 @@
 #include "common/config/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/text_lines.hpp"
+#include "common/text/marked_text.hpp"
 #include "common/text/suggestion.hpp"
+#include "gait/length_unit.hpp"
 
 namespace heelstrike {
 namespace {
@@ -29,14 +32,27 @@ std::vector<std::string_view> entries_of(std::string_view line) {
   }
 }
 
-std::vector<std::string_view> without_empty_end(std::vector<std::string_view> entries) {
-  while (!entries.empty() && entries.back().empty()) entries.pop_back();
+/// Entries of a header line that are not empty; of a line without tabs those between blanks.
+std::vector<std::string_view> header_entries_of(std::string_view line) {
+  auto entries = entries_of(line);
+  if (entries.size() == 1) {
+    line = entries.front();
+    entries.clear();
+    for (std::size_t at = 0; (at = line.find_first_not_of(' ', at)) != std::string_view::npos;) {
+      const std::size_t end = std::min(line.find(' ', at), line.size());
+      entries.push_back(line.substr(at, end - at));
+      at = end;
+    }
+  }
+  std::erase(entries, std::string_view());
   return entries;
 }
 
 class TrcReader {
  public:
-  TrcReader(std::string_view text, const std::string& file_name) : lines_(text) { trial_.file_name = file_name; }
+  TrcReader(std::string_view text, const std::string& file_name) : text_(text), lines_(text_.bytes()) {
+    trial_.file_name = file_name;
+  }
 
   MarkerTrial read() {
     read_values();
@@ -61,7 +77,7 @@ class TrcReader {
       refuse(
           fmt::format("expected the header line with {}, found nothing; a .trc file has five header lines", meaning));
     }
-    return without_empty_end(entries_of(line->text));
+    return header_entries_of(line->text);
   }
 
   double number(std::string_view entry, const std::string& meaning) const {
@@ -85,7 +101,8 @@ class TrcReader {
   }
 
   void read_values() {
-    if (header_line("PathFileType").front() != "PathFileType") {
+    const std::string_view first = header_line("PathFileType").front();
+    if (first.substr(0, first.find(' ')) != "PathFileType") {
       refuse("expected 'PathFileType' at the start of a .trc file, found something else; is it a .trc file?");
     }
     const auto keys = header_line("the names of the data values (DataRate, NumFrames, ...)");
@@ -102,37 +119,40 @@ class TrcReader {
     trial_.rate = number(value("DataRate"), "DataRate");
     if (!(trial_.rate > 0.0)) refuse(fmt::format("DataRate: expected a rate > 0 [Hz], found {}", trial_.rate));
     const std::string_view units = value("Units");
-    scale_ = units == "mm" ? 1e-3 : units == "cm" ? 1e-2 : units == "m" ? 1.0 : 0.0;
-    if (scale_ == 0.0) refuse(fmt::format("Units: expected mm, cm or m, found '{}'; correct the header", units));
+    const auto length = length_of_unit(units);
+    if (!length) refuse(fmt::format("Units: expected mm, cm or m, found '{}'; correct the header", units));
+    scale_ = *length;
     n_frames_ = number(value("NumFrames"), "NumFrames");
     n_markers_ = number(value("NumMarkers"), "NumMarkers");
   }
 
   void read_names() {
     const auto entries = header_line("Frame#, Time and the marker names");
-    if (entries.size() < 3 || entries[0] != "Frame#" || entries[1] != "Time") {
+    const auto is = [&](std::size_t i, std::string_view word) {
+      return std::ranges::equal(entries[i].substr(0, word.size()), word,
+                                [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
+    };
+    if (entries.size() < 3 || !is(0, "frame") || !is(1, "time")) {
       refuse("expected 'Frame#', 'Time' and marker names, found something else; correct the header");
     }
     for (std::size_t i = 2; i < entries.size(); ++i) {
-      if ((i - 2) % 3 != 0) {
-        if (!entries[i].empty())
-          refuse(fmt::format("expected a marker name every three columns, found '{}' in column {}", entries[i], i + 1));
-        continue;
-      }
       const std::string name(entries[i]);
-      if (name.empty()) refuse(fmt::format("expected a marker name in column {}, found nothing", i + 1));
       if (std::ranges::find(trial_.names, name) != trial_.names.end()) {
         refuse(fmt::format("expected marker names that differ, found '{}' twice; rename one", name));
       }
       trial_.names.push_back(name);
     }
-    if (static_cast<double>(trial_.names.size()) != n_markers_) {
-      refuse(fmt::format("expected {} marker names as NumMarkers says in line {}, found {}; correct the header",
-                         n_markers_, values_line_, trial_.names.size()));
+    const std::size_t n = trial_.names.size();
+    trial_.positions.resize(n);
+    const auto columns = header_line("X1, Y1, Z1, ...");
+    if (columns.size() != 3 * n) {
+      refuse(fmt::format("expected the columns X1, Y1, Z1, ... of {} markers as there are names above, found {} columns; "
+                         "correct the header",
+                         n, columns.size()));
     }
-    trial_.positions.resize(trial_.names.size());
-    if (header_line("X1, Y1, Z1, ...").size() < 3)
-      refuse("expected the columns X1, Y1, Z1, ..., found fewer than three");
+    if (static_cast<double>(n) != n_markers_) {
+      note(fmt::format("NumMarkers is {}, the file has {} markers, which are taken", n_markers_, n));
+    }
   }
 
   void read_row(std::vector<std::string_view> entries) {
@@ -165,22 +185,23 @@ class TrcReader {
 
   void check_frames() {
     line_ = values_line_;
-    if (static_cast<double>(trial_.frames()) != n_frames_) {
-      refuse(
-          fmt::format("NumFrames: expected {} rows as the header says, found {}; the file is cut off or the header "
-                      "is wrong",
-                      n_frames_, trial_.frames()));
-    }
     if (trial_.frames() < 2) refuse(fmt::format("expected at least two rows, found {}", trial_.frames()));
+    if (const auto frames = static_cast<double>(trial_.frames()); frames != n_frames_) {
+      note(fmt::format("NumFrames is {}, the file has {} rows, which are taken{}", n_frames_, frames,
+                       frames < n_frames_ ? "; is the file cut off?" : ""));
+    }
     const double found = static_cast<double>(trial_.frames() - 1) / (trial_.times.back() - trial_.times.front());
     if (std::abs(found / trial_.rate - 1.0) > 0.05) {
-      refuse(
-          fmt::format("DataRate: expected {} Hz as the header says, found times at {:.4g} Hz; correct the header or "
-                      "the times",
-                      trial_.rate, found));
+      note(fmt::format("DataRate is {} Hz, the times have {:.4g} Hz, which is taken", trial_.rate, found));
+      trial_.rate = found;
     }
   }
 
+  void note(const std::string& what) {
+    trial_.notes.push_back(fmt::format("{}:{}: {}", trial_.file_name, values_line_, what));
+  }
+
+  MarkedText text_;
   TextLines lines_;
   std::size_t line_ = 0;
   std::size_t values_line_ = 0;

@@ -16,10 +16,11 @@ namespace heelstrike {
 /// Positions in metres and in the axes of the file, or of the world once they were turned into it.
 struct MarkerTrial {
   std::string file_name;
-  double rate = 0.0;                            ///< [Hz] DataRate of the header
+  double rate = 0.0;                            ///< [Hz] DataRate of the header where the times agree, else theirs
   std::vector<double> times;                    ///< [s] strictly increasing
   std::vector<std::string> names;               ///< of the markers, all different
   std::vector<std::vector<Vector3>> positions;  ///< [m] of every marker at every time; NaN where it was not seen
+  std::vector<std::string> notes = {};          ///< where the header does not fit the rows, which are taken
 
   [[nodiscard]] std::size_t frames() const { return times.size(); }
   /// @throws Error{invalid_input} that lists the nearest names
@@ -32,11 +33,12 @@ struct MarkerTrial {
   return p.allFinite();
 }
 
-/// Reads a .trc file. Units mm, cm and m become metres. A marker whose three entries are empty, NaN or all exactly zero
-/// was not seen in that frame.
-/// @throws Error{invalid_input} "file:line: ..." for a header that does not fit the rows (NumMarkers, NumFrames,
-///         DataRate within 5 % of the times), unknown units, names given twice, rows of another length, entries that
-///         are not numbers, times that do not increase
+/// Reads a .trc file as OpenSim does: any number of tabs in the header lines, blanks where there is no tab. A marker whose
+/// three entries are empty, NaN or all exactly zero was not seen in that frame. NumFrames, NumMarkers and a DataRate (by
+/// more than 5 % off the times) that do not fit the rows are noted, and the rows are taken.
+/// @throws Error{invalid_input} "file:line: ..." for units other than those of length_of_unit, a number of names that
+///         does not fit the columns, names given twice, rows of another length, entries that are not numbers, times that
+///         do not increase
 [[nodiscard]] MarkerTrial read_trc(std::string_view text, const std::string& file_name);
 
 /// The trial as a .trc file in millimetres of single precision, with nothing where a marker was not seen.

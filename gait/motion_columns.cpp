@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
+#include "common/motion/motion_table.hpp"
 #include "gait/marker_drivers.hpp"
 
 namespace heelstrike {
@@ -27,13 +30,39 @@ void check_span(const TimeFunction& function, const std::string& where, double e
                                         where, end_time, function.first_time(), function.last_time()));
 }
 
-void read_column(FunctionSpec& spec, double end_time, const FileContent& content_of) {
+/// Factor that makes radians of a column of angles; what was done or assumed is noted.
+double angle_factor(const FunctionSpec& spec, const std::string& text, std::vector<std::string>& notes) {
+  constexpr double degree = std::numbers::pi / 180.0;
+  // Headings tell their units as those of a run do.
+  const bool in_heading = spec.column.ends_with("_deg") || spec.column.ends_with("_rad");
+  const AngleUnit unit =
+      in_heading ? AngleUnit{.degrees = spec.column.ends_with("_deg"), .stated = true} : angle_unit_of(text, spec.file);
+  const bool converts_itself = std::abs(spec.scale) != 1.0;
+  const auto note = [&](const std::string& what) {
+    notes.push_back(fmt::format("{}: column '{}' of {} {}", spec.where, spec.column, spec.file, what));
+  };
+  if (unit.degrees && !converts_itself) {
+    note(unit.stated ? "is in degrees and was turned into radians"
+                     : "is taken as degrees, as OpenSim takes a .mot file without `version` and `inDegrees`");
+    return degree * spec.scale;
+  }
+  if (unit.degrees && std::abs(std::abs(spec.scale) / degree - 1.0) > 1e-2) {
+    note(fmt::format("is in degrees and was taken times scale = {} as radians; leave `scale` out to have degrees "
+                     "turned into radians",
+                     spec.scale));
+  }
+  if (!unit.stated && !converts_itself) note("does not say whether it is in degrees; it is taken as radians");
+  return spec.scale;
+}
+
+void read_column(FunctionSpec& spec, double end_time, const FileContent& content_of, std::vector<std::string>& notes) {
   if (spec.file.empty()) return;
   const std::string& text = required_content(content_of, spec.file, spec.where, "file");
   read_table_at(spec.where, [&] {
+    const double factor = spec.is_angle ? angle_factor(spec, text, notes) : spec.scale;
     spec.function = make_scaled(make_spline(motion_column(text, spec.file, spec.time_column),
                                             motion_column(text, spec.file, spec.column), spec.degree),
-                                spec.scale, 0.0);
+                                factor, 0.0);
   });
   check_span(*spec.function, spec.where, end_time);
 }
@@ -79,15 +108,15 @@ const std::string& required_content(const FileContent& content_of, const std::st
 void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
   const double end_time = scenario.analysis.end_time;
   for (auto& load : scenario.loads) {
-    for (auto& [key, function] : load.functions) read_column(function, end_time, content_of);
+    for (auto& [key, function] : load.functions) read_column(function, end_time, content_of, scenario.notes);
   }
   for (auto& force : scenario.forces) {
-    for (auto& [key, function] : force.functions) read_column(function, end_time, content_of);
+    for (auto& [key, function] : force.functions) read_column(function, end_time, content_of, scenario.notes);
   }
-  for (auto& balance : scenario.analysis.balance) read_column(balance.force, end_time, content_of);
+  for (auto& balance : scenario.analysis.balance) read_column(balance.force, end_time, content_of, scenario.notes);
   read_marker_motions(scenario, content_of);
   for (auto& driver : scenario.drivers) {
-    for (auto& [key, function] : driver.functions) read_column(function, end_time, content_of);
+    for (auto& [key, function] : driver.functions) read_column(function, end_time, content_of, scenario.notes);
     read_record(driver, scenario, content_of);
   }
   for (auto& body : scenario.bodies) {

@@ -13,12 +13,18 @@ function(compress)
   execute_process(COMMAND gzip -9nf ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+file(TIMESTAMP ${CPACK_HEELSTRIKE_SOURCES}/CHANGELOG.md changed "%a, %d %b %Y %H:%M:%S +0000" UTC)
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} upper)
   set(documents ${stage}/${component}/usr/share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
   put(${sources}/copyright ${documents} copyright)
+  # The project's own, and that of the packages by the name and in the form that Debian's tools look for.
   put(${CPACK_HEELSTRIKE_SOURCES}/CHANGELOG.md ${documents} changelog)
-  compress(${documents}/changelog)
+  file(WRITE ${documents}/changelog.Debian
+    "heelstrike (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"
+    "  * Packages of version ${CPACK_PACKAGE_VERSION}.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${changed}\n")
+  file(CHMOD ${documents}/changelog.Debian PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  compress(${documents}/changelog ${documents}/changelog.Debian)
 endforeach()
 
 file(GLOB pages ${stage}/programs/usr/share/man/man1/*.1)

@@ -15,6 +15,7 @@
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/run.hpp"
+#include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
@@ -113,14 +114,6 @@ std::vector<std::string> pair_doubts(const RunRequest& request) {
   require_fitting_analysis(request);
   require_rigid_bodies_apart(request);
   return doubts;
-}
-
-std::vector<BackendInfo> embedded_backends() {
-  std::vector<BackendInfo> backends;
-  for (const fem::BackendEntry& entry : fem::backend_registry()) {
-    backends.push_back({entry.name, entry.summary, entry.reference, entry.parameters, entry.surface_pairs});
-  }
-  return backends;
 }
 
 std::unique_ptr<Runner> make_embedded_runner(ContactFactory contact) {

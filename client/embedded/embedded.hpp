@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "client/embedded/backends.hpp"
 #include "client/runs/runner.hpp"
-#include "common/config/backend_info.hpp"
 #include "common/contact/contact.hpp"
 #include "common/results/model_description.hpp"
 
 namespace heelstrike::client {
-
-[[nodiscard]] std::vector<BackendInfo> embedded_backends();
 
 /// The pairs of a scenario with the files they name.
 struct ContactSetup {

@@ -256,6 +256,13 @@ MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char
   return outcome;
 }
 
+Triangles read_triangles(const std::string& name, const std::string& content) {
+  fem::ReadOptions options;
+  options.name = name;
+  fem::SurfaceMesh mesh = read_input([&] { return fem::read_surface(content, options); });
+  return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
+}
+
 std::string try_mesher(std::stop_token stop) {
   fem::MeshingOptions options;
   options.size.size = 0.005;

@@ -12,6 +12,7 @@
 #include "common/contact/surface.hpp"
 #include "common/surfaces/foot.hpp"
 #include "common/surfaces/knee.hpp"
+#include "common/surfaces/surface_kind.hpp"
 
 namespace heelstrike::client {
 
@@ -85,6 +86,10 @@ struct MeshOutcome {
 /// surface that shall be filled, options out of range; and what the mesher throws
 [[nodiscard]] MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
                                        std::stop_token stop);
+
+/// Triangles of a surface file, in its units; of a volume mesh its boundary is not taken.
+/// @throws Error{invalid_input} for what is no surface that can be read
+[[nodiscard]] Triangles read_triangles(const std::string& name, const std::string& content);
 
 /// Fills a small ball with tetrahedra. @returns what did it and how many there are
 /// @throws what the mesher throws, e.g. Error{file} when it is not there

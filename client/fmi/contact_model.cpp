@@ -77,6 +77,7 @@ class ContactModel : public UnitModel, public Equation {
   ContactModel(const mbs::RunInput& input, const std::string& name, const ContactFactory& open) {
     const PairModel& pair = pair_of(input.scenario, name);
     digest_ = input.scenario_digest;
+    now_ = input.start_time;
     contact_ = open({&pair.spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}});
     const auto variables = contact_variables(input.scenario, name);
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = variables[1 + i].start;
@@ -173,7 +174,12 @@ class ContactModel : public UnitModel, public Equation {
     ++step_;
     known_ = false;
   }
-  void switch_pairs() override {}  // beyond its surface a contact exerts nothing of itself
+  [[nodiscard]] bool pairs_wait() override { return (response().gap < 0.0) != touches_; }
+  /// Beyond its surface a contact exerts nothing of itself; whoever integrates has to know of the jump.
+  [[nodiscard]] bool switch_pairs() override {
+    const bool touches = response().gap < 0.0;
+    return std::exchange(touches_, touches) != touches;
+  }
 
  private:
   [[nodiscard]] Quaternion quaternion() const {
@@ -205,7 +211,8 @@ class ContactModel : public UnitModel, public Equation {
   std::int64_t step_ = 0;  ///< the next one that is committed
   double now_ = 0.0;       ///< [s]
   Response response_;
-  bool known_ = false;  ///< response_ is that of the inputs
+  bool known_ = false;    ///< response_ is that of the inputs
+  bool touches_ = false;  ///< at the last event
 };
 
 }  // namespace

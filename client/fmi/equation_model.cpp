@@ -3,7 +3,7 @@
 
 #include "client/fmi/unit_model.hpp"
 #include "common/errors/error.hpp"
-#include "common/wire/run_records_wire.hpp"
+#include "common/results/checkpoint_bytes.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
 
 namespace heelstrike::client {
@@ -52,7 +52,7 @@ class EquationModel : public UnitModel, public Equation {
     std::string bytes(sizeof saved.t + static_cast<std::size_t>(saved.x.size()) * sizeof(double), '\0');
     std::memcpy(bytes.data(), &saved.t, sizeof saved.t);
     std::memcpy(bytes.data() + sizeof saved.t, saved.x.data(), bytes.size() - sizeof saved.t);
-    return bytes + wire::checkpoint_bytes(saved.committed);
+    return bytes + checkpoint_bytes(saved.committed);
   }
   void restore(std::string_view bytes) override {
     mbs::FreeMotion::Saved saved{.t = 0.0, .x = motion_.state(), .committed = {}};
@@ -62,7 +62,7 @@ class EquationModel : public UnitModel, public Equation {
     }
     std::memcpy(&saved.t, bytes.data(), sizeof saved.t);
     std::memcpy(saved.x.data(), bytes.data() + sizeof saved.t, size);
-    saved.committed = wire::checkpoint_from(bytes.substr(sizeof saved.t + size), wire::FieldPath("state"));
+    saved.committed = checkpoint_from(bytes.substr(sizeof saved.t + size), "state");
     motion_.restore(saved);
   }
 
@@ -82,7 +82,8 @@ class EquationModel : public UnitModel, public Equation {
     return values;
   }
   void accept() override { motion_.accept(); }
-  void switch_pairs() override { motion_.switch_pairs(); }
+  [[nodiscard]] bool pairs_wait() override { return motion_.pairs_wait(); }
+  [[nodiscard]] bool switch_pairs() override { return motion_.switch_pairs(); }
 
  private:
   mbs::RunInput input_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ using heelstrike::client::guarded;
 using heelstrike::client::list;
 using heelstrike::client::none_of;
 using heelstrike::client::require_given;
+using heelstrike::client::resources_beside;
 using heelstrike::client::serialize_state;
 using heelstrike::client::set_logging;
 using heelstrike::client::texts;
@@ -119,11 +121,11 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
-    if (guid == nullptr || resources == nullptr) {
-      throw heelstrike::input_error("resourceLocation",
-                                    "a unit is instantiated with its guid and the URI of its resources");
-    }
-    instance->unit = std::make_unique<Unit>(path_of(resources), guid, type != co_simulation);
+    if (guid == nullptr)
+      throw heelstrike::input_error("guid", "a unit is instantiated with its guid, found none (null)");
+    const bool is_told = resources != nullptr && *resources != '\0';
+    instance->unit = std::make_unique<Unit>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(),
+                                            guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
@@ -256,10 +258,14 @@ FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2Str
 FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component component) {
   return call(component, [](Unit& unit) { unit.enter_event_mode(); });
 }
-// Contacts begin and end to act; no state changes.
+// Contacts begin and end to act. The states stay what they are, but that they have changed is what importers start
+// their integrators anew for.
 FMI2_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo* info) {
-  if (info != nullptr) *info = {};
-  return call(component, [](Unit& unit) { unit.update_discrete_states(); });
+  return call(component, [&](Unit& unit) {
+    require_given(info);
+    *info = {};
+    info->valuesOfContinuousStatesChanged = unit.update_discrete_states() ? 1 : 0;
+  });
 }
 FMI2_EXPORT fmi2Status fmi2EnterContinuousTimeMode(fmi2Component component) {
   return call(component, [](Unit& unit) { unit.enter_continuous_time_mode(); });
@@ -269,7 +275,7 @@ FMI2_EXPORT fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2
   return call(component, [&](Unit& unit) {
     require_given(event, terminate);
     *event = *terminate = 0;
-    unit.complete_step();
+    *event = unit.complete_step() ? 1 : 0;
   });
 }
 FMI2_EXPORT fmi2Status fmi2SetTime(fmi2Component component, fmi2Real t) {

@@ -23,6 +23,7 @@ using heelstrike::client::list;
 using heelstrike::client::none_of;
 using heelstrike::client::not_offered;
 using heelstrike::client::require_given;
+using heelstrike::client::resources_beside;
 using heelstrike::client::serialize_state;
 using heelstrike::client::set_logging;
 using heelstrike::client::texts;
@@ -78,11 +79,12 @@ std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvi
 }
 
 void make_unit(UnitInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
-  if (resource_path == nullptr || token == nullptr) {
-    throw heelstrike::input_error("resourcePath",
-                                  "a unit is instantiated with its token and the path of its resources");
+  if (token == nullptr) {
+    throw heelstrike::input_error("instantiationToken", "a unit is instantiated with its token, found none (null)");
   }
-  instance.unit = std::make_unique<Unit>(resource_path, token, model_exchange);
+  const bool is_told = resource_path != nullptr && *resource_path != '\0';
+  instance.unit = std::make_unique<Unit>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token,
+                                         model_exchange);
 }
 
 }  // namespace
@@ -357,14 +359,15 @@ FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
   return not_offered(instance, "fmi3EvaluateDiscreteStates");
 }
 // In co-simulation what changes at an event has changed when the step returns; in model exchange contacts begin and end
-// to act here, and no state changes.
+// to act here. The states stay what they are, but that they have changed is what importers start their integrators anew
+// for.
 FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
                                                 bool* values, bool* next_defined, double* next) {
   return call(instance, [&](Unit& unit) {
     require_given(again, terminate, nominals, values, next_defined, next);
     *again = *terminate = *nominals = *values = *next_defined = false;
     *next = 0.0;
-    unit.update_discrete_states();
+    *values = unit.update_discrete_states();
   });
 }
 
@@ -372,12 +375,11 @@ FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* aga
 FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
   return call(instance, [](Unit& unit) { unit.enter_continuous_time_mode(); });
 }
-// Events are those of the indicators.
 FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
   return call(instance, [&](Unit& unit) {
     require_given(event, terminate);
     *event = *terminate = false;
-    unit.complete_step();
+    *event = unit.complete_step();
   });
 }
 FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double t) {

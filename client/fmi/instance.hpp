@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "client/fmi/unit.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/own_folder.hpp"
 
 namespace heelstrike::client {
 
@@ -87,6 +89,11 @@ inline void set_logging(UnitInstance& instance, bool on, std::span<const char* c
                       std::string("categories: expected '") + error_category + "', found '" + category + "'");
   }
   instance.tells_errors = on;
+}
+
+/// Where the resources of an unpacked unit are, for importers that do not say it: beside the folder of the binaries.
+inline std::filesystem::path resources_beside() {
+  return own_folder().parent_path().parent_path() / "resources";
 }
 
 // States of a unit are strings of the importer's, behind a pointer.

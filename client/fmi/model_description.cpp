@@ -143,6 +143,15 @@ std::string description_of(const UnitVariable& variable, const std::set<std::str
   return fmt::format("{} [{}]", variable.meaning, variable.unit);
 }
 
+/// Continuous states of model exchange.
+std::set<std::uint32_t> states_of(const UnitContent& content) {
+  std::set<std::uint32_t> states;
+  for (const UnitVariable& variable : content.variables) {
+    if (variable.derivative_of) states.insert(*variable.derivative_of);
+  }
+  return states;
+}
+
 /// Attributes that both versions give a variable.
 void describe(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
   node.append_attribute("name") = variable.name.c_str();
@@ -158,7 +167,8 @@ void describe(pugi::xml_node node, const UnitVariable& variable, const std::set<
   if (calculated) node.append_attribute("initial") = "calculated";
 }
 
-void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& variable,
+/// @param is_state  of model exchange
+void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& variable, bool is_state,
                const std::set<std::string>& units) {
   if (units.contains(variable.unit)) {
     if (const char* quantity = quantity_of(variable.unit)) node.append_attribute("declaredType") = quantity;
@@ -167,6 +177,8 @@ void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& vari
   if (variable.derivative_of) {
     node.append_attribute("derivative") = *variable.derivative_of + (version == FmiVersion::v2 ? 1 : 0);
   }
+  // At events, where importers have to start their integrators anew: they do where states may change.
+  if (is_state) node.append_attribute("reinit") = true;
   if (std::isfinite(variable.min)) node.append_attribute("min") = fmt::format("{}", variable.min).c_str();
   if (std::isfinite(variable.max)) node.append_attribute("max") = fmt::format("{}", variable.max).c_str();
   if (variable.causality != Causality::parameter && variable.causality != Causality::input) return;
@@ -176,13 +188,15 @@ void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& vari
 void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& content,
                    const std::set<std::string>& units) {
   auto variables = root.append_child("ModelVariables");
+  const std::set<std::uint32_t> states = states_of(content);
   for (const UnitVariable& variable : content.variables) {
     auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
     describe(node, variable, units);
     const bool told_inside_steps = version == FmiVersion::v3 && content.pair.empty() && !content.model_exchange &&
                                    variable.causality == Causality::output;
     if (told_inside_steps) node.append_attribute("intermediateUpdate") = true;
-    add_value(version, version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
+    add_value(version, version == FmiVersion::v2 ? node.append_child("Real") : node, variable,
+              states.contains(variable.reference), units);
   }
   if (!content.has_contacts) return;
   const bool second = version == FmiVersion::v2;
@@ -204,10 +218,7 @@ void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& c
     }
   };
   std::vector<std::uint32_t> outputs, rates, indicators, unknowns;
-  std::set<std::uint32_t> states;
-  for (const UnitVariable& variable : content.variables) {
-    if (variable.derivative_of) states.insert(*variable.derivative_of);
-  }
+  const std::set<std::uint32_t> states = states_of(content);
   for (const UnitVariable& variable : content.variables) {
     const std::uint32_t reference = variable.reference;
     if (variable.causality == Causality::output) outputs.push_back(reference);

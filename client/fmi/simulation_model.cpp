@@ -1,7 +1,8 @@
 #include <algorithm>
+#include <cmath>
 
 #include "client/fmi/unit_model.hpp"
-#include "common/wire/run_records_wire.hpp"
+#include "common/results/checkpoint_bytes.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
 namespace heelstrike::client {
@@ -30,8 +31,8 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) override {
     // The sum of a master's times may end a rounding error behind the end of the scenario.
     const double end = simulation_.end_time();
-    double target = t > end && t - end <= 1e-9 * (1.0 + end) ? end : t;
-    last_event_ = -1.0;
+    double target = t > end && t - end <= 1e-9 * (1.0 + std::abs(end)) ? end : t;
+    last_event_.reset();
     on_step_ = on_step ? &on_step : nullptr;
     do {
       early_.reset();
@@ -41,10 +42,8 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
     on_step_ = nullptr;
     return last_event_ == time();
   }
-  [[nodiscard]] std::string save() override { return wire::checkpoint_bytes(simulation_.save()); }
-  void restore(std::string_view bytes) override {
-    simulation_.restore(wire::checkpoint_from(bytes, wire::FieldPath("state")));
-  }
+  [[nodiscard]] std::string save() override { return checkpoint_bytes(simulation_.save()); }
+  void restore(std::string_view bytes) override { simulation_.restore(checkpoint_from(bytes, "state")); }
   [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
                                         std::span<const std::size_t> inputs) override {
     const auto n = static_cast<Eigen::Index>(simulation_.outputs().size()) - 1;
@@ -73,7 +72,7 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
 
   mbs::RunInput input_;
   mbs::Simulation simulation_;
-  double last_event_ = -1.0;               ///< [s] of this advance
+  std::optional<double> last_event_;       ///< [s] of this advance
   const InternalStep* on_step_ = nullptr;  ///< of this advance
   std::optional<double> early_;            ///< [s] when the importer wants it to end
 };

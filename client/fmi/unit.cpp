@@ -7,13 +7,13 @@
 #include <cstring>
 #include <limits>
 
+#include "client/embedded/backends.hpp"
 #include "client/embedded/catalog.hpp"
-#include "client/embedded/embedded.hpp"
 #include "client/fmi/scenario_numbers.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/address.hpp"
-#include "common/rpc/remote_contact.hpp"
+#include "common/rpc/remote_library.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
 
@@ -43,7 +43,7 @@ Number take(std::string_view& bytes) {
 }  // namespace
 
 Unit::Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange)
-    : content_(read_content(resources)) {
+    : content_(read_content(std::filesystem::absolute(resources))) {
   if (content_.model_exchange != model_exchange) {
     throw Error(ErrorCode::unimplemented,
                 model_exchange ? "this unit is one for co-simulation: it brings its integrator along; heelstrike fmu "
@@ -92,9 +92,14 @@ void Unit::require_known(std::span<const std::uint32_t> references) const {
 
 void Unit::setup(double start_time, std::optional<double> stop_time) {
   require(state_ == State::instantiated, "the set-up of the experiment");
-  if (start_time != 0.0) {
-    throw input_error("startTime", fmt::format("startTime: scenarios start at 0 s, found {} s", start_time));
+  if (!std::isfinite(start_time)) {
+    throw input_error("startTime", fmt::format("startTime: expected a finite number, found {} s", start_time));
   }
+  if (stop_time && !(*stop_time > start_time && std::isfinite(*stop_time))) {
+    throw input_error("stopTime", fmt::format("stopTime: expected a time after the start at {} s, found {} s",
+                                              start_time, *stop_time));
+  }
+  start_time_ = start_time;
   stop_time_ = stop_time;
 }
 
@@ -112,12 +117,15 @@ void Unit::exit_initialization(bool event_mode) {
 
 void Unit::enter_event_mode() {
   require(is_any_of(State::stepping, State::continuous), "EnterEventMode");
+  jumped_ = false;
   state_ = State::event;
 }
 
-void Unit::update_discrete_states() {
+bool Unit::update_discrete_states() {
   require(state_ == State::event, "UpdateDiscreteStates");
-  if (content_.model_exchange) equation("UpdateDiscreteStates").switch_pairs();
+  if (!content_.model_exchange) return false;
+  const bool switched = equation("UpdateDiscreteStates").switch_pairs();
+  return std::exchange(jumped_, false) || switched;
 }
 
 void Unit::enter_continuous_time_mode() {
@@ -179,9 +187,11 @@ std::size_t Unit::n_indicators() {
   return equation("GetNumberOfEventIndicators").indicators().size();
 }
 
-void Unit::complete_step() {
+bool Unit::complete_step() {
   require(state_ == State::continuous, "CompletedIntegratorStep");
-  equation("CompletedIntegratorStep").accept();
+  Equation& model = equation("CompletedIntegratorStep");
+  model.accept();
+  return model.pairs_wait();
 }
 
 void Unit::enter_step_mode() {
@@ -201,6 +211,7 @@ void Unit::reset() {
   parameters_.clear();
   tuned_.clear();
   server_.clear();
+  start_time_ = 0.0;
   stop_time_.reset();
   state_ = State::instantiated;
 }
@@ -221,14 +232,18 @@ void Unit::open() {
     for (const std::string& assignment : assignments(content_.variables, values)) change(assignment);
   };
   change_all(false);
-  if (stop_time_) change(fmt::format("analysis.end_time={}", *stop_time_));
+  // The file knows runs that start at zero.
+  if (stop_time_) change(fmt::format("analysis.end_time={}", *stop_time_ - start_time_));
   // States fit every instance with the same fixed parameters.
-  const std::string digest = sha256_hex(content_.token + yaml);
+  const std::string start = start_time_ == 0.0 ? std::string() : fmt::format("\nstart {}", start_time_);
+  const std::string digest = sha256_hex(content_.token + yaml + start);
   change_all(true);
   mbs::RunInput input = mbs::make_run_input(yaml, content_.file_name, content_.files, schemas);
   input.run_id = "unit";
   input.allow_units = true;  // they are inside this unit, whose machine code the importer has loaded
   input.scenario_digest = digest;
+  input.start_time = start_time_;
+  input.scenario.analysis.end_time = stop_time_.value_or(start_time_ + input.scenario.analysis.end_time);
   const ContactFactory source = contact_source();
   auto model = !content_.pair.empty()    ? open_contact(input, content_.pair, source)
                : content_.model_exchange ? open_equation(std::move(input), source)
@@ -238,7 +253,7 @@ void Unit::open() {
 }
 
 ContactFactory Unit::contact_source() const {
-  if (!server_.empty()) return rpc::open_remote_contact({.endpoint = {.address = server_, .tls = {}}});
+  if (!server_.empty()) return rpc::remote_library().contact(server_);
   // Takes states of other values of tunable parameters; that all others are the same, the scenario's digest says.
   return fem::local_contact_factory(content_.cache.string(), fem::StateOrigin::tuned_parameters);
 }
@@ -367,12 +382,14 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
         drop_model();
       } else {
         tuned_[target.reference] = values[i];
+        jumped_ = true;
       }
     } else {
       Input& input = inputs_[target.reference];
       // A master sets inputs at every communication point; only what changes them starts the integrator anew.
       if (input.jet.d == 0.0 && input.jet.dd == 0.0 && input.jet.f == values[i] && !input.is_new) continue;
       input = {.since = time(), .jet = {.f = values[i], .d = 0.0, .dd = 0.0}, .is_new = true};
+      jumped_ = jumped_ || state_ == State::event;
     }
   }
 }
@@ -391,6 +408,7 @@ void Unit::set_derivatives(std::span<const std::uint32_t> references, std::span<
     Input& input = inputs_[references[i]];
     input = {.since = time(), .jet = {.f = input.at(time()), .d = input.jet.d, .dd = input.jet.dd}, .is_new = true};
     (orders[i] == 1 ? input.jet.d : input.jet.dd) = values[i];
+    jumped_ = jumped_ || state_ == State::event;
   }
 }
 
@@ -486,6 +504,7 @@ std::string Unit::save() {
   const auto n = static_cast<std::uint32_t>(inputs_.size());
   const double stop_time = stop_time_.value_or(none);
   append(bytes, &state, sizeof state);
+  append(bytes, &start_time_, sizeof start_time_);
   append(bytes, &stop_time, sizeof stop_time);
   for (const UnitVariable& v : content_.variables) {
     if (v.causality != Causality::parameter) continue;
@@ -503,6 +522,24 @@ std::string Unit::save() {
   return bytes + model_->save();
 }
 
+void Unit::adopt(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
+                 std::string_view bytes) {
+  model_.reset();
+  const double start_before = std::exchange(start_time_, start_time);
+  const auto stop_before = std::exchange(stop_time_, stop_time);
+  const auto parameters_before = std::exchange(parameters_, std::move(parameters));
+  try {
+    open();
+    model_->restore(bytes);
+  } catch (...) {
+    model_.reset();
+    start_time_ = start_before;
+    stop_time_ = stop_before;
+    parameters_ = parameters_before;
+    throw;
+  }
+}
+
 void Unit::restore(const std::string& saved) {
   require(state_ != State::update, "SetFMUState");
   std::string_view bytes = saved;
@@ -511,6 +548,7 @@ void Unit::restore(const std::string& saved) {
       state == static_cast<std::int32_t>(State::update)) {
     throw input_error("state", "state: the bytes are those of no unit");
   }
+  const double start_time = take<double>(bytes);
   const double stop_time = take<double>(bytes);
   std::map<std::uint32_t, double> parameters, tuned;
   for (const UnitVariable& v : content_.variables) {
@@ -531,6 +569,7 @@ void Unit::restore(const std::string& saved) {
     input.jet.d = take<double>(bytes);
     input.jet.dd = take<double>(bytes);
   }
+  const std::optional<double> stop = std::isnan(stop_time) ? std::nullopt : std::optional(stop_time);
   if (static_cast<State>(state) == State::instantiated) {  // where there is no model yet, and all can be set
     if (!bytes.empty()) {
       if (!content_.has_contacts) throw input_error("state", "state: the bytes are those of no unit");
@@ -539,8 +578,12 @@ void Unit::restore(const std::string& saved) {
     for (auto& [reference, input] : inputs) input.is_new = true;
     model_.reset();
     server_ = bytes;
-    stop_time_ = std::isnan(stop_time) ? std::nullopt : std::optional(stop_time);
+    start_time_ = start_time;
+    stop_time_ = stop;
     parameters_ = std::move(parameters);
+    tuned.clear();
+  } else if (state_ == State::instantiated) {
+    adopt(start_time, stop, std::move(parameters), bytes);
     tuned.clear();
   } else {
     open();

@@ -32,13 +32,17 @@ class Unit {
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
 
-  /// @param stop_time  [s] takes the place of the scenario's end
+  /// @param start_time  [s] at which the scenario's initial state holds; its functions of time are asked at the times
+  /// of the importer
+  /// @param stop_time   [s] > start_time; none = as long after the start as the scenario says
   void setup(double start_time, std::optional<double> stop_time);
   void enter_initialization();
   /// @param event_mode  the importer uses event mode, in which the unit is then; else it is ready to step
   void exit_initialization(bool event_mode = false);
   void enter_event_mode();
-  void update_discrete_states();
+  /// @returns whether the integrator of the importer has to start anew: rates jump where a contact begins or ends, and
+  /// where an input or a parameter was set. Importers do so when they hear that states have changed
+  bool update_discrete_states();
   void enter_step_mode();
   void terminate();
   /// Back to where it was instantiated.
@@ -64,7 +68,7 @@ class Unit {
   /// @returns whether a contact has begun or ended where it stands. @throws Error{invalid_input} when it does not stand
   /// at `t`
   bool do_step(double t, double h, bool may_return_early = false, const InternalStep& on_step = {});
-  [[nodiscard]] double time() const { return model_ ? model_->time() : 0.0; }
+  [[nodiscard]] double time() const { return model_ ? model_->time() : start_time_; }
   /// Communication points are the same when they differ by the rounding of masters who add them up.
   [[nodiscard]] bool stands_at(double t) const;
 
@@ -78,7 +82,9 @@ class Unit {
   void get_indicators(std::span<double> values);
   [[nodiscard]] std::size_t n_continuous_states();
   [[nodiscard]] std::size_t n_indicators();
-  void complete_step();
+  /// @returns whether a contact has begun or ended: the importer has to enter its event mode, if it has not found it
+  /// by the indicators
+  bool complete_step();
 
   /// Derivatives of outputs with respect to inputs, where the unit stands.
   /// @param seed  with `adjoint` one number for each unknown, and the result has one for each known: the product from
@@ -112,6 +118,10 @@ class Unit {
   /// Another model with the parameters as they are takes over where this one stands.
   void retune();
   void apply_inputs();
+  /// The model of an instance that was not initialised, from the state of one that was, with what that was started
+  /// with.
+  void adopt(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
+             std::string_view bytes);
   /// For what changes what a model is opened with; the next one hears all inputs.
   void drop_model();
 
@@ -119,6 +129,8 @@ class Unit {
   State state_ = State::instantiated;
   std::map<std::uint32_t, double> parameters_;  ///< that were set
   std::map<std::uint32_t, double> tuned_;       ///< that were set while the model was there, and are not in it yet
+  bool jumped_ = false;                         ///< something was set since the event mode was entered
+  double start_time_ = 0.0;                     ///< [s]
   std::optional<double> stop_time_;
   std::string server_;  ///< address; empty = contacts are computed in this process
   std::unique_ptr<UnitModel> model_;

@@ -15,17 +15,20 @@
 #include <variant>
 #include <vector>
 
+#include "client/embedded/backends.hpp"
 #include "client/embedded/catalog.hpp"
-#include "client/embedded/embedded.hpp"
 #include "client/fmi/scenario_numbers.hpp"
+#include "client/fmi/terminals.hpp"
 #include "client/fmi/unit_model.hpp"
 #include "client/runs/read_file.hpp"
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
+#include "common/contact/require_forces.hpp"
 #include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/fmi_platform.hpp"
 #include "common/results/output_file.hpp"
+#include "common/rpc/remote_library.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
@@ -224,42 +227,94 @@ std::string renamed(std::string bytes, const std::string& from, const std::strin
   return bytes;
 }
 
+/// What a unit is stepped by, as names among the parts.
+struct Binaries {
+  std::string library = "libheelstrike_unit.so";
+  std::vector<std::string> modules;   ///< that it loads, found beside it
+  std::vector<std::string> optional;  ///< those of them whose packages it needs only when a server computes
+};
+
+/// The name by which the binary needs the library, whichever it is.
+constexpr const char* library_name = "libheelstrike_unit.so";
+
+/// The libraries for the pairs of a scenario, as far as they are the unit's own business.
+Binaries binaries_for(const Scenario& scenario, const Contact* contact, bool has_contacts) {
+  Binaries binaries;
+  const BackendSchemas schemas = schemas_of(embedded_backends());
+  // Who reads a scenario knows the back-ends of all its pairs, although the unit may be made of one of them.
+  const bool knows_elements = std::ranges::any_of(scenario.pairs, [&](const PairModel& pair) {
+    const auto schema = schemas.find(pair.spec.backend);
+    return schema != schemas.end() && has_elastic_bodies(schema->second);
+  });
+  if (knows_elements) binaries.library = "libheelstrike_unit_elements.so";
+  if (works_with_elements(contact)) binaries.modules.emplace_back("libheelstrike_elements.so");
+  if (has_contacts) binaries.optional.emplace_back(rpc::remote_library_file);
+  return binaries;
+}
+
 /// Adds what the unit is stepped by. The loader keeps one library of each name in a process: the unit's has a name of
-/// its own, a digest of its content and of its module's, so that units of different builds do not get each other's and
+/// its own, a digest of its content and of its modules', so that units of different builds do not get each other's and
 /// units of one build share one.
-void add_binaries(const UnitBinaries& binaries, const fs::path& scratch, const std::string& folder,
+void add_binaries(const Binaries& binaries, const fs::path& parts, const fs::path& scratch, const std::string& folder,
                   const std::string& model_identifier, Archive& archive) {
   const std::string what = "part of units";
-  std::string library = read_file(binaries.library, what);
-  const std::string elements = binaries.elements.empty() ? "" : read_file(binaries.elements, what);
-  const std::string name = binaries.library.filename().string();
-  const std::string prefix = "libhs_", suffix = ".so";
-  const std::string digits = sha256_hex(library + elements).substr(0, name.size() - prefix.size() - suffix.size());
-  const std::string own_name = prefix + digits + suffix;
-  write_whole_file(scratch / own_name, renamed(std::move(library), name, own_name, binaries.library));
-  write_whole_file(scratch / "binary", renamed(read_file(binaries.binary, what), name, own_name, binaries.binary));
+  std::string library = read_file(parts / binaries.library, what);
+  std::string all = library;
+  for (const auto* modules : {&binaries.modules, &binaries.optional}) {
+    for (const std::string& module : *modules) {
+      all += read_file(parts / module, what);
+      archive.add_file(folder + "/" + module, parts / module);
+    }
+  }
+  const std::string name = library_name, prefix = "libhs_", suffix = ".so";
+  const std::string own_name = prefix + sha256_hex(all).substr(0, name.size() - prefix.size() - suffix.size()) + suffix;
+  const fs::path binary = parts / unit_binary_file;
+  write_whole_file(scratch / own_name, renamed(std::move(library), name, own_name, parts / binaries.library));
+  write_whole_file(scratch / "binary", renamed(read_file(binary, what), name, own_name, binary));
   archive.add_file(folder + "/" + own_name, scratch / own_name);
   archive.add_file(folder + "/" + model_identifier + ".so", scratch / "binary");
-  if (binaries.elements.empty()) return;
-  archive.add_file(folder + "/" + binaries.elements.filename().string(), binaries.elements);
+}
+
+std::set<std::string> packages_of(const std::vector<std::string>& libraries, const fs::path& parts) {
+  std::set<std::string> names;
+  for (const std::string& library : libraries) {
+    std::istringstream packages(read_file(parts / (library + ".packages"), "part of units"));
+    names.insert(std::istream_iterator<std::string>(packages), {});
+  }
+  return names;
 }
 
 /// The place that the standard has for what a unit needs besides itself.
-void add_dependencies(const UnitBinaries& binaries, const fs::path& scratch, Archive& archive) {
-  std::string text = read_file(binaries.packages, "part of units");
-  if (!binaries.elements.empty()) text += read_file(binaries.elements_packages, "part of units");
-  std::istringstream packages(text);
-  const std::set<std::string> names{std::istream_iterator<std::string>(packages), {}};
-  write_whole_file(
-      scratch / "dependencies",
-      fmt::format("This unit needs shared libraries of these packages of Debian 12:\nsudo apt install {}\n",
-                  fmt::join(names, " ")));
+void add_dependencies(const Binaries& binaries, const fs::path& parts, const fs::path& scratch, Archive& archive) {
+  std::vector<std::string> always = binaries.modules;
+  always.push_back(binaries.library);
+  const std::set<std::string> names = packages_of(always, parts);
+  std::string text = fmt::format(
+      "This unit needs shared libraries of these packages of Debian 12:\nsudo apt install {}\n", fmt::join(names, " "));
+  std::set<std::string> more = packages_of(binaries.optional, parts);
+  std::erase_if(more, [&](const std::string& package) { return names.contains(package); });
+  if (!more.empty()) {
+    text += fmt::format("Where its parameter `server` is set it needs these, too:\nsudo apt install {}\n",
+                        fmt::join(more, " "));
+  }
+  write_whole_file(scratch / "dependencies", text);
   archive.add_file("documentation/externalDependencies.txt", scratch / "dependencies");
+}
+
+/// FMI 3.0 has a folder for the terminals with their icon; importers of FMI 2.0 look for a picture beside the
+/// description.
+void add_pictures(FmiVersion version, const UnitContent& content, const fs::path& parts, const fs::path& scratch,
+                  Archive& archive) {
+  if (version == FmiVersion::v2) return archive.add_file("model.png", parts / "unit_icon.png");
+  write_whole_file(scratch / "terminals", terminals(content));
+  archive.add_file("terminalsAndIcons/terminalsAndIcons.xml", scratch / "terminals");
+  archive.add_file("terminalsAndIcons/icon.png", parts / "unit_icon.png");
+  archive.add_file("terminalsAndIcons/icon.svg", parts / "unit_icon.svg");
 }
 
 }  // namespace
 
-void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& all, const fs::path& file,
+void write_unit(const RunRequest& request, const UnitKind& kind, const fs::path& parts, const fs::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress) {
   const std::string& pair = kind.pair;
   const FmiVersion version = kind.version;
@@ -285,10 +340,10 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
   };
   bool has_derivatives = true;
-  UnitBinaries binaries = all;
+  Binaries binaries;
   const auto take_contact = [&](const Contact* contact) {
     add_parameters(contact, input.scenario, content.variables);
-    if (!works_with_elements(contact)) binaries.elements.clear();
+    binaries = binaries_for(input.scenario, contact, content.has_contacts);
   };
   if (pair.empty() && kind.model_exchange) {
     mbs::FreeMotion motion(input);
@@ -309,7 +364,9 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
     // The gap changes its sign where the contact begins and ends.
     std::ranges::find(content.variables, "gap_m", &UnitVariable::name)->is_indicator = kind.model_exchange;
-    take_contact(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get());
+    const auto contact = open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}});
+    require_forces(contact->pairs().front());
+    take_contact(contact.get());
   }
   add_scenario_numbers(content, content.variables);
   const Scenario& scenario = request.scenario;
@@ -325,8 +382,9 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
   Archive archive(file);
   archive.add_file("modelDescription.xml", scratch.path() / "modelDescription.xml");
   const char* platform = version == FmiVersion::v2 ? fmi2_binaries : fmi3_binaries;
-  add_binaries(binaries, scratch.path(), platform, description.model_identifier, archive);
-  add_dependencies(binaries, scratch.path(), archive);
+  add_binaries(binaries, parts, scratch.path(), platform, description.model_identifier, archive);
+  add_dependencies(binaries, parts, scratch.path(), archive);
+  add_pictures(version, content, parts, scratch.path(), archive);
   archive.add_folder("resources", resources);
   archive.close();
 }

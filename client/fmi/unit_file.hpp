@@ -11,16 +11,6 @@
 
 namespace heelstrike::client {
 
-/// What units are stepped by.
-struct UnitBinaries {
-  std::filesystem::path binary;    ///< becomes that of the unit
-  std::filesystem::path library;   ///< that it needs, under the name that it needs it by
-  std::filesystem::path elements;  ///< module that the library loads for finite elements; empty = there is none
-  // Texts: names of the packages with the libraries that are needed.
-  std::filesystem::path packages;           ///< by binary and library
-  std::filesystem::path elements_packages;  ///< by the module; empty as it
-};
-
 /// What becomes a unit, and how.
 struct UnitKind {
   FmiVersion version = FmiVersion::v3;
@@ -28,12 +18,16 @@ struct UnitKind {
   bool model_exchange = false;  ///< without an integrator; else for co-simulation
 };
 
+/// The part that is in every unit; who looks for the parts looks for this one.
+inline constexpr const char* unit_binary_file = "libheelstrike_fmi.so";
+
 /// Prepares the contacts of `request`, so that whoever opens the unit need not, and writes the unit.
-/// @param all          the module goes along where a contact works with finite elements
+/// @param parts        folder of what units are stepped by, as built or as installed: libraries with the names of the
+///                     packages that they need, pictures
 /// @param on_progress  of the preparation
 /// @throws Error{invalid_input} as a run; Error{file}; Error{unimplemented} for a scenario that model exchange cannot
 /// have
-void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& all,
+void write_unit(const RunRequest& request, const UnitKind& kind, const std::filesystem::path& parts,
                 const std::filesystem::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress);
 

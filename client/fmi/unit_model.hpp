@@ -34,8 +34,11 @@ class Equation {
   [[nodiscard]] virtual std::vector<double> indicators() = 0;
   /// The integrator has taken its step to here for good.
   virtual void accept() = 0;
+  /// Some contact has begun or ended where the last step was accepted, and nobody has switched it.
+  [[nodiscard]] virtual bool pairs_wait() = 0;
   /// Takes the state for good, and contacts that have begun or ended act or act no more.
-  virtual void switch_pairs() = 0;
+  /// @returns whether there were any: the rates jump, and the integrator has to start anew
+  [[nodiscard]] virtual bool switch_pairs() = 0;
 };
 
 class UnitModel {

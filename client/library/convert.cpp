@@ -95,7 +95,11 @@ void take(const Response& from, hs::Response& to) {
 }
 
 Overrides inside(const hs::Changes& changes) {
-  return {.backend = changes.backend, .assignments = changes.set, .backend_last = changes.backend_last};
+  return {.backend = changes.backend,
+          .assignments = changes.set,
+          .backend_last = changes.backend_last,
+          .text = changes.text,
+          .files = changes.files};
 }
 
 rpc::ClientTls inside(const hs::Tls& tls) {

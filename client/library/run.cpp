@@ -104,8 +104,7 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
     inner::RunSummary summary;
     try {
       inner::client::report::write_shapes(
-          folder.path(),
-          inner::client::body_shapes(request.scenario, request.files, inner::client::report::shown_triangles));
+          folder, inner::client::body_shapes(request.scenario, request.files, inner::client::report::shown_triangles));
       const auto runner = runner_of(options, folder.path());
       TellingSink sink(folder, options);
       summary = runner->run(request, sink, options.stop);

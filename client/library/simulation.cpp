@@ -8,8 +8,7 @@
 #include "client/embedded/embedded.hpp"
 #include "client/library/border.hpp"
 #include "client/library/convert.hpp"
-#include "common/wire/field_path.hpp"
-#include "common/wire/run_records_wire.hpp"
+#include "common/results/checkpoint_bytes.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
@@ -127,13 +126,13 @@ double Simulation::get(std::string_view name) {
 
 std::string Simulation::save() {
   const inner::client::Gate::Pass pass(content_->gate, "save");
-  return inner::client::at_border({}, [&] { return inner::wire::checkpoint_bytes(content_->simulation->save()); });
+  return inner::client::at_border({}, [&] { return inner::checkpoint_bytes(content_->simulation->save()); });
 }
 
 void Simulation::restore(std::string_view bytes) {
   const inner::client::Gate::Pass pass(content_->gate, "restore");
   inner::client::at_border({}, [&] {
-    content_->simulation->restore(inner::wire::checkpoint_from(bytes, inner::wire::FieldPath("bytes")));
+    content_->simulation->restore(inner::checkpoint_from(bytes, "bytes"));
     content_->time = content_->simulation->time();
   });
 }

@@ -70,7 +70,7 @@ std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
     return known->second.run;
   }
   if (followed_.size() >= most_followed) {
-    throw limit_error("runs", fmt::format("at most {} runs can be watched at a time", most_followed));
+    throw Error(ErrorCode::limit, fmt::format("at most {} runs can be watched at a time", most_followed), "runs", true);
   }
   const auto runs = client_.list();
   if (std::ranges::find(runs, id, &v1::RunStatus::run_id) == runs.end()) {

@@ -1,15 +1,23 @@
-/// An MJCF file as far as a scenario can take it over, compiled by MuJoCo.
+/// An MJCF file (of MuJoCo 2 and 3) as far as a scenario can take it over.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
+#include "client/models/mesh_files.hpp"
 #include "client/models/tree_model.hpp"
 
 namespace heelstrike::client::models {
 
-/// Defaults, included files, inertias from shapes and everything else that an MJCF file may leave to its compiler are
-/// MuJoCo's own; the initial pose is that of its `qpos0`. Meshes are those it compiled (single precision).
-/// @throws Error{invalid_input} for what MuJoCo refuses, with its words
-[[nodiscard]] TreeModel read_mjcf(const std::filesystem::path& file);
+struct MjcfWish {
+  MeshWish meshes = {};
+  std::string keyframe = {};  ///< whose coordinates are the initial pose; empty: as bodies stand in the file
+};
+
+/// Read by the rules of MuJoCo 3: included files, classes of defaults, frames, replicates, attached models, settings of
+/// the compiler, inertias from geometry (primitives, meshes). Attributes and elements that mean nothing here are told.
+/// @throws Error{invalid_input} for what the file does not define or what would leave out moving bodies (composites,
+/// flexible bodies), naming the element; for mesh files that are not there, all of them
+[[nodiscard]] TreeModel read_mjcf(const std::filesystem::path& file, const MjcfWish& wish);
 
 }  // namespace heelstrike::client::models

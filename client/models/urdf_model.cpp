@@ -1,53 +1,58 @@
 #include "client/models/urdf_model.hpp"
 
-#include <console_bridge/console.h>
 #include <fmt/format.h>
-#include <urdf_model/model.h>
-#include <urdf_parser/urdf_parser.h>
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <map>
 #include <pugixml.hpp>
+#include <sstream>
 #include <string_view>
 
+#include "client/models/model_numbers.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/text/xml_nesting.hpp"
 
 namespace heelstrike::client::models {
 namespace {
 
 namespace fs = std::filesystem;
 using Kind = Freedom::Kind;
-using Surface = Shape::Surface;
+using Node = pugi::xml_node;
 
-/// What urdfdom says while it reads; it would print it.
-class Overheard : public console_bridge::OutputHandler {
- public:
-  Overheard() { console_bridge::useOutputHandler(this); }
-  ~Overheard() override { console_bridge::restorePreviousOutputHandler(); }
-  Overheard(const Overheard&) = delete;
-  Overheard& operator=(const Overheard&) = delete;
-
-  void log(const std::string& text, console_bridge::LogLevel level, const char* /*file*/, int /*line*/) override {
-    if (level == console_bridge::CONSOLE_BRIDGE_LOG_ERROR) errors += (errors.empty() ? "" : "; ") + text;
-    if (level == console_bridge::CONSOLE_BRIDGE_LOG_WARN) warnings.push_back(text);
-  }
-
-  std::string errors;
-  std::vector<std::string> warnings;
-};
-
-Vector3 vector(const urdf::Vector3& v) {
-  return {v.x, v.y, v.z};
+/// Folders that an environment variable lists, with `below` added to each.
+std::vector<fs::path> listed_folders(const char* variable, const fs::path& below) {
+  std::vector<fs::path> folders;
+  const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  std::istringstream all(value == nullptr ? "" : value);
+  for (std::string folder; std::getline(all, folder, ':');) folders.push_back(fs::path(folder) / below);
+  return folders;
 }
 
-Pose pose(const urdf::Pose& origin) {
-  const urdf::Rotation& q = origin.rotation;
-  return {.R = Quaternion(q.w, q.x, q.y, q.z).normalized().toRotationMatrix(), .p = vector(origin.position)};
+/// "%20" and the like of a URL as the characters that they stand for.
+std::string unescaped_url(const std::string& text) {
+  std::string plain_text;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    if (text[i] == '%' && i + 2 < text.size() && std::sscanf(text.c_str() + i + 1, "%2x", &value) == 1) {  // NOLINT
+      plain_text += static_cast<char>(value);
+      i += 2;
+    } else {
+      plain_text += text[i];
+    }
+  }
+  return plain_text;
+}
+
+bool is_package(const fs::path& folder, const std::string& name) {
+  pugi::xml_document document;
+  return fs::is_regular_file(folder / "package.xml") && document.load_file((folder / "package.xml").c_str()) &&
+         document.child("package").child_value("name") == name;
 }
 
 class UrdfReader {
  public:
-  UrdfReader(const fs::path& file, const UrdfWish& wish) : file_(file), wish_(wish) {}
+  UrdfReader(const fs::path& file, const UrdfWish& wish) : file_(file), wish_(wish), files_(wish.meshes) {}
 
   [[nodiscard]] TreeModel read(const std::string& text);
 
@@ -55,198 +60,317 @@ class UrdfReader {
   [[noreturn]] void refuse(const std::string& what) const {
     throw input_error("model", fmt::format("{}: {}", file_.string(), what));
   }
-  void add_link(const urdf::Link& link, std::optional<std::size_t> parent);
-  [[nodiscard]] std::vector<Freedom> freedoms_of(const urdf::Joint& joint) const;
-  void tell_joint(const urdf::Joint& joint);
-  [[nodiscard]] Shape shape_of(const urdf::Collision& collision, const std::string& link);
-  [[nodiscard]] Shape mesh_of(const urdf::Mesh& mesh, const std::string& link);
-  [[nodiscard]] fs::path package_folder(const std::string& name, const std::string& mesh) const;
-  [[nodiscard]] fs::path file_of(const std::string& name, const std::string& link) const;
-  void tell_rest(const pugi::xml_node& robot);
+  [[nodiscard]] std::vector<double> numbers(Node node, const char* attribute, std::size_t count,
+                                            const std::string& where) const;
+  [[nodiscard]] double number(Node node, const char* attribute, double fallback, const std::string& where) const;
+  [[nodiscard]] Vector3 vector(Node node, const char* attribute, const Vector3& fallback,
+                               const std::string& where) const;
+  [[nodiscard]] Pose origin(Node parent, const std::string& where) const;
+  void collect(Node robot);
+  [[nodiscard]] std::string root_link() const;
+  void add_tree(const std::string& root);
+  void add_link(const std::string& name, Node joint, std::optional<std::size_t> parent);
+  [[nodiscard]] std::optional<MassProperties> mass_of(Node inertial, const std::string& where) const;
+  [[nodiscard]] std::vector<Freedom> freedoms_of(Node joint, const std::string& where) const;
+  void tell_joint(Node joint, const std::string& where);
+  [[nodiscard]] Shape shape_of(Node collision, const std::string& where);
+  [[nodiscard]] std::optional<fs::path> package_folder(const std::string& name, const fs::path& rest) const;
+  [[nodiscard]] std::optional<fs::path> file_of(const std::string& name, const std::string& where);
+  void tell_rest(Node robot);
   void miss(std::string text) { model_.not_taken.push_back(std::move(text)); }
 
   const fs::path& file_;
   const UrdfWish& wish_;
+  MeshFiles files_;
   TreeModel model_;
-  std::map<std::string, fs::path> meshes_;  ///< files by their names in the scenario's folder
+  std::map<std::string, Node> links_;
+  std::map<std::string, std::vector<Node>> joints_from_;  ///< joints by parents, in the order of the file
+  std::map<std::string, Node> joint_to_;                  ///< by children
 };
 
-std::vector<Freedom> UrdfReader::freedoms_of(const urdf::Joint& joint) const {
-  const Vector3 axis = vector(joint.axis);
-  const bool has_axis = joint.type == urdf::Joint::REVOLUTE || joint.type == urdf::Joint::CONTINUOUS ||
-                        joint.type == urdf::Joint::PRISMATIC || joint.type == urdf::Joint::PLANAR;
-  if (has_axis && !(axis.norm() > 0.0)) {
-    refuse(fmt::format("joint '{}': expected an axis other than zero, found {}", joint.name, list(axis)));
+std::vector<double> UrdfReader::numbers(Node node, const char* attribute, std::size_t count,
+                                        const std::string& where) const {
+  const pugi::xml_attribute found = node.attribute(attribute);
+  if (!found) return {};
+  auto values = numbers_in(found.value());
+  if (values && values->size() == count) return std::move(*values);
+  refuse(fmt::format("{}: expected {} finite number{} in '{}' of {}, found '{}'", where, count, count > 1 ? "s" : "",
+                     attribute, node.name(), printable(found.value(), 60)));
+}
+
+double UrdfReader::number(Node node, const char* attribute, double fallback, const std::string& where) const {
+  const std::vector<double> found = numbers(node, attribute, 1, where);
+  return found.empty() ? fallback : found[0];
+}
+
+Vector3 UrdfReader::vector(Node node, const char* attribute, const Vector3& fallback, const std::string& where) const {
+  const std::vector<double> found = numbers(node, attribute, 3, where);
+  return found.empty() ? fallback : Vector3(found[0], found[1], found[2]);
+}
+
+/// Roll, pitch, yaw: turns about the fixed axes x, y, z in this order.
+Pose UrdfReader::origin(Node parent, const std::string& where) const {
+  const Node node = parent.child("origin");
+  const Vector3 rpy = vector(node, "rpy", Vector3::Zero(), where);
+  const auto turn = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Unit(axis)); };
+  return {.R = (turn(2) * turn(1) * turn(0)).toRotationMatrix(), .p = vector(node, "xyz", Vector3::Zero(), where)};
+}
+
+/// Links and joints by name. @throws for names that are not there or there twice
+void UrdfReader::collect(Node robot) {
+  for (const Node link : robot.children("link")) {
+    const std::string name = link.attribute("name").value();
+    if (name.empty()) refuse("expected a name of every link, found none");
+    if (!links_.emplace(name, link).second)
+      refuse(fmt::format("link '{}': expected this name once, found it twice", name));
   }
-  Freedom along{.kind = Kind::turn, .name = joint.name, .axis = axis.normalized()};
-  if (joint.dynamics) along.damping = joint.dynamics->damping;
-  switch (joint.type) {
-    case urdf::Joint::REVOLUTE:
-    case urdf::Joint::CONTINUOUS:
-      return {along};
-    case urdf::Joint::PRISMATIC:
-      along.kind = Kind::shift;
-      return {along};
-    case urdf::Joint::FLOATING:
-      return {{.kind = Kind::free, .name = joint.name}};
-    case urdf::Joint::PLANAR: {
-      const Vector3 first = along.axis.unitOrthogonal();
-      return {{.kind = Kind::shift, .name = joint.name, .axis = first},
-              {.kind = Kind::shift, .name = joint.name, .axis = along.axis.cross(first)},
-              along};
+  std::set<std::string> names;
+  for (const Node joint : robot.children("joint")) {
+    const std::string name = joint.attribute("name").value();
+    const std::string parent = joint.child("parent").attribute("link").value();
+    const std::string child = joint.child("child").attribute("link").value();
+    if (name.empty() || !names.insert(name).second) {
+      refuse(fmt::format("joint '{}': expected a name that no other joint has", name));
     }
-    case urdf::Joint::FIXED:
-      return {};
-    default:
-      refuse(fmt::format("joint '{}': expected a type of joint of URDF, found none", joint.name));
+    for (const std::string& end : {parent, child}) {
+      if (!links_.contains(end))
+        refuse(fmt::format("joint '{}': expected two links, found '{}'", name, printable(end)));
+    }
+    const auto [other, is_new] = joint_to_.emplace(child, joint);
+    if (!is_new) {
+      refuse(fmt::format("link '{}': expected one joint that it is the child of, found '{}' and '{}'", child,
+                         other->second.attribute("name").value(), name));
+    }
+    joints_from_[parent].push_back(joint);
   }
+}
+
+std::string UrdfReader::root_link() const {
+  std::string roots;
+  for (const auto& [name, link] : links_) {
+    if (joint_to_.contains(name)) continue;
+    roots += (roots.empty() ? "" : "', '") + name;
+  }
+  if (roots.empty() || roots.find("', '") != std::string::npos) {
+    refuse(fmt::format("expected a URDF model with one link that is no child of a joint, found {}",
+                       links_.empty()  ? "no link"
+                       : roots.empty() ? "none"
+                                       : fmt::format("'{}'", roots)));
+  }
+  return roots;
+}
+
+std::optional<MassProperties> UrdfReader::mass_of(Node inertial, const std::string& where) const {
+  if (!inertial) return std::nullopt;
+  const Node inertia = inertial.child("inertia");
+  for (const auto& [node, key] : {std::pair(inertial.child("mass"), "value"), std::pair(inertia, "ixx"),
+                                  std::pair(inertia, "iyy"), std::pair(inertia, "izz")}) {
+    if (!node.attribute(key)) refuse(fmt::format("{}: expected '{}' in its inertial, found none", where, key));
+  }
+  const auto entry = [&](const char* key) { return number(inertia, key, 0.0, where); };
+  Matrix3 I;
+  I << entry("ixx"), entry("ixy"), entry("ixz"), entry("ixy"), entry("iyy"), entry("iyz"), entry("ixz"), entry("iyz"),
+      entry("izz");
+  return seen_from(origin(inertial, where),
+                   {.mass = number(inertial.child("mass"), "value", 0.0, where), .inertia = I});
+}
+
+std::vector<Freedom> UrdfReader::freedoms_of(Node joint, const std::string& where) const {
+  const std::string type = joint.attribute("type").value(), name = joint.attribute("name").value();
+  if (type == "fixed") return {};
+  if (type == "floating") return {{.kind = Kind::free, .name = name}};
+  const Vector3 axis = vector(joint.child("axis"), "xyz", Vector3::UnitX(), where);
+  if (!(axis.norm() > 0.0)) refuse(fmt::format("{}: expected an axis other than zero, found {}", where, list(axis)));
+  Freedom along{.kind = Kind::turn, .name = name, .axis = axis.normalized()};
+  along.damping = number(joint.child("dynamics"), "damping", 0.0, where);
+  if (type == "revolute" || type == "continuous") return {along};
+  if (type == "prismatic") {
+    along.kind = Kind::shift;
+    return {along};
+  }
+  if (type != "planar") {
+    refuse(fmt::format("{}: expected revolute, continuous, prismatic, fixed, floating or planar in 'type', found '{}'",
+                       where, printable(type, 60)));
+  }
+  const Vector3 first = along.axis.unitOrthogonal();
+  return {{.kind = Kind::shift, .name = name, .axis = first},
+          {.kind = Kind::shift, .name = name, .axis = along.axis.cross(first)},
+          along};
 }
 
 /// What a joint has besides its axis.
-void UrdfReader::tell_joint(const urdf::Joint& joint) {
-  const std::string name = fmt::format("joint {}", joint.name);
-  if (joint.limits) {
-    const urdf::JointLimits& l = *joint.limits;
-    if (joint.type == urdf::Joint::REVOLUTE || joint.type == urdf::Joint::PRISMATIC) {
-      miss(fmt::format("{}: its limits, {} to {}", name, l.lower, l.upper));
+void UrdfReader::tell_joint(Node joint, const std::string& where) {
+  const std::string name = fmt::format("joint {}", joint.attribute("name").value());
+  if (const Node limit = joint.child("limit")) {
+    const auto value = [&](const char* key) { return number(limit, key, 0.0, where); };
+    const std::string_view type = joint.attribute("type").value();
+    if (type == "revolute" || type == "prismatic") {
+      miss(fmt::format("{}: its limits, {} to {}", name, value("lower"), value("upper")));
     }
-    if (l.effort != 0.0 || l.velocity != 0.0) {
-      miss(fmt::format("{}: its limits of effort and velocity, {} and {}", name, l.effort, l.velocity));
+    if (value("effort") != 0.0 || value("velocity") != 0.0) {
+      miss(fmt::format("{}: its limits of effort and velocity, {} and {}", name, value("effort"), value("velocity")));
     }
   }
-  if (joint.dynamics && joint.dynamics->friction != 0.0) {
-    miss(fmt::format("{}: its friction {}", name, joint.dynamics->friction));
+  if (const double friction = number(joint.child("dynamics"), "friction", 0.0, where); friction != 0.0) {
+    miss(fmt::format("{}: its friction {}", name, friction));
   }
-  if (joint.mimic) miss(fmt::format("{}: that it mimics {}; it moves on its own", name, joint.mimic->joint_name));
-  if (joint.safety) miss(name + ": its safety controller");
-  if (joint.calibration) miss(name + ": its calibration");
+  if (const Node mimic = joint.child("mimic")) {
+    miss(fmt::format("{}: that it mimics {}; it moves on its own", name, mimic.attribute("joint").value()));
+  }
+  if (joint.child("safety_controller")) miss(name + ": its safety controller");
+  if (joint.child("calibration")) miss(name + ": its calibration");
 }
 
-/// The folder of a package: as it was given, or the nearest one of its name above the model.
-fs::path UrdfReader::package_folder(const std::string& name, const std::string& mesh) const {
+std::optional<fs::path> UrdfReader::package_folder(const std::string& name, const fs::path& rest) const {
   if (const auto given = wish_.packages.find(name); given != wish_.packages.end()) return given->second;
-  for (fs::path folder = fs::absolute(file_).parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
-    if (folder.filename() == name) return folder;
+  const fs::path model = fs::absolute(file_).lexically_normal().parent_path();
+  for (fs::path folder = model; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == name || is_package(folder, name)) return folder;
     if (fs::is_directory(folder / name)) return folder / name;
   }
-  refuse(
-      fmt::format("mesh '{}': expected the package '{}' in a folder of this name above the model, found none; "
-                  "give its folder with --package {}=FOLDER",
-                  mesh, name, name));
+  std::vector<fs::path> others = listed_folders("ROS_PACKAGE_PATH", name);
+  const std::vector<fs::path> shared = listed_folders("AMENT_PREFIX_PATH", fs::path("share") / name);
+  others.insert(others.end(), shared.begin(), shared.end());
+  for (const fs::path& folder : others) {
+    if (fs::is_directory(folder)) return folder;
+  }
+  // A copy of the package under another name has the file all the same.
+  for (fs::path folder = model; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::is_regular_file(folder / rest)) return folder;
+  }
+  return std::nullopt;
 }
 
-fs::path UrdfReader::file_of(const std::string& name, const std::string& link) const {
-  constexpr std::string_view package = "package://", plain_file = "file://";
-  fs::path folder = file_.parent_path(), found;
-  std::string what = "the model's folder";
-  if (name.starts_with(package)) {
-    const std::string rest = name.substr(package.size());
+/// Where a mesh is, or where it was looked for last; none for one of a package that is not there.
+std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::string& where) {
+  const auto scheme = name.find("://");
+  const std::string kind = scheme == std::string::npos ? "" : name.substr(0, scheme);
+  const std::string rest = scheme == std::string::npos ? name : unescaped_url(name.substr(scheme + 3));
+  if (kind == "package" || kind == "model") {
     const auto slash = rest.find('/');
     if (slash == std::string::npos || slash == 0) {
-      refuse(fmt::format("link '{}': expected package://NAME/FILE, found '{}'", link, name));
+      refuse(fmt::format("{}: expected package://NAME/FILE, found '{}'", where, printable(name)));
     }
-    what = fmt::format("the package '{}'", rest.substr(0, slash));
-    folder = package_folder(rest.substr(0, slash), name);
-    found = folder / rest.substr(slash + 1);
+    const fs::path inside = fs::path(rest.substr(slash + 1)).lexically_normal();
+    if (inside.is_absolute() || inside.empty() || *inside.begin() == "..") {
+      refuse(fmt::format("{}: expected a mesh inside the package '{}', found '{}', which leads outside", where,
+                         rest.substr(0, slash), printable(name)));
+    }
+    const auto folder = package_folder(rest.substr(0, slash), inside);
+    if (folder) return *folder / inside;
+    files_.miss(fmt::format("{} of {} (no package '{}' above the model; --package {}=FOLDER says where it is)",
+                            printable(name), where, rest.substr(0, slash), rest.substr(0, slash)));
+    return std::nullopt;
+  }
+  if (!kind.empty() && kind != "file") {
+    refuse(fmt::format("{}: expected a file name, file:// or package://, found '{}'", where, printable(name)));
+  }
+  const fs::path file = rest.starts_with("localhost/") ? rest.substr(9) : rest;
+  const fs::path beside = file_.parent_path() / file;
+  if (file.is_absolute() || fs::is_regular_file(beside)) return beside;
+  // Some name theirs from a folder above that of the model.
+  for (fs::path folder = fs::absolute(file_).lexically_normal().parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::is_regular_file(folder / file)) return folder / file;
+  }
+  return beside;
+}
+
+Shape UrdfReader::shape_of(Node collision, const std::string& where) {
+  const Node geometry = collision.child("geometry");
+  const auto length = [&](Node node, const char* key) {
+    const double value = number(node, key, 0.0, where);
+    if (!(value > 0.0))
+      refuse(fmt::format("{}: expected '{}' of its collision above 0 m, found {}", where, key, value));
+    return value;
+  };
+  Shape shape{.X_BS = origin(collision, where)};
+  if (const Node mesh = geometry.child("mesh")) {
+    const std::string name = mesh.attribute("filename").value();
+    shape.what = fmt::format("collision mesh {}", printable(name));
+    const Vector3 factors = vector(mesh, "scale", Vector3::Ones(), where);
+    if (factors.cwiseAbs().minCoeff() == 0.0) {
+      refuse(fmt::format("{}: expected factors other than 0 in 'scale', found {}", where, list(factors)));
+    }
+    const auto file = wish_.meshes.leave_out ? fs::path(name) : file_of(name, where);
+    if (file) files_.use(shape, *file, where, factors);
+  } else if (const Node sphere = geometry.child("sphere")) {
+    shape.kind = Shape::Kind::sphere;
+    shape.size.x() = length(sphere, "radius");
+    shape.what = fmt::format("collision sphere of radius {} m", shape.size.x());
+  } else if (const Node box = geometry.child("box")) {
+    shape.kind = Shape::Kind::box;
+    shape.size = 0.5 * vector(box, "size", Vector3::Zero(), where);
+    shape.what = fmt::format("collision box {} m", list(2.0 * shape.size));
+    if (!(shape.size.minCoeff() > 0.0))
+      refuse(fmt::format("{}: expected lengths above 0, found a {}", where, shape.what));
+  } else if (const Node round = geometry.find_child([](Node n) {
+               return std::string_view(n.name()) == "cylinder" || std::string_view(n.name()) == "capsule";
+             })) {
+    const bool capsule = std::string_view(round.name()) == "capsule";
+    shape.kind = capsule ? Shape::Kind::capsule : Shape::Kind::cylinder;
+    shape.size = Vector3(length(round, "radius"), 0.5 * length(round, "length"), 0.0);
+    shape.what =
+        fmt::format("collision {} of radius {} m and length {} m", round.name(), shape.size.x(), 2.0 * shape.size.y());
   } else {
-    found = folder / (name.starts_with(plain_file) ? name.substr(plain_file.size()) : name);
+    shape.what = fmt::format("collision {}", printable(geometry.first_child().name()));
   }
-  if (folder.empty()) folder = ".";
-  // Where links and ".." lead to counts.
-  const fs::path inside = fs::weakly_canonical(found).lexically_relative(fs::weakly_canonical(folder));
-  if (inside.empty() || *inside.begin() == "..") {
-    refuse(fmt::format("link '{}': expected a mesh inside {} ({}), found '{}', which leads outside; copy it there",
-                       link, what, folder.string(), name));
-  }
-  if (!fs::is_regular_file(found)) {
-    refuse(fmt::format("link '{}': expected the mesh '{}', found no file {}", link, name, found.string()));
-  }
-  return found;
-}
-
-Shape UrdfReader::mesh_of(const urdf::Mesh& mesh, const std::string& link) {
-  Shape shape{.what = fmt::format("collision mesh {}", mesh.filename)};
-  const Vector3 scale = vector(mesh.scale);
-  const fs::path from = file_of(mesh.filename, link);
-  std::string ending = from.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  constexpr std::array readable = {".stl", ".obj", ".ply", ".vtp"};
-  const bool same = (scale - scale.x() * Vector3::Ones()).norm() == 0.0 && scale.x() > 0.0;
-  if (std::ranges::find(readable, ending) == readable.end()) {
-    shape.what += fmt::format(", a file of kind {} (convert it to STL, OBJ or PLY)", ending);
-    return shape;
-  }
-  if (!same) {
-    shape.what += fmt::format(", scaled by {} (only equal positive factors are possible)", list(scale));
-    return shape;
-  }
-  std::string to = "meshes/" + plain(from.stem().string()) + ending;
-  for (int i = 2; meshes_.contains(to) && meshes_[to] != from; ++i) {
-    to = fmt::format("meshes/{}_{}{}", plain(from.stem().string()), i, ending);
-  }
-  meshes_[to] = from;
-  shape.mesh = MeshCopy{.from = from, .to = to};
-  shape.surface = Surface::mesh;
-  shape.keys = fmt::format("file: {}", to);
-  if (scale.x() != 1.0) shape.keys += fmt::format(", length_scale: {}", scale.x());
   return shape;
 }
 
-Shape UrdfReader::shape_of(const urdf::Collision& collision, const std::string& link) {
-  Shape shape;
-  if (const auto mesh = std::dynamic_pointer_cast<urdf::Mesh>(collision.geometry)) {
-    shape = mesh_of(*mesh, link);
-  } else if (const auto sphere = std::dynamic_pointer_cast<urdf::Sphere>(collision.geometry)) {
-    shape.what = fmt::format("collision sphere of radius {} m", sphere->radius);
-    shape.surface = Surface::sphere;
-    shape.keys = fmt::format("radius: {}", sphere->radius);
-  } else if (const auto box = std::dynamic_pointer_cast<urdf::Box>(collision.geometry)) {
-    shape.what = fmt::format("collision box {} m", list(vector(box->dim)));
-  } else if (const auto tube = std::dynamic_pointer_cast<urdf::Cylinder>(collision.geometry)) {
-    shape.what = fmt::format("collision cylinder of radius {} m and length {} m", tube->radius, tube->length);
-  }
-  shape.X_BS = pose(collision.origin);
-  return shape;
-}
-
-void UrdfReader::add_link(const urdf::Link& link, std::optional<std::size_t> parent) {
-  Link added{.name = link.name, .mass = {}, .X_PL = {}};
-  if (link.inertial) {
-    const urdf::Inertial& i = *link.inertial;
-    Matrix3 inertia;
-    inertia << i.ixx, i.ixy, i.ixz, i.ixy, i.iyy, i.iyz, i.ixz, i.iyz, i.izz;
-    added.mass = seen_from(pose(i.origin), {.mass = i.mass, .inertia = inertia});
-  }
-  for (const auto& collision : link.collision_array) added.shapes.push_back(shape_of(*collision, link.name));
-  if (!link.visual_array.empty()) miss(fmt::format("visual geometry of {}", link.name));
-  const bool is_root = !link.parent_joint;
-  if (!is_root) {
-    const urdf::Joint& joint = *link.parent_joint;
-    added.parent = parent;
-    added.X_PL = pose(joint.parent_to_joint_origin_transform);
-    added.freedoms = freedoms_of(joint);
-    added.joint = joint.name;
-    added.joint_type = "joint";
-    tell_joint(joint);
-  } else if (wish_.base_is_free && link.name != "world") {
-    added.joint = "base";
-    added.freedoms = {{.kind = Kind::free, .name = "base"}};
-  } else if (link.name != "world") {
+/// @param joint  that it is the child of; none for the root
+void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std::size_t> parent) {
+  const Node node = links_.at(name);
+  const std::string where = fmt::format("link '{}'", name);
+  Link link{.name = name, .mass = mass_of(node.child("inertial"), where), .parent = parent, .X_PL = {}};
+  for (const Node collision : node.children("collision")) link.shapes.push_back(shape_of(collision, where));
+  if (node.child("visual")) miss(fmt::format("visual geometry of {}", name));
+  if (joint) {
+    link.joint = joint.attribute("name").value();
+    const std::string at = fmt::format("joint '{}'", link.joint);
+    link.X_PL = origin(joint, at);
+    link.freedoms = freedoms_of(joint, at);
+    tell_joint(joint, at);
+  } else if (wish_.base_is_free && name != "world") {
+    link.joint = "base";
+    link.freedoms = {{.kind = Kind::free, .name = "base"}};
+  } else if (name != "world") {
+    model_.root_is_held = true;
     miss(
         fmt::format("root link {}: URDF does not say whether it moves; it is part of the ground, and --base free lets "
                     "it move",
-                    link.name));
+                    name));
   }
-  model_.links.push_back(std::move(added));
-  const std::size_t index = model_.links.size() - 1;
-  for (const auto& child : link.child_links) add_link(*child, index);
+  model_.links.push_back(std::move(link));
 }
 
-/// Elements that urdfdom passes over.
-void UrdfReader::tell_rest(const pugi::xml_node& robot) {
-  const auto unknown = [this](const pugi::xml_node& parent, std::initializer_list<std::string_view> known,
-                              const std::string& where) {
-    for (const pugi::xml_node node : parent.children()) {
+/// Depth first without recursion: chains may be long.
+void UrdfReader::add_tree(const std::string& root) {
+  struct Next {
+    std::string link;
+    Node joint;
+    std::optional<std::size_t> parent;
+  };
+  std::vector<Next> stack{{.link = root, .joint = {}, .parent = {}}};
+  while (!stack.empty()) {
+    const Next next = std::move(stack.back());
+    stack.pop_back();
+    add_link(next.link, next.joint, next.parent);
+    const std::size_t index = model_.links.size() - 1;
+    const std::vector<Node>& joints = joints_from_[next.link];
+    for (auto joint = joints.rbegin(); joint != joints.rend(); ++joint) {
+      stack.push_back({.link = joint->child("child").attribute("link").value(), .joint = *joint, .parent = index});
+    }
+  }
+  if (model_.links.size() == links_.size()) return;
+  refuse(fmt::format("expected that all links hang on '{}', found {} of {} in circles of joints", root,
+                     links_.size() - model_.links.size(), links_.size()));
+}
+
+/// Elements that mean nothing here.
+void UrdfReader::tell_rest(Node robot) {
+  const auto unknown = [this](Node parent, std::initializer_list<std::string_view> known, const std::string& where) {
+    for (const Node node : parent.children()) {
       if (node.type() != pugi::node_element || std::ranges::find(known, std::string_view(node.name())) != known.end()) {
         continue;
       }
@@ -257,10 +381,10 @@ void UrdfReader::tell_rest(const pugi::xml_node& robot) {
     }
   };
   unknown(robot, {"link", "joint", "material"}, "");
-  for (const pugi::xml_node link : robot.children("link")) {
+  for (const Node link : robot.children("link")) {
     unknown(link, {"inertial", "visual", "collision"}, fmt::format("link {}: ", link.attribute("name").as_string()));
   }
-  for (const pugi::xml_node joint : robot.children("joint")) {
+  for (const Node joint : robot.children("joint")) {
     unknown(joint,
             {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"},
             fmt::format("joint {}: ", joint.attribute("name").as_string()));
@@ -268,22 +392,27 @@ void UrdfReader::tell_rest(const pugi::xml_node& robot) {
 }
 
 TreeModel UrdfReader::read(const std::string& text) {
-  urdf::ModelInterfaceSharedPtr robot;
-  Overheard overheard;
-  robot = urdf::parseURDF(text);
-  // urdfdom goes on after some of its errors, with a part of the link missing.
-  if (!robot || !robot->getRoot() || !overheard.errors.empty()) {
-    refuse(fmt::format("expected a URDF model, found: {}",
-                       overheard.errors.empty() ? "no link without a parent" : overheard.errors));
+  check_xml_nesting(text, file_.string(), "model");
+  pugi::xml_document document;
+  const auto result = document.load_buffer(text.data(), text.size());
+  if (!result) {
+    refuse(fmt::format("line {}: expected a URDF model in XML, found: {}",
+                       line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
+  }
+  const Node robot = document.child("robot");
+  if (!robot) refuse("expected a URDF model (<robot>), found another kind of XML");
+  if (const Node macro = robot.find_node([](Node n) { return std::string_view(n.name()).starts_with("xacro:"); })) {
+    refuse(fmt::format("expected a URDF model, found macros ({}); expand them first: xacro MODEL > MODEL.urdf",
+                       macro.name()));
   }
   model_.kind = "URDF";
-  model_.name = robot->getName();
-  add_link(*robot->getRoot(), std::nullopt);
+  model_.file = file_.string();
+  model_.name = robot.attribute("name").value();
+  collect(robot);
+  add_tree(root_link());
   miss("gravity: URDF does not have it; it is 9.81 m/s^2 against z");
-  for (const std::string& warning : overheard.warnings) miss("urdfdom: " + warning);
-  pugi::xml_document document;
-  document.load_buffer(text.data(), text.size());
-  tell_rest(document.child("robot"));
+  tell_rest(robot);
+  files_.refuse_missing(file_.string());
   return std::move(model_);
 }
 

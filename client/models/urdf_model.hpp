@@ -1,24 +1,27 @@
-/// A URDF file as far as a scenario can take it over, read by urdfdom.
+/// A URDF file as far as a scenario can take it over.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <string>
 
+#include "client/models/mesh_files.hpp"
 #include "client/models/tree_model.hpp"
 
 namespace heelstrike::client::models {
 
 struct UrdfWish {
-  bool base_is_free = false;                              ///< else the root link is part of the ground
-  std::map<std::string, std::filesystem::path> packages;  ///< folders of packages by name, for package://NAME/...
+  bool base_is_free = false;                                   ///< else the root link is part of the ground
+  std::map<std::string, std::filesystem::path> packages = {};  ///< folders of packages by name, for package://NAME/...
+  MeshWish meshes = {};
 };
 
-/// Meshes are those of `collision`; files of packages are looked for in `wish`, then in the folders above the model
-/// that have the package's name.
-/// @param text  content of the file. @param file  its path: meshes are relative to its folder
-/// @throws Error{invalid_input} for what urdfdom refuses, with its words, for a mesh that is not there, and for one
-/// outside the package (or, without a package, the model's folder)
+/// Meshes are those of `collision`: relative to the model's folder or to one above it, absolute, file:// or
+/// package://NAME/FILE. Packages are looked for in `wish`, in the folders above the model (by their name, by their
+/// package.xml, or by having the file), and where ROS has them (ROS_PACKAGE_PATH, AMENT_PREFIX_PATH).
+/// @param text  content of the file. @param file  its path
+/// @throws Error{invalid_input} for what is no URDF, naming link or joint; for mesh files that are not there, all of
+/// them, and for a mesh that leads out of its package
 [[nodiscard]] TreeModel read_urdf(const std::string& text, const std::filesystem::path& file, const UrdfWish& wish);
 
 }  // namespace heelstrike::client::models

@@ -9,10 +9,13 @@
 #include <cstdlib>
 #include <map>
 #include <pugixml.hpp>
+#include <ranges>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/text/xml_nesting.hpp"
 
 namespace heelstrike::client::osim {
 namespace {
@@ -123,11 +126,20 @@ class Reader {
   /// @}
   [[nodiscard]] Pose placed(Node node, const char* translation, const char* rotation);
   [[nodiscard]] Frame frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const;
+  [[nodiscard]] std::vector<std::pair<std::string, Frame>> local_frames(Node node);
+  [[nodiscard]] std::vector<double> list(Node node, const char* key);
 
   void add_body(Node node);
   void add_wraps(Node node, const std::string& body);
   void add_joint(Node node);
+  [[nodiscard]] Function function(Node node, const std::vector<std::string>& coordinates);
+  void add_function(Node node, const std::vector<std::string>& coordinates, double factor, Function& out);
+  [[nodiscard]] Function::Term table_term(Node node, const char* name, Joining joining, double factor);
   [[nodiscard]] Axis axis(Node node, const Joint& joint);
+  [[nodiscard]] Coordinate coordinate(Node node);
+  void complete_joint(Joint& joint, Node node);
+  void add_constraint(Node node);
+  [[nodiscard]] PathPoint path_point(Node node);
   void add_force(Node node);
   void add_line(Node node);
   [[nodiscard]] Muscle muscle(Node node);
@@ -224,75 +236,269 @@ void Reader::add_wraps(Node node, const std::string& body) {
   }
 }
 
-Axis Reader::axis(Node node, const Joint& joint) {
-  Axis axis{.direction = vector(node, "axis"), .coordinate = last_part(text(node, "coordinates"))};
-  Node function;
-  double factor = 1.0;
+/// The first element in a node that is not one of some names; a function has the name of its kind.
+Node element_besides(Node node, std::initializer_list<std::string_view> names) {
   for (const Node child : node.children()) {
-    const std::string_view kind = child.name();
-    if (kind != "coordinates" && kind != "axis" && child.type() == pugi::node_element) function = child;
+    if (child.type() != pugi::node_element) continue;
+    if (std::ranges::find(names, std::string_view(child.name())) == names.end()) return child;
   }
-  while (std::string_view(function.name()) == "MultiplierFunction") {
-    factor *= number(mark(function), "scale", 1.0);
-    Node inner;
-    for (const Node child : take(function, "function").children()) {
-      if (child.type() == pugi::node_element) inner = child;
+  return {};
+}
+
+std::vector<double> Reader::list(Node node, const char* key) {
+  const std::string text = this->text(node, key);
+  const auto n = static_cast<std::size_t>(std::ranges::count_if(
+      text, [&, blank = true](char c) mutable {
+        const bool was_blank = std::exchange(blank, c == ' ' || c == '\t' || c == '\r' || c == '\n');
+        return was_blank && !blank;
+      }));
+  return numbers(node, key, n);
+}
+
+Function::Term power_series(std::vector<double> c) {
+  return {.f = make_power_series(c), .text = fmt::format("polynomial: [{}]", fmt::join(c, ", "))};
+}
+
+Function::Term Reader::table_term(Node node, const char* name, Joining joining, double factor) {
+  std::vector<double> x = list(node, "x"), y = list(node, "y");
+  for (double& value : y) value *= factor;
+  // Files repeat points; the first of equal places counts.
+  for (std::size_t i = 1; i < std::min(x.size(), y.size());) {
+    if (x[i] > x[i - 1]) {
+      ++i;
+    } else {
+      x.erase(x.begin() + static_cast<std::ptrdiff_t>(i));
+      y.erase(y.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    if (!inner) {
-      for (const Node child : function.children()) {
-        if (name_of(child) == "function") inner = child;
-      }
-    }
-    function = inner;
   }
-  const std::string_view kind = function.name();
-  if (kind == "LinearFunction") {
-    const auto c = numbers(mark(function), "coefficients", 2);
-    axis.slope = factor * c[0];
-    axis.offset = factor * c[1];
+  if (x.size() == 1) return power_series({y.at(0)});
+  const std::string text = fmt::format("{}: {{x: [{}], y: [{}]}}", name, fmt::join(x, ", "), fmt::join(y, ", "));
+  try {
+    return {.f = make_table(x, y, joining), .text = text};
+  } catch (const Error& error) {
+    refuse(fmt::format("{} of '{}': {}", node.name(), name_of(node.parent()), error.what()));
+  }
+}
+
+/// Adds factor times a function. @param coordinates  its arguments, in their order
+void Reader::add_function(Node node, const std::vector<std::string>& coordinates, double factor, Function& out) {
+  mark(node);
+  const std::string kind = node.name();
+  const std::string only = coordinates.empty() ? "" : coordinates.front();
+  const auto add = [&](Function::Term term, const std::string& coordinate) {
+    term.coordinate = coordinate;
+    out.terms.push_back(std::move(term));
+  };
+  if (kind == "MultiplierFunction") {
+    Node inner = element_besides(take(node, "function"), {});
+    if (!inner) inner = element_besides(node, {"function", "scale"});
+    if (inner) return add_function(inner, coordinates, factor * number(node, "scale", 1.0), out);
+    out.unknown = "MultiplierFunction without a function";
   } else if (kind == "Constant") {
-    axis.offset = factor * number(mark(function), "value", 0.0);
+    out.constant += factor * number(node, "value", 0.0);
+  } else if (kind == "LinearFunction") {
+    const auto c = list(node, "coefficients");
+    if (c.size() != coordinates.size() + 1) {
+      out.unknown = fmt::format("LinearFunction with {} coefficients of {} coordinates", c.size(), coordinates.size());
+      return;
+    }
+    out.constant += factor * c.back();
+    for (std::size_t i = 0; i < coordinates.size(); ++i) {
+      if (c[i] != 0.0) add(power_series({0.0, factor * c[i]}), coordinates[i]);
+    }
+  } else if (coordinates.size() > 1) {
+    out.unknown = fmt::format("{} of {} coordinates", kind, coordinates.size());
+  } else if (kind == "PolynomialFunction") {
+    // The highest power comes first.
+    auto c = list(node, "coefficients");
+    std::ranges::reverse(c);
+    for (double& value : c) value *= factor;
+    add(power_series(std::move(c)), only);
+  } else if (kind == "SimmSpline" || kind == "NaturalCubicSpline" || kind == "natCubicSpline") {
+    add(table_term(node, "spline", Joining::spline, factor), only);
+  } else if (kind == "PiecewiseLinearFunction") {
+    add(table_term(node, "lines", Joining::lines, factor), only);
+  } else if (kind == "PiecewiseConstantFunction") {
+    add(table_term(node, "steps", Joining::steps, factor), only);
+  } else if (kind == "GCVSpline" && number(node, "half_order", 3) == 2.0 && number(node, "error_variance", 0) == 0.0) {
+    add(table_term(node, "natural_spline", Joining::natural, factor), only);
+  } else if (kind == "GCVSpline" && number(node, "half_order", 3) == 1.0 && number(node, "error_variance", 0) == 0.0) {
+    add(table_term(node, "lines", Joining::lines, factor), only);
+  } else if (kind == "Sine") {
+    const double a = factor * number(node, "amplitude", 1.0), w = number(node, "omega", 1.0);
+    const double phase = number(node, "phase", 0.0), offset = factor * number(node, "offset", 0.0);
+    add({.f = make_sine(a, w, phase, offset),
+         .text = fmt::format("sine: {{amplitude: {}, frequency: {}, phase: {}, offset: {}}}", a, w, phase, offset)},
+        only);
   } else {
-    axis.unknown = kind.empty() ? "no function" : std::string(kind);
+    out.unknown = kind.empty() ? "no function" : kind;
   }
-  if (axis.slope == 0.0 && axis.unknown.empty()) axis.coordinate.clear();
-  if (!axis.coordinate.empty() &&
-      std::ranges::find(joint.coordinates, axis.coordinate, &Coordinate::name) == joint.coordinates.end()) {
-    refuse(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, axis.coordinate));
+}
+
+/// The function in a node, which older files wrap into an element of that name.
+Function Reader::function(Node node, const std::vector<std::string>& coordinates) {
+  Function out;
+  Node found = element_besides(node, {"coordinates", "axis"});
+  if (std::string_view(found.name()) == "function") found = element_besides(mark(found), {});
+  add_function(found, coordinates, 1.0, out);
+  return out;
+}
+
+Axis Reader::axis(Node node, const Joint& joint) {
+  Axis axis{.direction = vector(node, "axis")};
+  if (axis.direction.norm() > 0.0) axis.direction.normalize();
+  std::vector<std::string> coordinates;
+  std::string names = text(node, "coordinates");
+  for (std::size_t at = 0; (at = names.find_first_not_of(" \t\r\n", at)) != std::string::npos;) {
+    const std::size_t end = std::min(names.find_first_of(" \t\r\n", at), names.size());
+    coordinates.push_back(last_part(names.substr(at, end - at)));
+    at = end;
   }
+  for (const std::string& name : coordinates) {
+    if (coordinate_of(joint, name) != nullptr) continue;
+    refuse(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, name));
+  }
+  // A function of none is a constant.
+  axis.function = function(node, coordinates);
   return axis;
 }
 
-void Reader::add_joint(Node node) {
+std::vector<std::pair<std::string, Frame>> Reader::local_frames(Node node) {
   std::vector<std::pair<std::string, Frame>> local;
   for (const Node offset : items(take(node, "frames"))) {
     Frame base = frame(text(offset, "socket_parent"), local);
     base.X_BF = base.X_BF * placed(offset, "translation", "orientation");
     local.emplace_back(name_of(offset), base);
   }
+  return local;
+}
+
+Coordinate Reader::coordinate(Node c) {
+  Coordinate coordinate{.name = name_of(c), .value = number(c, "default_value", 0.0)};
+  coordinate.speed = number(c, "default_speed_value", 0.0);
+  if (c.child("range")) {
+    const auto range = numbers(c, "range", 2);
+    coordinate.min = range[0];
+    coordinate.max = range[1];
+  }
+  coordinate.locked = flag(c, "locked", false);
+  accept(c, "clamped", "false");
+  accept(c, "is_free_to_satisfy_constraints", "false");
+  if (flag(c, "prescribed", false)) coordinate.prescribed = function(take(c, "prescribed_function"), {""});
+  return coordinate;
+}
+
+/// What a type of joint does with its coordinates, in their order: turns about or shifts along x, y, z.
+struct JointPattern {
+  std::string_view type;
+  std::array<int, 6> axes;         ///< of the three turns and the three shifts: 0 x, 1 y, 2 z
+  std::array<int, 6> coordinates;  ///< which one; -1 = none
+};
+constexpr std::array<JointPattern, 9> joint_patterns = {
+    {{"PinJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, -1, -1, -1}},
+     {"SliderJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, 0, -1, -1}},
+     {"UniversalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, -1, -1, -1, -1}},
+     {"GimbalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+     {"BallJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+     {"EllipsoidJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+     {"PlanarJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, 1, 2, -1}},
+     {"FreeJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, 3, 4, 5}},
+     {"WeldJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, -1, -1, -1}}}};
+
+/// Axes of the types that have them by their name, and coordinates that a file does not mention.
+void Reader::complete_joint(Joint& joint, Node node) {
+  const auto pattern = std::ranges::find(joint_patterns, joint.type, &JointPattern::type);
+  if (pattern == joint_patterns.end()) {
+    if (joint.type == "CustomJoint") return;
+    refuse(fmt::format("joint '{}': expected one of CustomJoint, {}; found a {}, which has no axes that are known here",
+                       joint.name,
+                       fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "), joint.type));
+  }
+  for (std::size_t k = 0; k < 6; ++k) {
+    joint.axes[k].direction = Vector3::Unit(pattern->axes[k]);
+    if (pattern->coordinates[k] < 0) continue;
+    const auto i = static_cast<std::size_t>(pattern->coordinates[k]);
+    while (joint.coordinates.size() <= i) {
+      joint.coordinates.push_back({.name = fmt::format("{}_coord_{}", joint.name, joint.coordinates.size())});
+    }
+  }
+  for (std::size_t k = 0; k < 6; ++k) {
+    if (pattern->coordinates[k] < 0) continue;
+    Function::Term term = power_series({0.0, 1.0});
+    term.coordinate = joint.coordinates[static_cast<std::size_t>(pattern->coordinates[k])].name;
+    joint.axes[k].function.terms.push_back(std::move(term));
+  }
+  if (joint.type == "EllipsoidJoint") joint.radii = vector(node, "radii_x_y_z");
+}
+
+void Reader::add_joint(Node node) {
+  const auto local = local_frames(node);
   Joint joint{.name = name_of(node), .type = node.name(), .parent = {}, .child = {}, .coordinates = {}, .axes = {}};
   joint.parent = frame(text(node, "socket_parent_frame"), local);
   joint.child = frame(text(node, "socket_child_frame"), local);
-  for (const Node c : items(take(node, "coordinates"))) {
-    Coordinate coordinate{.name = name_of(c), .value = number(c, "default_value", 0.0)};
-    if (c.child("range")) {
-      const auto range = numbers(c, "range", 2);
-      coordinate.min = range[0];
-      coordinate.max = range[1];
-    }
-    coordinate.locked = flag(c, "locked", false);
-    accept(c, "clamped", "false");
-    accept(c, "prescribed", "false");
-    joint.coordinates.push_back(std::move(coordinate));
-  }
+  for (const Node c : items(take(node, "coordinates"))) joint.coordinates.push_back(coordinate(c));
+  // Axes that a file leaves out are those of the frame.
+  for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Unit(static_cast<Eigen::Index>(i % 3));
   std::size_t k = 0;
   for (const Node transform : take(node, "SpatialTransform").children("TransformAxis")) {
-    if (k < joint.axes.size()) joint.axes[k++] = axis(mark(transform), joint);
+    const std::string_view name = transform.attribute("name").as_string();
+    constexpr std::array<std::string_view, 6> names = {"rotation1",    "rotation2",    "rotation3",
+                                                       "translation1", "translation2", "translation3"};
+    const auto place = std::ranges::find(names, name);
+    const std::size_t at = place != names.end() ? static_cast<std::size_t>(place - names.begin()) : k;
+    if (at < joint.axes.size()) joint.axes[at] = axis(mark(transform), joint);
+    ++k;
   }
-  if (joint.type == "PinJoint" && joint.coordinates.size() == 1) {
-    joint.axes[0] = {.direction = Vector3::UnitZ(), .coordinate = joint.coordinates[0].name, .slope = 1.0};
-  }
+  complete_joint(joint, node);
   model_.joints.push_back(std::move(joint));
+}
+
+void Reader::add_constraint(Node node) {
+  const std::string type = node.name();
+  if (!flag(node, "isEnforced", true)) {
+    add_other(node);
+    return;
+  }
+  if (type == "CoordinateCouplerConstraint") {
+    std::vector<std::string> independent;
+    const std::string names = text(node, "independent_coordinate_names");
+    for (std::size_t at = 0; (at = names.find_first_not_of(" \t\r\n", at)) != std::string::npos;) {
+      const std::size_t end = std::min(names.find_first_of(" \t\r\n", at), names.size());
+      independent.push_back(last_part(names.substr(at, end - at)));
+      at = end;
+    }
+    Coupler coupler{.name = name_of(node), .coordinate = last_part(text(node, "dependent_coordinate_name"))};
+    add_function(element_besides(take(node, "coupled_coordinates_function"), {}), independent,
+                 number(node, "scale_factor", 1.0), coupler.function);
+    model_.couplers.push_back(std::move(coupler));
+    return;
+  }
+  const auto local = local_frames(node);
+  PointConstraint constraint{.name = name_of(node), .type = type};
+  const auto at_point = [&](const char* socket, const char* location) {
+    Frame at = frame(text(node, socket), local);
+    if (*location != '\0') at.X_BF.p += at.X_BF.R * vector(node, location);
+    return at;
+  };
+  if (type == "PointConstraint") {
+    constraint.a = at_point("socket_body_1", "location_body_1");
+    constraint.b = at_point("socket_body_2", "location_body_2");
+  } else if (type == "PointOnLineConstraint") {
+    constraint.a = at_point("socket_line_body", "point_on_line");
+    constraint.b = at_point("socket_follower_body", "point_on_follower");
+    constraint.direction = constraint.a.X_BF.R * vector(node, "line_direction_vec");
+  } else if (type == "ConstantDistanceConstraint") {
+    constraint.a = at_point("socket_body_1", "location_body_1");
+    constraint.b = at_point("socket_body_2", "location_body_2");
+    constraint.distance = number(node, "constant_distance", 0.0);
+  } else if (type == "WeldConstraint") {
+    constraint.a = at_point("socket_frame1", "");
+    constraint.b = at_point("socket_frame2", "");
+  } else {
+    add_other(node);
+    return;
+  }
+  model_.constraints.push_back(std::move(constraint));
 }
 
 /// Properties of muscles and their curves that mean what the curves here do when they have OpenSim's default.
@@ -358,19 +564,39 @@ Muscle Reader::muscle(Node node) {
   return m;
 }
 
+PathPoint Reader::path_point(Node node) {
+  PathPoint point{.name = name_of(node), .type = node.name(), .at = frame(text(node, "socket_parent_frame"), {})};
+  const Pose X_BF = point.at.X_BF;
+  if (point.type == "MovingPathPoint") {
+    constexpr std::array<std::array<const char*, 2>, 3> keys = {{{"socket_x_coordinate", "x_location"},
+                                                                 {"socket_y_coordinate", "y_location"},
+                                                                 {"socket_z_coordinate", "z_location"}}};
+    for (std::size_t k = 0; k < 3; ++k) {
+      point.location[k] = function(take(node, keys[k][1]), {last_part(text(node, keys[k][0]))});
+    }
+    return point;
+  }
+  point.at.X_BF.p = X_BF * vector(node, "location");
+  if (point.type == "ConditionalPathPoint") {
+    point.coordinate = last_part(text(node, "socket_coordinate"));
+    const auto range = numbers(node, "range", 2);
+    point.range = {range[0], range[1]};
+  }
+  return point;
+}
+
 void Reader::add_line(Node node) {
   const Node path = take(node.child("GeometryPath") ? node : take(node, "path"), "GeometryPath");
   Line line{.name = name_of(node), .type = node.name(), .applies = flag(node, "appliesForce", true)};
-  for (const Node point : items(take(take(path, "PathPointSet"), "objects"))) {
-    line.points.push_back({.type = point.name(), .at = frame(text(point, "socket_parent_frame"), {})});
-    line.points.back().at.X_BF.p = vector(point, "location");
-  }
+  for (const Node point : items(take(take(path, "PathPointSet"), "objects"))) line.points.push_back(path_point(point));
   for (const Node wrap : items(take(take(path, "PathWrapSet"), "objects"))) {
-    line.wraps.push_back(last_part(text(wrap, "wrap_object")));
-    if (!wrap.child("range")) continue;
-    // Negative numbers stand for the whole path.
-    const auto range = numbers(wrap, "range", 2);
-    line.has_range = line.has_range || range[0] > 0.0 || range[1] > 0.0;
+    PathWrapUse use{.object = last_part(text(wrap, "wrap_object")), .method = last_part(text(wrap, "method"))};
+    if (wrap.child("range")) {
+      const auto range = numbers(wrap, "range", 2);
+      use.first = static_cast<int>(range[0]);
+      use.last = static_cast<int>(range[1]);
+    }
+    line.wraps.push_back(std::move(use));
   }
   line.stiffness = number(node, "linear_stiffness", 0.0);
   line.slack_length = number(node, "slack_length", 0.0);
@@ -397,6 +623,16 @@ void Reader::add_force(Node node) {
                               .stiffness = number(node, "stiffness", 0.0),
                               .rest = number(node, "rest_length", 0.0),
                               .viscosity = number(node, "viscosity", 0.0)});
+  } else if (std::string_view(node.name()) == "CoordinateLimitForce") {
+    model_.limits.push_back({.name = name_of(node),
+                             .coordinate = last_part(text(node, "coordinate")),
+                             .applies = flag(node, "appliesForce", true),
+                             .upper = number(node, "upper_limit", 0.0),
+                             .lower = number(node, "lower_limit", 0.0),
+                             .upper_stiffness = number(node, "upper_stiffness", 1.0),
+                             .lower_stiffness = number(node, "lower_stiffness", 1.0),
+                             .damping = number(node, "damping", 0.001),
+                             .transition = number(node, "transition", 0.1)});
   } else {
     add_other(node);
   }
@@ -462,6 +698,7 @@ void Reader::add_unread(Node node, Node owner, const std::string& path, UnreadEl
 }
 
 Model Reader::read(const std::string& text) {
+  check_xml_nesting(text, file_, "model");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) refuse(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));
@@ -483,6 +720,7 @@ Model Reader::read(const std::string& text) {
   add_wraps(take(model, "Ground"), "ground");
   for (const Node node : items(take(take(model, "BodySet"), "objects"))) add_body(node);
   for (const Node node : items(take(take(model, "JointSet"), "objects"))) add_joint(node);
+  for (const Node node : items(take(take(model, "ConstraintSet"), "objects"))) add_constraint(node);
   for (const Node node : items(take(take(model, "ForceSet"), "objects"))) add_force(node);
   for (const Node node : items(take(take(model, "ContactGeometrySet"), "objects"))) add_mesh(node);
   add_others(model);
@@ -494,14 +732,54 @@ Model Reader::read(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+/// Value of a function whose coordinates `find` knows.
+template <typename Find>
+double value_with(const Function& function, Find find) {
+  double value = function.constant;
+  for (const Function::Term& term : function.terms) value += term.f->at(find(term.coordinate)).f;
+  return value;
+}
+
+}  // namespace
+
+std::string Axis::coordinate() const {
+  const bool linear = function.unknown.empty() && function.terms.size() == 1 && function.terms[0].f->is_linear();
+  return linear ? function.terms[0].coordinate : "";
+}
+
+double Axis::slope() const {
+  return coordinate().empty() ? 0.0 : function.terms[0].f->at(0.0).d1;
+}
+
+const Coordinate* coordinate_of(const Joint& joint, const std::string& name) {
+  const auto coordinate = std::ranges::find(joint.coordinates, name, &Coordinate::name);
+  return coordinate == joint.coordinates.end() ? nullptr : &*coordinate;
+}
+
+const Joint* joint_with(const Model& model, const std::string& coordinate) {
+  const auto joint = std::ranges::find_if(
+      model.joints, [&](const Joint& candidate) { return coordinate_of(candidate, coordinate) != nullptr; });
+  return joint == model.joints.end() ? nullptr : &*joint;
+}
+
+double value_of(const Function& function, const Model& model) {
+  return value_with(function, [&](const std::string& name) {
+    const Joint* joint = joint_with(model, name);
+    if (joint == nullptr) {
+      throw input_error("model", fmt::format("expected a coordinate of the model, found '{}'", name));
+    }
+    return coordinate_of(*joint, name)->value;
+  });
+}
+
 Pose joint_pose(const Joint& joint) {
   Pose X;
   for (std::size_t k = 0; k < joint.axes.size(); ++k) {
     const Axis& axis = joint.axes[k];
-    double value = axis.offset;
-    for (const Coordinate& c : joint.coordinates) {
-      if (c.name == axis.coordinate) value += axis.slope * c.value;
-    }
+    const double value =
+        value_with(axis.function, [&](const std::string& name) { return coordinate_of(joint, name)->value; });
     if (value == 0.0) continue;
     if (k < 3) {
       X.R = X.R * turn(axis.direction, value);
@@ -509,7 +787,30 @@ Pose joint_pose(const Joint& joint) {
       X.p += value * axis.direction;
     }
   }
+  X.p += joint.radii.cwiseProduct(X.R.col(2));
   return X;
+}
+
+std::vector<std::string> apply_couplers(Model& model) {
+  std::vector<std::string> changed;
+  // A coordinate may follow one that follows another: as many rounds as there are couplers reach the end of any chain.
+  for (std::size_t round = 0; round < model.couplers.size(); ++round) {
+    for (const Coupler& coupler : model.couplers) {
+      for (Joint& joint : model.joints) {
+        for (Coordinate& coordinate : joint.coordinates) {
+          if (coordinate.name != coupler.coordinate || !coupler.function.unknown.empty()) continue;
+          const double value = value_of(coupler.function, model);
+          if (coordinate.value == value) continue;
+          if (std::abs(coordinate.value - value) > 1e-9) {
+            changed.push_back(fmt::format("coordinate {}: its value {:.6g}; {} makes it {:.6g}", coordinate.name,
+                                          coordinate.value, coupler.name, value));
+          }
+          coordinate.value = value;
+        }
+      }
+    }
+  }
+  return changed;
 }
 
 namespace {

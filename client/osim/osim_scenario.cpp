@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <optional>
@@ -12,6 +14,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/spatial/wrap_surface.hpp"
 
 namespace heelstrike::client::osim {
 namespace {
@@ -36,6 +39,21 @@ struct Bundle {
   std::vector<const Line*> lines;
 };
 
+/// Direction of the side on which lines pass; zero for none.
+Vector3 side_of(const WrapObject& wrap) {
+  if (wrap.quadrant == "all") return Vector3::Zero();
+  const char axis = wrap.quadrant.back();
+  return (wrap.quadrant.starts_with('-') ? -1.0 : 1.0) * Vector3(axis == 'x', axis == 'y', axis == 'z');
+}
+
+/// @pre it has dimensions
+WrapShape shape_of(const WrapObject& wrap) {
+  WrapShape shape{.radii = Vector3::Constant(wrap.dimensions[0]), .side = side_of(wrap)};
+  if (wrap.type == "WrapCylinder") shape.radii.z() = std::numeric_limits<double>::infinity();
+  if (wrap.dimensions.size() == 3) shape.radii = {wrap.dimensions[0], wrap.dimensions[1], wrap.dimensions[2]};
+  return shape;
+}
+
 class Importer {
  public:
   Importer(Model model, const ImportWish& wish) : model_(std::move(model)), wish_(wish) {}
@@ -49,11 +67,26 @@ class Importer {
     return input_error(key, asked(key) + ": " + fmt::format(text, std::forward<Values>(values)...));
   }
   void set_coordinates();
+  void begin_motion();
+  void follow_couplers();
+  void fix_locked();
   void hold_joints();
-  void tell_unknown(const Joint& joint);
+  void require_known(const Joint& joint) const;
+  [[nodiscard]] bool is_whole() const { return wish_.joints.empty(); }
+  [[nodiscard]] bool driven(const std::string& coordinate) const;
+  [[nodiscard]] models::MassProperties mass_of(const std::string& body);
+  [[nodiscard]] std::string joint_text(const Joint& joint);
+  [[nodiscard]] std::string custom_text(const Joint& joint, const Frame& a, const Frame& b);
+  [[nodiscard]] std::string couplers_text();
+  [[nodiscard]] std::string constraints_text();
+  [[nodiscard]] std::string limits_text();
+  [[nodiscard]] bool is_custom(const Joint& joint) const;
+  void drive_coordinates();
+  [[nodiscard]] std::string motion_file();
+  [[nodiscard]] std::optional<std::string> prescribed_text(const Coordinate& coordinate);
   void choose_joints();
   void absorb_welded();
-  [[nodiscard]] std::string bodies_text() const;
+  [[nodiscard]] std::string bodies_text();
   [[nodiscard]] std::string joints_text();
   void choose_bent();
   void leave_out();
@@ -70,8 +103,20 @@ class Importer {
   [[nodiscard]] std::string muscle_text(const Line& line);
   [[nodiscard]] std::string muscles_text();
   [[nodiscard]] std::optional<std::string> reason_against(const Line& line) const;
-  [[nodiscard]] const WrapObject* wrap_of(const Line& line);
-  [[nodiscard]] bool inside(const WrapObject& wrap, const Frame& point) const;
+  [[nodiscard]] std::optional<std::string> reason_against(const PathPoint& point) const;
+  [[nodiscard]] bool has_coordinate(const std::string& name) const;
+  [[nodiscard]] std::vector<PathPoint> points_of(const Line& line) const;
+  [[nodiscard]] std::string point_text(const PathPoint& point) const;
+  [[nodiscard]] Vector3 at_start(const PathPoint& point) const;
+  [[nodiscard]] bool touches(const WrapObject& wrap, const PathPoint& from, const PathPoint& to) const;
+  struct WrapChoice {
+    const WrapObject* object;
+    int first, last;
+  };
+  [[nodiscard]] std::vector<WrapChoice> wraps_of(const Line& line);
+  [[nodiscard]] const WrapObject* wrap_between(const Line& line, const std::vector<WrapChoice>& wraps,
+                                               const std::vector<PathPoint>& points, std::size_t i);
+  [[nodiscard]] bool inside(const WrapObject& wrap, const PathPoint& point) const;
   [[nodiscard]] std::string wrap_text(const WrapObject& wrap) const;
   [[nodiscard]] std::string contact_text();
   [[nodiscard]] std::string pair_text(const ContactForce& contact, const ContactMesh& target,
@@ -95,6 +140,7 @@ class Importer {
   [[nodiscard]] bool kept(const std::string& body) const { return home_.contains(body); }
   /// Initial pose of a body in the scenario, whose axes are those of the frame that the bent joint turns in.
   [[nodiscard]] Pose pose(const std::string& body) const {
+    if (body == "ground") return {};
     const Pose X = default_pose(model_, body);
     return {.R = R_axes_ * X.R, .p = R_axes_ * X.p};
   }
@@ -118,6 +164,8 @@ class Importer {
   Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
   std::string flexed_body_, flexed_joint_, driver_;  ///< what bends it; empty = nothing
   std::set<std::string> left_out_;                   ///< ligaments and muscles
+  std::map<std::string, double> fixed_;              ///< locked coordinates with their values
+  bool all_driven_ = false;                          ///< drivers and couplers determine all coordinates
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
   std::map<std::string, Frame> home_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
@@ -131,15 +179,38 @@ std::string Importer::asked(std::string_view key) const {
   return "--" + option;
 }
 
-bool is_turn(const Joint& joint, const std::string& coordinate) {
-  return std::any_of(joint.axes.begin(), joint.axes.begin() + 3,
-                     [&](const Axis& axis) { return axis.coordinate == coordinate; });
+bool follows(const Axis& axis, const std::string& coordinate) {
+  return std::ranges::find(axis.function.terms, coordinate, &Function::Term::coordinate) != axis.function.terms.end();
 }
 
-/// Whether the pose of the joint follows the coordinate, as far as its functions are evaluated.
+/// A coordinate that turns its joint by itself, and does not shift it.
+bool is_turn(const Joint& joint, const std::string& coordinate) {
+  const auto turns = joint.axes.begin() + 3;
+  // A shift that is the coordinate itself is its own; other turns and shifts that follow a turn go along with it.
+  const bool shifts = std::any_of(turns, joint.axes.end(),
+                                  [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+  const bool own_turn = std::any_of(joint.axes.begin(), turns,
+                                    [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+  return own_turn || (!shifts && std::any_of(joint.axes.begin(), turns,
+                                             [&](const Axis& axis) { return follows(axis, coordinate); }));
+}
+
+/// Whether the pose of the joint follows the coordinate.
 bool has_motion_of(const Joint& joint, const std::string& coordinate) {
-  return std::ranges::any_of(joint.axes,
-                             [&](const Axis& axis) { return axis.coordinate == coordinate && axis.unknown.empty(); });
+  return std::ranges::any_of(joint.axes, [&](const Axis& axis) { return follows(axis, coordinate); });
+}
+
+/// The heading of a coordinate in a motion file; empty for none. OpenSim 4 writes where the coordinate is, too.
+std::string heading_of(const std::string& coordinate, const MotionTable& table) {
+  const auto names_it = [&](const std::string& heading) {
+    return heading == coordinate || heading.ends_with("/" + coordinate + "/value");
+  };
+  const auto heading = std::ranges::find_if(table.headings, names_it);
+  return heading == table.headings.end() ? "" : *heading;
+}
+
+double unit_of(const Motion& motion) {
+  return motion.table.in_degrees ? std::numbers::pi / 180.0 : 1.0;
 }
 
 /// Values in the place of the defaults, from which poses and everything that is held follow.
@@ -153,8 +224,8 @@ void Importer::set_coordinates() {
         if (coordinate.name != name) continue;
         if (!has_motion_of(joint, name)) {
           throw mistake("coordinates",
-                        "expected a coordinate that turns or shifts by a linear function, found '{}' of {} {}", name,
-                        joint.type, joint.name);
+                        "expected a coordinate that turns or shifts its joint, found '{}' of {} {}", name, joint.type,
+                        joint.name);
         }
         coordinate.value = is_turn(joint, name) ? wish_.angle_unit * value : value;
         if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
@@ -183,27 +254,83 @@ void Importer::hold_joints() {
       throw mistake("hold", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
                     name);
     }
-    tell_unknown(*joint);
-    for (const Coordinate& coordinate : joint->coordinates) {
-      if (coordinate.value == 0.0 || has_motion_of(*joint, coordinate.name)) continue;
-      miss(
-          fmt::format("joint {}: its coordinate {} is {:.4g} by default and held at 0, because poses of a {} are not "
-                      "followed there",
-                      name, coordinate.name, coordinate.value, joint->type));
-    }
+    require_known(*joint);
     joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
     joint->axes = {};
+    joint->coordinates.clear();
     joint->type = "WeldJoint";
     import_.taken.push_back(fmt::format("joint {} held where its coordinates are", name));
   }
 }
 
-void Importer::tell_unknown(const Joint& joint) {
-  for (const Axis& axis : joint.axes) {
-    if (axis.unknown.empty()) continue;
-    miss(fmt::format("joint {}: a function of kind {} is not evaluated; it counts as 0 in the initial pose", joint.name,
-                     axis.unknown));
+/// A motion of the whole model: the coordinates begin where its first row has them.
+void Importer::begin_motion() {
+  if (!wish_.motion || !is_whole()) return;
+  bool any = false;
+  for (Joint& joint : model_.joints) {
+    for (Coordinate& coordinate : joint.coordinates) {
+      const std::string heading = heading_of(coordinate.name, wish_.motion->table);
+      if (heading.empty()) continue;
+      any = true;
+      coordinate.locked = false;
+      coordinate.value = (is_turn(joint, coordinate.name) ? unit_of(*wish_.motion) : 1.0) *
+                         wish_.motion->table.column(heading).front();
+    }
   }
+  if (any) return;
+  throw input_error("motion", fmt::format("{}: expected columns named like coordinates of the model, found {}",
+                                          wish_.motion->table.file_name,
+                                          fmt::join(wish_.motion->table.headings, ", ")));
+}
+
+/// Coordinates that others determine have the values that these give them, whatever the file or a wish says.
+void Importer::follow_couplers() {
+  for (const Coupler& coupler : model_.couplers) {
+    if (!coupler.function.unknown.empty()) {
+      throw input_error("model", fmt::format("constraint '{}': its function of kind {} is not evaluated here",
+                                             coupler.name, coupler.function.unknown));
+    }
+  }
+  for (std::string& change : apply_couplers(model_)) miss(std::move(change));
+}
+
+/// Locked coordinates are constants, and so are those that move nothing; a joint without others is a weld.
+void Importer::fix_locked() {
+  for (Joint& joint : model_.joints) {
+    for (Coordinate& coordinate : joint.coordinates) {
+      if (coordinate.locked || has_motion_of(joint, coordinate.name)) continue;
+      coordinate.locked = true;
+      if (is_whole()) miss(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
+    }
+    for (const Coordinate& coordinate : joint.coordinates) {
+      if (!coordinate.locked) continue;
+      for (Axis& axis : joint.axes) {
+        std::erase_if(axis.function.terms, [&](const Function::Term& term) {
+          if (term.coordinate != coordinate.name) return false;
+          axis.function.constant += term.f->at(coordinate.value).f;
+          return true;
+        });
+      }
+      fixed_[coordinate.name] = coordinate.value;
+      std::erase_if(model_.couplers, [&](const Coupler& coupler) { return coupler.coordinate == coordinate.name; });
+    }
+    std::erase_if(joint.coordinates, [](const Coordinate& coordinate) { return coordinate.locked; });
+  }
+}
+
+/// @throws Error{invalid_input} for a function that nobody here evaluates: its joint would be elsewhere
+void Importer::require_known(const Joint& joint) const {
+  for (const Axis& axis : joint.axes) {
+    if (axis.function.unknown.empty()) continue;
+    throw input_error("model",
+                      fmt::format("joint '{}': its function of kind {} is not evaluated here, so that its pose is "
+                                  "unknown; replace it in the model by a SimmSpline or a PolynomialFunction",
+                                  joint.name, axis.function.unknown));
+  }
+}
+
+bool Importer::driven(const std::string& coordinate) const {
+  return wish_.motion && is_whole() && !heading_of(coordinate, wish_.motion->table).empty();
 }
 
 std::vector<std::string> Importer::joint_names() const {
@@ -214,6 +341,11 @@ std::vector<std::string> Importer::joint_names() const {
 
 void Importer::choose_joints() {
   std::set<std::string> wanted;
+  if (is_whole()) {
+    home_["ground"] = {.body = "ground", .X_BF = {}};
+    for (const Joint& joint : model_.joints) joints_.push_back(&joint);
+    for (const Body& body : model_.bodies) wanted.insert(body.name);
+  }
   for (const std::string& name : wish_.joints) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
@@ -222,13 +354,20 @@ void Importer::choose_joints() {
     }
     joints_.push_back(&*joint);
     wanted.insert({joint->parent.body, joint->child.body});
+    for (const Frame* side : {&joint->parent, &joint->child}) {
+      if (side->body == "ground") home_["ground"] = {.body = "ground", .X_BF = {}};
+    }
   }
   for (const Body& body : model_.bodies) {
     if (!wanted.contains(body.name)) continue;
     bodies_.push_back(body.name);
     home_[body.name] = {.body = body.name, .X_BF = {}};
   }
-  if (bodies_.empty()) throw mistake("subset", "expected at least one joint with bodies, found none");
+  if (bodies_.empty()) {
+    throw is_whole() ? input_error("model", "expected a model with bodies, found none: there is nothing to move")
+                     : mistake("subset", "expected at least one joint with bodies, found none");
+  }
+  for (const Joint* joint : joints_) require_known(*joint);
 }
 
 /// Bodies that are welded to those of the subset become part of them.
@@ -250,89 +389,280 @@ void Importer::absorb_welded() {
   }
 }
 
-std::string Importer::bodies_text() const {
-  std::string text = "bodies:\n";
-  for (const std::string& name : bodies_) {
-    models::MassProperties mass;
-    for (const Body& body : model_.bodies) {
-      if (!kept(body.name) || home_.at(body.name).body != name) continue;
-      mass = models::welded(
-          mass, models::seen_from(home_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
-    }
-    text += models::body_text(plain(name), mass, pose(name));
+/// With what is welded to it.
+models::MassProperties Importer::mass_of(const std::string& name) {
+  models::MassProperties mass;
+  for (const Body& body : model_.bodies) {
+    if (!kept(body.name) || home_.at(body.name).body != name) continue;
+    mass = models::welded(mass,
+                          models::seen_from(home_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
   }
+  // A body that only carries points and joints: what moves it is not to feel it.
+  constexpr double least_mass = 1e-6;      // [kg]
+  constexpr double least_inertia = 1e-10;  // [kg m^2] of that mass at a centimetre
+  if (!(mass.mass > 0.0)) {
+    miss(fmt::format("body {}: it has no mass; here it has {} kg", name, least_mass));
+    mass.mass = least_mass;
+  }
+  const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(mass.inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  // Of a body no principal moment is above the sum of the two others, nor zero.
+  const double lacks = std::max(least_inertia - principal[0], principal[2] - principal[0] - principal[1]);
+  if (lacks > 1e-9 * principal[2]) {
+    miss(fmt::format("body {}: its inertia, of which no body has the principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; "
+                     "{:.3g} is added to each",
+                     name, principal[0], principal[1], principal[2], lacks));
+    mass.inertia += lacks * Matrix3::Identity();
+  }
+  return mass;
+}
+
+std::string Importer::bodies_text() {
+  std::string text = "bodies:\n";
+  for (const std::string& name : bodies_) text += models::body_text(plain(name), mass_of(name), pose(name));
   return text;
 }
 
 /// True when all six turns and shifts are coordinates of their own.
 bool is_free(const Joint& joint) {
   std::set<std::string> coordinates;
-  for (const Axis& axis : joint.axes) coordinates.insert(axis.coordinate);
+  for (const Axis& axis : joint.axes) coordinates.insert(axis.coordinate());
   const bool locked = std::ranges::any_of(joint.coordinates, &Coordinate::locked);
   return joint.type == "FreeJoint" || (coordinates.size() == 6 && !coordinates.contains("") && !locked);
 }
 
-std::string Importer::joints_text() {
-  std::string text =
-      fmt::format("joints:\n  hold: {{type: fixed, bodies: [{}, ground]}}   # the rest moves against it\n",
-                  plain(home_.at(bodies_.front()).body));
-  for (const Joint* joint : joints_) {
-    tell_unknown(*joint);
-    if (!kept(joint->parent.body) || !kept(joint->child.body)) {
-      miss(fmt::format("joint {}: it holds to {}", joint->name, joint->parent.body));
-      continue;
-    }
-    const Frame a = at_home(joint->parent);
-    const Frame b = at_home(joint->child);
-    for (const Coordinate& c : joint->coordinates) {
-      text += fmt::format("  # {}: coordinate {} = {} at the initial poses, {} to {}\n", joint->name, c.name, c.value,
-                          c.min, c.max);
-    }
-    const std::string ends =
-        fmt::format("bodies: [{}, {}], points: [{}, {}]", plain(a.body), plain(b.body), list(a.X_BF.p), list(b.X_BF.p));
-    if (joint->type == "PinJoint") {
-      text += fmt::format("  {}: {{type: revolute, {}, axes: [{}, {}]}}\n", plain(joint->name), ends,
-                          list(a.X_BF.R.col(2)), list(b.X_BF.R.col(2)));
-      import_.taken.push_back(fmt::format("joint {} as a revolute joint", joint->name));
-    } else if (joint->type == "BallJoint") {
-      text += fmt::format("  {}: {{type: spherical, {}}}\n", plain(joint->name), ends);
-      import_.taken.push_back(fmt::format("joint {} as a spherical joint", joint->name));
-    } else if (joint->type != "WeldJoint") {
-      const bool free = is_free(*joint);
-      text += fmt::format("  # {}: {} moves freely against {}\n", joint->name, plain(b.body), plain(a.body));
-      import_.taken.push_back(fmt::format("joint {}: its bodies move freely against each other", joint->name));
-      if (!free) {
-        miss(fmt::format("joint {}: what the {} couples or locks; its bodies move freely against each other",
-                         joint->name, joint->type));
-      }
-    }
+/// Terms of a function as a scenario says them.
+std::string terms_text(const Function& function) {
+  std::string text;
+  for (const Function::Term& term : function.terms) {
+    text += fmt::format("{}{}: {{{}}}", text.empty() ? "" : ", ", plain(term.coordinate), term.text);
   }
   return text;
 }
 
-/// Null for none.
-const Coordinate* coordinate_of(const Joint& joint, const std::string& name) {
-  const auto coordinate = std::ranges::find(joint.coordinates, name, &Coordinate::name);
-  return coordinate == joint.coordinates.end() ? nullptr : &*coordinate;
+std::string Importer::custom_text(const Joint& joint, const Frame& a, const Frame& b) {
+  std::string coordinates;
+  for (const Coordinate& c : joint.coordinates) {
+    coordinates += fmt::format("{}{}: {{initial: {}}}", coordinates.empty() ? "" : ", ", plain(c.name), c.value);
+    if (c.speed != 0.0) miss(fmt::format("coordinate {}: its default speed, {:.6g}; it begins at rest", c.name, c.speed));
+  }
+  std::string text = fmt::format("  {}:\n    type: custom\n", plain(joint.name));
+  for (const std::string& line : {"bodies: [" + plain(a.body) + ", " + plain(b.body) + "]",
+                                  "points: [" + list(a.X_BF.p) + ", " + list(b.X_BF.p) + "]",
+                                  "orientations: [" + quaternion(a.X_BF.R) + ", " + quaternion(b.X_BF.R) + "]",
+                                  "coordinates: {" + coordinates + "}"}) {
+    text += "    " + line + "\n";
+  }
+  if (!joint.radii.isZero(0.0)) text += fmt::format("    ellipsoid: {}\n", list(joint.radii));
+  for (std::size_t k = 0; k < 6; ++k) {
+    const Axis& axis = joint.axes[k];
+    if (k % 3 == 0) text += k == 0 ? "    rotations:\n" : "    translations:\n";
+    const Vector3 direction =
+        axis.direction.norm() > 0.0 ? axis.direction : Vector3(Vector3::Unit(static_cast<Eigen::Index>(k % 3)));
+    text += fmt::format("      - {{axis: {}", list(direction));
+    if (axis.function.constant != 0.0) text += fmt::format(", constant: {}", axis.function.constant);
+    if (!axis.function.terms.empty()) text += ", of: {" + terms_text(axis.function) + "}";
+    text += "}\n";
+  }
+  import_.taken.push_back(fmt::format("joint {} as a function of {} coordinates", joint.name, joint.coordinates.size()));
+  return text;
 }
 
-/// The heading of a coordinate in a motion file; empty for none. OpenSim 4 writes where the coordinate is, too.
-std::string heading_of(const std::string& coordinate, const MotionTable& table) {
-  const auto names_it = [&](const std::string& heading) {
-    return heading == coordinate || heading.ends_with("/" + coordinate + "/value");
+/// Of two bodies that the scenario has.
+std::string Importer::joint_text(const Joint& joint) {
+  const Frame a = at_home(joint.parent);
+  const Frame b = at_home(joint.child);
+  std::string text;
+  for (const Coordinate& c : joint.coordinates) {
+    text += fmt::format("  # {}: coordinate {} = {} at the initial poses, {} to {}\n", joint.name, c.name, c.value, c.min,
+                        c.max);
+  }
+  const std::string ends =
+      fmt::format("bodies: [{}, {}], points: [{}, {}]", plain(a.body), plain(b.body), list(a.X_BF.p), list(b.X_BF.p));
+  if (joint.coordinates.empty() || !std::ranges::any_of(joint.axes, [](const Axis& axis) {
+        return !axis.function.terms.empty();
+      })) {
+    if (a.body == b.body) return "";
+    import_.taken.push_back(fmt::format("joint {} as a fixed one", joint.name));
+    return text + fmt::format("  {}: {{type: fixed, {}}}\n", plain(joint.name), ends);
+  }
+  if (is_custom(joint)) return text + custom_text(joint, a, b);
+  if (joint.type == "PinJoint") {
+    import_.taken.push_back(fmt::format("joint {} as a revolute joint", joint.name));
+    return text + fmt::format("  {}: {{type: revolute, {}, axes: [{}, {}]}}\n", plain(joint.name), ends,
+                              list(a.X_BF.R.col(2)), list(b.X_BF.R.col(2)));
+  }
+  if (joint.type == "BallJoint") {
+    import_.taken.push_back(fmt::format("joint {} as a spherical joint", joint.name));
+    return text + fmt::format("  {}: {{type: spherical, {}}}\n", plain(joint.name), ends);
+  }
+  import_.taken.push_back(fmt::format("joint {}: its bodies move freely against each other", joint.name));
+  return text + fmt::format("  # {}: {} moves freely against {}\n", joint.name, plain(b.body), plain(a.body));
+}
+
+std::string Importer::joints_text() {
+  std::string text = "joints:\n";
+  if (!kept("ground")) {
+    text += fmt::format("  hold: {{type: fixed, bodies: [{}, ground]}}   # the rest moves against it\n",
+                        plain(home_.at(bodies_.front()).body));
+  }
+  for (const Joint* joint : joints_) {
+    if (joint->type == "WeldJoint" && !is_whole()) continue;
+    text += joint_text(*joint);
+  }
+  text += couplers_text() + constraints_text();
+  return text == "joints:\n" ? "" : text;
+}
+
+/// Couplers of coordinates that the scenario has.
+std::string Importer::couplers_text() {
+  std::string text;
+  const auto known = [&](const std::string& name) {
+    return std::ranges::any_of(joints_, [&](const Joint* joint) { return coordinate_of(*joint, name) != nullptr; });
   };
-  const auto heading = std::ranges::find_if(table.headings, names_it);
-  return heading == table.headings.end() ? "" : *heading;
+  for (const Coupler& coupler : model_.couplers) {
+    Function function = coupler.function;
+    std::erase_if(function.terms, [&](const Function::Term& term) {
+      const auto fixed = fixed_.find(term.coordinate);
+      if (fixed == fixed_.end()) return false;
+      function.constant += term.f->at(fixed->second).f;
+      return true;
+    });
+    const bool all = known(coupler.coordinate) && !function.terms.empty() &&
+                     std::ranges::all_of(function.terms, [&](const auto& term) { return known(term.coordinate); });
+    if (!all || !is_whole()) {
+      miss(fmt::format("constraint {}: its coordinates are not all in the scenario", coupler.name));
+      continue;
+    }
+    text += fmt::format("  {}: {{type: coupler, coordinate: {}, constant: {}, of: {{{}}}}}\n", plain(coupler.name),
+                        plain(coupler.coordinate), function.constant, terms_text(function));
+    import_.taken.push_back(fmt::format("constraint {}: {} follows", coupler.name, coupler.coordinate));
+  }
+  return text;
 }
 
-double unit_of(const Motion& motion) {
-  return motion.table.in_degrees ? std::numbers::pi / 180.0 : 1.0;
+std::string Importer::constraints_text() {
+  std::string text;
+  for (const PointConstraint& c : model_.constraints) {
+    if (!kept(c.a.body) || !kept(c.b.body)) {
+      miss(fmt::format("{} {}: its bodies are not all in the scenario", c.type, c.name));
+      continue;
+    }
+    const Frame a = at_home(c.a), b = at_home(c.b);
+    const std::string bodies = fmt::format("bodies: [{}, {}]", plain(a.body), plain(b.body));
+    const std::string points = fmt::format("points: [{}, {}]", list(a.X_BF.p), list(b.X_BF.p));
+    std::string rest;
+    if (c.type == "WeldConstraint") {
+      const Matrix3 R = (a.body == "ground" ? Matrix3(a.X_BF.R) : Matrix3(pose(a.body).R * a.X_BF.R)).transpose() *
+                        (b.body == "ground" ? Matrix3(b.X_BF.R) : Matrix3(pose(b.body).R * b.X_BF.R));
+      if (!R.isIdentity(1e-6)) {
+        throw input_error("model", fmt::format("WeldConstraint '{}': its frames do not agree at the default "
+                                               "coordinates; give coordinates at which they do",
+                                               c.name));
+      }
+      rest = "type: fixed, " + bodies + ", " + points;
+    } else if (c.type == "PointConstraint") {
+      rest = "type: spherical, " + bodies + ", " + points;
+    } else if (c.type == "PointOnLineConstraint") {
+      rest = fmt::format("type: point_on_line, {}, {}, axes: [{}, [0, 0, 1]]", bodies, points, list(c.direction));
+    } else {
+      rest = fmt::format("type: distance, {}, {}, length: {}", bodies, points, c.distance);
+    }
+    text += fmt::format("  {}: {{{}}}\n", plain(c.name), rest);
+    import_.taken.push_back(fmt::format("constraint {}", c.name));
+  }
+  return text;
+}
+
+/// A file with the coordinates in rad and m from t = 0 on: files of measurements begin at any time.
+std::string Importer::motion_file() {
+  const MotionTable& table = wish_.motion->table;
+  std::string text = "time";
+  std::vector<std::pair<const std::vector<double>*, double>> columns;
+  for (const Joint* joint : joints_) {
+    for (const Coordinate& c : joint->coordinates) {
+      if (!driven(c.name)) continue;
+      text += "," + plain(c.name);
+      columns.emplace_back(&table.column(heading_of(c.name, table)), is_turn(*joint, c.name) ? unit_of(*wish_.motion) : 1.0);
+    }
+  }
+  text += "\n";
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    text += fmt::format("{}", table.times()[row] - table.times().front());
+    for (const auto& [column, unit] : columns) text += fmt::format(",{}", unit * (*column)[row]);
+    text += "\n";
+  }
+  return text;
+}
+
+/// What the model prescribes of a coordinate, as a function of time; none = nothing that is known here.
+std::optional<std::string> Importer::prescribed_text(const Coordinate& c) {
+  if (!c.prescribed) return std::nullopt;
+  if (c.prescribed->unknown.empty() && c.prescribed->terms.empty()) {
+    return fmt::format("polynomial: [{}]", c.prescribed->constant);
+  }
+  const bool known = c.prescribed->unknown.empty() && c.prescribed->terms.size() == 1 && c.prescribed->constant == 0.0;
+  if (known && c.prescribed->terms[0].text.starts_with("polynomial")) return c.prescribed->terms[0].text;
+  miss(fmt::format("coordinate {}: what prescribes it in time; it moves freely", c.name));
+  return std::nullopt;
+}
+
+/// All coordinates of the model that a motion has, and those that the model prescribes.
+void Importer::drive_coordinates() {
+  std::string entries;
+  const std::string name = wish_.motion ? wish_.motion->file.stem().string() + ".csv" : "";
+  std::vector<std::string> undriven;
+  std::set<std::string> coupled;
+  for (const Coupler& coupler : model_.couplers) coupled.insert(coupler.coordinate);
+  bool from_file = false;
+  for (const Joint* joint : joints_) {
+    for (const Coordinate& c : joint->coordinates) {
+      if (coupled.contains(c.name)) {
+        if (driven(c.name)) miss(fmt::format("motion of coordinate {}: a coupler determines it", c.name));
+        continue;
+      }
+      if (driven(c.name)) {
+        entries += fmt::format("      {}: {{follows: {{file: {{name: {}, column: {}}}}}}}\n", plain(c.name),
+                               nlohmann::json(name).dump(), plain(c.name));
+        from_file = true;
+      } else if (const auto text = prescribed_text(c)) {
+        entries += fmt::format("      {}: {{follows: {{{}}}}}\n", plain(c.name), *text);
+      } else {
+        undriven.push_back(c.name);
+      }
+    }
+  }
+  const bool any = std::ranges::any_of(joints_, [](const Joint* joint) { return !joint->coordinates.empty(); });
+  const bool all_joined = std::ranges::all_of(model_.bodies, [&](const Body& body) {
+    return std::ranges::any_of(joints_, [&](const Joint* joint) { return joint->child.body == body.name; });
+  });
+  if (!any && all_joined) {
+    throw input_error("model", "expected a model with a coordinate that is not locked, found none: it cannot be moved");
+  }
+  all_driven_ = undriven.empty() && all_joined;
+  if (wish_.motion && !undriven.empty()) {
+    miss(fmt::format("motion of coordinates that {} has not, which move freely: {}", wish_.motion->file.filename().string(),
+                     fmt::join(undriven, ", ")));
+  }
+  if (entries.empty()) return;
+  if (from_file) {
+    if (wish_.in_section) {
+      throw mistake("motion", "expected a motion of one joint of a subset, found the whole model; import it with "
+                              "`heelstrike import-osim`");
+    }
+    import_.meshes.push_back({.from = {}, .to = name, .content = motion_file()});
+    import_.taken.push_back(fmt::format("motion {}", wish_.motion->file.filename().string()));
+  }
+  driver_ = "drivers:\n  motion:\n    coordinates:\n" + entries + "\n";
 }
 
 /// The joint to bend; where a motion does it, in its pose at the beginning.
 void Importer::choose_bent() {
   if (wish_.draw && !wish_.flexion) throw mistake("draw", "expected {} beside it, found none", asked("flexion"));
-  if (!wish_.flexion && !wish_.motion) return;
+  if (wish_.flexion && is_whole()) {
+    throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", asked("subset"),
+                  asked("motion"));
+  }
+  if (is_whole() || (!wish_.flexion && !wish_.motion)) return;
   if (wish_.flexion && wish_.motion) throw mistake("motion", "expected no {} beside it, found one", asked("flexion"));
   const char* const key = wish_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
@@ -345,7 +675,7 @@ void Importer::choose_bent() {
   R_axes_ = (default_pose(model_, at_home(bent_->parent).body).R * at_home(bent_->parent).X_BF.R).transpose();
   if (!wish_.motion) return;
   const MotionTable& table = wish_.motion->table;
-  const std::string& name = bent_->axes[0].coordinate;
+  const std::string name = bent_->axes[0].coordinate();
   const std::string heading = heading_of(name, table);
   if (heading.empty()) {
     throw input_error("motion", fmt::format("{}: expected a column {}, found {}", table.file_name, name,
@@ -375,8 +705,8 @@ void Importer::prescribe_flexion() {
                   "it in the scenario",
                   bent_->name);
   }
-  const double sign = bend.slope * bend.direction[k];
-  const double start = sign * coordinate_of(*bent_, bend.coordinate)->value + bend.offset * bend.direction[k];
+  const double sign = bend.slope() * bend.direction[k];
+  const double start = sign * coordinate_of(*bent_, bend.coordinate())->value + bend.function.constant * bend.direction[k];
   const Pose X_WB = pose(b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
                                    {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
@@ -401,22 +731,22 @@ void Importer::prescribe_flexion() {
 
 /// What the bent angle does in time.
 std::string Importer::course_text(const Axis& bend, double sign, double start) {
-  const std::string what = fmt::format("coordinate {} of {}: ", bend.coordinate, bent_->name);
+  const std::string what = fmt::format("coordinate {} of {}: ", bend.coordinate(), bent_->name);
   if (wish_.motion) {
     const Motion& motion = *wish_.motion;
-    if (bend.offset != 0.0) {
+    if (bend.function.constant != 0.0) {
       throw mistake("motion",
                     "expected joint {} to turn by a multiple of {}, found an angle added to it: prescribe it in the "
                     "scenario",
-                    bent_->name, bend.coordinate);
+                    bent_->name, bend.coordinate());
     }
     const std::string name = motion.file.filename().string();
     import_.taken.push_back(what + "follows " + name + " in time");
     return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
-                       heading_of(bend.coordinate, motion.table), motion.table.headings.front(),
+                       heading_of(bend.coordinate(), motion.table), motion.table.headings.front(),
                        sign * unit_of(motion));
   }
-  const double by = sign * (*wish_.flexion - coordinate_of(*bent_, bend.coordinate)->value);
+  const double by = sign * (*wish_.flexion - coordinate_of(*bent_, bend.coordinate())->value);
   import_.taken.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *wish_.flexion));
   return wish_.draw ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
                     : fmt::format("polynomial: [{}, {}]", start, by);
@@ -425,6 +755,11 @@ std::string Importer::course_text(const Axis& bend, double sign, double start) {
 std::string Importer::analysis_text() const {
   if (wish_.flexion) {
     return fmt::format("analysis:\n  type: static\n  end_time: {}\n\noutput:\n  interval: 0.05\n", wish_.draw ? 2 : 1);
+  }
+  if (is_whole()) {
+    const double end = wish_.motion ? wish_.motion->table.times().back() - wish_.motion->table.times().front() : 1.0;
+    return fmt::format("analysis:\n  type: {}\n  end_time: {}\n\noutput:\n  interval: 0.01\n",
+                       all_driven_ ? "kinematic" : "forward", end > 0.0 ? end : 1.0);
   }
   // Steps of the output of OpenSim-JAM. Tolerances a tenth of these move a knee by less than 0.01 mm.
   return fmt::format(
@@ -450,11 +785,16 @@ void Importer::leave_out() {
   }
 }
 
+/// Whether a joint stands in the scenario with its coordinates.
+bool Importer::is_custom(const Joint& joint) const {
+  return !joint.coordinates.empty() &&
+         (is_whole() || !(is_free(joint) || joint.type == "PinJoint" || joint.type == "BallJoint"));
+}
+
 std::optional<std::string> Importer::reason_against(const CoordinateSpring& spring, const Joint& joint) const {
-  const bool free = is_free(joint) && joint.type != "FreeJoint";
   if (!spring.applies) return "it is switched off (appliesForce)";
-  if (joint.type == "PinJoint") return std::nullopt;
-  if (!free) return fmt::format("springs and dampers of a {} that couples or locks are not taken", joint.type);
+  if (joint.type == "PinJoint" || is_custom(joint)) return std::nullopt;
+  if (!is_free(joint) || joint.type == "FreeJoint") return fmt::format("its joint is a {}", joint.type);
   const auto axis = std::ranges::find(joint.axes, spring.coordinate, &Axis::coordinate);
   const Frame a = at_home(joint.parent);
   const Vector3 direction = pose(a.body).R * a.X_BF.R * axis->direction;
@@ -464,6 +804,31 @@ std::optional<std::string> Importer::reason_against(const CoordinateSpring& spri
     return fmt::format("its rest length {:.6g} is not where its coordinate is", spring.rest);
   }
   return std::nullopt;
+}
+
+/// Stops of coordinates. The file has degrees where they turn.
+std::string Importer::limits_text() {
+  std::string text;
+  for (const CoordinateLimit& limit : model_.limits) {
+    const Joint* joint = joint_with(model_, limit.coordinate);
+    const bool here = joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
+    if (!limit.applies || !here) {
+      miss(fmt::format("CoordinateLimitForce {}: {}", limit.name,
+                       !limit.applies ? std::string("it is switched off (appliesForce)")
+                                      : fmt::format("its coordinate {} is not in the scenario or locked",
+                                                    limit.coordinate)));
+      continue;
+    }
+    const double unit = is_turn(*joint, limit.coordinate) ? std::numbers::pi / 180.0 : 1.0;
+    text += fmt::format(
+        "  {}: {{type: coordinate_limit, coordinate: {}, lower: {}, upper: {}, lower_stiffness: {}, upper_stiffness: "
+        "{}, damping: {}, width: {}}}\n",
+        plain(limit.name), plain(limit.coordinate), unit * limit.lower, unit * limit.upper,
+        limit.lower_stiffness / unit, limit.upper_stiffness / unit, limit.damping / unit,
+        unit * std::max(limit.transition, 1e-6));
+    import_.taken.push_back(fmt::format("stop {} of coordinate {}", limit.name, limit.coordinate));
+  }
+  return text;
 }
 
 std::string Importer::torsional_text(const Joint& joint, const CoordinateSpring& spring) {
@@ -483,8 +848,8 @@ std::string Importer::bushings_text(const Joint& joint, const std::vector<const 
     Eigen::Index along = 0;
     (R_WP * axis->direction).cwiseAbs().maxCoeff(&along);
     const Eigen::Index i = (axis - joint.axes.begin() < 3 ? 0 : 3) + along;
-    stiffness[i] += axis->slope * axis->slope * spring->stiffness;
-    damping[i] += axis->slope * axis->slope * spring->viscosity;
+    stiffness[i] += axis->slope() * axis->slope() * spring->stiffness;
+    damping[i] += axis->slope() * axis->slope() * spring->viscosity;
   }
   const Vector3 point = (pose(b.body) * b.X_BF).p;
   const auto part = [&](const char* name, const std::string& from, Eigen::Index first) -> std::string {
@@ -512,6 +877,11 @@ std::string Importer::springs_text() {
       const auto reason = reason_against(spring, *joint);
       if (reason) {
         miss(fmt::format("SpringGeneralizedForce {}: {}", spring.name, *reason));
+      } else if (is_custom(*joint)) {
+        text += fmt::format("  {}: {{type: coordinate_spring, coordinate: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
+                            plain(spring.name), plain(spring.coordinate), spring.stiffness, spring.viscosity,
+                            spring.rest);
+        import_.taken.push_back(fmt::format("spring and damper {} of coordinate {}", spring.name, spring.coordinate));
       } else if (joint->type == "PinJoint") {
         text += torsional_text(*joint, spring);
         import_.taken.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
@@ -547,8 +917,12 @@ std::optional<std::string> Importer::reason_against(const Line& line) const {
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> homes;
   for (const PathPoint& point : line.points) {
-    if (point.type != "PathPoint") return fmt::format("its point is a {}, which moves in its body", point.type);
+    if (const auto reason = reason_against(point)) return reason;
     if (!kept(point.at.body)) return fmt::format("it holds to {}", point.at.body);
+    const bool moves = std::ranges::any_of(point.location, [](const Function& f) { return !f.terms.empty(); });
+    if (moves && !home_.at(point.at.body).X_BF.R.isIdentity(1e-12)) {
+      return fmt::format("its point {} moves in {}, which is part of another body here", point.name, point.at.body);
+    }
     homes.insert(home_.at(point.at.body).body);
   }
   if (homes.size() < 2) return "all its points are in one body";
@@ -557,38 +931,118 @@ std::optional<std::string> Importer::reason_against(const Line& line) const {
   return std::nullopt;
 }
 
-/// The surface that a line wraps over, null for none.
-const WrapObject* Importer::wrap_of(const Line& line) {
-  if (line.wraps.empty()) return nullptr;
-  for (std::size_t i = 1; i < line.wraps.size(); ++i) {
-    miss(fmt::format("{}: its wrap object {}; a line wraps over the first of its objects only", line.name,
-                     line.wraps[i]));
-  }
-  if (line.has_range) miss(fmt::format("{}: the range of its wrap; all of its parts may wrap", line.name));
-  const auto wrap = std::ranges::find(model_.wraps, line.wraps.front(), &WrapObject::name);
-  if (wrap == model_.wraps.end()) {
-    miss(fmt::format("{}: its wrap object {}, which the model has not", line.name, line.wraps.front()));
-    return nullptr;
-  }
-  const bool known = wrap->type == "WrapSphere" || wrap->type == "WrapCylinder" || wrap->type == "WrapEllipsoid";
-  if (!known || !wrap->active || !kept(wrap->body) || wrap->dimensions.empty()) {
-    miss(fmt::format("{}: its wrap object {}, {}", line.name, wrap->name,
-                     !known          ? "a " + wrap->type
-                     : !wrap->active ? std::string("which is not active")
-                                     : "in " + wrap->body + " or without dimensions"));
-    return nullptr;
-  }
-  return &*wrap;
+bool Importer::has_coordinate(const std::string& name) const {
+  const Joint* joint = joint_with(model_, name);
+  return joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
 }
 
-bool Importer::inside(const WrapObject& wrap, const Frame& point) const {
-  const Vector3 y = (pose(wrap.body) * wrap.X_BS).inverse() * (pose(point.body) * point.X_BF.p);
-  double level = 0.0;
-  for (int i = 0; i < (wrap.type == "WrapCylinder" ? 2 : 3); ++i) {
-    const double r = wrap.dimensions.size() == 3 ? wrap.dimensions[static_cast<std::size_t>(i)] : wrap.dimensions[0];
-    level += y[i] * y[i] / (r * r);
+std::optional<std::string> Importer::reason_against(const PathPoint& point) const {
+  std::vector<std::string> names;
+  if (!point.coordinate.empty()) names.push_back(point.coordinate);
+  for (const Function& function : point.location) {
+    if (!function.unknown.empty()) return fmt::format("its point {} moves by a {}", point.name, function.unknown);
+    for (const auto& term : function.terms) names.push_back(term.coordinate);
   }
-  return level < 1.0;
+  for (const std::string& name : names) {
+    if (has_coordinate(name) || fixed_.contains(name)) continue;
+    return fmt::format("its point is a {}, which moves in its body with {}, a coordinate that the scenario has not",
+                       point.type, name);
+  }
+  return std::nullopt;
+}
+
+/// Points of a line, with what locked coordinates make of them: they stand still, count always or never.
+std::vector<PathPoint> Importer::points_of(const Line& line) const {
+  std::vector<PathPoint> points;
+  for (PathPoint point : line.points) {
+    if (const auto fixed = fixed_.find(point.coordinate); fixed != fixed_.end()) {
+      if (fixed->second < point.range[0] - 1e-5 || fixed->second > point.range[1] + 1e-5) continue;
+      point.coordinate.clear();
+    }
+    for (Function& function : point.location) {
+      std::erase_if(function.terms, [&](const Function::Term& term) {
+        const auto fixed = fixed_.find(term.coordinate);
+        if (fixed == fixed_.end()) return false;
+        function.constant += term.f->at(fixed->second).f;
+        return true;
+      });
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+/// In the ground at the initial poses.
+Vector3 Importer::at_start(const PathPoint& point) const {
+  Vector3 p = point.at.X_BF.p;
+  for (Eigen::Index k = 0; k < 3; ++k) p[k] += value_of(point.location[static_cast<std::size_t>(k)], model_);
+  return pose(point.at.body) * p;
+}
+
+/// Surfaces that a line may wrap over, with the points between which it may.
+std::vector<Importer::WrapChoice> Importer::wraps_of(const Line& line) {
+  std::vector<WrapChoice> wraps;
+  for (const PathWrapUse& use : line.wraps) {
+    const auto wrap = std::ranges::find(model_.wraps, use.object, &WrapObject::name);
+    if (wrap == model_.wraps.end()) {
+      miss(fmt::format("{}: its wrap object {}, which the model has not", line.name, use.object));
+      continue;
+    }
+    const bool known = wrap->type == "WrapSphere" || wrap->type == "WrapCylinder" || wrap->type == "WrapEllipsoid";
+    if (!known || !wrap->active || !kept(wrap->body) || wrap->dimensions.empty()) {
+      miss(fmt::format("{}: its wrap object {}, {}", line.name, wrap->name,
+                       !known          ? "a " + wrap->type
+                       : !wrap->active ? std::string("which is not active")
+                                       : "in " + wrap->body + " or without dimensions"));
+      continue;
+    }
+    wraps.push_back({&*wrap, use.first, use.last});
+  }
+  return wraps;
+}
+
+bool Importer::inside(const WrapObject& wrap, const PathPoint& point) const {
+  const Vector3 y = (pose(wrap.body) * wrap.X_BS).inverse() * at_start(point);
+  return wrap_level(shape_of(wrap), y) < 1.0;
+}
+
+bool Importer::touches(const WrapObject& wrap, const PathPoint& from, const PathPoint& to) const {
+  const Pose X_SW = (pose(wrap.body) * wrap.X_BS).inverse();
+  try {
+    return heelstrike::wrap(shape_of(wrap), X_SW * at_start(from), X_SW * at_start(to)).touches;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// The surface of the way from point i to the next: of several the one that it touches at the initial poses, and else
+/// the first. Null for none.
+const WrapObject* Importer::wrap_between(const Line& line, const std::vector<WrapChoice>& wraps,
+                                         const std::vector<PathPoint>& points, std::size_t i) {
+  const WrapObject* chosen = nullptr;
+  std::vector<std::string> others;
+  const auto place = [&](std::size_t k) {
+    const auto point = std::ranges::find(line.points, points[k].name, &PathPoint::name);
+    return static_cast<int>(point - line.points.begin()) + 1;
+  };
+  for (const WrapChoice& wrap : wraps) {
+    if ((wrap.first > 0 && place(i) < wrap.first) || (wrap.last > 0 && place(i + 1) > wrap.last)) continue;
+    if (inside(*wrap.object, points[i]) || inside(*wrap.object, points[i + 1])) {
+      miss(fmt::format(
+          "{}: wrapping over {} from its point {}: an end lies inside, so that it is straight, as in OpenSim",
+          line.name, wrap.object->name, i + 1));
+      continue;
+    }
+    const bool better = chosen == nullptr || (touches(*wrap.object, points[i], points[i + 1]) &&
+                                              !touches(*chosen, points[i], points[i + 1]));
+    if (chosen != nullptr) others.push_back(better ? chosen->name : wrap.object->name);
+    if (better) chosen = wrap.object;
+  }
+  if (!others.empty()) {
+    miss(fmt::format("{}: from its point {} its wrap objects {}; a part of a line wraps over one, {}", line.name, i + 1,
+                     fmt::join(others, ", "), chosen->name));
+  }
+  return chosen;
 }
 
 std::string Importer::wrap_text(const WrapObject& wrap) const {
@@ -597,12 +1051,7 @@ std::string Importer::wrap_text(const WrapObject& wrap) const {
                             : wrap.type == "WrapCylinder"
                                 ? fmt::format("cylinder: {}", wrap.dimensions[0])
                                 : fmt::format("ellipsoid: [{}]", fmt::join(wrap.dimensions, ", "));
-  std::string side;
-  if (wrap.quadrant != "all") {
-    const double sign = wrap.quadrant.starts_with('-') ? -1.0 : 1.0;
-    const char axis = wrap.quadrant.back();
-    side = fmt::format(", side: {}", list(sign * Vector3(axis == 'x', axis == 'y', axis == 'z')));
-  }
+  const std::string side = wrap.quadrant == "all" ? "" : fmt::format(", side: {}", list(side_of(wrap)));
   return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}}}", plain(wrap.name), plain(at.body), shape,
                      list(at.X_BF.p), quaternion(at.X_BF.R), side);
 }
@@ -612,25 +1061,37 @@ std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>
                      line.stiffness, line.slack_length, path_text(line, used));
 }
 
+/// "body: femur_r, point: [0, 0, 0]" and what moves it.
+std::string Importer::point_text(const PathPoint& point) const {
+  const Frame home = at_home({.body = point.at.body, .X_BF = {}});
+  Vector3 p = point.at.X_BF.p;
+  for (Eigen::Index k = 0; k < 3; ++k) p[k] += point.location[static_cast<std::size_t>(k)].constant;
+  std::string moves;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::string terms = terms_text(point.location[k]);
+    if (!terms.empty()) moves += fmt::format("{}{}: {{{}}}", moves.empty() ? "" : ", ", "xyz"[k], terms);
+  }
+  if (!moves.empty()) moves = ", moves: {" + moves + "}";
+  if (!point.coordinate.empty()) {
+    moves += fmt::format(", within: {{coordinate: {}, range: [{}, {}]}}", plain(point.coordinate), point.range[0],
+                         point.range[1]);
+  }
+  return fmt::format("body: {}, point: {}{}", plain(home.body), list(home.X_BF * p), moves);
+}
+
 std::string Importer::path_text(const Line& line, std::vector<const WrapObject*>& used) {
-  const WrapObject* wrap = wrap_of(line);
+  const std::vector<WrapChoice> wraps = wraps_of(line);
+  const std::vector<PathPoint> points = points_of(line);
   std::string text;
-  for (std::size_t i = 0; i < line.points.size(); ++i) {
-    const Frame at = at_home(line.points[i].at);
+  for (std::size_t i = 0; i < points.size(); ++i) {
     std::string over;
-    if (wrap != nullptr && i + 1 < line.points.size()) {
-      if (inside(*wrap, line.points[i].at) || inside(*wrap, line.points[i + 1].at)) {
-        miss(
-            fmt::format("{}: wrapping over {} from its point {}: an end lies inside, so that it is straight, as in "
-                        "OpenSim",
-                        line.name, wrap->name, i + 1));
-      } else {
-        over = fmt::format(", wrap: {}", plain(wrap->name));
-        if (std::ranges::find(used, wrap) == used.end()) used.push_back(wrap);
-        used_wraps_.insert(wrap);
-      }
+    const WrapObject* wrap = i + 1 < points.size() ? wrap_between(line, wraps, points, i) : nullptr;
+    if (wrap != nullptr) {
+      over = fmt::format(", wrap: {}", plain(wrap->name));
+      if (std::ranges::find(used, wrap) == used.end()) used.push_back(wrap);
+      used_wraps_.insert(wrap);
     }
-    text += fmt::format("          - {{body: {}, point: {}{}}}\n", plain(at.body), list(at.X_BF.p), over);
+    text += fmt::format("          - {{{}{}}}\n", point_text(points[i]), over);
   }
   return text;
 }
@@ -648,7 +1109,8 @@ std::string Importer::muscle_text(const Line& line) {
       m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
   if (wish_.activation) text += fmt::format("    activation: {{polynomial: [{}]}}\n", *wish_.activation);
   if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
-  if (!used.empty()) text += fmt::format("    surfaces:\n      {}\n", wrap_text(*used.front()));
+  if (!used.empty()) text += "    surfaces:\n";
+  for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
   if (rigid && !m.rigid_tendon) {
     miss(fmt::format("muscle {}: its elastic tendon; {}", line.name,
                      wish_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", asked("rigid_tendons"))));
@@ -684,7 +1146,7 @@ std::string Importer::forces_text() {
     }
     bundle->lines.push_back(&line);
   }
-  const std::string muscles = muscles_text() + springs_text();
+  const std::string muscles = muscles_text() + springs_text() + limits_text();
   if (bundles.empty() && muscles.empty()) return "";
   std::string text = "forces:\n";
   for (const Bundle& bundle : bundles) {
@@ -834,6 +1296,11 @@ void Importer::tell_others() {
       miss(fmt::format("joint {}: it is not in the subset", joint.name));
     }
   }
+  for (const Joint* joint : joints_) {
+    for (const Coordinate& c : joint->coordinates) {
+      if (c.prescribed && !is_whole()) miss(fmt::format("coordinate {}: what prescribes it in time", c.name));
+    }
+  }
   std::map<std::string, std::vector<std::string>> others;
   for (const Other& other : model_.others) others[other.kind].push_back(other.name);
   for (const auto& [kind, names] : others) miss(fmt::format("{} {}", kind, fmt::join(names, ", ")));
@@ -847,15 +1314,19 @@ void Importer::tell_others() {
 
 Import Importer::run() {
   check_mesh_names();
+  begin_motion();
   set_coordinates();
+  follow_couplers();
   hold_joints();
+  fix_locked();
   choose_joints();
-  absorb_welded();
+  if (!is_whole()) absorb_welded();
   choose_bent();
   leave_out();
   for (const std::string& name : bodies_) import_.taken.push_back(fmt::format("body {}", name));
   const std::string joints = joints_text();
   if (bent_ != nullptr) prescribe_flexion();
+  if (is_whole()) drive_coordinates();
   const std::string forces = forces_text();
   const std::string contact = contact_text();
   tell_others();

@@ -21,7 +21,7 @@ struct Motion {
 };
 
 struct ImportWish {
-  std::vector<std::string> joints;     ///< names of joints whose bodies are taken
+  std::vector<std::string> joints;     ///< names of joints whose bodies are taken; empty = the whole model
   std::vector<std::string> held = {};  ///< names of joints that are taken as welds, where their coordinates are
   /// other files for contact meshes, by their name; for the surface below one by its name and ".back"
   std::map<std::string, std::filesystem::path> meshes;
@@ -29,7 +29,8 @@ struct ImportWish {
   /// [rad] to which the first coordinate of the first joint that moves freely is bent, in equilibria; none = the
   /// scenario is not driven
   std::optional<double> flexion = {};
-  std::optional<Motion> motion = {};      ///< instead: what the same coordinate does, in time
+  /// instead: what the same coordinate does in time; of the whole model, what all coordinates do that it has
+  std::optional<Motion> motion = {};
   std::optional<double> draw = {};        ///< [N] after the flexion, on the bent body along its x axis
   std::vector<std::string> without = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
   std::optional<double> activation = {};  ///< of all muscles; none = what is given later, or their least one

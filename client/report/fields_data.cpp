@@ -16,6 +16,7 @@
 #include "common/results/output_file.hpp"
 #include "common/spatial/spatial.hpp"
 #include "common/text/base64.hpp"
+#include "common/text/xml_nesting.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -315,6 +316,7 @@ Json body_json(std::string part, const std::vector<std::string>& columns) {
 }  // namespace
 
 FieldGrid parse_vtu(std::string_view text, const std::string& file_name) {
+  check_xml_nesting(text, file_name, "fields");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) refuse(file_name, result.description());
@@ -335,6 +337,7 @@ FieldGrid parse_vtu(std::string_view text, const std::string& file_name) {
 
 std::vector<FieldFile> read_field_index(const fs::path& folder) {
   const std::string text = read_whole_file(folder / "fields.pvd");
+  check_xml_nesting(text, (folder / "fields.pvd").string(), "fields");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) refuse((folder / "fields.pvd").string(), result.description());

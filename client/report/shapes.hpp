@@ -7,6 +7,7 @@
 
 #include "client/embedded/shapes.hpp"
 #include "client/report/packing.hpp"
+#include "common/results/run_folder.hpp"
 
 namespace heelstrike::client::report {
 
@@ -17,7 +18,7 @@ constexpr std::size_t shown_triangles = 30'000;
 /// numbers: a part in 65535 of the extent, finer than a screen shows.
 [[nodiscard]] Json shapes_json(std::span<const BodyShape> shapes);
 /// Nothing is written for a run without such bodies. @throws Error{file}
-void write_shapes(const std::filesystem::path& folder, std::span<const BodyShape> shapes);
+void write_shapes(RunFolder& folder, std::span<const BodyShape> shapes);
 /// The list of shapes; empty for a folder without them, also for one of an earlier version.
 /// @throws Error{file} for a file that is something else
 [[nodiscard]] Json read_shapes(const std::filesystem::path& folder);

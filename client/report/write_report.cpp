@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "client/report/fields_data.hpp"
 #include "client/report/page.hpp"
 #include "common/errors/error.hpp"
+#include "common/results/file_digests.hpp"
 #include "common/results/output_file.hpp"
 
 namespace heelstrike::client::report {
@@ -23,13 +25,18 @@ void read_fields(const fs::path& folder, std::size_t budget, RunData& run) {
   run.prints = foot_prints(folder, run.series, run.model);
 }
 
-/// contact_regions.csv, where the surfaces of a run have regions to tell apart.
-void write_regions(const fs::path& folder, const RunData& run) {
+constexpr const char* page_name = "report.html";
+constexpr const char* regions_name = "contact_regions.csv";
+
+/// contact_regions.csv, where the surfaces of a run have regions to tell apart. @returns whether it was written
+bool write_regions(const fs::path& folder, const RunData& run) {
   std::vector<RegionLoads> pairs;
   for (const FootPrint& print : run.prints) {
     if (print.loads) pairs.push_back(*print.loads);
   }
-  if (!pairs.empty()) write_whole_file(folder / "contact_regions.csv", region_table(pairs));
+  if (pairs.empty()) return false;
+  write_whole_file(folder / regions_name, region_table(pairs));
+  return true;
 }
 
 std::string page_of_comparison(const fs::path& folder) {
@@ -45,7 +52,9 @@ std::string page_of_comparison(const fs::path& folder) {
     const std::size_t n = std::min(runs.size(), runs_in_3d);
     for (std::size_t r = 0; r < n; ++r) {
       read_fields(folder / runs[r].folder, field_values_per_page / n, runs[r]);
-      write_regions(folder / runs[r].folder, runs[r]);
+      if (write_regions(folder / runs[r].folder, runs[r])) {
+        note_files(folder / runs[r].folder, std::array<std::string, 1>{regions_name});
+      }
     }
     return comparison_page(comparison, runs);
   } catch (const Json::exception& error) {
@@ -61,7 +70,7 @@ bool is_comparison(const fs::path& folder) {
 }
 
 fs::path write_report(const fs::path& folder) {
-  fs::path file = folder / "report.html";
+  fs::path file = folder / page_name;
   if (is_comparison(folder)) {
     write_whole_file(file, page_of_comparison(folder));
     return file;
@@ -73,9 +82,11 @@ fs::path write_report(const fs::path& folder) {
   }
   RunData run = read_run_data(folder, fs::absolute(folder).lexically_normal().filename().string(), "");
   read_fields(folder, field_values_per_page, run);
-  write_regions(folder, run);
+  std::vector<std::string> written = {page_name};
+  if (write_regions(folder, run)) written.emplace_back(regions_name);
   if (run.summary) run.label = has_pairs(run) ? run.summary->backend : run.summary->scenario;
   write_whole_file(file, run_page(run));
+  note_files(folder, written);
   return file;
 }
 

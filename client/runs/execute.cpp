@@ -57,15 +57,15 @@ class ReportingSink : public RunSink {
   RepeatedMessages messages_;
 };
 
-void write_ground_reactions(const RunRequest& request, const RunFolder& folder) {
+void write_ground_reactions(const RunRequest& request, RunFolder& folder) {
   if (request.scenario.motions.empty() || !fs::exists(folder.path() / "timeseries.csv")) return;
   const FileContent content_of = content_in(request.files);
   const TimeSeries series = read_timeseries(folder.path());
   const std::string text = ground_reactions(request.scenario, series, content_of);
   if (text.empty()) return;
-  write_whole_file(folder.path() / ground_reactions_file, text);
+  folder.add_file(ground_reactions_file, text);
   const std::string measured = measured_reactions(request.scenario, series, content_of);
-  if (!measured.empty()) write_whole_file(folder.path() / measured_reactions_file, measured);
+  if (!measured.empty()) folder.add_file(measured_reactions_file, measured);
 }
 
 std::string optional_text(const std::optional<double>& value) {
@@ -182,6 +182,10 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
   if (const auto share = balance_share(energy)) {
     text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
   }
+  // As the run itself warns of, from what a summary knows.
+  const bool is_wrong = balance_share(energy).value_or(0.0) > 0.1 &&
+                        std::abs(energy.balance_error) > 1e-6 * (std::abs(energy.initial) + std::abs(energy.final));
+  if (is_wrong && scenario.analysis.traits.finds_events) text += ": do not trust this motion";
   if (scenario.analysis.traits.prescribed) text += ": summed from frame to frame, it shows how coarse the frames are";
   return text + "\n";
 }

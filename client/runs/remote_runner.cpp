@@ -90,6 +90,10 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
 
 Error RemoteRunner::explained(const Error& error) {
   const auto given_up = servers_.given_up();
+  // An own server has no limits but those of the machine: what is too large for it is too large.
+  if (!given_up && error.code() == ErrorCode::limit && servers_.owns_all()) {
+    return Error(error.code(), error.what(), error.field());
+  }
   if (!given_up) return error;
   return Error(ErrorCode::unavailable,
                fmt::format("{}; what was computed until then is kept ({})", sentence_start(*given_up), error.what()));

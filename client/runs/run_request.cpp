@@ -118,13 +118,18 @@ fs::path path_of(const fs::path& folder, const std::string& name, const std::str
 }
 
 /// The files that the scenario names. What is missing is told at once, one line for each file.
-void read_files(const fs::path& folder, const std::stop_token& stop, RunRequest& request) {
+void read_files(const fs::path& folder, const std::map<std::string, std::string>& given, const std::stop_token& stop,
+                RunRequest& request) {
   const std::string what = request.file_name + ": file of the scenario";
   std::vector<Error> refusals;
   for (const std::string& name : files_named_by(request.scenario)) {
+    if (const auto content = given.find(name); content != given.end()) {
+      request.files.push_back({.sha256 = {}, .name = name, .content = content->second});
+      continue;
+    }
     try {
       const fs::path path = path_of(folder, name, request.file_name);
-      request.files.push_back({.sha256 = {}, .name = name, .content = read_file(path, what, {.stop = stop})});
+      request.files.push_back({.sha256 = {}, .name = name, .content = read_mesh_file(path, what, {.stop = stop})});
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
       refusals.push_back(error);
@@ -202,7 +207,7 @@ RunRequest load(const fs::path& scenario, const fs::path& called, const Override
   const Catalog catalog = scenario_catalog(backends);
   RunRequest request;
   request.file_name = as_utf8(called.string());
-  request.yaml = scenario_text(scenario, stop, request);
+  request.yaml = overrides.text.empty() ? scenario_text(scenario, stop, request) : overrides.text;
   assign(overrides, true, catalog, request);
   const std::string own = request.yaml;
   const std::string model = import_model(inputs, catalog, stop, request);
@@ -210,7 +215,7 @@ RunRequest load(const fs::path& scenario, const fs::path& called, const Override
   assign(overrides, false, catalog, request);
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   parse(request, catalog, own, model);
-  read_files(inputs, stop, request);
+  read_files(inputs, overrides.files, stop, request);
   read_motion_columns(request.scenario, content_in(request.files));
   request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());
   return request;

@@ -31,6 +31,8 @@ struct Overrides {
   /// set and is left out, with a note, for the others. A single run changes it first, and an unknown parameter is a
   /// mistake.
   bool backend_last = false;
+  std::string text = {};                          ///< of the scenario, in place of its file's; empty = the file's
+  std::map<std::string, std::string> files = {};  ///< contents of files that it names, in place of those on the disk
 };
 
 /// Reads, changes and checks a scenario and reads the files it names, relative to its folder; `${NAME}` in their names

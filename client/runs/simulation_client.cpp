@@ -13,6 +13,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/rpc/call.hpp"
 #include "common/rpc/transport_settings.hpp"
+#include "common/wire/checksum.hpp"
 #include "common/wire/error_wire.hpp"
 
 namespace heelstrike::client {
@@ -102,6 +103,7 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
   part.mutable_header()->set_run_id(run_id);
   part.mutable_header()->set_contract(contract_version);
   part.mutable_header()->set_resume_from(request.resume_from);
+  wire::seal(part);
   bool going = writer.Write(part);
   for (const AssetContent& file : request.files) {
     for (std::size_t at = 0; going; at += rpc::upload_chunk_bytes) {
@@ -109,6 +111,7 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
       chunk.set_name(file.name);
       chunk.set_content(file.content.substr(at, rpc::upload_chunk_bytes));
       chunk.set_last(at + rpc::upload_chunk_bytes >= file.content.size());
+      wire::seal(part);
       going = writer.Write(part);
       if (chunk.last()) break;
     }
@@ -125,8 +128,14 @@ RunRequest SimulationClient::input(const std::string& run_id) {
             [&](grpc::ClientContext& context) {
               request = {};
               bool open = false;
+              bool damaged = false;
               const auto reader = stub_->FetchInput(&context, query);
               for (v1::SubmitRunRequest part; reader->Read(&part);) {
+                damaged = damaged || !wire::unseal(part);
+                if (damaged) {
+                  context.TryCancel();
+                  continue;
+                }
                 if (part.has_header()) {
                   request.yaml = part.header().scenario_yaml();
                   request.file_name = part.header().scenario_name();
@@ -137,7 +146,9 @@ RunRequest SimulationClient::input(const std::string& run_id) {
                 request.files.back().content += part.file().content();
                 open = !part.file().last();
               }
-              return reader->Finish();
+              const grpc::Status status = reader->Finish();
+              if (!damaged) return status;
+              return grpc::Status(grpc::StatusCode::UNAVAILABLE, wire::damaged_message("reply").what());
             });
   return request;
 }
@@ -176,6 +187,7 @@ void SimulationClient::read_all(grpc::ClientContext& context, grpc::ClientReader
   bool saw_last = false;
   try {
     while (reader.Read(&event)) {
+      wire::require_intact(event, "event of the run");
       saw_last = event.has_finished();
       on_event(event);
     }

@@ -20,7 +20,10 @@ constexpr std::chrono::seconds start_deadline{20};  // a loaded machine may need
 
 KeptServer::KeptServer(ChildOptions options, Tell tell)
     : options_(std::move(options)), tell_(std::move(tell)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  thread_ = std::jthread([this] { keep(); });
+  thread_ = std::jthread([this] {
+    keep();
+    fail_to_start(Error(ErrorCode::cancelled, fmt::format("the {} was stopped before it was ready", options_.name)));
+  });
 }
 
 KeptServer::~KeptServer() {
@@ -53,9 +56,15 @@ bool KeptServer::wait_for_end_or_stop(const ChildProcess& child) const {
 }
 
 std::optional<std::string> KeptServer::live_once(bool first) {
+  std::optional<ProcessEnd> early_end;
   try {
     ChildProcess child(options_);
-    child.wait_until_ready(start_deadline);
+    try {
+      child.wait_until_ready(start_deadline);
+    } catch (const Error&) {
+      early_end = child.ended();
+      throw;
+    }
     if (first) {
       const std::scoped_lock lock(mutex_);
       started_ = true;
@@ -67,23 +76,30 @@ std::optional<std::string> KeptServer::live_once(bool first) {
     return std::nullopt;
   } catch (const Error& error) {
     if (!first) return fmt::format("could not be started anew ({})", error.what());
-    const std::scoped_lock lock(mutex_);
-    failure_ = std::current_exception();
-    changed_.notify_all();
+    // One that was killed may live the next time; one that has refused to serve will refuse again.
+    if (early_end && early_end->by_signal && !stopping_) return fmt::format("ended with {}", early_end->text());
+    fail_to_start(error);
     return std::nullopt;
   }
 }
 
+void KeptServer::fail_to_start(const Error& error) {
+  const std::scoped_lock lock(mutex_);
+  if (!started_ && !failure_) failure_ = std::make_exception_ptr(error);
+  changed_.notify_all();
+}
+
 void KeptServer::keep() {
   const std::stop_token stop = stop_.get_token();
-  for (bool first = true;; first = false) {
-    const auto death = live_once(first);
+  for (;;) {
+    const auto death = live_once(!started_);
     if (!death || stopping_) return;
     const int n = ++n_vain_;
     if (n > most_vain_deaths) {
       tell_(fmt::format("the {} {}; it has died {} times without the run getting any further and is not started again",
                         options_.name, *death, n),
             true);
+      fail_to_start(unavailable_error(fmt::format("the {} {} {} times before it was ready", options_.name, *death, n)));
       return;
     }
     tell_(fmt::format("the {} {}; it is started anew", options_.name, *death), false);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "client/servers/child_process.hpp"
+#include "common/errors/error.hpp"
 
 namespace heelstrike::client {
 
@@ -33,7 +34,8 @@ class KeptServer {
   KeptServer& operator=(const KeptServer&) = delete;
   ~KeptServer();
 
-  /// Waits for the first start. @throws Error{file}, Error{unavailable}, Error{deadline} as ChildProcess
+  /// Waits for the first start; one that is killed before it is ready is started anew, too. @throws Error{file},
+  /// Error{unavailable}, Error{deadline} as ChildProcess
   void wait_until_ready();
   /// The run has got further than ever before: what killed the server earlier is behind it.
   void forgive() { n_vain_ = 0; }
@@ -46,6 +48,8 @@ class KeptServer {
   void keep();
   /// @returns how it ended, or none when it was stopped
   [[nodiscard]] std::optional<std::string> live_once(bool first);
+  /// Who waits for the first start hears of it.
+  void fail_to_start(const Error& error);
   [[nodiscard]] bool wait_for_end_or_stop(const ChildProcess& child) const;
   void begin_stop(std::chrono::milliseconds grace);
 
@@ -58,7 +62,7 @@ class KeptServer {
   Descriptor wake_;   ///< an eventfd: readable when stopping
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
-  bool started_ = false;
+  std::atomic<bool> started_ = false;
   std::exception_ptr failure_;  ///< of the first start
   std::jthread thread_;         ///< last member: joined before the others go
 };

@@ -45,6 +45,8 @@ class Servers {
 
   /// The multibody server was started here, so that its spool can be read.
   [[nodiscard]] bool owns_mbs() const { return mbs_child_ != nullptr; }
+  /// Both servers were started here.
+  [[nodiscard]] bool owns_all() const { return mbs_child_ != nullptr && fem_child_ != nullptr; }
   /// How long a lost connection to the multibody server is tried again.
   [[nodiscard]] static std::chrono::milliseconds patience(const ServerOptions& options);
   /// Event file of a run of the own multibody server.

@@ -50,6 +50,10 @@ RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
                                   options.run_id, path.string()));
   }
   RunFolder folder = RunFolder::resume(path);
+  if (folder.checkpoint().empty()) {
+    throw file_error(path.string(), fmt::format("{}: expected the checkpoint that run {} was resumed from, found none",
+                                                path.string(), options.run_id));
+  }
   request.resume_from = folder.checkpoint();
   return folder;
 }

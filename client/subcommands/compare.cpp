@@ -247,7 +247,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
       return row;
     }
     RunFolder run_folder = open_folder(options, folder / variant.folder, request);
-    report::write_shapes(run_folder.path(), body_shapes(request.scenario, request.files, report::shown_triangles));
+    report::write_shapes(run_folder, body_shapes(request.scenario, request.files, report::shown_triangles));
     row.summary = execute(runner, request, run_folder, quiet, stop);
     if (row.summary.status != "completed") {
       row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";
@@ -255,7 +255,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
       row.largest = largest_contact(read_timeseries(folder / variant.folder));
     }
   } catch (const Error& error) {
-    const ExitCode code = exit_code(error.code());
+    const ExitCode code = exit_code(error);
     if (code == ExitCode::file || code == ExitCode::unavailable || code == ExitCode::version_mismatch) throw;
     row.failure = error.what();
   }

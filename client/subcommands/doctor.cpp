@@ -52,7 +52,7 @@ bool add_check(std::vector<Check>& checks, std::string what, const std::function
     check.ok = true;
   } catch (const Error& error) {
     check.detail = error.what();
-    check.code = exit_code(error.code());
+    check.code = exit_code(error);
   }
   checks.push_back(std::move(check));
   return checks.back().ok;
@@ -124,7 +124,9 @@ class ServerUnderTest {
       full = full || place.used() >= place.limit();
       text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", place.used(), place.limit(), place.what());
     }
-    if (full) throw limit_error("capacity", "full: " + text + "; who asks for a further place is refused");
+    if (full) {
+      throw Error(ErrorCode::limit, "full: " + text + "; who asks for a further place is refused", "capacity", true);
+    }
     return text;
   }
 

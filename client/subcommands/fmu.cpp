@@ -28,25 +28,14 @@ struct FmuOptions {
   fs::path file;
 };
 
-/// Beside the programs' folder, as built or as installed.
-UnitBinaries unit_binaries() {
+/// Folder of what units are stepped by, beside the programs' one, as built or as installed.
+fs::path unit_parts() {
   const fs::path prefix = own_folder().parent_path();
-  const fs::path installed = prefix / HEELSTRIKE_LIBDIR;
-  const fs::path built = prefix / "lib";
-  struct Place {
-    fs::path library;  ///< folder
-    fs::path others;
-  };
-  const Place as_installed{installed, installed / "heelstrike"}, as_built{built, built};
-  for (const Place& place : {as_installed, as_built}) {
-    const UnitBinaries found{.binary = place.others / "libheelstrike_fmi.so",
-                             .library = place.library / HEELSTRIKE_LIBRARY,
-                             .elements = *HEELSTRIKE_ELEMENTS == '\0' ? fs::path() : place.others / HEELSTRIKE_ELEMENTS,
-                             .packages = place.others / "unit_packages.txt",
-                             .elements_packages = place.others / "unit_elements_packages.txt"};
-    if (::access(found.binary.c_str(), R_OK) == 0 && ::access(found.library.c_str(), R_OK) == 0) return found;
+  const fs::path installed = prefix / HEELSTRIKE_LIBDIR / "heelstrike";
+  for (const fs::path& folder : {installed, prefix / "lib"}) {
+    if (::access((folder / unit_binary_file).c_str(), R_OK) == 0) return folder;
   }
-  throw file_error(as_installed.others.string(), "the binaries for units are not there; install heelstrike again");
+  throw file_error(installed.string(), "the binaries for units are not there; install heelstrike again");
 }
 
 ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
@@ -55,7 +44,7 @@ ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_toke
   const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
   {
     ProgressDisplay display(run_name(request.scenario, ' '), as_json);
-    write_unit(request, options.kind, unit_binaries(), file, [&](std::string_view stage, double fraction) {
+    write_unit(request, options.kind, unit_parts(), file, [&](std::string_view stage, double fraction) {
       if (stage.starts_with(warning_mark)) return;
       display.show({.stage = std::string(stage), .fraction = fraction});
     });

@@ -56,7 +56,7 @@ ExitCode solve(const SolveOptions& options, bool as_json) {
     try {
       problem = read_problem(file);
     } catch (const Error& error) {
-      refused = exit_code(error.code());
+      refused = exit_code(error);
       fmt::print(stderr, "heelstrike: error: {}\n", error.what());
       table.rows.push_back({file.filename().string(), "", "", "", "", "", "not read"});
       json.push_back({{"file", file.string()}, {"problem", error.what()}});

@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 #include <string_view>
 
+#include "client/embedded/geometry.hpp"
 #include "client/models/mjcf_model.hpp"
 #include "client/models/urdf_model.hpp"
 #include "client/runs/read_file.hpp"
@@ -13,6 +14,8 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/text/xml_nesting.hpp"
 #include "gait/c3d_file.hpp"
 
 namespace heelstrike::client {
@@ -24,11 +27,28 @@ struct RobotOptions {
   fs::path model;
   std::vector<std::string> packages;
   std::string base = "fixed";
+  std::string keyframe;
+  bool without_meshes = false;
+  models::InertiaRepair repair;
   fs::path folder;
+
+  [[nodiscard]] bool for_urdf() const { return !packages.empty() || base != "fixed"; }
+  [[nodiscard]] bool for_robots() const {
+    return for_urdf() || !keyframe.empty() || without_meshes || repair.balance || repair.least_mass > 0.0 ||
+           repair.least_moment > 0.0;
+  }
 };
 
-models::UrdfWish wish_of(const RobotOptions& options) {
-  models::UrdfWish wish{.base_is_free = options.base == "free", .packages = {}};
+models::MeshWish mesh_wish(const RobotOptions& options, const std::stop_token& stop) {
+  return {.read =
+              [stop](const fs::path& file) {
+                return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
+              },
+          .leave_out = options.without_meshes};
+}
+
+models::UrdfWish urdf_wish(const RobotOptions& options, const std::stop_token& stop) {
+  models::UrdfWish wish{.base_is_free = options.base == "free", .packages = {}, .meshes = mesh_wish(options, stop)};
   for (const std::string& text : options.packages) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -40,35 +60,43 @@ models::UrdfWish wish_of(const RobotOptions& options) {
 }
 
 /// The outermost element tells the format, whatever the file is called.
-models::TreeModel read_model(const RobotOptions& options, const std::string& text) {
+models::TreeModel read_model(const RobotOptions& options, const std::string& text, const std::stop_token& stop) {
+  check_xml_nesting(text, options.model.string(), "model");
   pugi::xml_document document;
   const auto parsed = document.load_buffer(text.data(), text.size());
   const std::string_view root = parsed ? document.document_element().name() : "";
-  if (root == "robot") return models::read_urdf(text, options.model, wish_of(options));
+  if (root == "robot") {
+    if (!options.keyframe.empty()) throw input_error("model", "--keyframe is for MJCF; URDF has no keyframes");
+    return models::read_urdf(text, options.model, urdf_wish(options, stop));
+  }
   if (root == "mujoco") {
-    if (!options.packages.empty() || options.base != "fixed") {
+    if (options.for_urdf()) {
       throw input_error("model", fmt::format("{}: --package and --base are for URDF; an MJCF model has its own folders "
                                              "and joints",
                                              options.model.string()));
     }
-    return models::read_mjcf(options.model);
+    return models::read_mjcf(options.model, {.meshes = mesh_wish(options, stop), .keyframe = options.keyframe});
   }
   throw input_error(
       "model", fmt::format("{}: expected a URDF model (<robot>), an MJCF model (<mujoco>) or a C3D trial, found {}{}",
                            options.model.string(),
-                           !parsed ? fmt::format("no XML (at byte {}: {})", parsed.offset, parsed.description())
-                                   : fmt::format("<{}>", root),
+                           !parsed ? fmt::format("no XML (line {}: {})",
+                                                 line_of_offset(text, static_cast<std::size_t>(parsed.offset)),
+                                                 parsed.description())
+                                   : fmt::format("<{}>", printable(root, 60)),
                            root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
 }
 
 ExitCode import_file(const RobotOptions& options, bool as_json, const std::stop_token& stop) {
   const std::string bytes = read_file(options.model, "model", {.stop = stop});
   if (!is_c3d(bytes)) {
-    return write_import(options.model, options.folder, models::import_tree(read_model(options, bytes)), as_json);
+    const models::TreeModel model = read_model(options, bytes, stop);
+    return write_import(options.model, options.folder, models::import_tree(model, options.repair), as_json);
   }
-  if (!options.packages.empty() || options.base != "fixed") {
-    throw input_error(
-        "model", fmt::format("{}: --package and --base are for URDF; this is a C3D trial", options.model.string()));
+  if (options.for_robots()) {
+    throw input_error("model", fmt::format("{}: --package, --base, --keyframe, --without-meshes and those of inertias "
+                                           "are for robots; this is a C3D trial",
+                                           options.model.string()));
   }
   return write_trial(options.model, bytes, options.folder, as_json);
 }
@@ -79,7 +107,7 @@ void add_import(CLI::App& program, Invocation& invocation) {
   auto* command =
       program.add_subcommand("import", "Make a scenario of a URDF or MJCF model, or motion files of a C3D trial");
   const auto options = std::make_shared<RobotOptions>();
-  command->add_option("MODEL", options->model, "Model file: URDF, or MJCF as MuJoCo compiles it; or a C3D file")
+  command->add_option("MODEL", options->model, "Model file: URDF, or MJCF of MuJoCo 2 and 3; or a C3D file")
       ->required();
   command
       ->add_option("--package", options->packages,
@@ -88,9 +116,24 @@ void add_import(CLI::App& program, Invocation& invocation) {
   command->add_option("--base", options->base, "Root link of a URDF model: part of the ground, or free to move")
       ->check(CLI::IsMember({"fixed", "free"}))
       ->capture_default_str();
+  command->add_option("--keyframe", options->keyframe, "Keyframe of an MJCF model that is the initial pose")
+      ->type_name("NAME");
+  command->add_flag("--without-meshes", options->without_meshes, "Leave mesh files out, and tell so");
+  command->add_flag("--balance-inertia", options->repair.balance,
+                    "Principal moments of which one exceeds the sum of the others become their mean");
+  command->add_option("--bound-mass", options->repair.least_mass, "Least mass of every moving body [kg]")
+      ->check(CLI::Range(0.0, 1e12))
+      ->type_name("MASS");
+  command
+      ->add_option("--bound-inertia", options->repair.least_moment,
+                   "Least principal moment of inertia of every moving body [kg m^2]")
+      ->check(CLI::Range(0.0, 1e12))
+      ->type_name("MOMENT");
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
-  add_footer(*command, "  heelstrike import leg.urdf --base free -o leg\n  heelstrike import walk.c3d -o walk");
+  add_footer(*command,
+             "  heelstrike import leg.urdf --base free -o leg\n  heelstrike import anymal.xml --keyframe home -o "
+             "anymal\n  heelstrike import walk.c3d -o walk");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return import_file(*options, invocation.json, stop);

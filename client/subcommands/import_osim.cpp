@@ -94,13 +94,12 @@ ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop
 }  // namespace
 
 void add_import_osim(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("import-osim", "Make a scenario of a part of an OpenSim 4 model");
+  auto* command = program.add_subcommand("import-osim", "Make a scenario of an OpenSim 4 model or of a part of it");
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
   command
       ->add_option("--subset", options->joints,
-                   "Joints whose bodies are taken, with all ligaments and muscles between them")
-      ->required()
+                   "Joints whose bodies are taken, with all ligaments and muscles between them; without, the whole model")
       ->delimiter(',')
       ->type_name("JOINT");
   command
@@ -127,7 +126,8 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
                       ->type_name("ANGLE");
   command
       ->add_option("--motion", options->motion,
-                   "Motion file (.mot, .sto, .csv) with a column named like this coordinate, which follows it in time")
+                   "Motion file (.mot, .sto, .csv) with a column named like this coordinate, which follows it in time; "
+                   "of a whole model, all coordinates that have a column follow theirs")
       ->excludes(flexion)
       ->type_name("FILE");
   command
@@ -147,7 +147,8 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
   add_footer(*command,
-             "  heelstrike import-osim lenhart2015.osim --subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "
+             "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim lenhart2015.osim "
+             "--subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "
              "lenhart2015.osim --subset knee_r,pf_r --hold hip_r,ankle_r,subtalar_r,mtp_r -o leg");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {

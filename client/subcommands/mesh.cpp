@@ -107,7 +107,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   if (!options.between.empty()) {
     if (!options.input.empty()) throw input_error("between", "--between names both files; remove " + options.input);
     job.inner_name = options.between.back();
-    job.inner = read_file(job.inner_name, "mesh", {.stop = stop});
+    job.inner = read_mesh_file(job.inner_name, "mesh", {.stop = stop});
     job.layers = options.layers;
     job.keep_prisms = options.prisms;
     if (options.prisms && options.order == 2) {
@@ -124,7 +124,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
   job.right = options.input == "foot-right";
   job.knee = knee_named(options);
-  if (!job.foot && !job.knee) job.content = read_file(job.name, "mesh", {.stop = stop});
+  if (!job.foot && !job.knee) job.content = read_mesh_file(job.name, "mesh", {.stop = stop});
   job.length_scale = options.length_scale;
   if (!options.size.empty()) job.size = parse_small_length(options.size, "--size");
   if (!options.size.empty() && !(job.size > 0.0)) {

@@ -27,7 +27,8 @@ struct RunOptions {
   ConnectionOptions connection;
 };
 
-/// Removes the folder of a run that never began, so that the corrected command can be given again.
+/// Removes the folder of a run that never began, because of a mistake in it, so that the corrected command can be given
+/// again.
 class FreshFolder {
  public:
   explicit FreshFolder(fs::path path) : path_(std::move(path)), is_new_(!fs::exists(path_)) {}
@@ -54,10 +55,15 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   FreshFolder fresh(path);
   RunFolder folder(path, request.yaml, options.force,
                    {.scenario = fs::absolute(options.scenario), .files = file_digests(request)});
-  const ExitCode code = run_to_folder(request, folder, options.connection,
-                                      {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
-  fresh.keep();
-  return code;
+  try {
+    const ExitCode code = run_to_folder(request, folder, options.connection,
+                                        {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
+    fresh.keep();
+    return code;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::file) fresh.keep();  // a full disk: `resume` goes on once there is room again
+    throw;
+  }
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const Conne
 ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder, const TellOptions& telling,
                        const std::stop_token& stop) {
   const fs::path& path = folder.path();
-  report::write_shapes(path, body_shapes(request.scenario, request.files, report::shown_triangles));
+  report::write_shapes(folder, body_shapes(request.scenario, request.files, report::shown_triangles));
   const RunSummary summary = execute(runner, request, folder, telling.quiet || telling.json, stop);
   // While it goes on, and when it may be resumed, its rows are text that survives the death of the process row by row.
   const bool as_hdf5 = telling.hdf5 && summary.status == "completed";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/config/coordinate_functions.hpp"
 #include "common/config/sections/sections.hpp"
 
 namespace heelstrike::config {
@@ -46,6 +47,21 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
 
 LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, const std::vector<BodySpec>& bodies) {
   LinePoint point{.body = read_body_name(field["body"], bodies, true), .point = field["point"].vector3(), .wrap = {}};
+  constexpr std::array<const char*, 3> axes = {"x", "y", "z"};
+  for (std::size_t k = 0; field.has("moves") && k < 3; ++k) {
+    const auto terms = field["moves"].entries_of(axes[k]);
+    if (terms.size() > 1) {
+      field["moves"][axes[k]].refuse("one coordinate", fmt::format("{}", terms.size()), "keep one of them");
+    }
+    if (!terms.empty()) point.moves[k] = {terms[0].name(), read_coordinate_function(terms[0])};
+  }
+  if (field.has("within")) {
+    const Field within = field["within"];
+    point.within = within["coordinate"].text();
+    const auto range = within["range"].numbers();
+    point.range = {range[0], range[1]};
+    if (!(range[0] < range[1])) within["range"].refuse("a range [from, to]", "none", "exchange its numbers");
+  }
   if (!field.has("wrap")) return point;
   const Field wrap = field["wrap"];
   const auto surface = std::ranges::find(surfaces, wrap.text(), &WrapSpec::name);
@@ -76,12 +92,41 @@ LineSpec read_line(const Field& field, const std::string& name, const std::vecto
 
 }  // namespace
 
+bool LinePoint::depends_on_coordinates() const {
+  return !within.empty() || std::ranges::any_of(moves, [](const Move& move) { return move.f != nullptr; });
+}
+
+namespace {
+
+/// How a point follows the coordinates of joints.
+std::vector<KeySchema> coordinate_keys() {
+  KeySchema moves{.name = "moves",
+                  .kind = KeyKind::map,
+                  .meaning = "shifts of the point in the frame of the body with coordinates of custom joints"};
+  for (const char* axis : {"x", "y", "z"}) {
+    moves.keys.push_back({.name = axis,
+                          .kind = KeyKind::named,
+                          .unit = "m",
+                          .meaning = std::string("function of one coordinate, by its name, added to ") + axis,
+                          .keys = coordinate_function_keys()});
+  }
+  return {std::move(moves),
+          {.name = "within",
+           .kind = KeyKind::map,
+           .meaning = "the line goes through the point only while a coordinate of a custom joint is in a range",
+           .keys = {required(text("coordinate", "its name")),
+                    required(number_list("range", "rad or m", coordinates, "[from, to]", {2}))}}};
+}
+
+}  // namespace
+
 KeySchema path_key() {
   KeySchema point{.kind = KeyKind::map,
                   .meaning = "a point that the line goes through",
                   .keys = {required(text("body", "that the point is fixed in, or `ground`")),
                            required(number_list("point", "m", coordinates, "in the frame of the body", {3})),
                            text("wrap", "name in `surfaces`: the way to the next point may wrap over it")}};
+  for (KeySchema& key : coordinate_keys()) point.keys.push_back(std::move(key));
   return {.name = "path",
           .kind = KeyKind::list,
           .meaning = "points from one insertion to the other",
@@ -116,6 +161,7 @@ std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>
 
 bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies) {
   return std::ranges::none_of(line.points, [&](const LinePoint& point) {
+    if (point.depends_on_coordinates()) return true;
     const auto body = std::ranges::find(bodies, point.body, &BodySpec::name);
     return body != bodies.end() && !body->starts_with.empty();
   });

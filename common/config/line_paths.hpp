@@ -1,12 +1,14 @@
 /// The ways of ligaments and muscles as a scenario says them: points fixed in bodies, surfaces that they wrap over.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/config/keys.hpp"
 #include "common/config/scenario.hpp"
+#include "common/motion/scalar_function.hpp"
 #include "common/spatial/wrap_surface.hpp"
 
 namespace heelstrike::config {
@@ -20,9 +22,19 @@ struct WrapSpec {
 };
 
 struct LinePoint {
+  /// A function of a coordinate of a joint.
+  struct Move {
+    std::string coordinate = {};  ///< empty = none
+    ScalarFunctionPtr f = {};
+  };
   std::string body;
-  Vector3 point = Vector3::Zero();  ///< [m] in the frame of the body
-  std::optional<WrapSpec> wrap;     ///< on the way to the next point
+  Vector3 point = Vector3::Zero();     ///< [m] in the frame of the body
+  std::optional<WrapSpec> wrap;        ///< on the way to the next point
+  std::array<Move, 3> moves = {};      ///< [m] added to `point`
+  std::string within = {};             ///< coordinate while which is in `range` the point counts; empty = always
+  std::array<double, 2> range = {};
+
+  [[nodiscard]] bool depends_on_coordinates() const;
 };
 
 /// One line of an entry.
@@ -40,7 +52,8 @@ struct LineSpec {
 /// @throws Mistake for an unknown body or surface, fewer than two points, a line that holds one body only
 [[nodiscard]] std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies);
 
-/// False where a body of the line starts where another one is, so that its pose is not known yet.
+/// False where a body of the line starts where another one is, so that its pose is not known yet, and where a point
+/// depends on coordinates of joints.
 [[nodiscard]] bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies);
 
 /// Length of the straight lines between the points at the initial poses [m].

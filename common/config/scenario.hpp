@@ -44,6 +44,7 @@ struct FunctionSpec {
   std::string time_column;
   int degree = 3;      ///< of the spline through the column
   double scale = 1.0;  ///< factor on the column's values
+  bool is_angle = false;  ///< in rad: a file may say that its column is in degrees
   std::string where;   ///< "file:line: key", for messages
 };
 
@@ -86,6 +87,7 @@ struct JointCoordinates {
   bool angle = false;         ///< about the joint's axis
   bool displacement = false;  ///< along the joint's axis
   bool rotation = false;      ///< all turns about the joint's point
+  bool named = false;         ///< those in its key `coordinates`
 };
 
 struct JointSpec : ElementSpec {

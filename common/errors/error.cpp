@@ -52,7 +52,7 @@ Error not_found_error(const std::string& message, std::string field) {
   return {ErrorCode::not_found, message, std::move(field)};
 }
 Error limit_error(std::string field, const std::string& message) {
-  return {ErrorCode::limit, message, std::move(field), true};
+  return {ErrorCode::limit, message, std::move(field)};
 }
 Error unavailable_error(const std::string& message) {
   return {ErrorCode::unavailable, message, {}, true};

@@ -7,23 +7,6 @@
 #include "common/errors/error.hpp"
 
 namespace heelstrike::friction {
-namespace {
-
-/// Projection of y on the cone |y_t| <= mu y_n, in place.
-void project_on_cone(Eigen::Ref<Eigen::VectorXd> y, double mu) {
-  const double tangential = y.tail(y.size() - 1).norm();
-  if (tangential <= mu * y[0]) return;
-  if (mu * tangential <= -y[0]) {
-    y.setZero();
-    return;
-  }
-  const double normal = (y[0] + mu * tangential) / (1.0 + mu * mu);
-  y[0] = normal;
-  y.tail(y.size() - 1) *= mu * normal / tangential;
-}
-
-}  // namespace
-
 void check_problem(const LocalProblem& problem, const std::string& where) {
   if (problem.dimension != 2 && problem.dimension != 3) {
     throw input_error("dimension",

@@ -29,6 +29,20 @@ struct LocalProblem {
 /// @param where  begins the sentence: the file
 void check_problem(const LocalProblem& problem, const std::string& where);
 
+/// Projection of y, normal component first, on the cone |y_t| <= mu y_n, in place.
+template <typename Vector>
+void project_on_cone(Vector& y, double mu) {
+  const double tangential = y.tail(y.size() - 1).norm();
+  if (tangential <= mu * y[0]) return;
+  if (mu * tangential <= -y[0]) {
+    y.setZero();
+    return;
+  }
+  const double normal = (y[0] + mu * tangential) / (1.0 + mu * mu);
+  y[0] = normal;
+  y.tail(y.size() - 1) *= mu * normal / tangential;
+}
+
 /// What FCLIB measures a solution with: |r - P_K(r - u - mu |u_t| n)| / |q|, zero exactly at solutions. P_K is the
 /// projection on the cones, u = W r + q. Where q is zero the numerator alone: r = 0 is the solution.
 [[nodiscard]] double natural_map_error(const LocalProblem& problem, const Eigen::VectorXd& r);

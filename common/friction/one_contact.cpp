@@ -14,17 +14,17 @@ namespace {
 
 /// What is left of `across`, of the terms of the motion, where the angle is known to rounding.
 constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
-/// Newton's method on the angle from that of the last sweep takes one to four.
+/// Newton's method on the direction from that of the last sweep takes one to four.
 constexpr int newton_limit = 8;
 
 }  // namespace
 
-OneContact::OneContact(const Eigen::Matrix3d& W, double mu) : W_(W), mu_(mu) {
+OneContact<3>::OneContact(const Eigen::Matrix3d& W, double mu) : W_(W), mu_(mu) {
   W_.computeInverseWithCheck(inverse_, can_stick_, 0.0);
   can_stick_ = can_stick_ && inverse_.allFinite();
 }
 
-bool OneContact::solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const {
+bool OneContact<3>::solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const {
   if (q[0] >= 0.0) {  // opens, or rests without a reaction
     r.setZero();
     return true;
@@ -40,14 +40,16 @@ bool OneContact::solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const {
       return true;
     }
   }
-  const bool known = r[1] != 0.0 || r[2] != 0.0;
-  const double angle = known ? std::atan2(r[2], r[1]) : std::atan2(-q[2], -q[1]);
-  return slide_near(q, angle, r) || slide_anywhere(q, angle, r);
+  Eigen::Vector2d t = r.tail<2>();
+  if (t.isZero(0.0)) t = -q.tail<2>();
+  const double length = t.norm();
+  t = length > 0.0 ? Eigen::Vector2d(t / length) : Eigen::Vector2d::UnitX();
+  return slide_near(q, t, r) || slide_anywhere(q, t, r);
 }
 
-OneContact::Sliding OneContact::sliding(const Eigen::Vector3d& q, double angle) const {
+OneContact<3>::Sliding OneContact<3>::sliding(const Eigen::Vector3d& q, const Eigen::Vector2d& t) const {
   Sliding result;
-  const Eigen::Vector2d t(std::cos(angle), std::sin(angle)), t_turned(-t.y(), t.x());
+  const Eigen::Vector2d t_turned(-t.y(), t.x());
   const double compliance = W_(0, 0) + mu_ * W_.block<1, 2>(0, 1).dot(t.transpose());
   // Where the friction itself presses more than the normal reaction lifts there is no such state.
   if (!(compliance > 0.0)) return result;
@@ -65,9 +67,9 @@ OneContact::Sliding OneContact::sliding(const Eigen::Vector3d& q, double angle) 
   return result;
 }
 
-bool OneContact::slide_near(const Eigen::Vector3d& q, double angle, Eigen::Vector3d& r) const {
+bool OneContact<3>::slide_near(const Eigen::Vector3d& q, Eigen::Vector2d t, Eigen::Vector3d& r) const {
   for (int i = 0; i < newton_limit; ++i) {
-    const Sliding state = sliding(q, angle);
+    const Sliding state = sliding(q, t);
     if (!state.possible) return false;
     if (std::abs(state.across) <= rounding * (state.scale + std::abs(state.slope))) {
       if (state.along > 0.0) return false;
@@ -77,7 +79,8 @@ bool OneContact::slide_near(const Eigen::Vector3d& q, double angle, Eigen::Vecto
     const double step = state.across / state.slope;
     // A quarter of a circle away is another solution, or none.
     if (!(std::abs(step) < 0.5 * std::numbers::pi)) return false;
-    angle -= step;
+    // A rotation by atan(step) instead of step keeps the order of the method and needs no trigonometry.
+    t = (t - step * Eigen::Vector2d(-t.y(), t.x())).normalized();
   }
   return false;
 }
@@ -87,7 +90,9 @@ bool OneContact::slide_near(const Eigen::Vector3d& q, double angle, Eigen::Vecto
 ///     sum of c_k e^(i k angle), k = -2 .. 2
 ///
 /// whose roots are those of a polynomial of degree four on the unit circle. Five samples give the coefficients.
-bool OneContact::slide_anywhere(const Eigen::Vector3d& q, double angle, Eigen::Vector3d& r) const {
+bool OneContact<3>::slide_anywhere(const Eigen::Vector3d& q, const Eigen::Vector2d& estimate,
+                                   Eigen::Vector3d& r) const {
+  const double angle = std::atan2(estimate.y(), estimate.x());
   constexpr double circle = 2.0 * std::numbers::pi;
   std::array<std::complex<double>, 5> c{};
   for (int j = 0; j < 5; ++j) {
@@ -116,13 +121,43 @@ bool OneContact::slide_anywhere(const Eigen::Vector3d& q, double angle, Eigen::V
   for (const std::complex<double>& root : roots) {
     Eigen::Vector3d found = r;
     // A root off the circle leads Newton's method nowhere, or to one that is on it.
-    if (!slide_near(q, std::arg(root), found)) continue;
-    const double distance = std::abs(std::remainder(std::arg(root) - angle, circle));
+    const double candidate = std::arg(root);
+    if (!slide_near(q, {std::cos(candidate), std::sin(candidate)}, found)) continue;
+    const double distance = std::abs(std::remainder(candidate - angle, circle));
     if (distance >= nearest) continue;
     nearest = distance;
     r = found;
   }
   return nearest < std::numeric_limits<double>::infinity();
+}
+
+OneContact<2>::OneContact(const Eigen::Matrix2d& W, double mu) : W_(W), mu_(mu) {
+  W_.computeInverseWithCheck(inverse_, can_stick_, 0.0);
+  can_stick_ = can_stick_ && inverse_.allFinite();
+}
+
+bool OneContact<2>::solve(const Eigen::Vector2d& q, Eigen::Vector2d& r) const {
+  if (q[0] >= 0.0) {
+    r.setZero();
+    return true;
+  }
+  if (can_stick_) {
+    const Eigen::Vector2d sticking = -(inverse_ * q);
+    if (sticking[0] >= 0.0 && std::abs(sticking[1]) <= mu_ * sticking[0]) {
+      r = sticking;
+      return true;
+    }
+  }
+  const double first = (r[1] != 0.0 ? r[1] : -q[1]) < 0.0 ? -1.0 : 1.0;
+  for (const double t : {first, -first}) {
+    const double compliance = W_(0, 0) + mu_ * t * W_(0, 1);
+    if (!(compliance > 0.0)) continue;
+    const double normal = -q[0] / compliance;
+    if ((q[1] + normal * (W_(1, 0) + mu_ * t * W_(1, 1))) * t > 0.0) continue;
+    r << normal, normal * mu_ * t;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace heelstrike::friction

@@ -5,15 +5,18 @@
 
 namespace heelstrike::friction {
 
-class OneContact {
+/// Solves u = W r + q with u + mu |u_t| n in K*, r in K, perpendicular, of one contact.
+/// @tparam d  components: 3 in space, 2 in the plane
+template <int d>
+class OneContact;
+
+template <>
+class OneContact<3> {
  public:
-  /// @param W   own block of the Delassus matrix, normal component first, with a positive normal entry; in the plane
-  /// the
-  ///            third row and column are those of the identity
+  /// @param W   own block of the Delassus matrix, normal component first, with a positive normal entry
   /// @param mu  [-] >= 0
   OneContact(const Eigen::Matrix3d& W, double mu);
 
-  /// Solves u = W r + q with u + mu |u_t| n in K*, r in K, perpendicular.
   /// @param r  in: estimate, whose direction of friction is tried first; out: the solution
   /// @return whether there is one; r is untouched otherwise
   [[nodiscard]] bool solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const;
@@ -30,14 +33,32 @@ class OneContact {
     double scale = 0.0;   ///< of the terms of u_t
     bool possible = false;
   };
-  [[nodiscard]] Sliding sliding(const Eigen::Vector3d& q, double angle) const;
-  [[nodiscard]] bool slide_near(const Eigen::Vector3d& q, double angle, Eigen::Vector3d& r) const;
-  [[nodiscard]] bool slide_anywhere(const Eigen::Vector3d& q, double angle, Eigen::Vector3d& r) const;
+  /// @param t  [-] unit length
+  [[nodiscard]] Sliding sliding(const Eigen::Vector3d& q, const Eigen::Vector2d& t) const;
+  [[nodiscard]] bool slide_near(const Eigen::Vector3d& q, Eigen::Vector2d t, Eigen::Vector3d& r) const;
+  [[nodiscard]] bool slide_anywhere(const Eigen::Vector3d& q, const Eigen::Vector2d& t, Eigen::Vector3d& r) const;
 
   Eigen::Matrix3d W_;
   Eigen::Matrix3d inverse_;
   bool can_stick_ = false;  ///< W can be inverted
   double mu_;
 };
+
+template <>
+class OneContact<2> {
+ public:
+  OneContact(const Eigen::Matrix2d& W, double mu);
+  [[nodiscard]] bool solve(const Eigen::Vector2d& q, Eigen::Vector2d& r) const;
+  [[nodiscard]] const Eigen::Matrix2d& W() const { return W_; }
+
+ private:
+  Eigen::Matrix2d W_;
+  Eigen::Matrix2d inverse_;
+  bool can_stick_ = false;
+  double mu_;
+};
+
+template <int d>
+OneContact(const Eigen::Matrix<double, d, d>& W, double mu) -> OneContact<d>;
 
 }  // namespace heelstrike::friction

@@ -14,139 +14,155 @@ namespace heelstrike::friction {
 namespace {
 
 using Eigen::Index;
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-/// The rows of one contact in W: its own block and the others'.
-struct ContactRows {
-  std::vector<int> columns;  ///< contacts, ascending, the own one left out
-  std::vector<Matrix3d> blocks;
-  std::optional<OneContact> own;
-  [[nodiscard]] const Matrix3d& own_block() const { return own->W(); }
-};
-
-/// The problem with three components per contact and the mean diagonal of W as its unit: reactions are multiplied by
-/// that mean, so that reactions and motions compare, and steps and regularisations are numbers without unit.
+/// The problem with the mean diagonal of W as its unit: reactions are multiplied by that mean, so that reactions and
+/// motions compare, and steps and regularisations are numbers without unit. W is kept in blocks by rows of contacts,
+/// one after another in memory, the own block of each contact apart.
+/// @tparam d  components per contact: 2 or 3
+template <int d>
 class Blocks {
  public:
+  using Block = Eigen::Matrix<double, d, d>;
+  using Vector = Eigen::Matrix<double, d, 1>;
+
   explicit Blocks(const LocalProblem& problem)
-      : n_(problem.n_contacts()), d_(problem.dimension), mu_(problem.mu), rows_(static_cast<std::size_t>(n_)) {
+      : n_(problem.n_contacts()), mu_(problem.mu), q_(problem.q), q_norm_(problem.q.norm()) {
     scale_ = problem.W.diagonal().mean();
-    q_ = widen(problem.q);
-    for (Index i = 0; i < n_; ++i) collect(problem, i);
+    const auto size = static_cast<std::size_t>(n_);
+    first_.reserve(size + 1);
+    own_.reserve(size);
+    const auto n_blocks = static_cast<std::size_t>(problem.W.nonZeros()) / static_cast<std::size_t>(d * d);
+    columns_.reserve(n_blocks);
+    blocks_.reserve(n_blocks);
+    std::vector<int> place(size, -1);  // of the block of a column, among the blocks
+    for (Index i = 0; i < n_; ++i) collect(problem.W, i, place);
+    first_.push_back(static_cast<int>(columns_.size()));
   }
 
   [[nodiscard]] Index n() const { return n_; }
   [[nodiscard]] double mu(Index i) const { return mu_[i]; }
   /// Blocks of a row of W on average.
-  [[nodiscard]] double mean_row() const {
-    std::size_t n_blocks = 0;
-    for (const ContactRows& rows : rows_) n_blocks += rows.columns.size() + 1;
-    return static_cast<double>(n_blocks) / static_cast<double>(n_);
-  }
+  [[nodiscard]] double mean_row() const { return 1.0 + static_cast<double>(columns_.size()) / static_cast<double>(n_); }
   [[nodiscard]] const VectorXd& q() const { return q_; }
-  [[nodiscard]] const ContactRows& rows(Index i) const { return rows_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const OneContact<d>& own(Index i) const { return own_[static_cast<std::size_t>(i)]; }
+  /// Places of the blocks of row i, the own one left out: first, and behind the last.
+  [[nodiscard]] std::pair<int, int> row(Index i) const {
+    return {first_[static_cast<std::size_t>(i)], first_[static_cast<std::size_t>(i) + 1]};
+  }
+  [[nodiscard]] Index column(int place) const { return columns_[static_cast<std::size_t>(place)]; }
+  [[nodiscard]] const Block& block(int place) const { return blocks_[static_cast<std::size_t>(place)]; }
 
   /// Motion of contact i without its own reaction.
-  [[nodiscard]] Vector3d motion_by_others(Index i, const VectorXd& r) const {
-    const ContactRows& rows = this->rows(i);
-    Vector3d u = q_.segment<3>(3 * i);
-    for (std::size_t k = 0; k < rows.columns.size(); ++k) {
-      u.noalias() += rows.blocks[k] * r.segment<3>(3 * static_cast<Index>(rows.columns[k]));
-    }
+  [[nodiscard]] Vector motion_by_others(Index i, const VectorXd& r) const {
+    Vector u = q_.segment<d>(d * i);
+    const auto [begin, end] = row(i);
+    for (int k = begin; k < end; ++k) u.noalias() += block(k) * r.segment<d>(d * column(k));
     return u;
   }
   [[nodiscard]] VectorXd motion(const VectorXd& r) const {
-    VectorXd u(3 * n_);
-    for (Index i = 0; i < n_; ++i) {
-      u.segment<3>(3 * i) = motion_by_others(i, r) + rows(i).own_block() * r.segment<3>(3 * i);
-    }
+    VectorXd u(d * n_);
+    for (Index i = 0; i < n_; ++i) u.segment<d>(d * i) = motion_by_others(i, r) + own(i).W() * r.segment<d>(d * i);
     return u;
   }
-
-  /// Scaled and with three components, from and to what callers have.
-  [[nodiscard]] VectorXd from_user(const VectorXd& r) const { return widen(r) * scale_; }
-  [[nodiscard]] VectorXd to_user(const VectorXd& r) const {
-    VectorXd result(d_ * n_);
-    for (Index i = 0; i < n_; ++i) result.segment(d_ * i, d_) = r.segment(3 * i, d_) / scale_;
-    return result;
+  /// natural_map_error() of the reactions, up to rounding.
+  [[nodiscard]] double error(const VectorXd& r) const {
+    double sum = 0.0;
+    for (Index i = 0; i < n_; ++i) {
+      const auto own_r = r.segment<d>(d * i);
+      Vector y = motion_by_others(i, r) + own(i).W() * own_r;
+      y[0] += mu_[i] * y.template tail<d - 1>().norm();
+      y = own_r / scale_ - y;
+      project_on_cone(y, mu_[i]);
+      sum += (own_r / scale_ - y).squaredNorm();
+    }
+    return std::sqrt(sum) / (q_norm_ > 0.0 ? q_norm_ : 1.0);
   }
+
+  /// Scaled, from and to what callers have.
+  [[nodiscard]] VectorXd from_user(const VectorXd& r) const { return r * scale_; }
+  [[nodiscard]] VectorXd to_user(const VectorXd& r) const { return r / scale_; }
 
  private:
-  [[nodiscard]] VectorXd widen(const VectorXd& x) const {
-    VectorXd result = VectorXd::Zero(3 * n_);
-    for (Index i = 0; i < n_; ++i) result.segment(3 * i, d_) = x.segment(d_ * i, d_);
-    return result;
-  }
-  void collect(const LocalProblem& problem, Index i) {
-    std::vector<std::pair<int, Matrix3d>> blocks;
-    std::vector<int> place(static_cast<std::size_t>(n_), -1);
-    for (int row = 0; row < d_; ++row) {
-      for (DelassusMatrix::InnerIterator entry(problem.W, d_ * i + row); entry; ++entry) {
-        const auto column = static_cast<int>(entry.col()) / d_;
-        int& found = place[static_cast<std::size_t>(column)];
-        if (found < 0) {
-          found = static_cast<int>(blocks.size());
-          blocks.emplace_back(column, Matrix3d::Zero());
+  void collect(const DelassusMatrix& W, Index i, std::vector<int>& place) {
+    const auto begin = static_cast<int>(columns_.size());
+    first_.push_back(begin);
+    Block own = Block::Zero();
+    for (int row = 0; row < d; ++row) {
+      for (DelassusMatrix::InnerIterator entry(W, d * i + row); entry; ++entry) {
+        if (entry.value() == 0.0) continue;  // stored all the same, by files with a dense matrix
+        const auto column = static_cast<int>(entry.col()) / d;
+        const auto within = entry.col() % d;
+        if (column == i) {
+          own(row, within) = entry.value() / scale_;
+          continue;
         }
-        blocks[static_cast<std::size_t>(found)].second(row, entry.col() % d_) = entry.value() / scale_;
+        int& found = place[static_cast<std::size_t>(column)];
+        if (found < begin) {
+          found = static_cast<int>(columns_.size());
+          columns_.push_back(column);
+          blocks_.push_back(Block::Zero());
+        }
+        blocks_[static_cast<std::size_t>(found)](row, within) = entry.value() / scale_;
       }
     }
-    std::sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    ContactRows& rows = rows_[static_cast<std::size_t>(i)];
-    for (const auto& [column, block] : blocks) {
-      if (column == i) {
-        Matrix3d own = block;
-        if (d_ == 2) own(2, 2) = 1.0;  // in the plane nothing pulls out of it
-        rows.own.emplace(own, mu_[i]);
-      } else {
-        rows.columns.push_back(column);
-        rows.blocks.push_back(block);
-      }
-    }
+    own_.emplace_back(own, mu_[i]);
   }
 
   Index n_;
-  int d_;
   VectorXd mu_;
   double scale_ = 1.0;
   VectorXd q_;
-  std::vector<ContactRows> rows_;
+  double q_norm_;
+  std::vector<int> first_;    // of the blocks of each row, and one behind the last
+  std::vector<int> columns_;  // contact of each block
+  std::vector<Block> blocks_;
+  std::vector<OneContact<d>> own_;
 };
 
 /// One sweep of Gauss-Seidel. Contacts without a solution of their own keep their reaction.
-void sweep(const Blocks& blocks, VectorXd& r) {
+/// @return norm of the change of the reactions
+template <int d>
+double sweep(const Blocks<d>& blocks, VectorXd& r) {
+  double change = 0.0;
   for (Index i = 0; i < blocks.n(); ++i) {
-    Vector3d own = r.segment<3>(3 * i);
-    if (blocks.rows(i).own->solve(blocks.motion_by_others(i, r), own)) r.segment<3>(3 * i) = own;
+    const typename Blocks<d>::Vector before = r.segment<d>(d * i);
+    typename Blocks<d>::Vector own = before;
+    if (!blocks.own(i).solve(blocks.motion_by_others(i, r), own)) continue;
+    r.segment<d>(d * i) = own;
+    change += (own - before).squaredNorm();
   }
+  return std::sqrt(change);
 }
 
 /// The equations of Alart and Curnier for the proximal problem about r_k, and their generalised derivative: per contact
 ///
 ///     r - P(r - rho u) = 0,   d = I - D (I - rho (W + alpha I)),   D the derivative of P at y = r - rho u
+template <int d>
 class ProximalEquations {
  public:
-  ProximalEquations(const Blocks& blocks, double alpha, VectorXd r_k)
+  using Block = typename Blocks<d>::Block;
+  using Vector = typename Blocks<d>::Vector;
+
+  ProximalEquations(const Blocks<d>& blocks, double alpha, VectorXd r_k)
       : blocks_(blocks), alpha_(alpha), r_k_(std::move(r_k)) {
     rho_.resize(blocks.n());
     // The inverse of the own block's mean is the step that a contact on its own would take.
-    for (Index i = 0; i < blocks.n(); ++i) rho_[i] = 3.0 / (blocks.rows(i).own_block().trace() + 3.0 * alpha);
+    for (Index i = 0; i < blocks.n(); ++i) rho_[i] = d / (blocks.own(i).W().trace() + d * alpha);
   }
 
   struct Value {
     VectorXd residual;
     double merit = 0.0;
-    std::vector<Matrix3d> D;
+    std::vector<Block> D;
   };
   [[nodiscard]] Value at(const VectorXd& r) const {
-    Value value{VectorXd(r.size()), 0.0, std::vector<Matrix3d>(static_cast<std::size_t>(blocks_.n()))};
+    Value value{VectorXd(r.size()), 0.0, std::vector<Block>(static_cast<std::size_t>(blocks_.n()))};
     const VectorXd u = blocks_.motion(r) + alpha_ * (r - r_k_);
     for (Index i = 0; i < blocks_.n(); ++i) {
-      Vector3d y = r.segment<3>(3 * i) - rho_[i] * u.segment<3>(3 * i);
+      Vector y = r.segment<d>(d * i) - rho_[i] * u.segment<d>(d * i);
       project(y, blocks_.mu(i), value.D[static_cast<std::size_t>(i)]);
-      value.residual.segment<3>(3 * i) = r.segment<3>(3 * i) - y;
+      value.residual.template segment<d>(d * i) = r.segment<d>(d * i) - y;
     }
     value.merit = value.residual.squaredNorm();
     return value;
@@ -165,38 +181,39 @@ class ProximalEquations {
     VectorXd dr = -value.residual;
     const auto m = static_cast<Index>(carrying.size());
     if (m == 0) return dr;
-    VectorXd rhs(3 * m);
+    VectorXd rhs(d * m);
     std::vector<Eigen::Triplet<double>> entries;
     for (Index a = 0; a < m; ++a) {
       const Index i = carrying[static_cast<std::size_t>(a)];
-      const Matrix3d& D = value.D[static_cast<std::size_t>(i)];
-      const ContactRows& rows = blocks_.rows(i);
-      Vector3d right = -value.residual.segment<3>(3 * i);
-      const Matrix3d own = Matrix3d::Identity() - D + rho_[i] * D * (rows.own_block() + alpha_ * Matrix3d::Identity());
+      const Block& D = value.D[static_cast<std::size_t>(i)];
+      Vector right = -value.residual.template segment<d>(d * i);
+      const Block own = Block::Identity() - D + rho_[i] * D * (blocks_.own(i).W() + alpha_ * Block::Identity());
       add(entries, a, a, own);
-      for (std::size_t k = 0; k < rows.columns.size(); ++k) {
-        const Matrix3d block = rho_[i] * D * rows.blocks[k];
-        const Index b = place[static_cast<std::size_t>(rows.columns[k])];
+      const auto [begin, end] = blocks_.row(i);
+      for (int k = begin; k < end; ++k) {
+        const Block block = rho_[i] * D * blocks_.block(k);
+        const Index b = place[static_cast<std::size_t>(blocks_.column(k))];
         if (b >= 0) {
           add(entries, a, b, block);
         } else {
-          right -= block * dr.segment<3>(3 * static_cast<Index>(rows.columns[k]));
+          right -= block * dr.segment<d>(d * blocks_.column(k));
         }
       }
-      rhs.segment<3>(3 * a) = right;
+      rhs.segment<d>(d * a) = right;
     }
     const std::optional<VectorXd> x = solve(entries, rhs);
     if (!x) return std::nullopt;
-    for (Index a = 0; a < m; ++a) dr.segment<3>(3 * carrying[static_cast<std::size_t>(a)]) = x->segment<3>(3 * a);
+    for (Index a = 0; a < m; ++a)
+      dr.segment<d>(d * carrying[static_cast<std::size_t>(a)]) = x->template segment<d>(d * a);
     return dr;
   }
 
  private:
-  static void add(std::vector<Eigen::Triplet<double>>& entries, Index a, Index b, const Matrix3d& block) {
-    for (int j = 0; j < 3; ++j) {
-      for (int i = 0; i < 3; ++i) {
+  static void add(std::vector<Eigen::Triplet<double>>& entries, Index a, Index b, const Block& block) {
+    for (int j = 0; j < d; ++j) {
+      for (int i = 0; i < d; ++i) {
         if (block(i, j) != 0.0)
-          entries.emplace_back(static_cast<int>(3 * a + i), static_cast<int>(3 * b + j), block(i, j));
+          entries.emplace_back(static_cast<int>(d * a + i), static_cast<int>(d * b + j), block(i, j));
       }
     }
   }
@@ -222,7 +239,7 @@ class ProximalEquations {
 
   /// Projection of the normal part on [0, inf) and of the tangential one on the disc that belongs to it, and the
   /// derivative.
-  static void project(Vector3d& y, double mu, Matrix3d& D) {
+  static void project(Vector& y, double mu, Block& D) {
     D.setZero();
     if (y[0] <= 0.0) {
       y.setZero();
@@ -230,47 +247,51 @@ class ProximalEquations {
     }
     D(0, 0) = 1.0;
     const double radius = mu * y[0];
-    const Eigen::Vector2d tangential = y.tail<2>();
+    using Tangential = Eigen::Matrix<double, d - 1, 1>;
+    const Tangential tangential = y.template tail<d - 1>();
     const double length = tangential.norm();
+    auto own = D.template bottomRightCorner<d - 1, d - 1>();
     if (length <= radius) {
-      D(1, 1) = D(2, 2) = 1.0;
+      own.setIdentity();
       return;
     }
-    const Eigen::Vector2d t = tangential / length;
-    y.tail<2>() = radius * t;
-    D.block<2, 1>(1, 0) = mu * t;
-    D.block<2, 2>(1, 1) = radius / length * (Eigen::Matrix2d::Identity() - t * t.transpose());
+    const Tangential t = tangential / length;
+    y.template tail<d - 1>() = radius * t;
+    D.template bottomLeftCorner<d - 1, 1>() = mu * t;
+    // In the plane there is no direction across t: nothing is left of it but rounding.
+    if constexpr (d == 3) own = radius / length * (Eigen::Matrix2d::Identity() - t * t.transpose());
   }
 
-  const Blocks& blocks_;
+  const Blocks<d>& blocks_;
   double alpha_;
   VectorXd r_k_;
   VectorXd rho_;
 };
 
 /// The best iterate so far and the counts.
+template <int d>
 struct Search {
   const LocalProblem& problem;
-  const Blocks& blocks;
+  const Blocks<d>& blocks;
   const FrictionOptions& options;
   FrictionSolution solution = {};
   VectorXd best = {};
 
   /// @return its error
   double look_at(const VectorXd& r) {
-    const VectorXd user = blocks.to_user(r);
-    const double error = natural_map_error(problem, user);
-    if (best.size() == 0 || error < solution.error) {
-      best = r;
-      solution.r = user;
-      solution.error = error;
-    }
-    solution.converged = solution.error <= options.tolerance;
+    double error = blocks.error(r);
+    if (best.size() != 0 && !(error < solution.error)) return error;
+    // The blocks are sums in another order: the measure itself has the last word.
+    if (error <= options.tolerance) error = natural_map_error(problem, blocks.to_user(r));
+    best = r;
+    solution.error = error;
+    solution.converged = error <= options.tolerance;
     return error;
   }
 };
 
-/// Sweeps from one look at the error, which costs as much as a sweep, to the next.
+/// Sweeps from one look at the error, which costs as much as a sweep, to the next, unless the change of the reactions
+/// says that the end is near.
 constexpr int sweeps_per_look = 10;
 /// Sweeps go on as long as their rate promises to end before Newton's method would, which takes some 30 steps that cost
 /// as much as 2 sweeps for each block that a row of W has on average: 5 sweeps with 4.5 blocks, 120 with 23 were
@@ -278,23 +299,33 @@ constexpr int sweeps_per_look = 10;
 constexpr double newton_cost = 30.0 * 2.0;
 
 /// Gauss-Seidel for at least `n` sweeps and as long as it promises to end soon, or until done.
-void sweep_on(Search& search, VectorXd& r, int n) {
-  double before = 0.0;  // error at the look before; 0 = none
-  for (int i = 0; search.solution.sweeps < search.options.most_sweeps; i += sweeps_per_look) {
-    for (int k = 0; k < sweeps_per_look; ++k) sweep(search.blocks, r);
-    search.solution.sweeps += sweeps_per_look;
+template <int d>
+void sweep_on(Search<d>& search, VectorXd& r, int n) {
+  double before = 0.0;            // error at the look before; 0 = none
+  double error_per_change = 0.0;  // at that look, over the change of the last sweep
+  int since = 0;                  // sweeps after it
+  for (int i = 1; search.solution.sweeps < search.options.most_sweeps; ++i) {
+    const double change = sweep(search.blocks, r);
+    ++search.solution.sweeps;
+    ++since;
+    const bool may_have_ended = before == 0.0 || change * error_per_change <= search.options.tolerance;
+    if (!may_have_ended && since < sweeps_per_look) continue;
     const double error = search.look_at(r);
     if (search.solution.converged) return;
-    const double expected =
-        error < before ? sweeps_per_look * std::log(error / search.options.tolerance) / std::log(before / error)
-                       : std::numeric_limits<double>::infinity();
-    if (i + sweeps_per_look >= n && before > 0.0 && expected > newton_cost * search.blocks.mean_row()) return;
+    const double expected = error < before
+                                ? since * std::log(error / search.options.tolerance) / std::log(before / error)
+                                : std::numeric_limits<double>::infinity();
+    const bool is_measured = before > 0.0 && since >= sweeps_per_look;
+    if (i >= n && is_measured && expected > newton_cost * search.blocks.mean_row()) return;
+    error_per_change = change > 0.0 ? error / change : std::numeric_limits<double>::infinity();
     before = error;
+    since = 0;
   }
 }
 
 /// Newton on one proximal problem. @return whether its residual has become small
-bool newton(Search& search, const ProximalEquations& equations, VectorXd& r, int most) {
+template <int d>
+bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& r, int most) {
   auto value = equations.at(r);
   const double first = value.merit;
   for (int i = 0; i < most && search.solution.newton_steps < search.options.most_newton_steps; ++i) {
@@ -321,10 +352,11 @@ bool newton(Search& search, const ProximalEquations& equations, VectorXd& r, int
 }
 
 /// Proximal steps from r, with less and less regularisation while they succeed.
-void proximal_newton(Search& search, VectorXd r, int most) {
+template <int d>
+void proximal_newton(Search<d>& search, VectorXd r, int most) {
   double alpha = 1e-3;
   for (int k = 0; k < most && !search.solution.converged; ++k) {
-    const ProximalEquations equations(search.blocks, alpha, r);
+    const ProximalEquations<d> equations(search.blocks, alpha, r);
     VectorXd next = r;
     if (newton(search, equations, next, 30)) {
       r = std::move(next);
@@ -337,13 +369,13 @@ void proximal_newton(Search& search, VectorXd r, int most) {
   }
 }
 
-}  // namespace
-
-FrictionSolution solve_friction(const LocalProblem& problem, const FrictionOptions& options, const VectorXd& guess) {
-  const Blocks blocks(problem);
-  Search search{problem, blocks, options};
-  VectorXd r = guess.size() == 0 ? VectorXd(VectorXd::Zero(3 * blocks.n())) : blocks.from_user(guess);
-  (void)search.look_at(r);
+template <int d>
+FrictionSolution solve(const LocalProblem& problem, const FrictionOptions& options, const VectorXd& guess) {
+  const Blocks<d> blocks(problem);
+  Search<d> search{problem, blocks, options};
+  VectorXd r = VectorXd::Zero(d * blocks.n());
+  // Without a guess the first sweep is as good as a look at zero.
+  if (guess.size() != 0) (void)search.look_at(r = blocks.from_user(guess));
   bool done = search.solution.converged;
   for (int sweeps = 10; !done; sweeps *= 2) {
     sweep_on(search, r, sweeps);
@@ -353,8 +385,15 @@ FrictionSolution solve_friction(const LocalProblem& problem, const FrictionOptio
            search.solution.newton_steps >= options.most_newton_steps;
     if (!done) r = search.best;
   }
+  search.solution.r = blocks.to_user(search.best);
   search.solution.u = problem.W * search.solution.r + problem.q;
   return search.solution;
+}
+
+}  // namespace
+
+FrictionSolution solve_friction(const LocalProblem& problem, const FrictionOptions& options, const VectorXd& guess) {
+  return problem.dimension == 2 ? solve<2>(problem, options, guess) : solve<3>(problem, options, guess);
 }
 
 }  // namespace heelstrike::friction

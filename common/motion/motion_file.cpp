@@ -4,68 +4,123 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "common/errors/error.hpp"
+#include "common/motion/text_lines.hpp"
+#include "common/text/marked_text.hpp"
 
 namespace heelstrike {
 namespace {
 
-/// Entries of a line: separated by commas, which may have nothing between them, or by tabs and blanks.
-std::vector<std::string_view> entries_of(std::string_view line) {
-  const bool commas = line.find(',') != std::string_view::npos;
-  const std::string_view separators = commas ? "," : " \t";
+constexpr char blanks = ' ';
+
+/// Entries of a line; quotes around one are taken off.
+/// @param separator  a comma or a semicolon, which may have nothing between them, or `blanks` for any number of blanks
+///                   and tabs
+std::vector<std::string_view> entries_of(std::string_view line, char separator) {
+  const std::string_view separators = separator == blanks ? std::string_view(" \t") : std::string_view(&separator, 1);
   std::vector<std::string_view> entries;
   while (!line.empty()) {
-    const auto end = std::min(line.find_first_of(separators), line.size());
-    std::string_view entry = line.substr(0, end);
+    // What stands in quotes may hold separators.
+    const auto first = line.find_first_not_of(" \t");
+    const auto closed =
+        first != std::string_view::npos && line[first] == '"' ? line.find('"', first + 1) : std::string_view::npos;
+    const auto from = closed == std::string_view::npos ? std::size_t{0} : closed;
+    const auto end = std::min(line.find_first_of(separators, from), line.size());
+    std::string_view entry = trimmed(line.substr(0, end));
     line.remove_prefix(std::min(end + 1, line.size()));
-    while (!entry.empty() && (entry.front() == ' ' || entry.front() == '\t')) entry.remove_prefix(1);
-    while (!entry.empty() && (entry.back() == ' ' || entry.back() == '\t')) entry.remove_suffix(1);
-    if (commas || !entry.empty()) entries.push_back(entry);
+    if (entry.size() >= 2 && entry.front() == '"' && entry.back() == '"') entry = entry.substr(1, entry.size() - 2);
+    if (separator != blanks || !entry.empty()) entries.push_back(trimmed(entry));
   }
   return entries;
 }
 
-double number_in(std::string_view entry, const std::string& where) {
+char separator_of(std::string_view headings) {
+  for (const char separator : {',', ';'}) {
+    if (entries_of(headings, separator).size() > 1) return separator;
+  }
+  return blanks;
+}
+
+std::optional<double> number_of(std::string_view entry, char separator) {
+  std::string with_point;
+  if (separator == ';' && entry.find(',') != std::string_view::npos) {
+    with_point = entry;
+    std::ranges::replace(with_point, ',', '.');
+    entry = with_point;
+  }
   if (!entry.empty() && entry.front() == '+') entry.remove_prefix(1);
   double value = 0.0;
   const auto result = std::from_chars(entry.data(), entry.data() + entry.size(), value);
-  if (entry.empty() || result.ec != std::errc() || result.ptr != entry.data() + entry.size()) {
-    throw input_error("file", fmt::format("{}: expected a number, found '{}'; correct the file", where, entry));
-  }
+  if (entry.empty() || result.ec != std::errc() || result.ptr != entry.data() + entry.size()) return std::nullopt;
   return value;
 }
 
-/// The lines behind the header, one by one, with their entries.
+/// The lines behind the header, one by one, with their entries: first the headings, then the rows.
 class Lines {
  public:
-  explicit Lines(std::string_view text) : rest_(text), in_header_(text.find("endheader") != std::string_view::npos) {}
+  explicit Lines(std::string_view text)
+      : text_(text), lines_(text_.bytes()), in_header_(text_.bytes().find("endheader") != std::string_view::npos) {}
 
-  /// @param n_columns  that a line has which ends with a comma and nothing behind it
+  /// @param n_columns  that a line has which ends with a separator and nothing behind it
   /// @returns false at the end of the file
   bool next(std::size_t n_columns = 0) {
-    while (!rest_.empty()) {
-      const auto end = std::min(rest_.find('\n'), rest_.size());
-      std::string_view line = rest_.substr(0, end);
-      rest_.remove_prefix(std::min(end + 1, rest_.size()));
-      ++number_;
-      if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-      entries_ = entries_of(line);
-      if (line.ends_with(',') && entries_.size() + 1 == n_columns) entries_.emplace_back();
-      if (entries_.empty()) continue;
-      if (!in_header_) return true;
-      in_header_ = entries_.front() != "endheader";
+    if (has_first_row_) {
+      has_first_row_ = false;
+      std::swap(entries_, first_row_);
+      number_ = first_row_number_;
+      return true;
+    }
+    while (const auto line = lines_.next()) {
+      const std::string_view text = trimmed(line->text);
+      number_ = line->number;
+      if (in_header_) {
+        in_header_ = text != "endheader";
+      } else if (text.starts_with('#')) {
+        comment_ = text.substr(std::min(text.find_first_not_of('#'), text.size()));
+        comment_number_ = number_;
+      } else if (!text.empty()) {
+        if (!has_headings_) return read_headings(text);
+        entries_ = entries_of(text, separator_);
+        if (separator_ != blanks && text.back() == separator_ && entries_.size() + 1 == n_columns)
+          entries_.emplace_back();
+        return true;
+      }
     }
     return false;
   }
   [[nodiscard]] const std::vector<std::string_view>& entries() const { return entries_; }
   [[nodiscard]] std::size_t number() const { return number_; }
+  [[nodiscard]] std::optional<double> number_in(std::size_t column) const {
+    return number_of(entries_[column], separator_);
+  }
 
  private:
-  std::string_view rest_;
-  bool in_header_;
-  std::size_t number_ = 0;
-  std::vector<std::string_view> entries_;
+  /// The first line behind the header; where it is a row of numbers, a comment before it has the headings (numpy).
+  bool read_headings(std::string_view text) {
+    has_headings_ = true;
+    separator_ = separator_of(text);
+    entries_ = entries_of(text, separator_);
+    const auto is_number = [&](std::string_view entry) { return number_of(entry, separator_).has_value(); };
+    if (!std::ranges::all_of(entries_, is_number)) return true;
+    const auto headings = entries_of(comment_, separator_);
+    if (headings.size() != entries_.size()) return true;
+    first_row_ = std::move(entries_);
+    first_row_number_ = number_;
+    has_first_row_ = true;
+    entries_ = headings;
+    number_ = comment_number_;
+    return true;
+  }
+
+  MarkedText text_;
+  TextLines lines_;
+  bool in_header_, has_headings_ = false, has_first_row_ = false;
+  char separator_ = blanks;
+  std::size_t number_ = 0, comment_number_ = 0, first_row_number_ = 0;
+  std::string_view comment_;
+  std::vector<std::string_view> entries_, first_row_;
 };
 
 std::size_t place_of(const std::string& heading, const Lines& lines, const std::string& where) {
@@ -81,10 +136,15 @@ std::size_t place_of(const std::string& heading, const Lines& lines, const std::
 }  // namespace
 
 std::vector<std::vector<double>> motion_columns(std::string_view text, const std::string& file_name,
-                                                std::span<const std::string> headings) {
+                                                std::span<const std::string> headings,
+                                                std::vector<std::size_t>* line_numbers) {
   Lines lines(text);
   std::vector<std::vector<double>> columns(headings.size());
   if (!lines.next()) return columns;
+  const auto keep_number = [&] {
+    if (line_numbers != nullptr) line_numbers->push_back(lines.number());
+  };
+  keep_number();
   const std::size_t n_columns = lines.entries().size();
   std::vector<std::size_t> places;
   for (const auto& heading : headings) {
@@ -96,8 +156,14 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
       throw input_error("file", fmt::format("{}: expected {} entries as in the headings, found {}; correct the file",
                                             where, n_columns, lines.entries().size()));
     }
+    keep_number();
     for (std::size_t i = 0; i < places.size(); ++i) {
-      columns[i].push_back(number_in(lines.entries()[places[i]], where));
+      const auto value = lines.number_in(places[i]);
+      if (!value) {
+        throw input_error("file", fmt::format("{}: expected a number, found '{}'; correct the file", where,
+                                              lines.entries()[places[i]]));
+      }
+      columns[i].push_back(*value);
     }
   }
   return columns;

@@ -10,23 +10,17 @@
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
 #include "common/motion/text_lines.hpp"
+#include "common/text/marked_text.hpp"
 #include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 namespace {
 
-/// A count that the header states, and where.
-struct StatedCount {
-  std::size_t value = 0;
-  std::size_t line = 0;
-  std::string key;
-};
-
 struct Header {
-  std::optional<StatedCount> rows;
-  std::optional<StatedCount> columns;
-  bool in_degrees = false;
-  std::vector<std::size_t> row_lines;  ///< line numbers of headings and rows
+  std::optional<std::size_t> rows;
+  std::optional<std::size_t> columns;
+  std::optional<bool> in_degrees;
+  int version = 0;  ///< 0 where none is given
 };
 
 std::string lower(std::string_view text) {
@@ -35,65 +29,71 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-std::optional<StatedCount> count_in(std::string_view key, std::string_view value, const TextLine& line,
-                                    const std::string& file_name) {
+std::size_t count_in(std::string_view key, std::string_view value, const TextLine& line, const std::string& file_name) {
   std::size_t n = 0;
   const auto result = std::from_chars(value.data(), value.data() + value.size(), n);
   if (value.empty() || result.ec != std::errc() || result.ptr != value.data() + value.size()) {
     throw input_error("file", fmt::format("{}:{}: {}: expected a whole number, found '{}'; correct the header",
                                           file_name, line.number, key, value));
   }
-  return StatedCount{.value = n, .line = line.number, .key = std::string(key)};
+  return n;
 }
 
 /// One line of the header: `key=value` of OpenSim, `key value` of SIMM.
 void read_header_line(const TextLine& line, const std::string& file_name, Header& header) {
-  const auto split = line.text.find_first_of("= \t");
+  const std::string_view text = trimmed(line.text);
+  const auto split = text.find_first_of("= \t");
   if (split == std::string_view::npos) return;
-  const std::string_view key = trimmed(line.text.substr(0, split));
-  const std::string_view value = trimmed(line.text.substr(split + 1));
+  const std::string_view key = text.substr(0, split);
+  const std::string_view value = text.substr(std::min(text.find_first_not_of("= \t", split), text.size()));
   const std::string name = lower(key);
-  if (name == "nrows" || name == "datarows") header.rows = count_in(key, value, line, file_name);
-  if (name == "ncolumns" || name == "datacolumns") header.columns = count_in(key, value, line, file_name);
+  if (name == "nrows" || name == "datarows" || name == "nr") header.rows = count_in(key, value, line, file_name);
+  if (name == "ncolumns" || name == "datacolumns" || name == "nc") header.columns = count_in(key, value, line, file_name);
+  if (name == "version") std::from_chars(value.data(), value.data() + value.size(), header.version);
+  if (name == "angles" && header.version == 0 && !header.in_degrees) {
+    if (text == "Angles are in degrees.") header.in_degrees = true;
+    if (text == "Angles are in radians.") header.in_degrees = false;
+  }
   if (name != "indegrees") return;
   const std::string answer = lower(value);
-  if (answer != "yes" && answer != "no") {
+  if (answer != "yes" && answer != "y" && answer != "no" && answer != "n") {
     throw input_error("file", fmt::format("{}:{}: {}: expected yes or no, found '{}'; correct the header", file_name,
                                           line.number, key, value));
   }
-  header.in_degrees = answer == "yes";
+  header.in_degrees = answer.starts_with('y');
 }
 
 Header read_header(std::string_view text, const std::string& file_name) {
   Header header;
-  bool in_header = text.find("endheader") != std::string_view::npos;
-  TextLines lines(text);
-  while (const auto line = lines.next()) {
-    if (trimmed(line->text).empty()) continue;
-    if (!in_header) {
-      header.row_lines.push_back(line->number);
-    } else if (trimmed(line->text) == "endheader") {
-      in_header = false;
-    } else {
-      read_header_line(*line, file_name, header);
-    }
+  const MarkedText marked(text);
+  if (marked.bytes().find("endheader") == std::string_view::npos) return header;
+  TextLines lines(marked.bytes());
+  for (auto line = lines.next(); line && trimmed(line->text) != "endheader"; line = lines.next()) {
+    read_header_line(*line, file_name, header);
   }
   return header;
 }
 
-void check_counts(const MotionTable& table, const Header& header) {
-  const auto check = [&](const std::optional<StatedCount>& stated, std::size_t found, const char* what) {
-    if (!stated || stated->value == found) return;
-    throw input_error("file", fmt::format("{}:{}: {}: expected {} {} as the header says, found {}; the file is cut off "
-                                          "or the header is wrong",
-                                          table.file_name, stated->line, stated->key, stated->value, what, found));
+AngleUnit angle_unit(const Header& header, std::string_view text, const std::string& file_name) {
+  if (header.in_degrees) return {.degrees = *header.in_degrees, .stated = true};
+  const bool has_header = text.find("endheader") != std::string_view::npos;
+  return {.degrees = has_header && header.version < 1 && lower(file_name).ends_with(".mot"), .stated = false};
+}
+
+/// OpenSim's readers of markers and of tables take the rows that are there.
+void note_counts(const Header& header, MotionTable& table) {
+  const auto check = [&](const std::optional<std::size_t>& stated, std::size_t found, const char* what) {
+    if (!stated || *stated == found) return;
+    table.notes.push_back(fmt::format("{}: the header says {} {}, the file has {}, which are taken{}", table.file_name,
+                                      *stated, what, found, found < *stated ? "; is the file cut off?" : ""));
   };
   check(header.columns, table.headings.size(), "columns");
   check(header.rows, table.rows(), "rows");
 }
 
-void check_times(const MotionTable& table, const Header& header) {
-  const auto where = [&](std::size_t row) { return fmt::format("{}:{}", table.file_name, header.row_lines.at(row)); };
+/// @param lines  numbers of the lines of headings and rows
+void check_times(const MotionTable& table, const std::vector<std::size_t>& lines) {
+  const auto where = [&](std::size_t row) { return fmt::format("{}:{}", table.file_name, lines.at(row)); };
   const std::string name = lower(table.headings.front());
   if (name != "time" && name != "time_s") {
     throw input_error("file", fmt::format("{}: expected the first column to be 'time', found '{}'; put the time first",
@@ -108,14 +108,14 @@ void check_times(const MotionTable& table, const Header& header) {
   }
 }
 
-void check_headings(const MotionTable& table, const Header& header) {
+void check_headings(const MotionTable& table, std::size_t line) {
   for (std::size_t i = 0; i < table.headings.size(); ++i) {
     if (std::find(table.headings.begin(), table.headings.begin() + static_cast<std::ptrdiff_t>(i), table.headings[i]) ==
         table.headings.begin() + static_cast<std::ptrdiff_t>(i)) {
       continue;
     }
     throw input_error("file", fmt::format("{}:{}: expected headings that differ, found '{}' twice; rename one",
-                                          table.file_name, header.row_lines.at(0), table.headings[i]));
+                                          table.file_name, line, table.headings[i]));
   }
 }
 
@@ -132,23 +132,29 @@ const std::vector<double>& MotionTable::column(const std::string& heading) const
                                         suggestion(heading, headings, "name a column of the file")));
 }
 
+AngleUnit angle_unit_of(std::string_view text, const std::string& file_name) {
+  return angle_unit(read_header(text, file_name), text, file_name);
+}
+
 MotionTable read_motion_table(std::string_view text, const std::string& file_name) {
   const Header header = read_header(text, file_name);
-  MotionTable table{
-      .file_name = file_name, .headings = motion_headings(text), .columns = {}, .in_degrees = header.in_degrees};
+  MotionTable table{.file_name = file_name,
+                    .headings = motion_headings(text),
+                    .columns = {},
+                    .in_degrees = angle_unit(header, text, file_name).degrees,
+                    .notes = {}};
   if (table.headings.empty()) {
     throw input_error("file",
                       fmt::format("{}: expected headings and rows, found none; is the file complete?", file_name));
   }
-  check_headings(table, header);
-  if (header.columns && header.columns->value != table.headings.size())
-    check_counts(table, {.rows = {}, .columns = header.columns, .in_degrees = false, .row_lines = {}});
-  table.columns = motion_columns(text, file_name, table.headings);
-  check_counts(table, header);
+  std::vector<std::size_t> lines;
+  table.columns = motion_columns(text, file_name, table.headings, &lines);
+  check_headings(table, lines.front());
+  note_counts(header, table);
   if (table.rows() == 0) {
     throw input_error("file", fmt::format("{}: expected rows below the headings, found none", file_name));
   }
-  check_times(table, header);
+  check_times(table, lines);
   return table;
 }
 

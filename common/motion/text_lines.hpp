@@ -19,7 +19,7 @@ struct TextLine {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Goes through a text line by line; the text outlives it.
+/// Goes through a text line by line; lines end with LF, CR LF or CR. The text outlives it.
 class TextLines {
  public:
   explicit TextLines(std::string_view text) : rest_(text) {}
@@ -27,10 +27,9 @@ class TextLines {
   /// The next line; none at the end of the text.
   [[nodiscard]] std::optional<TextLine> next() {
     if (rest_.empty()) return std::nullopt;
-    const auto end = rest_.find('\n');
-    std::string_view line = rest_.substr(0, end);
-    rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    const auto end = rest_.find_first_of("\r\n");
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + (rest_.substr(end, 2) == "\r\n" ? 2 : 1));
     return TextLine{.text = line, .number = ++number_};
   }
 

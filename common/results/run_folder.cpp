@@ -20,6 +20,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/results/plain_name.hpp"
+#include "common/results/sealed_json.hpp"
 #include "common/results/storage.hpp"
 #include "common/results/summary.hpp"
 
@@ -30,14 +31,42 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* incomplete_name = "INCOMPLETE";
-constexpr int position_format = 2;                 // of the .json beside a checkpoint
+constexpr const char* fields_folder = "fields/";
+constexpr int position_format = 3;                 // of the .json beside a checkpoint
 constexpr std::size_t kept_checkpoints = 2;        // the last, and one more in case that it is damaged
 constexpr std::size_t longest_log_line = 10'000;   // [bytes]
 constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any file with a byte in it occupies
-constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",         "summary.json", "forces.sto",
-                                     "ground_reactions.mot", "kinematics.sto",         "run.log",      "fields.pvd",
-                                     "report.html",          "measured_reactions.mot", "timing.json",  "shapes.json",
-                                     "timeseries.h5",        incomplete_name};
+constexpr const char* start_name = "start.json";   // the position before the first checkpoint
+
+/// What a run writes, and what other commands make of it: that of an earlier run would be taken for this one's.
+constexpr const char* own_files[] = {"scenario.yaml",
+                                     "timeseries.csv",
+                                     "summary.json",
+                                     "forces.sto",
+                                     "ground_reactions.mot",
+                                     "kinematics.sto",
+                                     "run.log",
+                                     "fields.pvd",
+                                     "report.html",
+                                     "measured_reactions.mot",
+                                     "timing.json",
+                                     "shapes.json",
+                                     "timeseries.h5",
+                                     "contact_regions.csv",
+                                     "plantar_regions.csv",
+                                     "plantar_regions.sto",
+                                     "plantar_summary.csv",
+                                     "plantar_instants.pvd",
+                                     incomplete_name};
+/// The same in folders: all files with these extensions, each between blanks.
+struct OwnFolder {
+  const char* name;
+  std::string_view extensions;
+};
+constexpr OwnFolder own_folders[] = {{"checkpoints", " .ckpt .json "},
+                                     {"fields", " .vtu "},
+                                     {"pictures", " .png .svg .pdf .gp .dat "},
+                                     {"compare-grf", " .html .svg .csv "}};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
@@ -46,17 +75,26 @@ constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",  
 
 /// Only files that a run writes: a mistyped folder name must not cost the user other files.
 void remove_earlier_run(const fs::path& path) {
-  std::error_code error;
-  for (const char* name : own_files) {
-    fs::remove(path / name, error);
-    if (error) refuse_folder(path, fmt::format("{} cannot be removed: {}", name, error.message()), "remove it by hand");
-  }
-  for (const auto& [folder, extension] :
-       {std::pair{"checkpoints", ".ckpt"}, {"checkpoints", ".json"}, {"fields", ".vtu"}}) {
-    if (!fs::is_directory(path / folder)) continue;
-    for (const auto& entry : fs::directory_iterator(path / folder)) {
-      if (entry.path().extension() == extension) fs::remove(entry.path());
+  std::vector<fs::path> earlier;
+  for (const char* name : own_files) earlier.push_back(path / name);
+  for (const OwnFolder& own : own_folders) {
+    std::error_code none;
+    for (fs::directory_iterator entry(path / own.name, none), end; !none && entry != end; entry.increment(none)) {
+      const std::string extension = entry->path().extension().string();
+      const bool is_own = own.extensions.find(" " + extension + " ") != std::string_view::npos;
+      if (!extension.empty() && is_own) earlier.push_back(entry->path());
     }
+  }
+  for (const fs::path& file : earlier) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error)
+      refuse_folder(path, fmt::format("{} cannot be removed: {}", file.string(), error.message()), "remove it by hand");
+  }
+  for (const fs::path& left : {path, path / "checkpoints", path / "fields"}) remove_temporary_files(left);
+  for (const OwnFolder& own : own_folders) {
+    std::error_code not_empty;  // what else is in it stays
+    fs::remove(path / own.name, not_empty);
   }
 }
 
@@ -115,8 +153,10 @@ RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, 
   lock_ = std::make_shared<const Lock>(path_);
   remove_earlier_run(path_);
   mark_incomplete("The run has not ended, or its client was killed.");
-  write_whole_file(path_ / "scenario.yaml", scenario_yaml);
+  add_file("scenario.yaml", scenario_yaml);
   log_ = std::make_unique<OutputFile>(path_ / "run.log");
+  make_inner_folder("checkpoints");
+  write_whole_file(path_ / "checkpoints" / start_name, position({}));
 }
 
 namespace {
@@ -167,7 +207,11 @@ RunFolder RunFolder::resume(fs::path path) {
   for (const fs::path& left : {folder.path_, folder.path_ / "checkpoints", folder.path_ / "fields"}) {
     remove_temporary_files(left);
   }
-  const std::vector<fs::path> checkpoints = checkpoints_in(folder.path_);
+  folder.digests_["scenario.yaml"] = folder.scenario_digest_;
+  std::vector<fs::path> checkpoints = checkpoints_in(folder.path_);
+  // A disk that was full before the first of them: the run begins anew.
+  const fs::path start = folder.path_ / "checkpoints" / start_name;
+  if (checkpoints.empty() && fs::exists(start, ignored)) checkpoints.push_back(start);
   const auto usable = std::ranges::find_if(checkpoints, [&](const fs::path& file) {
     const std::string reason = folder.take(file);
     if (!reason.empty()) folder.notes_.push_back(fmt::format("{}: {}", file.filename().string(), reason));
@@ -188,7 +232,8 @@ RunFolder RunFolder::resume(fs::path path) {
     note += fmt::format("; going on from {} before it", usable->filename().string());
     folder.add_log("warning", note);
   }
-  folder.add_log("info", fmt::format("resumed from {}", usable->filename().string()));
+  const std::string from = *usable == start ? "the beginning" : usable->filename().string();
+  folder.add_log("info", fmt::format("resumed from {}", from));
   return folder;
 }
 
@@ -199,6 +244,8 @@ void RunFolder::rewind(std::optional<std::int64_t> step) {
   series_.clear();
   field_index_.clear();
   n_indexed_ = 0;
+  table_digest_ = {};
+  std::erase_if(digests_, [](const auto& file) { return file.first.starts_with(fields_folder); });
   if (!step) return add_log("info", "resumed from the beginning");
   const fs::path file = (path_ / "checkpoints" / name_of_step(*step)) += ".ckpt";
   const std::string reason = fs::exists(file) ? take(file) : "it is not there";
@@ -216,8 +263,10 @@ std::string RunFolder::position(std::string_view checkpoint) const {
                               {"scenario", origin_.scenario.string()},
                               {"scenario_sha256", scenario_digest_},
                               {"files_sha256", origin_.files},
-                              {"checkpoint_sha256", sha256_hex(checkpoint)},
+                              {"checkpoint_sha256", checkpoint.empty() ? "" : sha256_hex(checkpoint)},
                               {"table_bytes", table_ ? table_->size() : 0},
+                              {"table_sha256", table_digest_.hex()},
+                              {"written_sha256", digests_},
                               {"field_index", field_index_},
                               {"n_indexed", n_indexed_},
                               {"series", nlohmann::ordered_json::array()}};
@@ -229,14 +278,38 @@ std::string RunFolder::position(std::string_view checkpoint) const {
                               {"n_files", series.n_files},
                               {"last_file", series.last_file}});
   }
-  return json.dump(1);
+  return sealed_text(std::move(json));
+}
+
+/// What was written before the checkpoint is still that. Takes its digests.
+void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, const std::string& table_digest) {
+  const auto refuse = [](const std::string& name) {
+    throw file_error("checkpoint", fmt::format("{} is not what the run has written: it was damaged, or changed by "
+                                               "somebody else",
+                                               name));
+  };
+  Sha256 table;
+  if (n_bytes > 0) table = digest_of_file(path_ / "timeseries.csv", n_bytes);
+  if (table.hex() != table_digest) refuse((path_ / "timeseries.csv").string());
+  FileDigests fields;
+  for (const auto& [name, digest] : files) {
+    if (!name.starts_with(fields_folder)) continue;  // all others are made anew
+    fields[name] = digest;
+    if (!fs::exists(path_ / name)) throw file_error("checkpoint", fmt::format("{} is gone", (path_ / name).string()));
+    if (digest_of_file(path_ / name).hex() != digest) refuse((path_ / name).string());
+  }
+  table_digest_ = std::move(table);
+  std::erase_if(digests_, [](const auto& file) { return file.first.starts_with(fields_folder); });
+  digests_.merge(fields);
 }
 
 void RunFolder::take_position(const std::string& text, const std::string& checkpoint) {
   const auto refuse = [](const std::string& reason) { throw file_error("checkpoint", reason); };
   const auto json = nlohmann::ordered_json::parse(text);
-  if (json.value("format", 1) != position_format) refuse("it was written by another version of the program");
-  if (json.at("checkpoint_sha256") != sha256_hex(checkpoint))
+  if (json.value("format", 1) < position_format) refuse("it was written by another version of the program");
+  if (seal_of(json) != Seal::intact) refuse("what belongs to it, the .json beside it, is damaged");
+  if (json.at("format") != position_format) refuse("it was written by another version of the program");
+  if (!checkpoint.empty() && json.at("checkpoint_sha256") != sha256_hex(checkpoint))
     refuse("its checksum is that of other bytes: it is damaged");
   if (json.at("scenario_sha256") != scenario_digest_) {
     throw input_error(
@@ -247,10 +320,11 @@ void RunFolder::take_position(const std::string& text, const std::string& checkp
   }
   const auto n_bytes = json.at("table_bytes").get<std::uint64_t>();
   std::error_code error;
-  if (const auto size = fs::file_size(path_ / "timeseries.csv", error); error || size < n_bytes) {
+  if (const auto size = fs::file_size(path_ / "timeseries.csv", error); n_bytes > 0 && (error || size < n_bytes)) {
     refuse(fmt::format("timeseries.csv ends before it, at {} of {} bytes: it was cut by somebody else",
                        error ? 0 : size, n_bytes));
   }
+  check_written(json.at("written_sha256").get<FileDigests>(), n_bytes, json.at("table_sha256").get<std::string>());
   origin_ = {.scenario = json.at("scenario").get<std::string>(),
              .files = json.at("files_sha256").get<std::map<std::string, std::string>>()};
   field_index_ = json.at("field_index").get<std::string>();
@@ -262,20 +336,20 @@ void RunFolder::take_position(const std::string& text, const std::string& checkp
                                                             .part = entry.at("part").get<int>(),
                                                             .n_files = entry.at("n_files").get<int>(),
                                                             .last_file = entry.at("last_file").get<std::string>()};
-    const fs::path last = path_ / series_[{entry.at("pair").get<std::string>(), part}].last_file;
-    if (!fs::exists(last)) refuse(fmt::format("{} is gone", last.string()));
   }
-  n_kept_ = n_bytes;
+  n_kept_.reset();
+  if (n_bytes > 0) n_kept_ = n_bytes;
 }
 
 std::string RunFolder::take(const fs::path& checkpoint) {
+  const fs::path beside = fs::path(checkpoint).replace_extension(".json");
   try {
-    std::string bytes = read_whole_file(checkpoint);
-    take_position(read_whole_file(fs::path(checkpoint).replace_extension(".json")), bytes);
+    std::string bytes = beside == checkpoint ? "" : read_whole_file(checkpoint);
+    take_position(read_whole_file(beside), bytes);
     checkpoint_ = std::move(bytes);
     return {};
   } catch (const nlohmann::json::exception&) {
-    return "what belongs to it was not written whole, or by somebody else";
+    return fmt::format("{}, which belongs to it, was not written whole, or by somebody else", beside.string());
   } catch (const Error& error) {
     // A mistake of the user, not a defect of this checkpoint.
     if (error.code() == ErrorCode::invalid_input) throw;
@@ -308,6 +382,8 @@ void RunFolder::start_table(std::span<const Column> columns) {
   if (!n_kept_) {
     table_ = std::make_unique<OutputFile>(file);
     table_->write(header);
+    table_digest_ = {};
+    table_digest_.add(header);
     return;
   }
   table_ = std::make_unique<OutputFile>(file, *n_kept_);
@@ -333,18 +409,27 @@ void RunFolder::add_row(std::span<const double> values) {
   }
   row_.back() = '\n';
   table_->write(row_);
+  table_digest_.add(row_);
 }
 
 void RunFolder::add_log(std::string_view level, std::string_view text) {
   log_->write(fmt::format("{}: {}\n", one_line(level), one_line(text, longest_log_line)));
 }
 
-void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
-  const fs::path folder = path_ / "checkpoints";
+void RunFolder::make_inner_folder(const char* name) const {
   std::error_code error;
-  fs::create_directory(folder, error);
-  if (error) refuse_folder(folder, error.message(), "check the permissions of the run folder");
-  const fs::path name = folder / name_of_step(step);
+  fs::create_directory(path_ / name, error);
+  if (error) refuse_folder(path_ / name, error.message(), "check the permissions of the run folder");
+}
+
+void RunFolder::add_file(const std::string& name, std::string_view bytes) {
+  write_whole_file(path_ / name, bytes);
+  digests_[name] = sha256_hex(bytes);
+}
+
+void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
+  make_inner_folder("checkpoints");
+  const fs::path name = path_ / "checkpoints" / name_of_step(step);
   // First what belongs to it, so that a checkpoint that is there can be resumed from, also after a loss of power.
   if (table_) table_->sync();
   write_whole_file(fs::path(name).concat(".json"), position(bytes));
@@ -373,12 +458,9 @@ void RunFolder::add_fields(const FieldFrame& frame) {
     }
   }
   if (!frame.vtu.empty()) {
-    const fs::path folder = path_ / "fields";
-    std::error_code error;
-    fs::create_directory(folder, error);
-    if (error) refuse_folder(folder, error.message(), "check the permissions of the run folder");
-    series.last_file = fmt::format("fields/{}_{:05}.vtu", series.stem, series.n_files++);
-    write_whole_file(path_ / series.last_file, frame.vtu);
+    make_inner_folder("fields");
+    series.last_file = fmt::format("{}{}_{:05}.vtu", fields_folder, series.stem, series.n_files++);
+    add_file(series.last_file, frame.vtu);
   }
   if (series.last_file.empty()) throw Error(ErrorCode::internal, "fields without bytes came before any with bytes");
   field_index_ += fmt::format("<DataSet timestep=\"{}\" part=\"{}\" name=\"{}\" file=\"{}\"/>\n", frame.time,
@@ -389,16 +471,24 @@ void RunFolder::add_fields(const FieldFrame& frame) {
 }
 
 void RunFolder::write_field_index() {
-  write_whole_file(path_ / "fields.pvd",
-                   "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
-                   "byte_order=\"LittleEndian\">\n<Collection>\n" +
-                       field_index_ + "</Collection>\n</VTKFile>\n");
+  add_file("fields.pvd",
+           "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+           "byte_order=\"LittleEndian\">\n<Collection>\n" +
+               field_index_ + "</Collection>\n</VTKFile>\n");
 }
 
 void RunFolder::write_storages() {
+  const fs::path table = path_ / "timeseries.csv";
+  if (digest_of_file(table).hex() != table_digest_.hex()) {
+    throw file_error(table.string(), fmt::format("{}: expected the rows that this run has written, found others: the "
+                                                 "disk is damaged, or somebody else has written to it; resume the run, "
+                                                 "or run it anew",
+                                                 table.string()));
+  }
+  digests_["timeseries.csv"] = table_digest_.hex();
   const TimeSeries series = read_timeseries(path_);
-  write_whole_file(path_ / "forces.sto", storage_text("forces", columns_, series, is_load));
-  write_whole_file(path_ / "kinematics.sto", storage_text("kinematics", columns_, series, is_motion));
+  add_file("forces.sto", storage_text("forces", columns_, series, is_load));
+  add_file("kinematics.sto", storage_text("kinematics", columns_, series, is_motion));
 }
 
 void RunFolder::finish(const RunSummary& summary) {
@@ -411,7 +501,7 @@ void RunFolder::finish(const RunSummary& summary) {
   log_->close();
   log_.reset();
   write_whole_file(path_ / "timing.json", timing_json(summary));
-  write_whole_file(path_ / "summary.json", summary_json(summary));
+  write_whole_file(path_ / "summary.json", summary_json(summary, digests_));
   if (summary.status == "completed") {
     if (!fs::remove(path_ / incomplete_name)) {
       refuse_folder(path_, "INCOMPLETE is gone", "nothing else should write into a run folder");

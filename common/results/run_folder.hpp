@@ -11,11 +11,17 @@
 ///     run.log
 ///     fields.pvd         series for ParaView, when the scenario asks for fields
 ///     fields/PAIR_BODY_00042.vtu
-///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it; the last two
+///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it, with digests;
+///     the
+///                        last two, and start.json for a run that has none yet
 ///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
 ///
 /// Rows are handed to the operating system one by one, so that all of them survive the death of the process. Everything
 /// else is written under a temporary name and renamed. `INCOMPLETE` is removed as the last act.
+///
+/// What has been written is not believed when it is found again: every file but the log and INCOMPLETE has a digest,
+/// made from what was handed to the operating system, in the checkpoints while the run goes on, and in summary.json and
+/// timing.json when it has ended (check_run_folder).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/results/file_digests.hpp"
 #include "common/results/output_file.hpp"
 #include "common/results/run_records.hpp"
 
@@ -44,17 +51,19 @@ struct RunOrigin {
 class RunFolder {
  public:
   /// Creates the folder, its parents too, and writes scenario.yaml, run.log and INCOMPLETE.
-  /// @param force  empties an existing folder of the files of an earlier run; other files in it stay
+  /// @param force  empties an existing folder of the files of an earlier run and of what was made from them; other
+  /// files in it stay
   /// The folder is locked while this object lives.
   /// @throws Error{file} when it exists and `force` is false, when another run is writing it, or when it cannot be
   ///         written
   RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
-  /// A run that has not ended, cut back to its last checkpoint that is whole and whose files are still there, from
-  /// which it goes on. Its table and its fields continue where they were then; its log keeps everything.
+  /// A run that has not ended, cut back to its last checkpoint that is whole and whose files are what they were, from
+  /// which it goes on; to its beginning when it has no checkpoint yet. Its table and its fields continue where they
+  /// were then; its log keeps everything.
   /// @throws Error{file} when there is no such folder, when its run is complete, goes on, has another scenario than it
-  /// began with, or has no such checkpoint
+  /// began with, or none of its checkpoints can be used: each is told, with the file that is not what it was
   [[nodiscard]] static RunFolder resume(std::filesystem::path path);
-  /// What to resume from; empty unless resume() made this.
+  /// What to resume from; empty unless resume() made this, and when the run begins anew.
   [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }
   /// What resume() passed over and why.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -74,6 +83,8 @@ class RunFolder {
   void add_checkpoint(std::int64_t step, std::string_view bytes);
   /// A frame without bytes refers to the file of the frame of this part before.
   void add_fields(const FieldFrame& frame);
+  /// A whole file that depends on the scenario alone.
+  void add_file(const std::string& name, std::string_view bytes);
 
   /// Ends the run: closes the table, writes the storages and the summary. A run with another status than "completed"
   /// stays marked INCOMPLETE with its error as the reason.
@@ -85,9 +96,11 @@ class RunFolder {
   class Lock;
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   [[nodiscard]] std::string position(std::string_view checkpoint) const;
+  void check_written(const FileDigests& files, std::uint64_t n_bytes, const std::string& table_digest);
   /// Back to a checkpoint. @returns why not; empty = done
   [[nodiscard]] std::string take(const std::filesystem::path& checkpoint);
   void take_position(const std::string& json, const std::string& checkpoint);
+  void make_inner_folder(const char* name) const;
   void remove_old_checkpoints() const;
   void mark_incomplete(const std::string& reason);
   void write_storages();
@@ -102,6 +115,8 @@ class RunFolder {
   std::shared_ptr<const Lock> lock_;
   std::vector<Column> columns_;
   std::unique_ptr<OutputFile> table_;
+  Sha256 table_digest_;  ///< of what has been written of the table
+  FileDigests digests_;  ///< of all other files
   std::unique_ptr<OutputFile> log_;
   std::string row_;  ///< reused text of the current row
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "common/results/sealed_json.hpp"
+
 namespace heelstrike {
 
 namespace {
@@ -217,12 +219,14 @@ std::optional<double> balance_share(const EnergyBalance& energy) {
   return converted > 0.0 && std::isfinite(share) ? std::optional(share) : std::nullopt;
 }
 
-std::string summary_json(const RunSummary& s) {
-  return text_of(outcome(s));
+std::string summary_json(const RunSummary& s, const FileDigests& files) {
+  Json json = outcome(s);
+  if (!files.empty()) json["files"] = files;
+  return sealed_text(std::move(json));
 }
 
 std::string timing_json(const RunSummary& s) {
-  return text_of(timing(s));
+  return sealed_text(timing(s));
 }
 
 std::string summary_and_timing_json(const RunSummary& s) {

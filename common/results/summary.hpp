@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/results/file_digests.hpp"
 #include "common/results/run_records.hpp"
 
 namespace heelstrike {
@@ -14,8 +15,10 @@ namespace heelstrike {
 ///
 /// JSON text, keys in a fixed order, two spaces per level, shortest numbers that read back to the same bits. It depends
 /// on the scenario alone: the same run again, resumed or not, over a wire or not, has the same bytes.
-[[nodiscard]] std::string summary_json(const RunSummary& summary);
-/// Wall times, and the exchanges with a remote partner, whose number depends on them.
+/// @param files  of the run's folder, those that depend on the scenario alone
+[[nodiscard]] std::string summary_json(const RunSummary& summary, const FileDigests& files = {});
+/// Wall times, and the exchanges with a remote partner, whose number depends on them. Digests of files that depend on
+/// them too are added as they are written (note_files).
 [[nodiscard]] std::string timing_json(const RunSummary& summary);
 /// The keys of both in one object, for whoever has no folder.
 [[nodiscard]] std::string summary_and_timing_json(const RunSummary& summary);

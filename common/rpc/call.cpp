@@ -10,7 +10,10 @@
 namespace heelstrike::rpc {
 
 bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context) {
-  if (context.GetServerTrailingMetadata().contains(wire::error_metadata_key)) return false;
+  if (context.GetServerTrailingMetadata().contains(wire::error_metadata_key)) {
+    const Error error = wire::from_status(status, context, "");
+    return error.code() == ErrorCode::unavailable && error.field() == wire::checksum_field;
+  }
   // The other codes stand for messages that are too large or cannot be read as well, which repeating does not mend.
   const std::string& text = status.error_message();
   const auto says = [&text](const char* words) { return text.find(words) != std::string::npos; };
@@ -22,7 +25,7 @@ bool connection_lost(const grpc::Status& status, const grpc::ClientContext& cont
     case grpc::StatusCode::UNKNOWN:
       return says("RST_STREAM") || says("Stream removed");
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      return says("Threadpool Exhausted");
+      return says("Threadpool Exhausted") || says(streams_taken);
     default:
       return false;
   }

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 
+#include "common/wire/checksum.hpp"
 #include "heelstrike/v1/types.pb.h"
 
 namespace heelstrike::rpc {
@@ -25,13 +26,23 @@ struct CallOptions {
   std::stop_token stop{};
 };
 
+/// In the status of an Exchange call that is refused because all places for them are taken: one is free again soon.
+inline constexpr const char* streams_taken = "as many open Exchange calls as";
+
 /// The patience of calls that only ask.
 inline constexpr std::chrono::milliseconds question_patience{2'000};
 
-/// Whether a call ended without an answer of the server's program: the transport broke, or gRPC itself refused the call
-/// for want of threads. The same call may then be answered later; an error that the program has typed would be the
-/// same.
+/// Whether a call ended without an answer of the server's program: the transport broke or changed a message, or the
+/// call was refused for want of threads or streams. The same call may then be answered later; any other error that the
+/// program has typed would be the same.
 [[nodiscard]] bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context);
+
+/// The status of a call whose reply counts as lost when its checksum is that of other bytes.
+template <wire::Sealed Reply>
+[[nodiscard]] grpc::Status intact(const grpc::Status& status, Reply& reply) {
+  if (!status.ok() || wire::unseal(reply)) return status;
+  return {grpc::StatusCode::UNAVAILABLE, wire::damaged_message("reply").what()};
+}
 
 /// Runs `attempt` until it succeeds. After a lost connection it is repeated with back-off while the patience lasts; any
 /// other failure is final.

@@ -28,6 +28,12 @@ void CallWatch::Call::moved() {
   last_move_ = std::chrono::steady_clock::now();
 }
 
+void CallWatch::Call::moved(std::chrono::milliseconds stall) {
+  const std::scoped_lock lock(watch_.mutex_);
+  stall_ = stall;
+  last_move_ = std::chrono::steady_clock::now();
+}
+
 CallWatch::CallWatch() : thread_([this](const std::stop_token& ended) { look(ended); }) {}
 
 void CallWatch::stop_all() {

@@ -30,13 +30,15 @@ class CallWatch {
     [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
     /// Something has arrived.
     void moved();
+    /// Moves, and may stand still for so long from now on.
+    void moved(std::chrono::milliseconds stall);
 
    private:
     friend class CallWatch;
     CallWatch& watch_;
     grpc::ServerContextBase& context_;
-    std::chrono::milliseconds stall_;
-    std::chrono::steady_clock::time_point last_move_;  ///< guarded by the watch's mutex
+    std::chrono::milliseconds stall_;  ///< guarded by the watch's mutex, as the next
+    std::chrono::steady_clock::time_point last_move_;
     std::stop_source stop_;
   };
 

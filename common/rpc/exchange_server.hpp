@@ -25,6 +25,7 @@
 
 #include "common/rpc/call_operations.hpp"
 #include "common/rpc/message_socket.hpp"
+#include "common/rpc/stream_places.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
@@ -42,19 +43,28 @@ class ServedExchange {
   [[nodiscard]] bool read(v1::ExchangeRequest& request);
   /// Sends a reply, which may change after the call. Waits until the transport has taken the one before; false = the
   /// client is gone.
-  [[nodiscard]] bool write(const v1::ExchangeResponse& reply);
+  /// @param reply  gets its checksum
+  [[nodiscard]] bool write(v1::ExchangeResponse& reply);
   [[nodiscard]] grpc::ServerContext& context() { return context_; }
+  /// Whether a session would lose its client with this call (StreamPlaces).
+  void set_holds_session(bool holds) { place_->set_holds_session(holds); }
 
  private:
   friend class ExchangeServer;
   void finish(const grpc::Status& status);
+  /// Ends the waiting for messages, from any thread.
+  void close();
+  [[nodiscard]] bool receive(v1::ExchangeRequest& request);
   [[nodiscard]] bool read_directly(v1::ExchangeRequest& request);
+  void refuse_damaged();
 
   ExchangeServer& server_;
+  std::unique_ptr<StreamPlaces::Place> place_;  ///< null = refused
   grpc::ServerContext context_;
   CallOperations operations_;
   std::shared_ptr<MessageSocket> direct_;  ///< null = messages come through the call
-  grpc::Status misuse_;                    ///< of the socket
+  grpc::Status misuse_;                    ///< of the call
+  wire::SealWatch seals_;                  ///< of requests through the call
   grpc::ServerAsyncReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest> stream_;
 };
 
@@ -63,9 +73,9 @@ class ExchangeServer {
   using Handler = std::function<grpc::Status(ServedExchange&)>;
 
   /// Adds a queue for the calls to a server that is to be built with `service`.
-  /// @param max_calls  open at a time; further ones are refused with RESOURCE_EXHAUSTED
-  /// @param handle     serves a call to its end; called from many threads at once
-  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, int max_calls, Handler handle);
+  /// @param places  for open calls; those without one are refused with RESOURCE_EXHAUSTED. Outlives this object
+  /// @param handle  serves a call to its end; called from many threads at once
+  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamPlaces& places, Handler handle);
   /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its
   /// end still refers to it in the queue, until it is taken from there.
   ~ExchangeServer();
@@ -97,10 +107,10 @@ class ExchangeServer {
   void begin(std::shared_ptr<ServedExchange> call);
   /// Gives the call the socket that it has a ticket for; false = it has a ticket, and there is no such socket.
   [[nodiscard]] bool give_socket(ServedExchange& call);
-  void serve(std::shared_ptr<ServedExchange> call, bool refused);
+  void serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal);
 
   AsyncContactService& service_;
-  int max_calls_;
+  StreamPlaces& places_;
   Handler handle_;
   std::unique_ptr<grpc::ServerCompletionQueue> arrivals_;
   grpc::Server* grpc_server_ = nullptr;  ///< once started
@@ -111,6 +121,7 @@ class ExchangeServer {
   struct WaitingSocket {
     std::string ticket;
     std::shared_ptr<MessageSocket> socket;
+    std::chrono::steady_clock::time_point since;
   };
   std::deque<WaitingSocket> waiting_;  ///< for their calls, oldest first
   std::set<std::shared_ptr<MessageSocket>> in_use_;
@@ -118,6 +129,7 @@ class ExchangeServer {
   std::atomic<bool> sleeps_ = false;  ///< the acceptor
   grpc::Alarm alarm_;                 ///< wakes it
   std::atomic<bool> alarm_is_set_ = false;
+  std::chrono::steady_clock::time_point last_look_{};  ///< of the acceptor, for idle calls
   std::jthread acceptor_;
 };
 

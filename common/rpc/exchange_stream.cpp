@@ -55,6 +55,7 @@ ExchangeStream::Outcome ExchangeStream::receive_directly(v1::ExchangeResponse& r
     const Deadline next_look = std::chrono::system_clock::now() + look_at_call;
     const auto outcome = direct_->receive(response, std::min(deadline, next_look));
     if (outcome == MessageSocket::Outcome::done) return Outcome::done;
+    if (outcome == MessageSocket::Outcome::damaged) return give_up_damaged();
     if (outcome != MessageSocket::Outcome::timed_out) return Outcome::lost;
     if (std::chrono::system_clock::now() >= deadline) {
       cancel_and_settle();
@@ -67,8 +68,15 @@ ExchangeStream::Outcome ExchangeStream::receive_directly(v1::ExchangeResponse& r
   }
 }
 
-ExchangeStream::Outcome ExchangeStream::send(const v1::ExchangeRequest& request, Deadline deadline) {
+/// Cancelled by us, so that the status is that of a lost connection.
+ExchangeStream::Outcome ExchangeStream::give_up_damaged() {
+  cancel_and_settle();
+  return Outcome::lost;
+}
+
+ExchangeStream::Outcome ExchangeStream::send(v1::ExchangeRequest& request, Deadline deadline) {
   if (direct_) {
+    request.clear_checksum();
     const auto outcome = direct_->send(request, deadline);
     if (outcome == MessageSocket::Outcome::timed_out) {
       cancel_and_settle();
@@ -79,6 +87,7 @@ ExchangeStream::Outcome ExchangeStream::send(const v1::ExchangeRequest& request,
   for (const Operation operation : {Operation::start, Operation::write}) {
     if (const Outcome outcome = wait_for(operation, deadline); outcome != Outcome::done) return outcome;
   }
+  wire::seal(request);
   // The message is serialised here and now.
   stream_->Write(request, operations_.begin(Operation::write));
   if (n_owed_++ == 0) begin_read();
@@ -90,6 +99,9 @@ ExchangeStream::Outcome ExchangeStream::receive(v1::ExchangeResponse& response, 
   if (const Outcome outcome = wait_for(Operation::read, deadline); outcome != Outcome::done) return outcome;
   response.Swap(&incoming_);
   if (--n_owed_ > 0) begin_read();
+  const std::uint64_t sent = response.checksum();
+  response.clear_checksum();
+  if (!seals_.intact(sent, sent == 0 ? 0 : wire::checksum_of(response))) return give_up_damaged();
   return Outcome::done;
 }
 

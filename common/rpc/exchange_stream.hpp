@@ -17,7 +17,7 @@ namespace heelstrike::rpc {
 class ExchangeStream {
  public:
   using Deadline = CallOperations::Deadline;
-  enum class Outcome { done, lost, timed_out };
+  enum class Outcome { done, lost, timed_out };  ///< a reply with a wrong checksum is a lost one
 
   /// Starts the call; whether the server is there shows at the first reply.
   /// @param stop    cancels the call, also in the middle of a wait; what was waited for is lost then
@@ -30,7 +30,8 @@ class ExchangeStream {
 
   /// Sends `request`, which may change after the call. Waits until the transport has taken the message before it.
   /// After any outcome but `done` the stream is of no more use.
-  [[nodiscard]] Outcome send(const v1::ExchangeRequest& request, Deadline deadline);
+  /// @param request  gets its checksum
+  [[nodiscard]] Outcome send(v1::ExchangeRequest& request, Deadline deadline);
   /// Waits for the reply to the first message that has had none. @pre there is such a message
   /// @param response  swapped with the reply
   [[nodiscard]] Outcome receive(v1::ExchangeResponse& response, Deadline deadline);
@@ -48,6 +49,7 @@ class ExchangeStream {
   /// The same for a reply on the socket, or for the end of the call.
   [[nodiscard]] Outcome receive_directly(v1::ExchangeResponse& response, Deadline deadline);
   void cancel_and_settle();
+  [[nodiscard]] Outcome give_up_damaged();
   void begin_read();
 
   struct TryCancel {
@@ -61,6 +63,7 @@ class ExchangeStream {
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
   v1::ExchangeResponse incoming_;  ///< read into it when a reply is owed
   std::size_t n_owed_ = 0;         ///< replies
+  wire::SealWatch seals_;          ///< of replies through the call
   bool finished_ = false;
   std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the others
 };

@@ -2,20 +2,39 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 namespace heelstrike::rpc {
 
-/// Ends the process, without any clean-up, should `grace` pass before this object goes: a factorisation that computes
+/// Ends the process, without any clean-up, should its time pass before this object goes: a factorisation that computes
 /// for minutes cannot keep a program that was asked to stop.
 class ExitTimer {
  public:
+  /// Runs when it is armed. Its thread is there from now on: at a stop there may be none to be had.
   /// @param last_words  called on the timer's thread right before the end
+  /// @throws std::system_error without a thread
+  explicit ExitTimer(std::function<void()> last_words);
+  /// Runs from now on.
   ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> last_words);
 
+  /// The first call counts. Needs no memory.
+  void arm(std::chrono::milliseconds grace, int exit_code) noexcept;
+
  private:
-  std::jthread thread_;
+  struct End {
+    std::chrono::steady_clock::time_point at;
+    int exit_code = 0;
+  };
+  void run(const std::stop_token& ended, const std::function<void()>& last_words);
+
+  std::mutex mutex_;  ///< guards end_
+  std::condition_variable_any armed_;
+  std::optional<End> end_;
+  std::jthread thread_;  ///< last member: it uses the others
 };
 
 }  // namespace heelstrike::rpc

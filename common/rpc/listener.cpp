@@ -80,8 +80,18 @@ int listen_at(const Address& address, const sockaddr* target, socklen_t length) 
   Socket socket(target->sa_family);
   if (socket.get() < 0) throw cannot_bind(address, errno);
   const int on = 1;
-  if (!address.is_unix) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (::bind(socket.get(), target, length) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+    throw cannot_bind(address, errno);
+  return socket.release();
+}
+
+/// Nobody can connect before it listens, and then its file has its mode.
+int listen_at_unix(const Address& address, unsigned mode) {
+  const sockaddr_un target = unix_target(address);
+  Socket socket(AF_UNIX);
+  if (socket.get() < 0 || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0 ||
+      ::chmod(address.path.c_str(), mode) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
     throw cannot_bind(address, errno);
   return socket.release();
 }
@@ -157,8 +167,7 @@ Listener::Listener(ListenOptions options) : options_(std::move(options)) {
 void Listener::bind(Address& address, std::vector<int>& sockets) {
   if (address.is_unix) {
     prepare_unix(address);
-    const sockaddr_un target = unix_target(address);
-    sockets.push_back(listen_at(address, reinterpret_cast<const sockaddr*>(&target), sizeof(target)));
+    sockets.push_back(listen_at_unix(address, options_.socket_mode));
     if (options_.message_sockets && !options_.tls.enabled()) bind_for_messages(address, sockets);
     return;
   }
@@ -185,8 +194,7 @@ void Listener::bind_for_messages(const Address& server, std::vector<int>& socket
   try {
     const Address address = parse_address("unix:" + path);
     prepare_unix(address);
-    const sockaddr_un target = unix_target(address);
-    sockets.push_back(listen_at(address, reinterpret_cast<const sockaddr*>(&target), sizeof(target)));
+    sockets.push_back(listen_at_unix(address, options_.socket_mode));
   } catch (const Error& error) {
     spdlog::warn("event=no_message_socket path=\"{}\" message=\"{}: light exchanges take longer\"", path, error.what());
     return;

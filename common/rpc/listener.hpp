@@ -30,6 +30,7 @@ struct ListenOptions {
   ServerTls tls;                       ///< for TCP and Unix sockets alike
   std::size_t max_message_bytes = default_max_message_bytes;
   std::size_t max_connections = 1000;  ///< open at a time, over all addresses
+  unsigned socket_mode = 0600;         ///< of the files of Unix sockets, whatever the umask
   bool message_sockets = false;        ///< beside each Unix socket one for messages (message_socket.hpp), without TLS
 };
 

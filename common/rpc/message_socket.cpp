@@ -73,6 +73,7 @@ MessageSocket::Outcome MessageSocket::parse_arrived(google::protobuf::MessageLit
   const std::size_t end = sizeof length + length;
   if (n_arrived_ < end) return Outcome::done;
   if (!message.ParseFromArray(arrived_.data() + sizeof length, static_cast<int>(length))) return Outcome::lost;
+  arrived_checksum_ = wire::checksum_before_seal(std::string_view(arrived_).substr(sizeof length, length));
   std::memmove(arrived_.data(), arrived_.data() + end, n_arrived_ - end);
   n_arrived_ -= end;
   complete = true;
@@ -80,10 +81,12 @@ MessageSocket::Outcome MessageSocket::parse_arrived(google::protobuf::MessageLit
 }
 
 MessageSocket::Outcome MessageSocket::send(const google::protobuf::MessageLite& message, Deadline deadline) {
-  const auto length = static_cast<Length>(message.ByteSizeLong());
+  const std::size_t n = message.ByteSizeLong();
+  const auto length = static_cast<Length>(n + wire::seal_bytes);
   outgoing_.resize(sizeof length + length);
   std::memcpy(outgoing_.data(), &length, sizeof length);
   message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(outgoing_.data() + sizeof length));
+  wire::write_seal(outgoing_.data() + sizeof length, n);
   for (std::size_t sent = 0; sent < outgoing_.size();) {
     const ssize_t n =
         ::send(socket_.get(), outgoing_.data() + sent, outgoing_.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -100,7 +103,7 @@ MessageSocket::Outcome MessageSocket::send(const google::protobuf::MessageLite& 
   return Outcome::done;
 }
 
-MessageSocket::Outcome MessageSocket::receive(google::protobuf::MessageLite& message, Deadline deadline) {
+MessageSocket::Outcome MessageSocket::receive_message(google::protobuf::MessageLite& message, Deadline deadline) {
   const auto asleep_from = std::chrono::steady_clock::now() + CallOperations::awake;
   for (;;) {
     bool complete = false;
@@ -144,14 +147,18 @@ TicketedSocket connect_message_socket(const Address& server, std::size_t max_mes
   return result;
 }
 
-std::string send_ticket(int connection) {
+std::string make_ticket() {
   std::array<unsigned char, ticket_length / 2> random{};
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return {};
   constexpr const char* digits = "0123456789abcdef";
   std::string ticket;
   for (const unsigned char byte : random) ticket.append({digits[byte / 16U], digits[byte % 16U]});
+  return ticket;
+}
+
+bool send_ticket(int connection, const std::string& ticket) {
   const ssize_t n = ::send(connection, ticket.data(), ticket.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  return n == static_cast<ssize_t>(ticket.size()) ? ticket : std::string();
+  return n == static_cast<ssize_t>(ticket.size());
 }
 
 }  // namespace heelstrike::rpc

@@ -21,6 +21,7 @@
 #include "common/rpc/exchange_stream.hpp"
 #include "common/rpc/latency_histogram.hpp"
 #include "common/rpc/recovering_contact.hpp"
+#include "common/wire/checksum.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/pair_spec_wire.hpp"
@@ -229,6 +230,7 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
   wire::to_proto(pair, *request.mutable_pair());
   request.set_run_id(context.run_id);
   request.set_contract(contract_version);
+  wire::seal(request);
 
   const std::string what = called(fmt::format("OpenSession of pair '{}'", pair.name));
   if (stop_.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
@@ -245,8 +247,12 @@ grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::Ope
   const auto reader = stub_->OpenSession(&call, request);
   v1::OpenSessionResponse event;
   bool opened = false;
+  bool damaged = false;
   while (reader->Read(&event)) {
-    if (event.has_progress() && context.on_progress) {
+    damaged = damaged || !wire::unseal(event);
+    if (damaged) {
+      call.TryCancel();
+    } else if (event.has_progress() && context.on_progress) {
       const double done = static_cast<double>(session_ids_.size());
       context.on_progress(event.progress().stage(),
                           (done + event.progress().fraction()) / static_cast<double>(n_pairs));
@@ -259,6 +265,7 @@ grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::Ope
     }
   }
   const grpc::Status status = reader->Finish();
+  if (damaged && !opened) return {grpc::StatusCode::UNAVAILABLE, wire::damaged_message("reply").what()};
   return opened ? grpc::Status::OK : status;  // a session that is there is there, whatever became of the call
 }
 
@@ -348,12 +355,14 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   request.set_session_id(session_ids_.at(pair));
   request.set_without_tangents(!tangents);
   for (const PairState& state : states) wire::to_proto(state, *request.add_states());
+  wire::seal(request);
   const auto timeout = time_for(states.size());
   const auto begin = std::chrono::steady_clock::now();
   CallOptions options = safe_call(timeout);
   if (stop.stop_possible()) options.stop = std::move(stop);
-  call(called("EvaluateBatch"), options,
-       [&](grpc::ClientContext& context) { return stub_->EvaluateBatch(&context, request, &response); });
+  call(called("EvaluateBatch"), options, [&](grpc::ClientContext& context) {
+    return intact(stub_->EvaluateBatch(&context, request, &response), response);
+  });
   note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
   if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
     throw Error(ErrorCode::internal,
@@ -391,12 +400,15 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
     pair.set_session_id(session_ids_[i]);
     for (const PairState& state : states[i]) wire::to_proto(state, *pair.add_states());
   }
+  wire::seal(request);
   const auto timeout = time_for(n_states);
   const auto begin = std::chrono::steady_clock::now();
   const std::string what = called("CommitMotion");
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
   call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop)},
-       [&](grpc::ClientContext& context) { return stub_->CommitMotion(&context, request, &response); });
+       [&](grpc::ClientContext& context) {
+         return intact(stub_->CommitMotion(&context, request, &response), response);
+       });
   note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
   MotionAnswers answers;
   const FieldPath root("response");
@@ -602,8 +614,9 @@ std::vector<std::string> RemoteContact::save_state() {
     v1::SaveStateRequest request;
     v1::SaveStateResponse response;
     request.set_session_id(id);
-    call(called("SaveState"), safe_call(),
-         [&](grpc::ClientContext& context) { return stub_->SaveState(&context, request, &response); });
+    call(called("SaveState"), safe_call(), [&](grpc::ClientContext& context) {
+      return intact(stub_->SaveState(&context, request, &response), response);
+    });
     states.push_back(std::move(*response.mutable_state()));
   }
   return states;
@@ -640,6 +653,7 @@ void RemoteContact::restore_pair(std::size_t pair, const std::string& state) {
   v1::RestoreStateResponse response;
   request.set_session_id(session_ids_[pair]);
   request.set_state(state);
+  wire::seal(request);
   call(called("RestoreState"), safe_call(),
        [&](grpc::ClientContext& context) { return stub_->RestoreState(&context, request, &response); });
 }
@@ -659,8 +673,20 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
   message.set_session_id(session_ids_.at(pair));
   wire::to_proto(state, *message.mutable_state());
   wire::to_proto(request, message);
-  call(called("GetFields"), safe_call(time_for(1)),
-       [&](grpc::ClientContext& context) { return stub_->GetFields(&context, message, &response); });
+  wire::seal(message);
+  // A server that stands still for longer than an answer may take is asked again, as one that has gone is: there is no
+  // other way to have these fields, and nothing else is waiting.
+  Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.patience, stop_);
+  for (bool answered = false; !answered;) {
+    try {
+      call(called("GetFields"), safe_call(time_for(1)), [&](grpc::ClientContext& context) {
+        return intact(stub_->GetFields(&context, message, &response), response);
+      });
+      answered = true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::deadline || !backoff.pause()) throw;
+    }
+  }
   return std::move(*response.mutable_vtu());
 }
 

@@ -2,23 +2,36 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <grpcpp/client_context.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/codegen/client_unary_call.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_interceptor.h>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <csignal>
 #include <ctime>
+#include <latch>
+#include <new>
 #include <stop_token>
+#include <system_error>
+#include <thread>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/errors/refusal.hpp"
+#include "common/rpc/call_watch.hpp"
 #include "common/rpc/exit_timer.hpp"
 #include "common/rpc/ready_line.hpp"
 #include "common/signals/stop_signals.hpp"
@@ -106,6 +119,93 @@ void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks&
   }
 }
 
+/// A call that the server answers itself, by the way that the calls of its clients take. gRPC builds a server that has
+/// no thread to answer with, which then refuses everybody.
+/// @return why it does not answer; none = it does
+std::optional<Error> try_a_call(grpc::Server& server, const ServerProgramOptions& options) {
+  constexpr std::chrono::seconds patience{10};
+  const auto channel = server.InProcessChannel({});
+  for (const std::string& service : options.health_services) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    const std::string name = "/" + service + "/GetVersion";
+    const grpc::internal::RpcMethod method(name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC, channel);
+    const grpc::Slice empty("", 0);
+    const grpc::ByteBuffer request(&empty, 1);
+    grpc::ByteBuffer response;
+    const grpc::Status status = grpc::internal::BlockingUnaryCall(channel.get(), method, &context, request, &response);
+    if (status.ok()) continue;
+    return limit_error("threads", fmt::format("the server was built and does not answer ({}); it needs more threads or "
+                                              "memory than the machine gives it: raise ulimit -v, ulimit -u, or the "
+                                              "limits of the container or unit",
+                                              status.error_message()));
+  }
+  return std::nullopt;
+}
+
+/// Should gRPC end the process because it has no thread, the reason is said while the server is built.
+class AbortIsSaid {
+ public:
+  AbortIsSaid() { std::signal(SIGABRT, say); }
+  ~AbortIsSaid() { std::signal(SIGABRT, SIG_DFL); }
+  AbortIsSaid(const AbortIsSaid&) = delete;
+  AbortIsSaid& operator=(const AbortIsSaid&) = delete;
+
+ private:
+  static void say(int /*signal*/) {
+    constexpr std::string_view text =
+        "level=error event=failed code=\"limit reached\" message=\"gRPC could not be started, its lines above say why; "
+        "a server needs more threads or memory than the machine gives this one: raise ulimit -v, ulimit -u, or the "
+        "limits of the container or unit\"\n";
+    (void)!::write(STDERR_FILENO, text.data(), text.size());
+    ::_exit(exit_cannot_listen);
+  }
+};
+
+/// A stream of the reflection service occupies a thread, and the service is gRPC's own: streams without a question are
+/// ended from outside, at once when there are many.
+class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit ReflectionWatch(CallWatch& watch) : watch_(watch) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override {
+    if (!std::string_view(info->method()).starts_with("/grpc.reflection.")) return nullptr;
+    return new Watched(watch_, *info->server_context(), n_open_);
+  }
+
+ private:
+  class Watched final : public grpc::experimental::Interceptor {
+   public:
+    Watched(CallWatch& watch, grpc::ServerContextBase& context, std::atomic<int>& n_open)
+        : n_open_(n_open), call_(watch, context, ++n_open > most_open ? milliseconds{1} : handshake_timeout) {}
+    ~Watched() override { --n_open_; }
+    void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+      if (methods->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::POST_RECV_MESSAGE))
+        call_.moved();
+      methods->Proceed();
+    }
+
+   private:
+    static constexpr int most_open = 16;
+    std::atomic<int>& n_open_;
+    CallWatch::Call call_;
+  };
+
+  CallWatch& watch_;
+  std::atomic<int> n_open_{0};
+};
+
+/// Whatever ends the serving, and whatever is missing then, the process ends.
+class EndIsCertain {
+ public:
+  explicit EndIsCertain(ExitTimer& end) : end_(end) {}
+  ~EndIsCertain() { end_.arm(stop_grace, exit_cannot_listen); }
+  EndIsCertain(const EndIsCertain&) = delete;
+  EndIsCertain& operator=(const EndIsCertain&) = delete;
+
+ private:
+  ExitTimer& end_;
+};
+
 void announce(const ServerProgramOptions& options, const Listener& listener) {
   const std::vector<std::string> addresses = listener.bound_addresses();
   spdlog::info("event=listening program={} version={} contract={} addresses=\"{}\" tls={}", options.program,
@@ -125,7 +225,7 @@ void announce(const ServerProgramOptions& options, const Listener& listener) {
 }
 
 ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
-                 const ServeExchange& serve_exchange, const ParentWatch& parent) {
+                 const ServeExchange& serve_exchange, const ParentWatch& parent, ExitTimer& end) {
   ListenOptions listen = options.listen;
   listen.message_sockets = static_cast<bool>(serve_exchange);
   Listener listener(listen);
@@ -137,21 +237,32 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
   quota.SetMaxThreads(options.max_threads);
   builder.SetResourceQuota(quota);
   for (auto* service : services) builder.RegisterService(service);
+  CallWatch reflection;  // outlives the server
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> watches;
+  watches.push_back(std::make_unique<ReflectionWatch>(reflection));
+  builder.experimental().SetInterceptorCreators(std::move(watches));
   std::unique_ptr<grpc::Server> server;  // outlives the exchange
   const auto exchange = serve_exchange ? serve_exchange(builder, options.max_threads) : nullptr;
-  server = builder.BuildAndStart();
+  const EndIsCertain certain(end);
+  {
+    const AbortIsSaid said;
+    server = builder.BuildAndStart();
+  }
   if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
   if (exchange) exchange->start(*server);
+  if (const auto silent = try_a_call(*server, options)) {
+    end.arm(stop_grace, report_failure(options.program, *silent));
+    listener.stop();
+    shut_down(*server, exchange.get(), {}, false);
+    return exit_cannot_listen;
+  }
   set_health(*server, options, true);
   listener.start([&](int connection) { exchange->take_socket(connection, listen.max_message_bytes); });
   announce(options, listener);
   const ServerExit code = wait_for_stop(options, listener, parent);
   set_health(*server, options, false);
   const bool idle = drain(options, hooks, parent);
-  const ExitTimer patience(stop_grace, code, [&options] {
-    spdlog::warn("event=stopped program={} result=abandoned", options.program);
-    spdlog::default_logger()->flush();
-  });
+  end.arm(stop_grace, code);
   listener.stop();
   shut_down(*server, exchange.get(), hooks, idle);
   return code;
@@ -192,6 +303,52 @@ void block_stop_signals() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
+void require_threads() {
+  rlimit space{};
+  constexpr int few_arenas = 2;  // each reserves 64 MiB of address space, eight stacks
+  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) ::mallopt(M_ARENA_MAX, few_arenas);
+  // At rest a server has 16, each stream and each run takes one.
+  constexpr int n_needed = 32;
+  std::latch over(1);
+  std::vector<std::jthread> probes;
+  std::string failure;
+  try {
+    probes.reserve(n_needed);
+    while (probes.size() < n_needed) {
+      probes.emplace_back([&over] {
+        const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(1), &std::free);
+        (void)::malloc_usable_size(memory.get());  // so that nobody leaves the allocation out
+        over.wait();
+      });
+    }
+  } catch (const std::system_error& error) {
+    failure = error.what();
+  } catch (const std::bad_alloc& error) {
+    failure = error.what();
+  }
+  over.count_down();
+  const std::size_t n_made = probes.size();
+  probes.clear();
+  if (failure.empty()) return;
+  throw limit_error("threads",
+                    fmt::format("a server needs {} threads and memory for their stacks, this one can make {}: {}; "
+                                "raise ulimit -v, ulimit -u, or the limits of the container or unit",
+                                n_needed, n_made, failure));
+}
+
+ServerExit report_failure(const std::string& program, const std::exception& failure) {
+  const auto* typed = dynamic_cast<const Error*>(&failure);
+  const auto* system = dynamic_cast<const std::system_error*>(&failure);
+  const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
+  const Error error = typed != nullptr ? *typed
+                      : no_thread ? limit_error("threads", fmt::format("no thread can be made: {}", failure.what()))
+                                  : untyped_error(failure, "defect of the program");
+  spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", program, to_string(error.code()),
+                one_line(error.what()));
+  if (error.code() == ErrorCode::unavailable || error.code() == ErrorCode::limit) return exit_cannot_listen;
+  return error.code() == ErrorCode::internal ? exit_internal : exit_usage;
+}
+
 void add_server_options(CLI::App& app, ServerProgramOptions& options) {
   auto& tls = options.listen.tls;
   app.add_option("--listen", options.listen.addresses, "address to listen on, host:port or unix:/path; repeatable")
@@ -209,6 +366,19 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
                  "connections open at a time; further ones are closed at once")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--socket-mode",
+         [&options](const std::string& octal) {
+           options.listen.socket_mode = static_cast<unsigned>(std::stoul(octal, nullptr, 8));
+         },
+         "permissions of the files of Unix sockets, whatever the umask (default 600)")
+      ->check(CLI::Validator(
+          [](const std::string& octal) {
+            const bool good =
+                !octal.empty() && octal.size() <= 4 && octal.find_first_not_of("01234567") == std::string::npos;
+            return good ? std::string() : "expected up to four octal digits, for example 660";
+          },
+          "OCTAL"));
   app.add_option("--ready-fd", options.ready_fd, "write the bound addresses as one line to this file descriptor");
   app.add_option("--ready-file", options.ready_file, "write the bound addresses as one line to this file");
   app.add_flag("--exit-with-parent", options.exit_with_parent, "stop when the parent process ends");
@@ -231,16 +401,19 @@ int run_server_program(const ServerProgramOptions& options, std::span<grpc::Serv
                        const DrainHooks& hooks, const ServeExchange& exchange) {
   const ParentWatch parent(options.exit_with_parent);
   try {
-    const ServerExit code = serve(options, services, hooks, exchange, parent);
-    spdlog::info("event=stopped program={}", options.program);
-    return code;
-  } catch (const Error& error) {
-    spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", options.program, to_string(error.code()),
-                  one_line(error.what()));
-    return error.code() == ErrorCode::unavailable ? exit_cannot_listen : exit_usage;
-  } catch (const std::exception& error) {
-    spdlog::error("event=failed program={} code=internal message=\"{}\"", options.program, one_line(error.what()));
-    return exit_internal;
+    ExitTimer end([&options] {
+      spdlog::warn("event=stopped program={} result=abandoned", options.program);
+      spdlog::default_logger()->flush();
+    });
+    try {
+      const ServerExit code = serve(options, services, hooks, exchange, parent, end);
+      spdlog::info("event=stopped program={}", options.program);
+      return code;
+    } catch (const std::exception& failure) {
+      return report_failure(options.program, failure);
+    }
+  } catch (const std::exception& failure) {
+    return report_failure(options.program, failure);
   }
 }
 

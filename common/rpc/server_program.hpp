@@ -14,7 +14,10 @@
 /// child for it: start servers from a thread that lives as long as they shall.)
 ///
 /// At a stop `stop_work` asks all work to end. What has not ended `stop_grace` later is abandoned: the process ends all
-/// the same, whatever is being computed.
+/// the same, whatever is being computed, and whatever memory or threads it may still have.
+///
+/// A machine that does not give the threads that a server needs (`require_threads`), or a server that does not answer a
+/// call of its own before it says that it listens, is Error{limit} and `exit_cannot_listen`.
 ///
 /// A server whose listening sockets no longer work drains and ends with `exit_deaf`, so that a supervisor starts it
 /// again.
@@ -47,7 +50,7 @@ enum ServerExit : int {
   exit_ok = 0,             ///< stopped on request
   exit_internal = 1,       ///< a defect of the program
   exit_usage = 2,          ///< options, configuration or files they name
-  exit_cannot_listen = 3,  ///< address in use or not available
+  exit_cannot_listen = 3,  ///< address in use or not available, or no threads or memory to serve with
   exit_deaf = 4,           ///< connections are no longer accepted: to be started again
 };
 
@@ -77,7 +80,17 @@ using ServeExchange = std::function<std::unique_ptr<ExchangeServer>(grpc::Server
 /// SIGPIPE and SIGXFSZ are ignored: what cannot be written is an error where it is written.
 void block_stop_signals();
 
-/// Adds --listen, --tls-cert, --tls-key, --tls-client-ca, --max-message-mib, --max-connections, --ready-fd,
+/// Before anything of the server exists: threads that it needs at rest and for a few clients can be had, with a stack
+/// and memory for each. gRPC ends the process, or serves nobody, where they cannot. Address space that is limited is
+/// kept for them: fewer arenas of memory share it.
+/// @throws Error{limit}
+void require_threads();
+
+/// The sentence for the log and the exit code of what has ended a server program.
+[[nodiscard]] ServerExit report_failure(const std::string& program, const std::exception& failure);
+
+/// Adds --listen, --tls-cert, --tls-key, --tls-client-ca, --max-message-mib, --max-connections, --socket-mode,
+/// --ready-fd,
 /// --ready-file, --exit-with-parent, --drain-timeout to a command line; what `options` holds is the default.
 void add_server_options(CLI::App& app, ServerProgramOptions& options);
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/wire/checksum.hpp"
 
 namespace heelstrike::wire {
 namespace {
@@ -46,10 +47,12 @@ EventFileWriter::~EventFileWriter() {
 
 std::uint64_t EventFileWriter::append(const v1::RunEvent& event) {
   const std::size_t length = event.ByteSizeLong();
-  buffer_.resize(max_varint_bytes + length);
+  buffer_.resize(max_varint_bytes + length + seal_bytes);
   auto* start = reinterpret_cast<std::uint8_t*>(buffer_.data());
-  auto* body = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length, start);
-  auto* end = event.SerializeWithCachedSizesToArray(body);
+  auto* body = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length + seal_bytes, start);
+  event.SerializeWithCachedSizesToArray(body);
+  write_seal(reinterpret_cast<char*>(body), length);
+  const auto* end = body + length + seal_bytes;
   std::size_t left = static_cast<std::size_t>(end - start);
   const char* from = buffer_.data();
   const std::uint64_t size_before = size_;
@@ -68,7 +71,7 @@ std::uint64_t EventFileWriter::append(const v1::RunEvent& event) {
   return size_;
 }
 
-EventFileReader::EventFileReader(const std::filesystem::path& path) {
+EventFileReader::EventFileReader(const std::filesystem::path& path) : path_(path) {
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw io_error(path, "cannot open the event file", errno);
 }
@@ -107,6 +110,13 @@ bool EventFileReader::next(v1::RunEvent& event, std::uint64_t limit) {
   if (!fill(prefix + static_cast<std::size_t>(length))) return false;
   const auto start = static_cast<std::size_t>(position_ - buffer_start_) + prefix;
   if (!event.ParseFromArray(buffer_.data() + start, static_cast<int>(length))) return false;
+  const std::uint64_t sent = event.checksum();
+  event.clear_checksum();
+  if (sent != 0 && sent != checksum_before_seal(std::string_view(buffer_).substr(start, length))) {
+    throw file_error(path_.string(), fmt::format("{}: expected the event that was written at byte {}, found another: "
+                                                 "the file was damaged, or changed by somebody else",
+                                                 path_.string(), position_));
+  }
   position_ += prefix + length;
   return true;
 }

@@ -2,7 +2,8 @@
 /// made of, and what the client reads after a server has been killed.
 ///
 /// Every event is one write() of whole bytes, so that whatever was appended before a kill -9 is in the file; a torn
-/// last event (power loss, full disk) is recognised and left out.
+/// last event (power loss, full disk) is recognised and left out. An event whose bytes have changed since is told by
+/// its checksum (common/wire/checksum.hpp).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class EventFileWriter {
   EventFileWriter& operator=(const EventFileWriter&) = delete;
   ~EventFileWriter();
 
-  /// One write(). @returns the size of the file afterwards [bytes]
+  /// One write(). @param event  without checksum. @returns the size of the file afterwards [bytes]
   /// @throws Error{file} e.g. when the disk is full; the file then ends with the previous event
   std::uint64_t append(const v1::RunEvent& event);
 
@@ -45,8 +46,9 @@ class EventFileReader {
   EventFileReader& operator=(const EventFileReader&) = delete;
   ~EventFileReader();
 
-  /// The next whole event. @returns false at the end of the file, at a torn event, or at byte `limit`; call again
-  /// later.
+  /// The next whole event, without its checksum. @returns false at the end of the file, at a torn event, or at byte
+  /// `limit`; call again later.
+  /// @throws Error{file} for one that is not what was written
   bool next(v1::RunEvent& event, std::uint64_t limit = UINT64_MAX);
   /// Bytes read so far: the start of the next event.
   [[nodiscard]] std::uint64_t position() const { return position_; }
@@ -54,6 +56,7 @@ class EventFileReader {
  private:
   bool fill(std::size_t bytes);
 
+  std::filesystem::path path_;
   int file_ = -1;
   std::uint64_t position_ = 0;      ///< in the file, of the first byte not yet handed out
   std::uint64_t buffer_start_ = 0;  ///< in the file, of buffer_[0]

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/config/keys.hpp"
 #include "common/surfaces/surface_kind.hpp"
 #include "common/wire/parameter_wire.hpp"
 #include "common/wire/surface_oneof.hpp"
@@ -10,8 +11,9 @@ namespace heelstrike::wire {
 
 namespace {
 
-double positive(double value, const FieldPath& path, std::string_view unit) {
-  if (!(finite(value, path) > 0.0)) refuse(path, fmt::format("a number > 0 [{}]", unit), value);
+/// The ranges are those of scenario files: what is beyond them leaves the range of numbers in the next product.
+double in_range(double value, const FieldPath& path, const Range& range, std::string_view unit) {
+  if (!range.contains(finite(value, path))) refuse(path, fmt::format("a number in {} [{}]", range.text(), unit), value);
   return value;
 }
 
@@ -33,11 +35,9 @@ Surface surface_from_proto(const v1::ContactBody& from, const FieldPath& path) {
 Material from_proto(const v1::Material& from, const FieldPath& path) {
   const double poisson = finite(from.poissons_ratio(), FieldPath(path, "poissons_ratio"));
   if (poisson < 0.0 || poisson >= 0.5) refuse(FieldPath(path, "poissons_ratio"), "a number in [0, 0.5) [-]", poisson);
-  const double density = finite(from.density(), FieldPath(path, "density"));
-  if (density < 0.0) refuse(FieldPath(path, "density"), "a number >= 0 [kg/m^3]", density);
-  return {.youngs_modulus = positive(from.youngs_modulus(), FieldPath(path, "youngs_modulus"), "Pa"),
+  return {.youngs_modulus = in_range(from.youngs_modulus(), FieldPath(path, "youngs_modulus"), config::moduli, "Pa"),
           .poissons_ratio = poisson,
-          .density = density,
+          .density = in_range(from.density(), FieldPath(path, "density"), config::densities, "kg/m^3"),
           .set = from.name(),
           .law = wire::from_proto(from.law(), FieldPath(path, "law"))};
 }

@@ -286,7 +286,7 @@ void PressureRecovery::continue_to_rim(std::span<const std::uint32_t> loaded, Ei
 }
 
 RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
-                                            const Eigen::MatrixXd& forces) const {
+                                            const Eigen::MatrixXd& forces, std::span<const double> covered) const {
   RecoveredPressure result;
   result.faces = loaded_faces(touching, normals);
   // Only touching nodes have a pressure: their positions in `touching` number them.
@@ -301,10 +301,18 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
       if (i != none && place[i] != none) areas[place[i]] += faces_[f].area / faces_[f].parts[j];
     }
   }
+  // Of the faces around each touching node: how much of them meets the partner.
+  Eigen::VectorXd share = Eigen::VectorXd::Ones(areas.size());
+  for (Eigen::Index i = 0; i < areas.size() && !covered.empty(); ++i) {
+    const double own = covered[static_cast<std::size_t>(i)];
+    share[i] = std::min(1.0, own / areas[i]);
+    areas[i] = own;
+  }
   for (const double area : areas) result.area += area;
   result.at_touching = forces.array().colwise() / areas.array();
   if (!middles_) {
-    const std::vector<Edge> edges = edges_between(result.faces, place);
+    std::vector<Edge> edges = edges_between(result.faces, place);
+    for (Edge& edge : edges) edge.weight *= std::min(share[edge.i], share[edge.j]);
     for (int i = 0; i < exchanges; ++i) exchange(edges, areas, result.at_touching);
     sharpen(edges, areas, result.at_touching);
   }
@@ -314,7 +322,8 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
     for (std::size_t j = 0; j < 3; ++j) {
       const std::uint32_t i = face.nodes[j];
       if (i == none || place[i] == none) continue;
-      result.at_faces.row(static_cast<Eigen::Index>(k)) += result.at_touching.row(place[i]) / face.parts[j];
+      result.at_faces.row(static_cast<Eigen::Index>(k)) +=
+          share[place[i]] * result.at_touching.row(place[i]) / face.parts[j];
     }
   }
   result.at_vertices = at_vertices(result.faces, place, result.at_touching);

@@ -59,8 +59,10 @@ class PressureRecovery {
   /// @param touching  positions among the contact nodes, ascending
   /// @param normals   [-] out of the partner, one per touching node
   /// @param forces    [N] one row per touching node; the first column is the normal force, >= 0
+  /// @param covered   [m^2] > 0, per touching node, what of its area meets the partner; empty = that of its loaded
+  /// faces
   [[nodiscard]] RecoveredPressure recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
-                                          const Eigen::MatrixXd& forces) const;
+                                          const Eigen::MatrixXd& forces, std::span<const double> covered = {}) const;
 
  private:
   struct Face {

@@ -8,6 +8,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/text/marked_text.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 #include "fem_server/geometry/surface_repair.hpp"
@@ -21,26 +22,36 @@ bool is_vtk_xml(std::string_view text, std::string_view kind) {
   return text.starts_with("<") && text.find(kind) != std::string_view::npos;
 }
 
-/// Name, reader, and how the content of a file without extension is recognised: all that a new format needs. What a
-/// format holds is what its reader returns.
+/// Name, readers, and how the content of a file without extension is recognised: all that a new format needs. What a
+/// format holds is what its reader returns; where there are two, the content says it.
 struct Format {
   std::string_view name;
   SurfaceMesh (*surface)(std::string_view, const ReadOptions&);
   VolumeMesh (*volume)(std::string_view, const ReadOptions&);
   bool (*recognised)(std::string_view text);
+  bool (*is_surface)(std::string_view bytes) = nullptr;
 
-  [[nodiscard]] MeshKind kind() const { return volume != nullptr ? MeshKind::volume : MeshKind::surface; }
+  [[nodiscard]] bool can_hold(MeshKind kind) const {
+    return kind == MeshKind::surface ? surface != nullptr : volume != nullptr;
+  }
+  [[nodiscard]] MeshKind kind_of(std::string_view bytes) const {
+    const bool holds_surface = is_surface != nullptr ? is_surface(bytes) : surface != nullptr;
+    return holds_surface ? MeshKind::surface : MeshKind::volume;
+  }
 };
 
 constexpr auto formats = std::to_array<Format>(
-    {{"stl", io::read_stl, nullptr, [](std::string_view text) { return text.starts_with("solid"); }},
+    {{"stl", io::read_stl, nullptr, [](std::string_view text) { return io::lower_case(text.substr(0, 5)) == "solid"; }},
      {"obj", io::read_obj, nullptr, [](std::string_view /*text*/) { return false; }},
      {"ply", io::read_ply, nullptr, [](std::string_view text) { return text.starts_with("ply"); }},
      {"vtp", io::read_vtp, nullptr, [](std::string_view text) { return is_vtk_xml(text, "\"PolyData\""); }},
+     {"dae", io::read_collada, nullptr,
+      [](std::string_view text) { return text.starts_with("<") && text.find("<COLLADA") != std::string_view::npos; }},
      {"msh", nullptr, io::read_gmsh, [](std::string_view text) { return text.starts_with("$MeshFormat"); }},
      {"inp", nullptr, io::read_abaqus, [](std::string_view text) { return text.starts_with("*"); }},
      {"vtu", nullptr, io::read_vtu, [](std::string_view text) { return is_vtk_xml(text, "\"UnstructuredGrid\""); }},
-     {"vtk", nullptr, io::read_vtk_legacy, [](std::string_view text) { return text.starts_with("# vtk DataFile"); }}});
+     {"vtk", io::read_vtk_legacy_surface, io::read_vtk_legacy,
+      [](std::string_view text) { return text.starts_with("# vtk DataFile"); }, io::is_vtk_legacy_surface}});
 
 const Format* find_name(std::string_view name) {
   const auto found = std::ranges::find(formats, name, &Format::name);
@@ -131,29 +142,33 @@ std::string mesh_format(std::string_view name) {
 std::string mesh_format_names(MeshKind kind) {
   std::string names;
   for (const Format& format : formats) {
-    if (format.kind() == kind) names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+    if (format.can_hold(kind)) names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
   }
   return names;
 }
 
 std::optional<MeshKind> kind_of_format(std::string_view name) {
   const Format* format = find_name(mesh_format(name));
-  return format == nullptr ? std::nullopt : std::optional(format->kind());
+  if (format == nullptr || (format->can_hold(MeshKind::surface) && format->can_hold(MeshKind::volume))) return {};
+  return format->can_hold(MeshKind::volume) ? MeshKind::volume : MeshKind::surface;
 }
 
 bool holds_volume(std::string_view bytes, const ReadOptions& options) {
   check_options(bytes, options);
-  return find_format(bytes, options).kind() == MeshKind::volume;
+  const MarkedText text(bytes);
+  return find_format(text.bytes(), options).kind_of(text.bytes()) == MeshKind::volume;
 }
 
 SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options) {
   check_options(bytes, options);
-  const Format& format = find_format(bytes, options);
-  if (format.surface == nullptr) {
+  const MarkedText text(bytes);
+  const Format& format = find_format(text.bytes(), options);
+  if (format.kind_of(text.bytes()) != MeshKind::surface) {
     throw input_error(options.name, fmt::format("{}: expected a surface ({}), found the volume format '{}'",
                                                 options.name, mesh_format_names(MeshKind::surface), format.name));
   }
-  SurfaceMesh mesh = read_with(format.surface, bytes, options);
+  SurfaceMesh mesh = read_with(format.surface, text.bytes(), options);
+  if (!text.note().empty()) mesh.notes.push_back(text.note());
   scale(mesh.vertices, options);
   if (options.merge_tolerance > 0.0) {
     const std::size_t n = merge_near_vertices(mesh, options.merge_tolerance);
@@ -164,13 +179,15 @@ SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options) {
 
 VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options) {
   check_options(bytes, options);
-  const Format& format = find_format(bytes, options);
-  if (format.volume == nullptr) {
+  const MarkedText text(bytes);
+  const Format& format = find_format(text.bytes(), options);
+  if (format.kind_of(text.bytes()) != MeshKind::volume) {
     throw input_error(options.name,
                       fmt::format("{}: expected a volume mesh ({}), found the surface format '{}'; mesh it first",
                                   options.name, mesh_format_names(MeshKind::volume), format.name));
   }
-  VolumeMesh mesh = read_with(format.volume, bytes, options);
+  VolumeMesh mesh = read_with(format.volume, text.bytes(), options);
+  if (!text.note().empty()) mesh.notes.push_back(text.note());
   scale(mesh.nodes, options);
   return mesh;
 }

@@ -1,8 +1,8 @@
 /// Meshes from bytes. The content of a file is passed in, never a path: a server reads nobody's disk.
 ///
-/// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary little endian), VTP.
+/// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary), VTP, COLLADA, legacy VTK with polygons (ASCII, binary).
 /// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D8, C3D20, C3D27), VTU, legacy VTK
-/// (ASCII, binary).
+/// (ASCII, binary). Lines of text end with LF, CR LF or CR; a byte-order mark of UTF-8 or UTF-16 may stand before them.
 ///
 /// Every reader refuses what it does not understand with Error{invalid_input}, naming line or byte offset, what was
 /// expected and what was found; Error{limit} when a count passes a limit, before memory is taken.
@@ -40,7 +40,7 @@ struct ReadOptions {
 /// What a mesh file holds: triangles, or elements that fill a volume.
 enum class MeshKind { surface, volume };
 
-/// What files of that name or format hold, upper or lower case; none when the name does not tell.
+/// What files of that name or format hold, upper or lower case; none when the name does not tell (.vtk holds either).
 [[nodiscard]] std::optional<MeshKind> kind_of_format(std::string_view name);
 
 /// "stl, obj, ply, vtp": the formats of a kind, for messages.

@@ -16,6 +16,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/errors/refusal.hpp"
 #include "common/rpc/transport_settings.hpp"
+#include "common/wire/checksum.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/pair_spec_wire.hpp"
@@ -29,9 +30,6 @@ namespace {
 
 using wire::FieldPath;
 
-/// An upload that stands still for so long is given up: what it has sent takes memory.
-constexpr std::chrono::seconds longest_upload_pause{60};
-
 /// A name that a client chose, fit for a line of the log where nobody quotes it.
 std::string for_log(std::string text) {
   text = text.substr(0, 64);
@@ -44,7 +42,14 @@ void send_progress(grpc::ServerWriter<v1::OpenSessionResponse>& writer, std::str
   v1::OpenSessionResponse event;
   event.mutable_progress()->set_stage(std::string(stage));
   event.mutable_progress()->set_fraction(fraction);
+  wire::seal(event);
   writer.Write(event);
+}
+
+/// @throws wire::damaged_message. The request is gRPC's own object, which nobody else reads.
+template <typename Request>
+void require_intact(const Request& request) {
+  wire::require_intact(const_cast<Request&>(request), "request");
 }
 
 /// The states of a batch that can be read, and for each state of the request why it cannot be (null = it can).
@@ -156,9 +161,20 @@ ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::f
     : limits_(limits),
       slots_(std::max(1U, std::thread::hardware_concurrency())),
       uploads_(limits.max_upload_bytes / 2, limits.max_upload_bytes),
+      upload_places_({.max_streams = rpc::max_uploads}),
       assets_(limits, assets_folder),
       sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }),
       cache_directory_(std::move(cache_directory)) {}
+
+namespace {
+
+/// A limit that is reached here is one of this server: it may have room later, and another one may have more.
+Error of_this_server(const Error& error) {
+  if (error.code() != ErrorCode::limit) return error;
+  return {error.code(), error.what(), error.field(), true};
+}
+
+}  // namespace
 
 template <typename Body>
 grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& body) {
@@ -168,9 +184,9 @@ grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& bod
     return grpc::Status::OK;
   } catch (const Error& error) {
     metrics_.failed(error.code());
-    return wire::to_status(error, context);
+    return wire::to_status(of_this_server(error), context);
   } catch (const std::exception& exception) {
-    const Error error = untyped_error(exception, "defect in the contact server");
+    const Error error = of_this_server(untyped_error(exception, "defect in the contact server"));
     spdlog::error("event=defect peer=\"{}\" message=\"{}\"", context.peer(), one_line(exception.what()));
     metrics_.failed(error.code());
     return wire::to_status(error, context);
@@ -209,12 +225,12 @@ grpc::Status ContactServiceImpl::UploadAsset(grpc::ServerContext* context,
 
 void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::ServerReader<v1::UploadAssetRequest>& reader,
                                        v1::UploadAssetResponse& response) {
-  rpc::CallWatch::Call call(calls_, context, longest_upload_pause);
-  rpc::UploadBudget::Share share(uploads_, rpc::identity_of(context).account);
+  rpc::UploadCall call(calls_, upload_places_, uploads_, context, rpc::identity_of(context).account);
   v1::UploadAssetRequest part;
   if (!reader.Read(&part) || !part.has_header()) {
     throw input_error("header", "header: the first message of an upload is the header; send it before the chunks");
   }
+  call.begun();
   const v1::Asset header = part.header();
   assets_.check_header(header.sha256(), header.name(), header.size_bytes());
   *response.mutable_asset() = header;
@@ -224,7 +240,6 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
   asset.content.reserve(header.size_bytes());  // pages are taken as they are written; growing would copy and double
   bool any_chunk = false;
   while (reader.Read(&part)) {
-    call.moved();
     if (part.part_case() != v1::UploadAssetRequest::kChunk || part.chunk().size() > rpc::upload_chunk_bytes) {
       throw input_error(
           "chunk",
@@ -235,11 +250,11 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
       throw input_error("chunk", fmt::format("asset '{}': more content than the {} bytes that the header says",
                                              header.name(), header.size_bytes()));
     }
-    share.take(part.chunk().size());
+    call.take(part.chunk().size());
     any_chunk = true;
     asset.content += part.chunk();
   }
-  if (call.token().stop_requested()) {
+  if (call.stopped()) {
     throw Error(ErrorCode::cancelled,
                 fmt::format("asset '{}': the upload ended before it was complete", header.name()));
   }
@@ -254,6 +269,7 @@ grpc::Status ContactServiceImpl::OpenSession(grpc::ServerContext* context, const
                                              grpc::ServerWriter<v1::OpenSessionResponse>* writer) {
   return answer(*context, [&] {
     gate_.require_open();
+    require_intact(*request);
     open(*context, *request, *writer);
   });
 }
@@ -307,6 +323,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   opened.set_session_id(entry->id());
   opened.set_memoryless(entry->session().traits().history_independent);
   opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
+  wire::seal(event);
   if (!writer.Write(event)) sessions_.close(entry->id(), client);  // nobody will ever know the id
   spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(),
                entry->number(), for_log(pair.name), for_log(pair.backend),
@@ -314,7 +331,12 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
 }
 
 std::unique_ptr<rpc::ExchangeServer> ContactServiceImpl::serve_exchange(grpc::ServerBuilder& builder, int max_calls) {
-  return std::make_unique<rpc::ExchangeServer>(builder, *this, max_calls,
+  rpc::StreamLimits limits = limits_.streams;
+  limits.max_streams = std::min(limits.max_streams, static_cast<std::size_t>(max_calls));
+  limits.idle = limits_.idle_timeout;
+  limits.gives_way = limits_.shortest_lease;
+  streams_ = std::make_unique<rpc::StreamPlaces>(limits);
+  return std::make_unique<rpc::ExchangeServer>(builder, *this, *streams_,
                                                [this](rpc::ServedExchange& call) { return exchange(call); });
 }
 
@@ -327,6 +349,7 @@ grpc::Status ContactServiceImpl::exchange(rpc::ServedExchange& call) {
     while (call.read(request)) {
       const auto begin = std::chrono::steady_clock::now();
       handler.answer(request, reply);
+      call.set_holds_session(handler.holds_session());
       reply.set_serving(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (!call.write(reply)) break;
     }
@@ -348,6 +371,7 @@ grpc::Status ContactServiceImpl::Evaluate(grpc::ServerContext* context, const v1
 grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
                                                v1::EvaluateBatchResponse* response) {
   return answer(*context, [&] {
+    require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const auto n = static_cast<std::size_t>(request->states_size());
     if (n > limits_.max_batch_states) {
@@ -378,12 +402,14 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
       }
       if (!refusal) ++entry;
     }
+    wire::seal(*response);
   });
 }
 
 grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, const v1::CommitMotionRequest* request,
                                               v1::CommitMotionResponse* response) {
   return answer(*context, [&] {
+    require_intact(*request);
     const auto begin = std::chrono::steady_clock::now();
     const PrescribedMotion motion(*request, sessions_, rpc::identity_of(*context), limits_);
     const rpc::CallWatch::Call call(calls_, *context);
@@ -401,12 +427,14 @@ grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, cons
       wire::to_proto(*answers.error, *response->mutable_error());
     }
     response->set_serving(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    wire::seal(*response);
   });
 }
 
 grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v1::GetFieldsRequest* request,
                                            v1::GetFieldsResponse* response) {
   return answer(*context, [&] {
+    require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const FieldPath path("state");
     if (!request->has_state()) wire::refuse_missing(path);
@@ -416,6 +444,7 @@ grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v
     const rpc::CallWatch::Call call(calls_, *context);
     const WorkSlots::Slot slot(slots_, call.token());
     response->set_vtu(session->session().fields(state, wire::from_proto(*request, FieldPath("request"))));
+    wire::seal(*response);
   });
 }
 
@@ -426,12 +455,14 @@ grpc::Status ContactServiceImpl::SaveState(grpc::ServerContext* context, const v
     const OpenSession::Use use(*session);
     response->set_state(session->session().save_state());
     response->set_committed_step(session->session().committed_step());
+    wire::seal(*response);
   });
 }
 
 grpc::Status ContactServiceImpl::RestoreState(grpc::ServerContext* context, const v1::RestoreStateRequest* request,
                                               v1::RestoreStateResponse* response) {
   return answer(*context, [&] {
+    require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const OpenSession::Use use(*session);
     session->session().restore_state(request->state());
@@ -452,10 +483,18 @@ grpc::Status ContactServiceImpl::CloseSession(grpc::ServerContext* context, cons
 grpc::Status ContactServiceImpl::GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* /*request*/,
                                              v1::Capacity* response) {
   return answer(*context, [&] {
-    v1::Capacity::Place& sessions = *response->add_places();
-    sessions.set_what("sessions");
-    sessions.set_used(sessions_.size());
-    sessions.set_limit(limits_.max_sessions);
+    const auto add = [response](const char* what, std::size_t used, std::size_t limit) {
+      v1::Capacity::Place& place = *response->add_places();
+      place.set_what(what);
+      place.set_used(used);
+      place.set_limit(limit);
+    };
+    add("sessions", sessions_.size(), limits_.max_sessions);
+    if (!streams_) return;
+    const auto all = streams_->all();
+    const auto own = streams_->of_client(rpc::identity_of(*context).account);
+    add("exchange streams", all.used, all.limit);
+    add("exchange streams of this client", own.used, own.limit);
   });
 }
 

@@ -8,7 +8,7 @@
 
 #include "common/rpc/call_watch.hpp"
 #include "common/rpc/exchange_server.hpp"
-#include "common/rpc/upload_budget.hpp"
+#include "common/rpc/upload_call.hpp"
 #include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/service/asset_store.hpp"
 #include "fem_server/service/limits.hpp"
@@ -80,7 +80,8 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
   [[nodiscard]] WorkGate& gate() { return gate_; }
   /// Asks all calls in progress and all later ones to end.
   void stop_work() { calls_.stop_all(); }
-  /// Serves Exchange calls with a server that is to be built with this service.
+  /// Serves Exchange calls with a server that is to be built with this service. Once, before the server is built.
+  /// @param max_calls  open at a time, should ServiceLimits allow more
   [[nodiscard]] std::unique_ptr<rpc::ExchangeServer> serve_exchange(grpc::ServerBuilder& builder, int max_calls);
 
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest* request,
@@ -125,8 +126,10 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
   rpc::CallWatch calls_;
   WorkSlots slots_;
   rpc::UploadBudget uploads_;
+  rpc::StreamPlaces upload_places_;
   AssetStore assets_;
   SessionTable sessions_;
+  std::unique_ptr<rpc::StreamPlaces> streams_;  ///< once Exchange calls are served
   std::string cache_directory_;
   PreparationLocks locks_;
 };

@@ -51,6 +51,10 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
   for (int i = 0; i < request.more_size(); ++i) answer_one(request.more(i), *reply.mutable_more(i));
 }
 
+bool ExchangeHandler::holds_session() const {
+  return std::ranges::any_of(held_, [](const auto& hold) { return hold && hold->session().is_open(); });
+}
+
 void ExchangeHandler::answer_one(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
   const auto n = static_cast<std::size_t>(request.pairs_size());
   if (n == 0) throw input_error("pairs", "pairs: expected at least one pair in an exchange, found none");

@@ -23,6 +23,8 @@ class ExchangeHandler {
   /// @throws Error{invalid_input} for a question without pairs, Error{limit} for too many pairs or questions: a misuse
   /// that ends the stream
   void answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+  /// Whether a session is held open by this stream.
+  [[nodiscard]] bool holds_session() const;
 
  private:
   void answer_one(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);

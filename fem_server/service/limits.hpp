@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/rpc/stream_places.hpp"
+
 namespace heelstrike::fem {
 
 struct ServiceLimits {
@@ -21,6 +23,7 @@ struct ServiceLimits {
   /// A session that no stream holds and nobody calls for so long is closed: its client has gone. Longer than clients
   /// try a lost connection again (rpc::default_patience).
   std::chrono::milliseconds lease{600'000};
+  rpc::StreamLimits streams{};  ///< `idle` and `gives_way` are idle_timeout and shortest_lease
   /// When all sessions are taken, one that nobody has held or called for so long gives way.
   std::chrono::milliseconds shortest_lease{60'000};
 };

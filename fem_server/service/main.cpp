@@ -66,7 +66,16 @@ void add_options(CLI::App& app, Settings& settings) {
                   "a session whose client is there, without a call for so long, is closed");
   add_time_option(app, "--lease", limits.lease, "a session whose client has gone for so long is closed");
   add_time_option(app, "--shortest-lease", limits.shortest_lease,
-                  "when all sessions are taken, one whose client has gone for so long gives way");
+                  "when all sessions or streams are taken, one whose client has gone, or has been silent, for so long "
+                  "gives way");
+  app.add_option("--max-streams", limits.streams.max_streams, "Exchange streams open at a time")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--max-streams-per-client", limits.streams.max_per_client,
+                 "Exchange streams of one client (certificate, else machine) (default half of them)")
+      ->check(CLI::Range(1, 100'000));
+  add_time_option(app, "--unused-stream-timeout", limits.streams.unused,
+                  "an Exchange stream that holds no session for so long is closed");
   app.add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
@@ -80,6 +89,7 @@ void start_logging(const std::string& level) {
 
 int serve(const Settings& settings) {
   try {
+    rpc::require_threads();
     if (const auto stray = fem::remove_stray_files(settings.cache_folder); stray.n > 0) {
       spdlog::info("event=stray_files_removed n={} bytes={} folder=\"{}\"", stray.n, stray.bytes,
                    one_line(settings.cache_folder));
@@ -93,10 +103,8 @@ int serve(const Settings& settings) {
          .stop_work = [&] { service.stop_work(); },
          .wait_idle = [&](std::chrono::milliseconds timeout) { return service.gate().wait_idle(timeout); }},
         [&](grpc::ServerBuilder& builder, int max_calls) { return service.serve_exchange(builder, max_calls); });
-  } catch (const Error& error) {
-    spdlog::error("event=failed program=fem_server code=\"{}\" message=\"{}\"", to_string(error.code()),
-                  one_line(error.what()));
-    return error.code() == ErrorCode::unavailable ? rpc::exit_cannot_listen : rpc::exit_usage;
+  } catch (const std::exception& failure) {
+    return rpc::report_failure(settings.program.program, failure);
   }
 }
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "common/config/digest.hpp"
+#include "common/errors/error.hpp"
 #include "fem_server/backends/shared/state_bytes.hpp"
 
 namespace heelstrike::fem {
@@ -9,6 +13,7 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr std::string_view format_version = "heelstrike session 5";
+constexpr std::size_t digest_length = 64;
 
 }  // namespace
 
@@ -55,16 +60,25 @@ void transfer(Archive& archive, MaybeConst<SessionRecord> auto& record) {
 std::string session_bytes(const SessionRecord& record) {
   StateWriter writer;
   writer(record);
-  return writer.take();
+  std::string bytes = writer.take();
+  return bytes + sha256_hex(bytes);
 }
 
 SessionRecord session_record(std::string_view bytes, const std::string& pair, const std::string& backend,
                              const std::string& digest, StateOrigin origin) {
   SessionRecord record{
       .backend = backend, .digest = digest, .history = {}, .state = {}, .response = {}, .origin = origin};
-  StateReader reader(bytes, fmt::format("saved state of pair '{}'", pair));
+  const std::string what = fmt::format("saved state of pair '{}'", pair);
+  const std::size_t n = bytes.size() - std::min(bytes.size(), digest_length);
+  StateReader reader(bytes.substr(0, n), what);
   reader(record);
   reader.finish();
+  // Last: what can be told more precisely has been told.
+  if (bytes.substr(n) != sha256_hex(bytes.substr(0, n))) {
+    throw input_error("state", fmt::format("{}: expected bytes that end with their SHA-256, found {} that do not: they "
+                                           "are damaged",
+                                           what, bytes.size()));
+  }
   return record;
 }
 

@@ -1,5 +1,5 @@
-/// The saved state of a session as bytes: everything that makes a restored session go on with the same bits, the answer
-/// to a repeated commit included.
+/// The saved state of a session as bytes, with a digest at their end: everything that makes a restored session go on
+/// with the same bits, the answer to a repeated commit included.
 #pragma once
 
 #include <cstdint>

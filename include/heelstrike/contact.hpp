@@ -32,6 +32,9 @@ class HEELSTRIKE_API Pair {
   [[nodiscard]] const std::string& backend() const;
   /// As the file says; defaults are in Contact::parameters().
   [[nodiscard]] const ParameterMap& parameters() const;
+  [[nodiscard]] const std::string& file() const;  ///< that it comes from
+  /// What makes the same pair of file() and name() anywhere, without any file.
+  [[nodiscard]] Changes whole() const;
 
   struct Content;  ///< not for users
   [[nodiscard]] const Content& content() const { return *content_; }

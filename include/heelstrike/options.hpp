@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ struct Changes {
   std::vector<std::string> set = {};  ///< "KEY=VALUE", e.g. "contact.restitution=0.6", in order
   /// The back-end is changed last: parameters in `set` that it does not know are left out. For comparisons.
   bool backend_last = false;
+  /// Text of the scenario, in place of what is in its file, which need not be there; empty = the file's.
+  std::string text = {};
+  /// Contents of files that the scenario names, by these names; others are read, from the folder of its file.
+  std::map<std::string, std::string> files = {};
 };
 
 /// Encryption towards servers; everything empty = none.

@@ -10,6 +10,26 @@
 
 namespace heelstrike::mbs {
 
+namespace {
+
+/// The back-end knows these fields, or might, and the partner did not deliver them: the same question in another run
+/// would have an answer.
+bool is_loss(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::unavailable:
+    case ErrorCode::deadline:
+    case ErrorCode::not_found:
+    case ErrorCode::limit:
+    case ErrorCode::file:
+    case ErrorCode::internal:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const Model& model,
                                      const std::optional<FieldOutput>& spec, RunSink& sink)
     : scenario_(scenario),
@@ -50,6 +70,13 @@ void FieldOutputWriter::write_pair_if_on(std::size_t pair, Contact& contact, dou
   try {
     write_pair(pair, contact, t, q, qd);
   } catch (const Error& e) {
+    if (e.code() == ErrorCode::cancelled) return;  // the run hears of its stop itself
+    if (is_loss(e.code()) && !lost_) {
+      lost_ = Error(e.code(),
+                    fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",
+                                scenario_.pairs[pair].spec.name, t, e.what()),
+                    "output.fields", e.retry_helps());
+    }
     const bool may_work_later = e.code() == ErrorCode::recoverable;
     off_[pair] = may_work_later ? 0 : 1;
     sink_.on_log("warning", fmt::format("no fields of pair '{}' {} t = {} s{}: {}", scenario_.pairs[pair].spec.name,

@@ -14,7 +14,8 @@
 namespace heelstrike::mbs {
 
 /// Asks the contact partner for the fields and hands them to the sink. A pair whose back-end has none is left out,
-/// which a warning says once; so is one whose fields cannot be had for another reason. The run goes on in both cases.
+/// which a warning says once. So is one whose fields cannot be had because of the partner: a stall, a lost connection,
+/// memory. The run goes on in both cases, but ends as incomplete in the second (`lost`).
 class FieldOutputWriter {
  public:
   /// @param spec  none = nothing is ever due
@@ -26,6 +27,8 @@ class FieldOutputWriter {
   [[nodiscard]] std::optional<double> next_time() const;
   /// Goes on from `t` in a resumed run.
   void skip_to(double t);
+  /// Why files are missing that the scenario asks for and the back-end has; none = all are there.
+  [[nodiscard]] const std::optional<Error>& lost() const { return lost_; }
   /// For checkpoints.
   [[nodiscard]] FieldPosition position() const { return {next_, off_, partner_drawn_}; }
   void restore(const FieldPosition& position);
@@ -45,6 +48,7 @@ class FieldOutputWriter {
   RunSink& sink_;
   std::int64_t next_ = 0;
   std::vector<char> off_;            ///< pairs without fields
+  std::optional<Error> lost_;        ///< the first loss
   std::vector<char> partner_drawn_;  ///< pairs whose partner's shape has been written
 };
 

@@ -8,6 +8,7 @@
 #include <pugixml.hpp>
 
 #include "common/errors/error.hpp"
+#include "common/text/xml_nesting.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -60,6 +61,7 @@ void read_variables(const pugi::xml_node& root, ForeignDescription& description)
 }  // namespace
 
 ForeignDescription read_unit_description(const std::string& xml, const std::string& where) {
+  check_xml_nesting(xml, where, "file");
   pugi::xml_document document;
   const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
   if (!result) {

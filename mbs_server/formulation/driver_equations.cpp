@@ -1,6 +1,7 @@
 #include "mbs_server/formulation/driver_equations.hpp"
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
+#include "mbs_server/formulation/function_constraint.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
 #include "mbs_server/formulation/recorded_pose.hpp"
 
@@ -163,6 +164,48 @@ std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const 
   if (joint.coordinates.angle) equations.push_back(recorded_angle(joint, a, b));
   if (joint.coordinates.displacement) equations.push_back(recorded_displacement(joint, a, b));
   return driver_of(name, std::move(equations));
+}
+
+std::unique_ptr<Constraint> drive_turns(const std::string& name, const CoordinateMapPtr& map,
+                                        const std::vector<TimeFunctionPtr>& angles) {
+  const JointSide &a = map->side_a(), &b = map->side_b();
+  const auto turned = [map, angles](double t) {
+    std::vector<Jet> jets;
+    for (const TimeFunctionPtr& f : angles) jets.push_back(f->at(t));
+    return map->turned(jets);
+  };
+  const auto entry_of = [](const Along<Matrix3>& Q, Eigen::Index i, Eigen::Index j) {
+    return Jet{.f = Q.f(i, j), .d = Q.d(i, j), .dd = Q.dd(i, j)};
+  };
+  // Component k of the axial vector of Q'R: half of (Q'R)_cb - (Q'R)_bc with (k, b, c) cyclic.
+  std::vector<RheonomicEquation> equations(3);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      const QuadraticEquation form =
+          dot_equation(body_direction(a.body, a.X_BF.R.col(i)), body_direction(b.body, b.X_BF.R.col(j)));
+      for (int k = 0; k < 3; ++k) {
+        auto& equation = equations[static_cast<std::size_t>(k)];
+        equation.positive.push_back({.factor = [turned, entry_of, i, j](double t) { return entry_of(turned(t), i, j); },
+                                     .form = form});
+        if (j == k) continue;
+        const int other = 3 - j - k;
+        const double sign = j == (k + 1) % 3 ? 0.5 : -0.5;
+        equation.terms.push_back({.factor = [turned, entry_of, i, other, sign](
+                                                double t) { return sign * entry_of(turned(t), i, other); },
+                                  .form = form});
+      }
+    }
+  }
+  return driver_of(name, std::move(equations));
+}
+
+std::unique_ptr<Constraint> drive_coordinates(const std::string& name, const CoordinateMapPtr& map,
+                                              const std::vector<std::size_t>& places,
+                                              const std::vector<TimeFunctionPtr>& functions) {
+  std::vector<double> periods;
+  for (const std::size_t place : places) periods.push_back(map->period(place));
+  return std::make_unique<FunctionConstraint>("driver " + name, joint_coordinates(map, places), functions,
+                                              std::move(periods));
 }
 
 }  // namespace heelstrike::mbs

@@ -4,7 +4,9 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/rheonomic_constraint.hpp"
 #include "mbs_server/model/model.hpp"
 
@@ -28,5 +30,14 @@ namespace heelstrike::mbs {
 /// All coordinates that a joint leaves as they were recorded. @param a, b  its bodies; null = ground
 [[nodiscard]] std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const Joint& joint,
                                                                const BodyRecordPtr& a, const BodyRecordPtr& b);
+
+/// All three turns of a joint: the axial vector of R(u(t))' R_AB is zero, which is regular at every attitude.
+/// @pre map->turns_alone(). @param angles  of the coordinates that turn, in their order
+[[nodiscard]] std::unique_ptr<Constraint> drive_turns(const std::string& name, const CoordinateMapPtr& map,
+                                                      const std::vector<TimeFunctionPtr>& angles);
+/// u - f(t) of coordinates of a joint, where they turn to whole turns. @param places  of the coordinates in the joint
+[[nodiscard]] std::unique_ptr<Constraint> drive_coordinates(const std::string& name, const CoordinateMapPtr& map,
+                                                            const std::vector<std::size_t>& places,
+                                                            const std::vector<TimeFunctionPtr>& functions);
 
 }  // namespace heelstrike::mbs

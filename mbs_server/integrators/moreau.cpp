@@ -75,7 +75,6 @@ class Moreau final : public Integrator {
   [[nodiscard]] bool sinks(double rate) const;
   void attempt(double h);
   [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
-  void separate(double t, Vector& y);
   [[nodiscard]] double nearest_new(double t, const Vector& y);
   [[nodiscard]] bool touched_at_start(const RigidPoint& point) const;
   [[nodiscard]] bool acts(const RigidPoint& point) const;
@@ -253,36 +252,6 @@ void Moreau::attempt(double h) {
   end_z_[0] += pushed.dissipated;
 }
 
-/// Takes out the little that bodies in contact have sunk into each other, by the curvature of their paths.
-void Moreau::separate(double t, Vector& y) {
-  RigidContacts* contacts = problem_.rigid_contacts();
-  if (contacts == nullptr) return;
-  for (int round = 0; round < 3; ++round) {
-    const auto points = contacts->look(t, y.head(n_), y.segment(n_, n_));
-    std::vector<std::size_t> sunk;
-    double deepest = 0.0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (points[i].gap >= contacts->rounding() || !acts(points[i])) continue;
-      sunk.push_back(i);
-      deepest = std::min(deepest, points[i].gap);
-    }
-    if (deepest >= -0.5 * contacts->rounding()) return;
-    const friction::ImpactProblem& problem = contacts->choose(sunk);
-    const auto m = static_cast<Eigen::Index>(sunk.size());
-    Eigen::MatrixXd A(m, m);
-    Vector gaps(m), lengths;
-    for (Eigen::Index i = 0; i < m; ++i) {
-      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
-      for (Eigen::Index j = 0; j < m; ++j) A(i, j) = problem.W(3 * i, 3 * j);
-    }
-    if (!friction::solve_normal(A, gaps, lengths)) return;
-    Vector pushes = Vector::Zero(3 * m);
-    for (Eigen::Index i = 0; i < m; ++i) pushes[3 * i] = lengths[i];
-    contacts->apply(pushes, y.head(n_));
-    problem_.project(t, y);
-  }
-}
-
 /// [m] Smallest gap of points that act on nothing yet; infinite when there are none.
 double Moreau::nearest_new(double t, const Vector& y) {
   RigidContacts* contacts = problem_.rigid_contacts();
@@ -330,7 +299,10 @@ StepResult Moreau::step(double t_end) {
       }
     }
   }
-  separate(from_t_ + h, end_y_);
+  // The little that bodies in contact have sunk into each other, by the curvature of their paths.
+  if (contacts != nullptr) {
+    separate(*contacts, problem_, from_t_ + h, end_y_, [this](const RigidPoint& point) { return acts(point); }, 3);
+  }
   t_ = from_t_ + h == attempted_ ? attempted_ : from_t_ + h;
   y_ = end_y_;
   z_ = end_z_;
@@ -350,6 +322,35 @@ void Moreau::interpolate(double t, Vector& y, Vector& z) {
 }
 
 }  // namespace
+
+void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::VectorXd& y,
+              const std::function<bool(const RigidPoint&)>& acts, int rounds) {
+  const int n = problem.n_positions();
+  for (int round = 0; round < rounds; ++round) {
+    const auto points = contacts.look(t, y.head(n), y.segment(n, n));
+    std::vector<std::size_t> sunk;
+    double deepest = 0.0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points[i].gap >= contacts.rounding() || !acts(points[i])) continue;
+      sunk.push_back(i);
+      deepest = std::min(deepest, points[i].gap);
+    }
+    if (deepest >= -0.5 * contacts.rounding()) return;
+    const friction::ImpactProblem& impact = contacts.choose(sunk);
+    const auto m = static_cast<Eigen::Index>(sunk.size());
+    Eigen::MatrixXd A(m, m);
+    Vector gaps(m), lengths;
+    for (Eigen::Index i = 0; i < m; ++i) {
+      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
+      for (Eigen::Index j = 0; j < m; ++j) A(i, j) = impact.W(3 * i, 3 * j);
+    }
+    if (!friction::solve_normal(A, gaps, lengths)) return;
+    Vector pushes = Vector::Zero(3 * m);
+    for (Eigen::Index i = 0; i < m; ++i) pushes[3 * i] = lengths[i];
+    contacts.apply(pushes, y.head(n));
+    problem.project(t, y);
+  }
+}
 
 IntegratorEntry moreau() {
   IntegratorEntry entry = integrator_entry(

@@ -42,12 +42,14 @@ struct JointSide {
 
 class Constraint;
 class ForceElement;
+class CoordinateMap;
 struct SampledUnit;
 
 struct Joint {
   std::string name;
   JointSide a = {}, b = {};           ///< of a gear: ground
   JointCoordinates coordinates = {};  ///< that drivers, springs and gears may refer to
+  std::shared_ptr<const CoordinateMap> map = {};  ///< of a joint with named coordinates
   bool reactions = false;
   std::string where = {};  ///< for messages
   /// Its equations. @param q0  initial coordinates of all bodies

@@ -43,10 +43,11 @@ void LogSink::on_row(std::span<const double> values) {
   if (failure_) return;
   row_bytes_ += values.size_bytes();
   if (row_bytes_ > limits_.max_row_bytes) {
-    return fail(limit_error("output.interval",
-                            fmt::format("the rows of this run take more than the {} MiB that this server keeps of a "
-                                        "run; choose a larger output.interval, or raise its --max-row-mib",
-                                        limits_.max_row_bytes >> 20U)));
+    return fail(Error(ErrorCode::limit,
+                      fmt::format("the rows of this run take more than the {} MiB that this server keeps of a run; "
+                                  "choose a larger output.interval, or raise its --max-row-mib",
+                                  limits_.max_row_bytes >> 20U),
+                      "output.interval", true));
   }
   auto& row = *row_.mutable_samples()->mutable_values();
   row.Clear();
@@ -97,6 +98,13 @@ void LogSink::on_fields(const FieldFrame& frame) {
   v1::RunEvent event;
   wire::to_proto(frame, *event.mutable_fields());
   append(event);
+}
+
+std::optional<Error> LogSink::lost_fields() const {
+  if (!fields_full_) return std::nullopt;
+  return limit_error("output.fields",
+                     fmt::format("fields are missing: this server keeps {} MiB of a run (--max-field-mib)",
+                                 limits_.max_field_bytes >> 20U));
 }
 
 void LogSink::count(const LogRemains& remains) {

@@ -37,6 +37,8 @@ class LogSink : public RunSink {
   void count(const LogRemains& remains);
   /// Appends the last event and closes the log.
   void finish(const RunSummary& summary);
+  /// Why fields of the run are not in the log; none = all are.
+  [[nodiscard]] std::optional<Error> lost_fields() const;
   /// Why the spool could not be written.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 

@@ -169,14 +169,10 @@ int run_program(int argc, char** argv) {
   }
   start_logging(settings.log_level);
   try {
+    rpc::require_threads();
     return serve(settings);
-  } catch (const Error& error) {
-    spdlog::error("event=failed program=mbs_server code=\"{}\" message=\"{}\"", to_string(error.code()),
-                  one_line(error.what()));
-    return error.code() == ErrorCode::unavailable ? rpc::exit_cannot_listen : rpc::exit_usage;
-  } catch (const std::exception& defect) {
-    spdlog::error("event=failed program=mbs_server code=internal message=\"{}\"", one_line(defect.what()));
-    return rpc::exit_internal;
+  } catch (const std::exception& failure) {
+    return rpc::report_failure(settings.program.program, failure);
   }
 }
 

@@ -10,7 +10,6 @@
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
 #include "common/surfaces/surface_kind.hpp"
-#include "common/wire/run_records_wire.hpp"
 #include "gait/motion_columns.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 
@@ -61,16 +60,6 @@ RunInput make_run_input(const std::string& yaml, const std::string& file_name, s
   input.scenario_digest = sha256_hex(identity);
   for (PairModel& pair : input.scenario.pairs) resolve_files(backends, input.assets, pair.spec);
   return input;
-}
-
-void resume_from(std::string_view bytes, RunInput& input) {
-  Checkpoint checkpoint = wire::checkpoint_from(bytes, wire::FieldPath("resume_from"));
-  if (checkpoint.scenario_digest != input.scenario_digest) {
-    throw input_error("resume_from",
-                      "the checkpoint belongs to another scenario or to other files; resume with those it "
-                      "was made with");
-  }
-  input.resume_from = std::move(checkpoint);
 }
 
 }  // namespace heelstrike::mbs

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/config/scenario.hpp"
@@ -19,8 +18,5 @@ namespace heelstrike::mbs {
 /// @throws Error{invalid_input} as parse_scenario
 [[nodiscard]] RunInput make_run_input(const std::string& yaml, const std::string& file_name,
                                       std::vector<AssetContent> files, const BackendSchemas& backends);
-/// The input goes on from a checkpoint. @param bytes  of it, as a client keeps them
-/// @throws Error{invalid_input} for bytes that are none, and for one of another scenario or other files
-void resume_from(std::string_view bytes, RunInput& input);
 
 }  // namespace heelstrike::mbs

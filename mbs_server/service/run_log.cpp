@@ -1,8 +1,12 @@
 #include "mbs_server/service/run_log.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/results/thinning.hpp"
 
 namespace heelstrike::mbs {
@@ -23,10 +27,15 @@ std::shared_ptr<RunLog> RunLog::open_existing(const std::filesystem::path& file)
   std::shared_ptr<RunLog> log(new RunLog(file));
   wire::EventFileReader reader(file);
   v1::RunEvent event;
-  while (reader.next(event)) {
-    log->last_sequence_ = event.sequence();
-    log->note(event);
-    if (event.has_finished()) log->summary_ = std::make_unique<v1::RunSummary>(event.finished());
+  try {
+    while (reader.next(event)) {
+      log->last_sequence_ = event.sequence();
+      log->note(event);
+      if (event.has_finished()) log->summary_ = std::make_unique<v1::RunSummary>(event.finished());
+    }
+  } catch (const Error& damaged) {
+    // The run goes on from the last checkpoint before that, and tells what comes after it again.
+    spdlog::error("event=spool_damaged reason=\"{}\"", one_line(damaged.what()));
   }
   log->size_ = reader.position();
   log->closed_ = true;

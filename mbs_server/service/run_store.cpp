@@ -272,6 +272,10 @@ void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& 
 }
 
 void RunStore::end(RunSummary summary, LogSink& sink) {
+  if (summary.status == "completed" && sink.lost_fields()) {
+    summary.status = "incomplete";
+    summary.error = sink.lost_fields();
+  }
   if (sink.failure()) {
     summary.status = "failed";
     summary.error = sink.failure();

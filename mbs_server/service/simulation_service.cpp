@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "common/config/digest.hpp"
@@ -11,17 +12,17 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/rpc/backoff.hpp"
+#include "common/rpc/transport_settings.hpp"
+#include "common/wire/checksum.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/run_records_wire.hpp"
+#include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/service/spooled_input.hpp"
 #include "mbs_server/service/watch_reactor.hpp"
 
 namespace heelstrike::mbs {
 namespace {
-
-/// A submission that stands still for so long is given up: what it has sent takes memory.
-constexpr std::chrono::seconds longest_upload_pause{60};
 
 /// Runs `body` and translates what it throws; nothing escapes into gRPC.
 grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const std::function<void()>& body) {
@@ -31,7 +32,9 @@ grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const 
   } catch (const Error& error) {
     spdlog::info("event=refused call={} code=\"{}\" reason=\"{}\"", verb, to_string(error.code()),
                  one_line(error.what()));
-    return wire::to_status(error, context);
+    if (error.code() != ErrorCode::limit) return wire::to_status(error, context);
+    // A limit of this server: it may have room later, and another one may have more.
+    return wire::to_status(Error(error.code(), error.what(), error.field(), true), context);
   } catch (const std::exception& defect) {
     spdlog::error("event=defect call={} reason=\"{}\"", verb, one_line(defect.what()));
     return wire::to_status(Error(ErrorCode::internal, fmt::format("{} failed: {}", verb, defect.what())), context);
@@ -64,22 +67,30 @@ void check_contract(std::uint32_t client, std::uint32_t server) {
                           client, program_version, server));
 }
 
+/// Of everything that was submitted.
+std::string digest_of(const RunInput& input, const v1::SubmitRunRequest::Header& header) {
+  return sha256_hex(input.scenario_digest + '\n' + header.resume_from());
+}
+
 /// Files of one submission, put together from their chunks.
 class FileCollector {
  public:
-  FileCollector(std::uint64_t max_bytes, rpc::UploadBudget& budget, const std::string& account)
-      : max_bytes_(max_bytes), share_(budget, account) {}
+  FileCollector(std::uint64_t max_bytes, rpc::UploadCall& call) : max_bytes_(max_bytes), call_(call) {}
 
   void add(const v1::SubmitRunRequest::FileChunk& chunk) {
+    if (chunk.content().size() > rpc::upload_chunk_bytes) {
+      throw input_error("file.content", fmt::format("file '{}': expected chunks of at most {} bytes, found one of {}",
+                                                    chunk.name(), rpc::upload_chunk_bytes, chunk.content().size()));
+    }
     n_bytes_ += chunk.content().size();
-    share_.take(chunk.content().size());
+    call_.take(chunk.content().size());
     if (n_bytes_ > max_bytes_) {
       throw limit_error("files",
-                        fmt::format("the files of this scenario are larger than {} bytes together, which is the "
-                                    "limit of the multibody server (--max-files-kib)",
-                                    max_bytes_));
+                        fmt::format("file '{}': with it the files of this scenario are larger than {} bytes together, "
+                                    "which is the limit of the multibody server (--max-files-kib)",
+                                    chunk.name(), max_bytes_));
     }
-    if (!open_) files_.push_back({.sha256 = {}, .name = chunk.name(), .content = {}});
+    if (!open_) begin(chunk.name());
     if (files_.back().name != chunk.name()) {
       throw order_error(fmt::format("file '{}' begins before '{}' was complete", chunk.name(), files_.back().name));
     }
@@ -93,11 +104,19 @@ class FileCollector {
   }
 
  private:
+  void begin(const std::string& name) {
+    if (!names_.insert(name).second) {
+      throw input_error("file.name", fmt::format("file '{}' is sent twice; a scenario knows one file by a name", name));
+    }
+    files_.push_back({.sha256 = {}, .name = name, .content = {}});
+  }
+
   std::uint64_t max_bytes_;
-  rpc::UploadBudget::Share share_;
+  rpc::UploadCall& call_;
   std::uint64_t n_bytes_ = 0;
   bool open_ = false;
   std::vector<AssetContent> files_;
+  std::set<std::string> names_;
 };
 
 }  // namespace
@@ -107,7 +126,9 @@ SimulationService::SimulationService(RunStore& store, ContactSource contact, std
       contact_(std::move(contact)),
       contract_(contract),
       allow_units_(allow_units),
-      uploads_(store.limits().max_upload_bytes / 2, store.limits().max_upload_bytes) {}
+      uploads_(store.limits().max_upload_bytes / 2, store.limits().max_upload_bytes),
+      upload_places_({.max_streams = rpc::max_uploads}),
+      watchers_(std::make_shared<rpc::StreamPlaces>(rpc::StreamLimits{.max_streams = store.limits().max_watchers})) {}
 
 grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
                                            const v1::GetSimulationVersionRequest* /*request*/,
@@ -119,7 +140,7 @@ grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
 
 std::string SimulationService::submit(grpc::ServerContext& context, grpc::ServerReader<v1::SubmitRunRequest>& reader) {
   const rpc::ClientIdentity client = rpc::identity_of(context);
-  rpc::CallWatch::Call call(calls_, context, longest_upload_pause);
+  rpc::UploadCall call(calls_, upload_places_, uploads_, context, client.account);
   v1::SubmitRunRequest part;
   if (!reader.Read(&part)) {
     throw order_error(
@@ -127,6 +148,8 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
         "must "
         "be UTF-8 (a file saved as Latin-1 is not)");
   }
+  wire::require_intact(part, "part of a submission");
+  call.begun();
   if (!part.has_header()) throw order_error("SubmitRun: the first message must carry the header with the scenario");
   const v1::SubmitRunRequest::Header header = part.header();
   check_contract(header.contract(), contract_);
@@ -136,21 +159,18 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
                                                    header.scenario_yaml().size(), store_.limits().max_scenario_bytes));
   }
   store_.check_can_start(header.run_id(), client.owner);
-  FileCollector files(store_.limits().max_files_bytes, uploads_, client.account);
+  FileCollector files(store_.limits().max_files_bytes, call);
   while (reader.Read(&part)) {
-    call.moved();
+    wire::require_intact(part, "part of a submission");
     if (!part.has_file()) throw order_error("SubmitRun: after the header only chunks of files may follow");
     files.add(part.file());
   }
-  if (call.token().stop_requested())
-    throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
+  if (call.stopped()) throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
   input.allow_units = allow_units_;
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
-  const Submission submission{.owner = client.owner,
-                              .digest = sha256_hex(input.scenario_digest + '\n' + header.resume_from()),
-                              .header = header};
+  const Submission submission{.owner = client.owner, .digest = digest_of(input, header), .header = header};
   return store_.start(std::move(input), contact_.open, submission);
 }
 
@@ -158,7 +178,7 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
   v1::SubmitRunRequest::Header header;
   std::vector<AssetContent> files;
   bool open = false;
-  read_spooled_input(spooled, [&](const v1::SubmitRunRequest& part) {
+  read_spooled_input(spooled, [&](v1::SubmitRunRequest& part) {
     if (part.has_header()) {
       header = part.header();
       return true;
@@ -182,6 +202,12 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
   }
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), std::move(files), schemas);
   input.allow_units = allow_units_;
+  if (digest_of(input, header) != digest_of_spooled_input(spooled)) {
+    throw file_error(spooled.string(),
+                     fmt::format("{}: expected what was submitted for a run, found other bytes: the "
+                                 "file was damaged, or changed by somebody else; submit the run again",
+                                 spooled.string()));
+  }
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   return input;
 }
@@ -199,14 +225,17 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
                                                                     const v1::WatchRunRequest* request) {
   grpc::ServerWriteReactor<v1::RunEvent>* reactor = nullptr;
   const grpc::Status status = answered("WatchRun", *context, [&] {
-    if (*n_watchers_ >= store_.limits().max_watchers) {
-      throw limit_error("max_watchers",
-                        fmt::format("the multibody server serves {} watchers at once, which is its limit "
-                                    "(--max-watchers); try again later",
-                                    store_.limits().max_watchers));
+    const rpc::ClientIdentity client = rpc::identity_of(*context);
+    WatcherPlace place{.all = watchers_, .own = watchers_->take(client.account, [] {})};
+    if (!place.own) {
+      throw limit_error(
+          "max_watchers",
+          fmt::format("the multibody server serves {} watchers at once, half of them of one client, which "
+                      "is its limit (--max-watchers); try again later",
+                      store_.limits().max_watchers));
     }
-    reactor =
-        new WatchReactor(*context, store_.log(request->run_id(), rpc::identity_of(*context)), *request, n_watchers_);
+    place.own->begin_work();  // whoever watches keeps the place, however little happens
+    reactor = new WatchReactor(*context, store_.log(request->run_id(), client), *request, std::move(place));
   });
   return reactor != nullptr ? reactor : new RefusedWatch(status);
 }
@@ -228,8 +257,10 @@ grpc::Status SimulationService::FetchResults(grpc::ServerContext* context, const
 grpc::Status SimulationService::FetchInput(grpc::ServerContext* context, const v1::FetchInputRequest* request,
                                            grpc::ServerWriter<v1::SubmitRunRequest>* writer) {
   return answered("FetchInput", *context, [&] {
-    read_spooled_input(store_.input(request->run_id(), rpc::identity_of(*context)),
-                       [&](const v1::SubmitRunRequest& part) { return writer->Write(part); });
+    read_spooled_input(store_.input(request->run_id(), rpc::identity_of(*context)), [&](v1::SubmitRunRequest& part) {
+      wire::seal(part);
+      return writer->Write(part);
+    });
   });
 }
 

@@ -10,7 +10,8 @@
 #include "common/config/scenario.hpp"
 #include "common/contact/contact.hpp"
 #include "common/rpc/call_watch.hpp"
-#include "common/rpc/upload_budget.hpp"
+#include "common/rpc/stream_places.hpp"
+#include "common/rpc/upload_call.hpp"
 #include "heelstrike/v1/simulation.grpc.pb.h"
 #include "mbs_server/service/run_store.hpp"
 
@@ -61,7 +62,7 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   }
   /// Uploads in progress end.
   void stop_work() { calls_.stop_all(); }
-  [[nodiscard]] unsigned n_watchers() const { return *n_watchers_; }
+  [[nodiscard]] unsigned n_watchers() const { return static_cast<unsigned>(watchers_->all().used); }
 
  private:
   [[nodiscard]] RunInput read_input(const std::filesystem::path& spooled, const std::stop_token& stop) const;
@@ -73,7 +74,8 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   bool allow_units_;
   rpc::CallWatch calls_;
   rpc::UploadBudget uploads_;
-  std::shared_ptr<std::atomic<unsigned>> n_watchers_ = std::make_shared<std::atomic<unsigned>>(0);
+  rpc::StreamPlaces upload_places_;
+  std::shared_ptr<rpc::StreamPlaces> watchers_;
 };
 
 }  // namespace heelstrike::mbs

@@ -54,8 +54,7 @@ std::string digest_of_spooled_input(const std::filesystem::path& file) {
   return line;
 }
 
-void read_spooled_input(const std::filesystem::path& file,
-                        const std::function<bool(const v1::SubmitRunRequest&)>& take) {
+void read_spooled_input(const std::filesystem::path& file, const std::function<bool(v1::SubmitRunRequest&)>& take) {
   std::ifstream stream(file, std::ios::binary);
   std::string digest;
   std::getline(stream, digest);

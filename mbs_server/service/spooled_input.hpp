@@ -21,7 +21,6 @@ void write_spooled_input(const std::filesystem::path& file, const std::string& d
 /// The first line; empty when there is none.
 [[nodiscard]] std::string digest_of_spooled_input(const std::filesystem::path& file);
 /// Hands on message by message, until one is refused with false. @throws Error{file} for a file that is damaged
-void read_spooled_input(const std::filesystem::path& file,
-                        const std::function<bool(const v1::SubmitRunRequest&)>& take);
+void read_spooled_input(const std::filesystem::path& file, const std::function<bool(v1::SubmitRunRequest&)>& take);
 
 }  // namespace heelstrike::mbs

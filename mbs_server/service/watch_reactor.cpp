@@ -4,8 +4,10 @@
 #include <grpcpp/server_context.h>
 
 #include <cmath>
+#include <system_error>
 #include <utility>
 
+#include "common/wire/checksum.hpp"
 #include "common/wire/error_wire.hpp"
 
 namespace heelstrike::mbs {
@@ -26,19 +28,36 @@ WatchPace pace_of(const v1::WatchRunRequest& request) {
   return {.distance = std::chrono::milliseconds(std::llround(1e3 * interval)), .max_rows = thinning.max_rows()};
 }
 
+/// A server that was started anew may know less than a watcher of a run that goes on (RunLog::go_on).
+void check_start(const RunLog& log, const v1::WatchRunRequest& request) {
+  const std::uint64_t last = log.last_sequence();
+  if (!log.closed() || request.after_sequence() <= last) return;
+  throw input_error("after_sequence",
+                    fmt::format("after_sequence: expected at most {}, the number of the last event of "
+                                "run '{}', which has ended, found {}",
+                                last, request.run_id(), request.after_sequence()));
+}
+
 }  // namespace
 
 WatchReactor::WatchReactor(grpc::CallbackServerContext& context, std::shared_ptr<RunLog> log,
-                           const v1::WatchRunRequest& request, std::shared_ptr<std::atomic<unsigned>> n_watchers)
+                           const v1::WatchRunRequest& request, WatcherPlace place)
     : context_(&context),
       log_(std::move(log)),
-      n_watchers_(std::move(n_watchers)),
-      reader_(log_, request.after_sequence(), pace_of(request)) {
-  ++*n_watchers_;
+      after_(request.after_sequence()),
+      place_(std::move(place)),
+      reader_(log_, after_, pace_of(request)) {
+  check_start(*log_, request);
   // Members pass from thread to thread under this lock: gRPC orders these calls as well, but a thread sanitizer cannot
   // see its locks.
   const std::scoped_lock lock(mutex_);
-  thread_ = std::thread([this] { serve(); });
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (const std::system_error& failure) {
+    throw limit_error("max_watchers", fmt::format("run '{}' cannot be watched now, the machine gives no thread for it: "
+                                                  "{}; try again later",
+                                                  request.run_id(), failure.what()));
+  }
 }
 
 bool WatchReactor::send() {
@@ -46,6 +65,7 @@ bool WatchReactor::send() {
     const std::scoped_lock lock(mutex_);
     writing_ = true;
   }
+  wire::seal(event_);
   StartWrite(&event_);  // outside the lock: gRPC may answer from within this call
   std::unique_lock lock(mutex_);
   written_.wait(lock, [this] { return !writing_; });
@@ -60,7 +80,7 @@ void WatchReactor::serve() {
       saw_last = event_.has_finished();
       if (!send()) break;
     }
-    if (!saw_last && !gone_) {
+    if (!saw_last && !gone_ && !nothing_left()) {
       // Nothing to wait for: nobody computes it any more.
       status = wire::to_status(Error(ErrorCode::unavailable,
                                      "the run was interrupted: the multibody server that computed it ended before the "
@@ -91,7 +111,7 @@ void WatchReactor::OnCancel() {
 
 void WatchReactor::OnDone() {
   { const std::scoped_lock lock(mutex_); }
-  --*n_watchers_;
+  place_.own.reset();
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();
   } else {

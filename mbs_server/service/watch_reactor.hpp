@@ -10,20 +10,28 @@
 #include <mutex>
 #include <thread>
 
+#include "common/rpc/stream_places.hpp"
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/service/run_log.hpp"
 
 namespace heelstrike::mbs {
+
+/// One of the places for watchers, which are counted as long as one of them is taken.
+struct WatcherPlace {
+  std::shared_ptr<rpc::StreamPlaces> all;
+  std::unique_ptr<rpc::StreamPlaces::Place> own;
+};
 
 /// Owns itself; deletes itself when gRPC is done with it. Waits in a thread of its own, on conditions only: for new
 /// events, for the client to take the previous one, or for the client to go away.
 class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
  public:
   /// @param context     of the call
-  /// @param n_watchers  counts the calls that go on
-  /// @throws Error{invalid_input} for a thinning that makes no sense
+  /// @param place  taken by the call while it goes on
+  /// @throws Error{invalid_input} for a thinning that makes no sense, and for a watcher that has more events than a run
+  /// which has ended; Error{limit} when there is no thread for it
   WatchReactor(grpc::CallbackServerContext& context, std::shared_ptr<RunLog> log, const v1::WatchRunRequest& request,
-               std::shared_ptr<std::atomic<unsigned>> n_watchers);
+               WatcherPlace place);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -32,10 +40,13 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
  private:
   void serve();
   bool send();
+  /// Its watcher had the last event of the run already.
+  [[nodiscard]] bool nothing_left() const { return log_->closed() && after_ >= log_->last_sequence(); }
 
   grpc::CallbackServerContext* context_;  ///< lives until OnDone
   std::shared_ptr<RunLog> log_;
-  std::shared_ptr<std::atomic<unsigned>> n_watchers_;
+  std::uint64_t after_;
+  WatcherPlace place_;
   RunLogReader reader_;
   v1::RunEvent event_;
   std::atomic<bool> gone_{false};  ///< the client left or the call was cancelled

@@ -38,8 +38,8 @@ class CoupledModel {
                const CouplingSchemeEntry& scheme = monolithic());
 
   /// Finds a start that satisfies all constraints. Costs milliseconds: to be called before open(), which may cost
-  /// minutes. @throws as mbs::assemble
-  void assemble(const AssemblyLog& log);
+  /// minutes. @param start_time  [s] that it is the start at. @throws as mbs::assemble
+  void assemble(const AssemblyLog& log, double start_time = 0.0);
   /// Opens the contact of all pairs; without pairs nobody is asked. @throws whatever the factory throws
   /// @param takes_impacts  whoever moves the bodies finds the impulses of rigid contacts
   void open(const ContactFactory& open_contact, std::span<const AssetContent> assets, const OpenContext& context,
@@ -74,14 +74,20 @@ class CoupledModel {
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }
   [[nodiscard]] auto qd(const VectorX& y) const { return y.segment(system_.n_q(), system_.n_q()); }
 
-  /// @throws Error{invalid_input} for rigid bodies that overlap. @param responses  of the start
-  void require_no_penetration(std::span<const Response> responses) const;
+  /// How far rigid bodies may overlap in the scenario: they are moved apart, and it is said.
+  struct Overlap {
+    std::size_t pair = 0;
+    double depth = 0.0;  ///< [m] > 0
+  };
+  /// Those of rigid pairs. @param responses  of the start
+  /// @throws Error{invalid_input} where bodies lie so deep in each other that nobody can tell where they belong
+  [[nodiscard]] std::vector<Overlap> overlaps(std::span<const Response> responses) const;
   /// Opens the episodes of pairs that touch in the first committed state, and measures its energy.
   /// @param responses  of the commit of step 0
   void begin(std::span<const Response> responses);
   /// [J] kinetic, potential and stored in contacts, of the committed state. @throws whatever the partner throws
   [[nodiscard]] double total_energy();
-  /// Takes the constraint residuals of the committed state into the totals.
+  /// Takes constraint residuals and kinetic energy of the committed state into the totals.
   void note_violation();
 
   /// The committed state, the history of the contact and totals() with the trackers, sealed. Nothing changes.
@@ -112,6 +118,7 @@ class CoupledModel {
 
  private:
   void refuse_rigid_pairs() const;
+  void add_rigid_contact(const MotionState& at, std::span<const Response> told, std::vector<double>& row);
 
   const Scenario& scenario_;
   std::stop_token stop_;
@@ -123,6 +130,7 @@ class CoupledModel {
   ContactForce& contact_force_;  ///< owned by system_, as the last of the model's forces
   std::unique_ptr<Contact> contact_;
   Start start_;
+  double start_time_ = 0.0;  ///< [s]
   CommittedState committed_;
   RunState totals_;
   std::vector<EpisodeTracker> trackers_;

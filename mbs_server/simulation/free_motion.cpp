@@ -78,7 +78,8 @@ Eigen::Index FreeMotion::first_own() const {
 }
 
 void FreeMotion::initialise(const ContactFactory& open_contact) {
-  model_.assemble([](std::string_view, const std::string&) {});
+  t_ = input_.start_time;
+  model_.assemble([](std::string_view, const std::string&) {}, t_);
   model_.open(open_contact, input_.assets, {.run_id = input_.run_id, .on_progress = {}, .stop = {}});
   System& system = model_.system();
   x_.resize(first_own() + system.n_states() + EnergyQuadrature::n);
@@ -92,10 +93,11 @@ void FreeMotion::initialise(const ContactFactory& open_contact) {
   }
   x_.tail(system.n_states() + EnergyQuadrature::n).setZero();
   const VectorX y = motion();
-  const VectorX started = system.start_y(0.0, model_.q(y), model_.qd(y));
+  const VectorX started = system.start_y(t_, model_.q(y), model_.qd(y));
   x_.segment(first_own(), system.n_states()) = started.tail(system.n_states());
-  model_.committed() = {.t = 0.0, .y = started, .z = quadratures()};
-  model_.begin(model_.scheme().accept(0.0, model_.q(started), model_.qd(started)));
+  model_.committed() = {.t = t_, .y = started, .z = quadratures()};
+  model_.begin(model_.scheme().accept(t_, model_.q(started), model_.qd(started)));
+  accepted_ = x_;
   take_columns();
 }
 
@@ -152,16 +154,16 @@ void FreeMotion::set_state(std::span<const double> x) {
   std::ranges::copy(x, x_.data());
 }
 
-VectorX FreeMotion::motion() const {
+VectorX FreeMotion::motion(const VectorX& x) const {
   const System& system = model_.system();
   VectorX y(system.n_y());
   for (Eigen::Index i = 0; i < n_bodies(); ++i) {
-    const Pose X_WB = pose_of(x_, per_body * i);
+    const Pose X_WB = pose_of(x, per_body * i);
     y.segment<coordinates_per_body>(coordinates_per_body * i) = coordinates_from_pose(X_WB);
     y.segment<coordinates_per_body>(system.n_q() + coordinates_per_body * i) =
-        rates_from_twist(X_WB, twist_of(x_, per_body * i));
+        rates_from_twist(X_WB, twist_of(x, per_body * i));
   }
-  y.tail(system.n_states()) = x_.segment(first_own(), system.n_states());
+  y.tail(system.n_states()) = x.segment(first_own(), system.n_states());
   return y;
 }
 
@@ -192,9 +194,41 @@ std::span<const Response> FreeMotion::responses(const VectorX& y) {
   return model_.scheme().responses(t_, model_.q(y), model_.qd(y));
 }
 
+VectorX FreeMotion::answerable_motion() {
+  VectorX y = motion();
+  const auto answers_at = [&] {
+    try {
+      (void)responses(y);
+      return true;
+    } catch (const RecoverableError&) {
+      return false;
+    }
+  };
+  if (answers_at()) return y;
+  // Touching and too deep are a size of the bodies apart: so many halvings find it on a way of any length.
+  constexpr int most_halvings = 40;
+  double known = 0.0, unknown = 1.0;
+  const auto go_to = [&](double part) { y = motion(accepted_ + part * (x_ - accepted_)); };
+  for (int i = 0; i < most_halvings; ++i) {
+    const double middle = 0.5 * (known + unknown);
+    go_to(middle);
+    if (!answers_at()) {
+      unknown = middle;
+      continue;
+    }
+    known = middle;
+    const auto answers = responses(y);
+    for (std::size_t k = 0; k < n_pairs(); ++k) {
+      if (!model_.contact_states().closed(k) && answers[k].gap < 0.0) return y;
+    }
+  }
+  go_to(known);
+  return y;
+}
+
 void FreeMotion::indicators(std::span<double> values) {
   if (n_pairs() == 0) return;
-  const VectorX y = motion();
+  const VectorX y = answerable_motion();
   const double rounding = gap_rounding(model_.q(y));
   const auto answers = responses(y);
   // As RunProblem::roots: bodies that only touch do not switch for ever.
@@ -203,10 +237,14 @@ void FreeMotion::indicators(std::span<double> values) {
   }
 }
 
+bool FreeMotion::switches(std::size_t pair, const Response& answer, double rounding) {
+  return model_.contact_states().closed(pair) ? answer.gap > rounding : touching(answer.gap, answer.gap_rate);
+}
+
 void FreeMotion::accept() {
   VectorX y = motion();
   const double end = input_.scenario.analysis.end_time;
-  if (t_ > end + 1e-9 * (1.0 + end)) {
+  if (t_ > end + 1e-9 * (1.0 + std::abs(end))) {
     throw input_error("time", fmt::format("time: expected one up to {} s, the end of the scenario or the stop time of "
                                           "the experiment, found {} s",
                                           end, t_));
@@ -217,7 +255,11 @@ void FreeMotion::accept() {
     return;
   }
   const auto answers = model_.scheme().accept(t_, model_.q(y), model_.qd(y));
+  accepted_ = x_;
+  pairs_wait_ = false;
+  const double rounding = gap_rounding(model_.q(y));
   for (std::size_t i = 0; i < n_pairs(); ++i) {
+    pairs_wait_ = pairs_wait_ || switches(i, answers[i], rounding);
     if (!model_.contact_states().closed(i)) continue;
     model_.totals().committed_dissipation += answers[i].dissipated_increment;
     model_.trackers()[i].update(t_, answers[i]);
@@ -226,22 +268,26 @@ void FreeMotion::accept() {
   committed = {.t = std::min(t_, end), .y = std::move(y), .z = quadratures()};
 }
 
-void FreeMotion::switch_pairs() {
+bool FreeMotion::switch_pairs() {
   accept();
   const VectorX& y = model_.committed().y;
   const double rounding = gap_rounding(model_.q(y));
   ContactStates& states = model_.contact_states();
   const auto answers = responses(y);
+  bool any = false;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Response& answer = answers[i];
-    if (states.closed(i) && answer.gap > rounding) {
-      states.set_closed(i, false);
+    if (!switches(i, answer, rounding)) continue;
+    any = true;
+    if (states.closed(i)) {
       model_.totals().finished.push_back(model_.trackers()[i].end(t_, answer));
-    } else if (!states.closed(i) && touching(answer.gap, answer.gap_rate)) {
-      states.set_closed(i, true);
+    } else {
       model_.trackers()[i].begin(t_, answer);
     }
+    states.set_closed(i, !states.closed(i));
   }
+  pairs_wait_ = false;
+  return any;
 }
 
 void FreeMotion::set_input(std::size_t index, const Jet& jet) {
@@ -405,7 +451,7 @@ void FreeMotion::restore(const Saved& saved) {
   model_.system().forget_force_patterns();
   model_.take(saved.committed, std::move(state));
   t_ = saved.t;
-  x_ = saved.x;
+  x_ = accepted_ = saved.x;
 }
 
 }  // namespace heelstrike::mbs

@@ -48,15 +48,21 @@ class FreeMotion {
   [[nodiscard]] VectorX rates();
 
   [[nodiscard]] std::size_t n_pairs() const { return model_.system().model().pairs.size(); }
-  /// [m] Per pair what changes its sign from above where it touches, and from below where it separates.
+  /// [m] Per pair what changes its sign from above where it touches, and from below where it separates. Integrators
+  /// look far beyond a touchdown before they look for it: of a state that the contact cannot answer, too deep, they are
+  /// those of one on the straight way there from the last accepted one, where the first pair touches.
   void indicators(std::span<double> values);
   /// Null without pairs.
   [[nodiscard]] Contact* contact() { return model_.contact(); }
   /// The integrator has taken its step to time() and state() for good: the history of the contact advances.
   /// @throws Error{invalid_input} beyond analysis.end_time, where no state can be saved
   void accept();
+  /// Some pair has begun to touch or has separated at the state of the last accept(), and was not switched: whoever
+  /// watches no indicators is told so.
+  [[nodiscard]] bool pairs_wait() const { return pairs_wait_; }
   /// Takes the state for good, and pairs that touch or have separated there begin or end to act.
-  void switch_pairs();
+  /// @returns whether there were any
+  bool switch_pairs();
 
   /// As of Simulation.
   [[nodiscard]] std::span<const Column> inputs() const { return inputs_.columns(); }
@@ -94,10 +100,15 @@ class FreeMotion {
   [[nodiscard]] Eigen::Index first_own() const;
   void take_columns();
   /// {q, qd, s} of x.
-  [[nodiscard]] VectorX motion() const;
+  [[nodiscard]] VectorX motion() const { return motion(x_); }
+  [[nodiscard]] VectorX motion(const VectorX& x) const;
   [[nodiscard]] VectorX quadratures() const { return x_.tail(EnergyQuadrature::n); }
   [[nodiscard]] std::span<const Response> responses(const VectorX& y);
+  /// {q, qd, s} at x, or as far on the way to it as the contact answers. @throws what it says at the accepted state
+  [[nodiscard]] VectorX answerable_motion();
   void require_sound(std::span<const double> x) const;
+  /// Whether a pair touches that was open, or has separated that was closed.
+  [[nodiscard]] bool switches(std::size_t pair, const Response& answer, double rounding);
   /// {dq, dqd, ds} of motion() along dx.
   [[nodiscard]] VectorX motion_change(const VectorX& dx) const;
   /// Of rates() along entry `state` of x, but for those of the energies, which are left zero. @param xd  rates()
@@ -116,6 +127,8 @@ class FreeMotion {
   std::size_t n_table_ = 0;     ///< columns of the time series
   std::size_t first_rate_ = 0;  ///< among columns_
   std::vector<double> row_;
+  bool pairs_wait_ = false;
+  VectorX accepted_;  ///< x at the last accept()
 };
 
 }  // namespace heelstrike::mbs

@@ -9,12 +9,14 @@
 
 namespace heelstrike::mbs {
 
-ProgressWatch::ProgressWatch(const AnalysisSpec& analysis, std::vector<std::string> pairs)
+ProgressWatch::ProgressWatch(const AnalysisSpec& analysis, std::vector<std::string> pairs, double t)
     : integrator_(analysis.integrator.name),
       end_time_(analysis.end_time),
       budget_(analysis.budget),
       pairs_(std::move(pairs)),
-      n_switches_(pairs_.size(), 0) {}
+      n_switches_(pairs_.size(), 0),
+      start_(t),
+      short_start_(t) {}
 
 void ProgressWatch::count_step(double t, const IntegratorStatistics& statistics) {
   // Before a state that the model always refuses, an integrator can go on with steps of the size of a rounding error

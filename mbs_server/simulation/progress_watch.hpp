@@ -12,8 +12,8 @@ namespace heelstrike::mbs {
 
 class ProgressWatch {
  public:
-  /// @param pairs  their names, for messages
-  ProgressWatch(const AnalysisSpec& analysis, std::vector<std::string> pairs);
+  /// @param pairs  their names, for messages. @param t  [s] where it begins to look
+  ProgressWatch(const AnalysisSpec& analysis, std::vector<std::string> pairs, double t);
 
   /// A pair has been closed or opened.
   void count_switch(std::size_t pair) { ++n_switches_[pair]; }
@@ -34,8 +34,8 @@ class ProgressWatch {
   std::vector<std::int64_t> n_switches_;  ///< per pair in this window
   IntegratorStatistics before_;           ///< at the beginning of this window
   std::int64_t n_steps_ = 0;              ///< tried in this window
-  double start_ = 0.0;                    ///< [s] of this window
-  double short_start_ = 0.0;              ///< [s] where the last 200 began
+  double start_;                          ///< [s] of this window
+  double short_start_;                    ///< [s] where the last 200 began
 };
 
 }  // namespace heelstrike::mbs

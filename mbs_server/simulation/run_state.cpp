@@ -17,7 +17,7 @@ namespace heelstrike::mbs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::string_view format_version = "heelstrike run state 6";
+constexpr std::string_view format_version = "heelstrike run state 7";
 
 #if defined(__clang__)
 constexpr std::string_view compiler_identity = __VERSION__;
@@ -148,6 +148,7 @@ Json to_json(const RunState& state) {
             {"n_rows", state.n_rows},
             {"committed_dissipation", state.committed_dissipation},
             {"initial_energy", state.initial_energy},
+            {"max_kinetic_energy", state.max_kinetic_energy},
             {"max_position_violation", state.max_position_violation},
             {"max_velocity_violation", state.max_velocity_violation},
             {"closed", flags_json(state.closed)},
@@ -184,6 +185,7 @@ RunState state_from_json(const Json& j) {
                  .n_rows = j.at("n_rows"),
                  .committed_dissipation = j.at("committed_dissipation"),
                  .initial_energy = j.at("initial_energy"),
+                 .max_kinetic_energy = j.at("max_kinetic_energy"),
                  .max_position_violation = j.at("max_position_violation"),
                  .max_velocity_violation = j.at("max_velocity_violation"),
                  .closed = {},
@@ -236,9 +238,10 @@ void expect(bool holds, std::string_view expected, const std::string& found) {
   if (!holds) refuse(fmt::format("expected {}, found {}", expected, found));
 }
 
-void check_episode(const ContactEpisode& e, const std::string& pair, double t) {
+void check_episode(const ContactEpisode& e, const std::string& pair, double start, double t) {
   expect(e.pair == pair, fmt::format("an episode of pair '{}'", pair), fmt::format("'{}'", e.pair));
-  expect(e.onset >= 0.0 && e.onset <= t, fmt::format("an onset between 0 and {} s", t), fmt::format("{} s", e.onset));
+  expect(e.onset >= start && e.onset <= t, fmt::format("an onset between {} and {} s", start, t),
+         fmt::format("{} s", e.onset));
 }
 
 void check(const RunState& state, double t, const CheckpointFrame& frame) {
@@ -247,6 +250,8 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
   expect(state.next_row == next || state.next_row == next - 1, fmt::format("{} as the next row", next),
          fmt::to_string(state.next_row));
   expect(state.n_rows >= 0, "a number of rows", fmt::to_string(state.n_rows));
+  expect(state.max_kinetic_energy >= 0.0, "a kinetic energy that is not negative",
+         fmt::to_string(state.max_kinetic_energy));
   expect(state.max_position_violation >= 0.0 && state.max_velocity_violation >= 0.0, "violations that are not negative",
          fmt::format("{} and {}", state.max_position_violation, state.max_velocity_violation));
   expect(state.closed.size() == frame.pairs.size() && state.episodes.size() == frame.pairs.size(),
@@ -257,7 +262,7 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
     expect(episode.episode.has_value() == (state.closed[i] != 0), "an open episode for each pair in contact",
            fmt::format("another for '{}'", frame.pairs[i]));
     expect(episode.recent.size() <= 3, "at most 3 recent points", fmt::to_string(episode.recent.size()));
-    if (episode.episode) check_episode(*episode.episode, frame.pairs[i], t);
+    if (episode.episode) check_episode(*episode.episode, frame.pairs[i], frame.start_time, t);
   }
   expect(state.joints_closed.size() == frame.n_unilateral, fmt::format("{} unilateral joints", frame.n_unilateral),
          fmt::to_string(state.joints_closed.size()));
@@ -267,7 +272,7 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
   for (const auto& e : state.finished) {
     const auto pair = std::ranges::find(frame.pairs, e.pair);
     expect(pair != frame.pairs.end(), "episodes of the pairs of this scenario", fmt::format("'{}'", e.pair));
-    check_episode(e, *pair, t);
+    check_episode(e, *pair, frame.start_time, t);
   }
 }
 
@@ -312,8 +317,9 @@ RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
                     "same bits",
                     escaped_excerpt(program, 80), program_identity()));
   }
-  expect(checkpoint.time >= 0.0 && checkpoint.time <= frame.end_time,
-         fmt::format("a time between 0 and {} s", frame.end_time), fmt::format("{} s", checkpoint.time));
+  expect(checkpoint.time >= frame.start_time && checkpoint.time <= frame.end_time,
+         fmt::format("a time between {} and {} s", frame.start_time, frame.end_time),
+         fmt::format("{} s", checkpoint.time));
   constexpr std::int64_t most_steps = std::int64_t{1} << 53;
   expect(checkpoint.step >= 0 && checkpoint.step < most_steps, "a step number from 0 to 2^53",
          fmt::to_string(checkpoint.step));

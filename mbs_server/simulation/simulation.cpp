@@ -11,6 +11,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
@@ -196,7 +197,10 @@ Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme,
 Simulation::~Simulation() = default;
 
 void Simulation::initialise(const ContactFactory& open_contact) {
-  model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); });
+  model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); },
+                  input_.start_time);
+  now_ = input_.start_time;
+  refuse_units_behind_zero();
   prepare_to_step();
   check_units();
   if (!can_save()) {
@@ -223,6 +227,15 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   }
 }
 
+void Simulation::refuse_units_behind_zero() const {
+  if (units_.empty() || input_.start_time == 0.0) return;
+  throw Error(
+      ErrorCode::unimplemented,
+      fmt::format("start time: expected 0 s for a scenario with units of others, whose communication points are "
+                  "counted from there, found {} s; start at 0 s",
+                  input_.start_time));
+}
+
 void Simulation::check_units() {
   units_.open(input_.assets, input_.allow_units, columns_);
   if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
@@ -241,7 +254,7 @@ void Simulation::prepare_to_step() {
   if (!entry.fixed_step) problem_->unilateral_joints().expect_errors(spec.rtol, spec.atol);
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
   watch_ = std::make_unique<PairWatch>(exchange_, states_);
-  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names(), committed_.t);
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
 }
 
@@ -259,19 +272,50 @@ void Simulation::refuse_unilateral_joints() const {
 
 void Simulation::start() {
   const System& system = model_.system();
-  committed_.y = system.start_y(0.0, model_.start().q, model_.start().qd);
+  const double t = committed_.t;
+  committed_.y = system.start_y(t, model_.start().q, model_.start().qd);
   committed_.z = VectorX::Zero(problem_->n_quadratures());
   // The assembly stops at 1e-11; the projection goes on to rounding, as after every later step.
-  problem_->project(0.0, committed_.y);
+  problem_->project(t, committed_.y);
   // Elements start with states that belong to the pose to the last bit.
-  committed_.y = system.start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
-  model_.begin(scheme_.accept(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
+  committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
+  separate_rigid_bodies();
+  model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
   if (problem_->unilateral_joints().any()) {
     constexpr double touching = 1e-6;  // [m] as at the start of rigid bodies
-    take_event(problem_->unilateral_joints().settle(0.0, committed_.y, {}, touching));
+    take_event(problem_->unilateral_joints().settle(t, committed_.y, {}, touching));
   }
   restart_due_ = true;
-  if (units_.due(0.0)) step_units();
+  if (units_.due(t)) step_units();
+}
+
+/// Bodies that overlap by decimals would be told apart by the first step, as if a force had done it.
+void Simulation::separate_rigid_bodies() {
+  RigidContactSet& rigid = model_.rigid_contacts();
+  if (!rigid.any()) return;
+  const double t = committed_.t;
+  constexpr double decimals = 1e-6;  // [m] below which nobody meant anything
+  const auto look = [&] { return model_.overlaps(exchange_.responses(t, model_.q(committed_.y), model_.qd(committed_.y))); };
+  const auto before = look();
+  constexpr int rounds = 50;  // points change as bodies of a stack are moved
+  separate(rigid, *problem_, t, committed_.y, [](const RigidPoint&) { return true; }, rounds);
+  committed_.y = model_.system().start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
+  for (const auto& [pair, depth] : look()) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    throw input_error("contact." + of.spec.name,
+                      fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
+                                  "{:.3g} m inside each other, between others or held by joints; move one of them "
+                                  "(bodies.{}.position)",
+                                  of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
+  }
+  for (const auto& [pair, depth] : before) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    listener_->on_log("warning", fmt::format("contact.{}: '{}' and '{}' overlap by {:.3g} m at the start and were moved "
+                                             "apart; the motion begins from there",
+                                             of.spec.name, of.main_body, of.partner_body, depth));
+  }
 }
 
 void Simulation::step_units() {
@@ -302,7 +346,7 @@ void Simulation::take(const Checkpoint& checkpoint, RunState state) {
     problem_->forget_force_patterns();
     problem_->forget_pivots();
   }
-  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names(), committed_.t);
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
   forget_repetitions();
   now_ = committed_.t;

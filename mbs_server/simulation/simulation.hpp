@@ -141,6 +141,7 @@ class Simulation {
   struct CrossingRule;
 
   void prepare_to_step();
+  void refuse_units_behind_zero() const;
   void refuse_unilateral_joints() const;
   [[nodiscard]] RunState read(const Checkpoint& checkpoint) const;
   void take(const Checkpoint& checkpoint, RunState state);
@@ -154,6 +155,7 @@ class Simulation {
   [[nodiscard]] std::vector<double> driver_derivative(std::size_t input);
 
   /// Steps the units that wait where the simulation stands; what they give acts from here on.
+  void separate_rigid_bodies();
   void step_units();
   /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when refused
   [[nodiscard]] bool take_step(double t);

@@ -9,11 +9,14 @@
     F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t=0.0)       # for any multibody code
 
     sim = hs.Simulation("gait.yaml")                            # stepped by any master
+    sim["ball.fx_N"] = 2.0
     sim.advance_to(0.01)
 
 SI units throughout: m, kg, s, N, Pa, rad. X_AB is the pose of the partner B in the main body A as a homogeneous 4 x 4
 matrix, V_AB its twist (angular, then linear, in A's axes), F the wrench on A (torque, then force, about A's origin).
 """
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from ._core import (Contact, Pair, RegionLoad, RegionLoads, Response, Responses, Simulation, __version__, backends)
@@ -23,9 +26,12 @@ from ._errors import (Cancelled, Error, FileError, HeelstrikeWarning, InputError
 from ._fields import Fields, parse_vtu, read_vtu
 from ._functions import WrenchFunction, pose, rotation
 from ._run import Run, Table, open_run, run
+from ._scenario import pair_from_dict
+from ._types import ArrayLike
 
 
-def _contact_fields(self, X_AB, V_AB=None, t=0.0, *, volume=False, quantities=()):
+def _contact_fields(self: Contact, X_AB: ArrayLike, V_AB: ArrayLike | None = None, t: float = 0.0, *, volume: bool = False,
+                    quantities: str | Iterable[str] = ()) -> Fields:
     """Pressure, traction, displacement and stress at a state, as arrays in A's frame (Fields).
 
     volume      tetrahedra instead of the surface
@@ -35,11 +41,15 @@ def _contact_fields(self, X_AB, V_AB=None, t=0.0, *, volume=False, quantities=()
     """
     if not isinstance(quantities, Iterable):
         raise expected("quantities", "a name or several", quantities)
-    return parse_vtu(self._vtu(X_AB, V_AB, t, volume, [quantities] if isinstance(quantities, str) else list(quantities)))
+    names = [quantities] if isinstance(quantities, str) else list(quantities)
+    return parse_vtu(getattr(self, "_vtu")(X_AB, V_AB, t, volume, names))
 
 
+# What is Python's of the classes that are C++'s.
 _contact_fields.__name__ = "fields"
-Contact.fields = _contact_fields
+setattr(Contact, "fields", _contact_fields)
+pair_from_dict.__name__ = "from_dict"
+setattr(Pair, "from_dict", staticmethod(pair_from_dict))
 
 __all__ = ["Cancelled", "Comparison", "Contact", "Error", "Fields", "FileError", "HeelstrikeWarning", "InputError",
            "LimitReached", "NotImplementedByBackend", "OutOfOrder", "Pair", "Recoverable", "RegionLoad", "RegionLoads", "Response",

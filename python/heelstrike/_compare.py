@@ -1,7 +1,7 @@
 """One scenario with several contact back-ends."""
 from __future__ import annotations
 
-import os
+import importlib
 import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from ._errors import Error, InputError
 from ._run import Run, pandas, run
+from ._types import Array, Path, Scenario
 
 
 class Comparison:
@@ -31,7 +32,7 @@ class Comparison:
         first = next(iter(self.runs.values()))
         return [name.removesuffix(".indentation_m") for name in first.columns if name.endswith(".indentation_m")]
 
-    def force(self, backend: str, pair: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def force(self, backend: str, pair: str | None = None) -> tuple[Array, Array]:
         """Time [s] and magnitude of the contact force [N] of a pair."""
         pair = pair or self.pairs[0]
         columns = self.runs[backend].columns
@@ -39,7 +40,7 @@ class Comparison:
         return columns["time_s"], np.sqrt(sum(component**2 for component in components))
 
     @property
-    def table(self):
+    def table(self) -> Any:
         """Largest force [N] and indentation [m] of each pair, wall time [s]: a pandas.DataFrame, or a list of dicts."""
         rows = []
         for backend, result in self.runs.items():
@@ -52,10 +53,9 @@ class Comparison:
             rows.append(row)
         return rows if pandas is None else pandas.DataFrame(rows).set_index("backend")
 
-    def plot(self, pair: str | None = None, axes=None):
+    def plot(self, pair: str | None = None, axes: Any = None) -> Any:
         """Contact force over time, and over indentation. Needs matplotlib. Returns the figure."""
-        import matplotlib.pyplot as plots
-
+        plots: Any = importlib.import_module("matplotlib.pyplot")
         pair = pair or self.pairs[0]
         if axes is None:
             _, axes = plots.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
@@ -73,8 +73,8 @@ class Comparison:
         return f"Comparison('{self.scenario}': {', '.join(self.runs)}{failed})"
 
 
-def compare(scenario: str | os.PathLike, backends: Iterable[str], *,
-            set: Mapping[str, Any] | Iterable[str] | None = None, output: str | os.PathLike | None = None,
+def compare(scenario: Scenario, backends: Iterable[str], *,
+            set: Mapping[str, Any] | Iterable[str] | None = None, output: Path | None = None,
             **options: Any) -> Comparison:
     """Runs a scenario once with each back-end.
 
@@ -99,4 +99,4 @@ def compare(scenario: str | os.PathLike, backends: Iterable[str], *,
             failures[name] = error
     if not runs:
         raise next(iter(failures.values()))
-    return Comparison(pathlib.Path(scenario).stem, runs, failures)
+    return Comparison("scenario" if isinstance(scenario, Mapping) else pathlib.Path(scenario).stem, runs, failures)

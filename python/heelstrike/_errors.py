@@ -1,6 +1,9 @@
 """What the library raises. Every message is a whole sentence: what was expected, what was found, where, what to do."""
 from __future__ import annotations
 
+import re
+from typing import Any
+
 
 class Error(Exception):
     """Anything that Heelstrike refuses or cannot do.
@@ -20,12 +23,12 @@ class Error(Exception):
         self.key = key
         self.retry_helps = retry_helps
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions cross processes in parameter studies.
         return (_again, (type(self), str(self), self.__dict__))
 
 
-def _again(kind, message, attributes):
+def _again(kind: type[Error], message: str, attributes: dict[str, Any]) -> Error:
     error = kind(message)
     error.__dict__.update(attributes)
     return error
@@ -80,7 +83,7 @@ class NotImplementedByBackend(Error, NotImplementedError):
 class RunFailed(Error):
     """A run ended before its time; `run` holds what was computed until then."""
 
-    run = None
+    run: Any = None
 
 
 class HeelstrikeWarning(UserWarning):
@@ -103,7 +106,23 @@ _KINDS = {
 }
 
 
+# What a scenario is called that comes from a mapping: it has no file and no lines.
+mapping_name = "<scenario>"
+_WORDS = {"--force": "overwrite=True", "--output": "output=...", "--set": "set", "--backend": "backend", "--hdf5": "hdf5=True",
+          "--mbs": "mbs=...", "--tls-ca": "tls={'ca_file': ...}", "--tls-cert": "tls={'certificate_file': ...}",
+          "--tls-key": "tls={'key_file': ...}", "--tls-authority": "tls={'authority': ...}"}
+
+
+def in_python(message: str) -> str:
+    """A message of the library with arguments of Python where it names options of the command line."""
+    for option, word in _WORDS.items():
+        message = re.sub(rf"(?<![\w-]){option}(?![\w-])", word, message)
+    return re.sub(rf"^{mapping_name}(:\d+)?: ", "", message, flags=re.MULTILINE)
+
+
 def made(code: str, message: str, file: str, line: int, key: str, retry_helps: bool) -> Error:
     """The exception of a code, for the module in C++."""
-    return _KINDS.get(code, Error)(message, code=code, file=file or None, line=line or None, key=key or None,
+    if file == mapping_name:
+        file, line = "", 0
+    return _KINDS.get(code, Error)(in_python(message), code=code, file=file or None, line=line or None, key=key or None,
                                    retry_helps=retry_helps)

@@ -5,10 +5,13 @@ import base64
 import os
 import xml.etree.ElementTree as xml
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._errors import FileError
+from ._types import Array, Path
 
 _TYPES = {"Float64": "<f8", "Float32": "<f4", "Int64": "<i8", "Int32": "<i4", "UInt8": "u1"}
 
@@ -24,15 +27,15 @@ class Fields:
     cell_arrays the same per cell
     """
 
-    points: np.ndarray
-    cells: np.ndarray
-    arrays: dict[str, np.ndarray]
-    cell_arrays: dict[str, np.ndarray]
+    points: Array
+    cells: NDArray[np.int64]
+    arrays: dict[str, Array]
+    cell_arrays: dict[str, Array]
     units: dict[str, str]
     time: float | None = None
     file: str | None = None
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> Array:
         """A quantity of the points, or else of the cells."""
         return self.arrays[name] if name in self.arrays else self.cell_arrays[name]
 
@@ -47,17 +50,18 @@ class Fields:
         return f"Fields({len(self.points)} points, {len(self.cells)} cells{when}: {', '.join(self.keys())})"
 
 
-def _array(element: xml.Element) -> np.ndarray:
+def _array(element: xml.Element) -> NDArray[Any]:
     # A count of bytes, then the numbers (binary, not compressed): what Heelstrike writes.
     content = base64.b64decode("".join((element.text or "").split()))
-    numbers = np.frombuffer(content, _TYPES[element.get("type", "")], offset=8)
+    numbers: NDArray[Any] = np.frombuffer(content, _TYPES[element.get("type", "")], offset=8)
     width = int(element.get("NumberOfComponents", "1"))
     return numbers.reshape(-1, width) if width > 1 else numbers
 
 
-def _named(parent: xml.Element | None) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    arrays, units = {}, {}
-    for element in parent if parent is not None else []:
+def _named(parent: xml.Element | None) -> tuple[dict[str, Array], dict[str, str]]:
+    arrays: dict[str, Array] = {}
+    units: dict[str, str] = {}
+    for element in [] if parent is None else list(parent):
         name = element.get("Name", "")
         arrays[name] = _array(element)
         for information in element.iter("InformationKey"):
@@ -66,13 +70,20 @@ def _named(parent: xml.Element | None) -> tuple[dict[str, np.ndarray], dict[str,
     return arrays, units
 
 
+def _part(element: xml.Element, name: str) -> xml.Element:
+    found = element.find(name)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
 def parse_vtu(content: bytes, file: str | None = None, time: float | None = None) -> Fields:
     """Fields from the bytes of a VTU file as Heelstrike writes it. @raises FileError for another one"""
     try:
-        piece = xml.fromstring(content).find(".//Piece")
-        points = _array(piece.find("Points/DataArray"))
-        cells = {e.get("Name"): _array(e) for e in piece.find("Cells")}
-        count = int(piece.get("NumberOfCells"))
+        piece = _part(xml.fromstring(content), ".//Piece")
+        points = _array(_part(piece, "Points/DataArray"))
+        cells = {e.get("Name"): _array(e) for e in _part(piece, "Cells")}
+        count = int(piece.get("NumberOfCells", ""))
         arrays, units = _named(piece.find("PointData"))
         cell_arrays, cell_units = _named(piece.find("CellData"))
     except (xml.ParseError, AttributeError, KeyError, ValueError) as problem:
@@ -83,7 +94,7 @@ def parse_vtu(content: bytes, file: str | None = None, time: float | None = None
                   time=time, file=file)
 
 
-def read_vtu(file: str | os.PathLike, time: float | None = None) -> Fields:
+def read_vtu(file: Path, time: float | None = None) -> Fields:
     """Fields from a VTU file that Heelstrike wrote. @raises FileError"""
     try:
         with open(file, "rb") as opened:

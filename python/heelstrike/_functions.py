@@ -1,13 +1,16 @@
 """The contact as a function with its Jacobian, for optimisers, root finders and automatic differentiation."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ._core import Contact, Response
 from ._errors import InputError, expected
+from ._types import Array, ArrayLike
 
 
-def _numbers(given, argument: str, shape: tuple[int, ...]) -> np.ndarray:
+def _numbers(given: ArrayLike, argument: str, shape: tuple[int, ...]) -> Array:
     """A copy as real numbers. Raises InputError for another shape, and for what are none."""
     wanted = f"real numbers of shape {shape}"
     try:
@@ -21,30 +24,32 @@ def _numbers(given, argument: str, shape: tuple[int, ...]) -> np.ndarray:
     return array.astype(float)
 
 
-def _skew(a: np.ndarray) -> np.ndarray:
+def _skew(a: Array) -> Array:
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
-def rotation(theta) -> np.ndarray:
+def rotation(theta: ArrayLike) -> Array:
     """(3, 3) rotation by a rotation vector [rad] (Rodrigues)."""
-    theta = _numbers(theta, "theta", (3,))
-    angle = np.linalg.norm(theta)
-    K = _skew(theta)
+    vector = _numbers(theta, "theta", (3,))
+    angle = float(np.linalg.norm(vector))
+    K = _skew(vector)
     # sin(a)/a and (1 - cos a)/a^2 = 2 sin(a/2)^2/a^2, which loses no digits at small angles; numpy's sinc has pi in it.
-    return np.eye(3) + np.sinc(angle / np.pi) * K + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * K @ K
+    turned: Array = np.eye(3) + np.sinc(angle / np.pi) * K + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * K @ K
+    return turned
 
 
-def left_jacobian(theta) -> np.ndarray:
+def left_jacobian(theta: ArrayLike) -> Array:
     """(3, 3) by which a change of the rotation vector turns into the small rotation that follows the rotation."""
-    theta = np.asarray(theta, dtype=float)
-    angle = np.linalg.norm(theta)
-    K = _skew(theta)
+    vector = np.asarray(theta, dtype=float)
+    angle = float(np.linalg.norm(vector))
+    K = _skew(vector)
     # (a - sin a)/a^3 cancels below a = 0.01 or so; the next term of its series is then below 1e-13 of it.
     third = (angle - np.sin(angle)) / angle**3 if angle > 0.02 else 1 / 6 - angle**2 / 120 + angle**4 / 5040
-    return np.eye(3) + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * K + third * K @ K
+    jacobian: Array = np.eye(3) + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * K + third * K @ K
+    return jacobian
 
 
-def pose(theta=(0.0, 0.0, 0.0), p=(0.0, 0.0, 0.0)) -> np.ndarray:
+def pose(theta: ArrayLike = (0.0, 0.0, 0.0), p: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
     """(4, 4) pose from a rotation vector [rad] and a translation [m]."""
     X = np.eye(4)
     X[:3, :3] = rotation(theta)
@@ -65,40 +70,40 @@ class WrenchFunction:
     w @ Jv, with Jx, Jv = f.jacobians(x, v).
     """
 
-    def __init__(self, contact: Contact, X0=None, t: float = 0.0) -> None:
+    def __init__(self, contact: Contact, X0: ArrayLike | None = None, t: float = 0.0) -> None:
         self.contact = contact
         self.X0 = np.eye(4) if X0 is None else _numbers(X0, "X0", (4, 4))
         self.t = t
-        self._asked = None  # what the response belongs to
+        self._asked: tuple[Any, ...] = ()  # what the response belongs to
         self._response: Response | None = None
 
-    def pose(self, x) -> np.ndarray:
+    def pose(self, x: ArrayLike) -> Array:
         """(4, 4) X_AB at x."""
-        x = _numbers(x, "x", (6,))
+        at = _numbers(x, "x", (6,))
         X = np.eye(4)
-        X[:3, :3] = rotation(x[:3]) @ self.X0[:3, :3]
-        X[:3, 3] = self.X0[:3, 3] + x[3:]
+        X[:3, :3] = rotation(at[:3]) @ self.X0[:3, :3]
+        X[:3, 3] = self.X0[:3, 3] + at[3:]
         return X
 
-    def response(self, x, v=None) -> Response:
+    def response(self, x: ArrayLike, v: ArrayLike | None = None) -> Response:
         """All that the contact says."""
         X, V = self.pose(x), np.zeros(6) if v is None else _numbers(v, "v", (6,))
         # The history counts, too: a commit changes the answer.
-        asked = (X.tobytes(), V.tobytes(), self.t, self.contact._history)
-        if asked != self._asked:
+        asked = (X.tobytes(), V.tobytes(), self.t, getattr(self.contact, "_history"))
+        if self._response is None or asked != self._asked:
             self._response = self.contact.evaluate(X, V, self.t)
             self._asked = asked
         return self._response
 
-    def __call__(self, x, v=None) -> np.ndarray:
+    def __call__(self, x: ArrayLike, v: ArrayLike | None = None) -> Array:
         """(6,) torque [N m], force [N]; an array of the caller's own."""
         return self.response(x, v).F.copy()
 
-    def jacobian(self, x, v=None) -> np.ndarray:
+    def jacobian(self, x: ArrayLike, v: ArrayLike | None = None) -> Array:
         """(6, 6) dF/dx"""
         return self.jacobians(x, v)[0]
 
-    def jacobians(self, x, v=None) -> tuple[np.ndarray, np.ndarray]:
+    def jacobians(self, x: ArrayLike, v: ArrayLike | None = None) -> tuple[Array, Array]:
         """(6, 6) dF/dx and (6, 6) dF/dv"""
         response = self.response(x, v)
         J = response.dF_dX.copy()

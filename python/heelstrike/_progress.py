@@ -1,6 +1,7 @@
 """How far a preparation or a run is: a bar where a person looks, in a terminal or a notebook; nothing elsewhere."""
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -41,10 +42,8 @@ class _Notebook:
     """One output that is rewritten, and gone at the end."""
 
     def __init__(self, label: str) -> None:
-        from IPython.display import display
-
         self.label = label
-        self.handle = display({"text/plain": ""}, raw=True, display_id=True)
+        self.handle = importlib.import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)
 
     def __call__(self, stage: str, fraction: float, time: float, end_time: float, wall_time: float) -> None:
         self.handle.update({"text/plain": bar_text(self.label, stage, fraction, time, end_time)}, raw=True)
@@ -75,7 +74,7 @@ def _in_notebook() -> bool:
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
-def display(progress: bool | Progress | None, label: str):
+def display(progress: bool | Progress | None, label: str) -> _Terminal | _Notebook | _Called | None:
     """What shows progress; None when nothing shall."""
     if progress is False:
         return None

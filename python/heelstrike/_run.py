@@ -1,6 +1,8 @@
 """Runs of whole scenarios and what they leave."""
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import pathlib
@@ -13,22 +15,23 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
-from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed, expected, made
+from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed, expected, in_python, made, mapping_name
 from ._fields import Fields, read_vtu
 from ._progress import display
+from ._types import Array, Path, Scenario
 
-try:
-    import pandas
-except ImportError:  # optional
-    pandas = None
+pandas: Any = None
+with contextlib.suppress(ImportError):  # optional
+    pandas = importlib.import_module("pandas")
 
 
-class Table(dict):
+class Table(dict[str, Array]):
     """Columns by name, as arrays; what stands in for a pandas.DataFrame where there is no pandas."""
 
-    def __missing__(self, name: str):
+    def __missing__(self, name: str) -> Array:
         raise InputError(f"there is no column '{name}'; there are: {', '.join(self)}", code="invalid input", key=name)
 
     @property
@@ -48,7 +51,7 @@ def _remove(folder: pathlib.Path, maker: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _path(given: str | os.PathLike, argument: str) -> pathlib.Path:
+def _path(given: Path, argument: str) -> pathlib.Path:
     if not isinstance(given, (str, os.PathLike)):
         raise expected(argument, "the path of a file or folder", given)
     return pathlib.Path(given)
@@ -65,16 +68,16 @@ class _TemporaryFolder:
 class Run:
     """The results of a run, from its folder. Everything is read when it is asked for the first time."""
 
-    def __init__(self, folder: str | os.PathLike) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = _path(folder, "folder")
         if not (self.folder / "timeseries.csv").exists() and not (self.folder / "summary.json").exists():
             raise FileError(f"{self.folder}: expected the folder of a run, found no timeseries.csv in it", code="file",
                             file=str(folder))
         self._kept: _TemporaryFolder | None = None  # a temporary folder lives as long as its run
         self._columns: Table | None = None
-        self._timeseries = None
+        self._timeseries: Any = None
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         if self._kept is None:
             return Run, (self.folder,)
         # The temporary folder goes with the last Run that this process has of it: to another process travel its files.
@@ -90,7 +93,7 @@ class Run:
         return self._columns
 
     @property
-    def timeseries(self):
+    def timeseries(self) -> Any:
         """The same as a pandas.DataFrame; the Table of columns where there is no pandas."""
         if self._timeseries is None:
             self._timeseries = self.columns if pandas is None else pandas.DataFrame(dict(self.columns))
@@ -108,7 +111,8 @@ class Run:
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            return json.loads((self.folder / name).read_text())
+            content: dict[str, Any] = json.loads((self.folder / name).read_text())
+            return content
         except OSError as problem:
             raise FileError(f"{self.folder / name}: {problem.strerror}; the run has not ended, or did not end well",
                             code="file", file=str(self.folder / name)) from None
@@ -116,10 +120,10 @@ class Run:
     @property
     def status(self) -> str:
         """ "completed", "incomplete" (some rows have no solution), "cancelled" or "failed" """
-        return self.summary["status"]
+        return str(self.summary["status"])
 
     @property
-    def contacts(self):
+    def contacts(self) -> Any:
         """Intervals of contact: a pandas.DataFrame, or a list of dicts where there is no pandas. Units in the names."""
         contacts = self.summary["contacts"]
         return contacts if pandas is None else pandas.DataFrame(contacts)
@@ -129,7 +133,7 @@ class Run:
         """The page of the run."""
         return self.folder / "report.html"
 
-    def field_times(self, pair: str | None = None, partner: bool = False) -> np.ndarray:
+    def field_times(self, pair: str | None = None, partner: bool = False) -> Array:
         """(n,) [s] at which there are fields."""
         return np.array([time for time, _ in self._frames(pair, partner)])
 
@@ -142,7 +146,8 @@ class Run:
         Raises InputError when the scenario asked for none (`output.fields`).
         """
         frames = self._frames(pair, partner)
-        time, file = frames[-1] if t is None else min(frames, key=lambda frame: abs(frame[0] - t))
+        at = frames[-1][0] if t is None else t
+        time, file = frames[-1] if t is None else min(frames, key=lambda frame: abs(frame[0] - at))
         return read_vtu(self.folder / file, time)
 
     def _frames(self, pair: str | None, partner: bool) -> list[tuple[float, str]]:
@@ -177,13 +182,13 @@ class Run:
         return f"Run('{self.folder}', {len(self.columns)} rows, {len(self.columns.columns)} columns)"
 
 
-def _read_table(folder: pathlib.Path) -> tuple[list[str], np.ndarray]:
+def _read_table(folder: pathlib.Path) -> tuple[list[str], Array]:
     """Names and (rows, columns) numbers: of timeseries.csv, or of what `hdf5=True` and `heelstrike run --hdf5` leave in its place."""
     file = folder / "timeseries.h5"
     if (folder / "timeseries.csv").exists() or not file.exists():
         return _core.read_timeseries(folder)
     try:
-        import h5py
+        h5py: Any = importlib.import_module("h5py")
     except ImportError:
         raise FileError(f"{file}: h5py is needed to read it, and is not installed: python3-h5py", code="file",
                         file=str(file)) from None
@@ -210,14 +215,14 @@ def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
     return made
 
 
-def run(scenario: str | os.PathLike, *, backend: str | None = None,
-        set: Mapping[str, Any] | Iterable[str] | None = None, output: str | os.PathLike | None = None,
+def run(scenario: Scenario, *, backend: str | None = None,
+        set: Mapping[str, Any] | Iterable[str] | None = None, output: Path | None = None,
         overwrite: bool = False, hdf5: bool = False, server: str | None = None, mbs: str | None = None,
         progress: bool | Callable[[str, float, float, float, float], Any] | None = None,
         tls: Mapping[str, str] | None = None, patience: float = 300.0, _backend_last: bool = False) -> Run:
     """Runs a scenario to its end.
 
-    scenario   file (YAML)
+    scenario   file (YAML), or a mapping of the same content, with arrays where it has lists; see Pair.from_dict()
     backend    another contact back-end than the file's, for every pair; see backends()
     set        changes, e.g. {"contact.restitution": 0.6, "analysis.end_time": 5}
     output     run folder to make; without it the results live in a temporary one, as long as the Run does
@@ -232,20 +237,24 @@ def run(scenario: str | os.PathLike, *, backend: str | None = None,
     Raises InputError with file, line and key for mistakes; Unavailable and VersionMismatch for servers; RunFailed for a run
     that has begun, whose `run` holds what there is.
     """
-    file = _path(scenario, "scenario")
-    kept = _TemporaryFolder() if output is None else None
-    folder = kept.path / "run" if kept else _path(output, "output")
+    file = pathlib.Path(mapping_name) if isinstance(scenario, Mapping) else _path(scenario, "scenario")
+    kept: _TemporaryFolder | None = None
+    if output is None:
+        kept = _TemporaryFolder()
+        folder = kept.path / "run"
+    else:
+        folder = _path(output, "output")
     is_new = not folder.exists()
-    bar = display(progress, file.stem)
+    bar = display(progress, file.stem.strip("<>"))
 
     def warn(level: str, text: str) -> None:
         if bar is not None:
             bar.clear()
-        warnings.warn(text, HeelstrikeWarning, stacklevel=3)
+        warnings.warn(in_python(text), HeelstrikeWarning, stacklevel=3)
 
     try:
         status, reason, code, retry_helps = _core.run(
-            file, folder, backend, set, _backend_last, server, mbs, overwrite, hdf5, tls, patience, bar, warn)
+            scenario if isinstance(scenario, Mapping) else file, folder, backend, set, _backend_last, server, mbs, overwrite, hdf5, tls, patience, bar, warn)
     finally:
         if bar is not None:
             bar.close()
@@ -253,18 +262,18 @@ def run(scenario: str | os.PathLike, *, backend: str | None = None,
         if not (folder / "timeseries.csv").exists():  # nothing was computed: a server is away, or of another version
             if is_new:  # so that the same call can be made again
                 shutil.rmtree(folder, ignore_errors=True)
-            raise made(code, reason, str(scenario), 0, "", retry_helps)
-        failure = RunFailed(reason, code=code, file=str(scenario))
+            raise made(code, reason, str(file), 0, "", retry_helps)
+        failure = RunFailed(in_python(reason), code=code, file=None if isinstance(scenario, Mapping) else str(scenario))
         failure.run = Run(folder)
         failure.run._kept = kept
         raise failure
     if status == "incomplete":
-        warnings.warn(f"the run is incomplete: {reason}", HeelstrikeWarning, stacklevel=2)
+        warnings.warn(in_python(f"the run is incomplete: {reason}"), HeelstrikeWarning, stacklevel=2)
     result = Run(folder)
     result._kept = kept
     return result
 
 
-def open_run(folder: str | os.PathLike) -> Run:
+def open_run(folder: Path) -> Run:
     """The results of a run that somebody has made, e.g. `heelstrike run` in a terminal. Raises FileError."""
     return Run(folder)

@@ -9,8 +9,12 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <heelstrike/contact.hpp>
@@ -40,6 +44,15 @@ hs::Changes changes_of(const py::object& backend, const py::object& set, bool ba
           .backend_last = backend_last};
 }
 
+/// The file of a scenario, or the name of one that is a mapping, which goes into `changes`.
+fs::path scenario_of(const py::object& scenario, const char* name, hs::Changes& changes) {
+  if (!py::hasattr(scenario, "keys")) return path(scenario, name);
+  const py::tuple parts = py::module_::import("heelstrike._scenario").attr("written")(scenario);
+  changes.text = parts[1].cast<std::string>();
+  changes.files = parts[2].cast<std::map<std::string, std::string>>();
+  return parts[0].cast<std::string>();
+}
+
 /// @param tls  None, or a mapping with the keys of hs::Tls
 hs::Tls tls_of(const py::object& tls) {
   hs::Tls made;
@@ -66,6 +79,7 @@ hs::Tls tls_of(const py::object& tls) {
 struct PyResponse {
   hs::Response response;
   std::vector<std::string> regions;  ///< names
+  bool tangents = true;              ///< were asked for
 };
 
 /// Answers whose numbers arrays look into.
@@ -93,13 +107,22 @@ py::array row_view(const py::object& self, const double* (*numbers)(const hs::Re
                       sizeof(hs::Answer), self);
 }
 
+void require_tangents(bool asked_for) {
+  if (asked_for) return;
+  throw hs::Error(hs::ErrorCode::invalid_input, "tangents were not asked for: evaluate_many(..., tangents=True)");
+}
+
+template <auto Member>
+py::object tangent(const py::object& self) {
+  require_tangents(self.cast<PyResponse&>().tangents);
+  return member_view<Member>(self, {6, 6});
+}
+
 /// The same of matrices.
 template <auto Member>
 py::object tangent_view(const py::object& self) {
   const auto& responses = self.cast<PyResponses&>();
-  if (!responses.tangents) {
-    throw hs::Error(hs::ErrorCode::invalid_input, "tangents were not asked for: evaluate_many(..., tangents=True)");
-  }
+  require_tangents(responses.tangents);
   return row_view(
              self, [](const hs::Response& r) { return (r.*Member).data(); }, 36)
       .attr("reshape")(responses.answers.size(), 6, 6);
@@ -116,6 +139,116 @@ void forget_refused(std::vector<hs::Answer>& answers) {
     r.dF_A_dV.fill(none);
     r.gap = r.area = r.peak_pressure = r.mean_pressure = r.stored_energy = r.dissipated_increment = none;
   }
+}
+
+/// Calls `visit` with every number of a response; its regions are as many as it has.
+template <typename Visit>
+void for_each_number(hs::Response& r, Visit visit) {
+  const auto each = [&](auto& member) {
+    if constexpr (std::is_arithmetic_v<std::remove_reference_t<decltype(member)>>) {
+      visit(member);
+    } else {
+      for (double& number : member) visit(number);
+    }
+  };
+  std::apply(
+      [&](auto&... members) { (each(members), ...); },
+      std::tie(r.F_A, r.dF_A_dX, r.dF_A_dV, r.gap, r.gap_rate, r.area, r.p_ACop, r.peak_pressure, r.mean_pressure,
+               r.stored_energy, r.dissipated_power, r.dissipated_increment, r.iterations, r.active_points, r.residual));
+  for (hs::RegionLoad& region : r.regions) {
+    std::apply([&](auto&... members) { (each(members), ...); },
+               std::tie(region.force, region.area, region.mean_pressure, region.peak_pressure, region.p_ACop));
+  }
+}
+
+py::list numbers_of(hs::Response response) {
+  py::list numbers;
+  for_each_number(response, [&](const auto& number) { numbers.append(number); });
+  return numbers;
+}
+
+hs::Response response_of(const py::list& numbers, std::size_t n_regions) {
+  hs::Response response;
+  response.regions.resize(n_regions);
+  std::size_t next = 0;
+  for_each_number(response,
+                  [&](auto& number) { number = numbers[next++].cast<std::remove_reference_t<decltype(number)>>(); });
+  return response;
+}
+
+// What pickles hold.
+py::tuple pickled_response(const PyResponse& self) {
+  return py::make_tuple(self.tangents, self.regions, numbers_of(self.response));
+}
+PyResponse unpickled_response(const py::tuple& parts) {
+  PyResponse made{
+      .response = {}, .regions = parts[1].cast<std::vector<std::string>>(), .tangents = parts[0].cast<bool>()};
+  made.response = response_of(parts[2], made.regions.size());
+  return made;
+}
+py::tuple pickled_responses(const PyResponses& self) {
+  py::list answers;
+  for (const hs::Answer& answer : self.answers) {
+    answers.append(py::make_tuple(answer.ok, answer.message, static_cast<int>(answer.code),
+                                  answer.response.regions.size(), numbers_of(answer.response)));
+  }
+  return py::make_tuple(self.tangents, self.regions, answers);
+}
+PyResponses unpickled_responses(const py::tuple& parts) {
+  PyResponses made{
+      .answers = {}, .tangents = parts[0].cast<bool>(), .regions = parts[1].cast<std::vector<std::string>>()};
+  for (const auto& part : parts[2]) {
+    const auto answer = part.cast<py::tuple>();
+    made.answers.push_back({.ok = answer[0].cast<bool>(),
+                            .response = response_of(answer[4], answer[3].cast<std::size_t>()),
+                            .message = answer[1].cast<std::string>(),
+                            .code = static_cast<hs::ErrorCode>(answer[2].cast<int>())});
+  }
+  return made;
+}
+
+/// One of the answers, as evaluate() gives it; of a state that was refused all numbers are NaN.
+std::unique_ptr<PyResponse> response_at(const PyResponses& self, std::size_t i) {
+  auto response = std::make_unique<PyResponse>();
+  response->response = self.answers[i].response;
+  response->response.regions.resize(self.regions.size());
+  response->regions = self.regions;
+  response->tangents = self.tangents;
+  return response;
+}
+
+py::object answers_at(const PyResponses& self, const py::object& index) {
+  const auto n = self.answers.size();
+  if (py::isinstance<py::slice>(index)) {
+    std::size_t start = 0, stop = 0, step = 0, count = 0;
+    if (!index.cast<py::slice>().compute(n, &start, &stop, &step, &count)) throw py::error_already_set();
+    auto some = std::make_unique<PyResponses>();
+    some->tangents = self.tangents;
+    some->regions = self.regions;
+    for (std::size_t i = 0; i < count; ++i, start += step) some->answers.push_back(self.answers[start]);
+    return py::cast(std::move(some));
+  }
+  const py::ssize_t asked = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
+  if (asked == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  const py::ssize_t i = asked < 0 ? asked + static_cast<py::ssize_t>(n) : asked;
+  if (i < 0 || i >= static_cast<py::ssize_t>(n)) {
+    throw py::index_error("expected an index below " + std::to_string(n) + ", found " + std::to_string(asked));
+  }
+  return py::cast(response_at(self, static_cast<std::size_t>(i)));
+}
+
+py::str shown(const PyResponses& self) {
+  const auto refused = std::ranges::count(self.answers, false, &hs::Answer::ok);
+  double largest = 0.0, gap = std::numeric_limits<double>::infinity();
+  for (const hs::Answer& answer : self.answers) {
+    if (!answer.ok) continue;
+    const auto& F = answer.response.F_A;
+    largest = std::max(largest, std::hypot(F[3], F[4], F[5]));
+    gap = std::min(gap, answer.response.gap);
+  }
+  return py::str("Responses({} states{}, largest force {:.6g} N, smallest gap {:.6g} m)")
+      .format(self.answers.size(), refused == 0 ? std::string() : ", " + std::to_string(refused) + " refused", largest,
+              gap);
 }
 
 py::dict regions_of(const PyResponse& self) {
@@ -169,17 +302,39 @@ void bind_regions(py::module_& module) {
       .def_property_readonly(
           "p_cop", [](const py::object& self) { return view(self.cast<hs::RegionLoad&>().p_ACop.data(), {3}, self); },
           "(3,) centre of pressure in A [m]; NaN without force")
-      .def("__repr__", [](const hs::RegionLoad& self) {
-        return py::str("RegionLoad(force={:.6g} N, area={:.6g} m^2, peak_pressure={:.6g} Pa)")
-            .format(self.force, self.area, self.peak_pressure);
-      });
+      .def("__repr__",
+           [](const hs::RegionLoad& self) {
+             return py::str("RegionLoad(force={:.6g} N, area={:.6g} m^2, peak_pressure={:.6g} Pa)")
+                 .format(self.force, self.area, self.peak_pressure);
+           })
+      .def(py::pickle(
+          [](const hs::RegionLoad& self) {
+            return py::make_tuple(self.force, self.area, self.mean_pressure, self.peak_pressure, self.p_ACop);
+          },
+          [](const py::tuple& parts) {
+            return hs::RegionLoad{parts[0].cast<double>(), parts[1].cast<double>(), parts[2].cast<double>(),
+                                  parts[3].cast<double>(), parts[4].cast<hs::Vector3>()};
+          }));
   py::class_<PyRegionLoads>(module, "RegionLoads",
                             "What a region of a contact bears in many states. NaN where a state was refused.")
       .def_readonly("force", &PyRegionLoads::force, "(n,) normal: pressure times area [N]")
       .def_readonly("area", &PyRegionLoads::area, "(n,) contact area [m^2]")
       .def_readonly("mean_pressure", &PyRegionLoads::mean_pressure, "(n,) force / area [Pa]; 0 without contact")
       .def_readonly("peak_pressure", &PyRegionLoads::peak_pressure, "(n,) [Pa]")
-      .def_readonly("p_cop", &PyRegionLoads::p_cop, "(n, 3) centre of pressure in A [m]; NaN without force");
+      .def_readonly("p_cop", &PyRegionLoads::p_cop, "(n, 3) centre of pressure in A [m]; NaN without force")
+      .def("__repr__",
+           [](const PyRegionLoads& self) {
+             return py::str("RegionLoads({} states, largest force {:.6g} N)")
+                 .format(self.force.size(), py::module_::import("numpy").attr("nanmax")(self.force, "initial"_a = 0.0));
+           })
+      .def(py::pickle(
+          [](const PyRegionLoads& self) {
+            return py::make_tuple(self.force, self.area, self.mean_pressure, self.peak_pressure, self.p_cop);
+          },
+          [](const py::tuple& parts) {
+            const auto part = [&](std::size_t i) { return parts[i].cast<py::array_t<double>>(); };
+            return PyRegionLoads{part(0), part(1), part(2), part(3), part(4)};
+          }));
 }
 
 void bind_pair(py::module_& module) {
@@ -188,21 +343,36 @@ void bind_pair(py::module_& module) {
       .def_static(
           "from_yaml",
           [](const py::object& file, const py::object& name, const py::object& backend, const py::object& set) {
-            const hs::Changes changes = changes_of(backend, set);
-            const fs::path scenario = path(file, "file");
+            hs::Changes changes = changes_of(backend, set);
+            const fs::path scenario = scenario_of(file, "file", changes);
             const std::string pair = text_or_none(name, "name");
             const py::gil_scoped_release released;
             return hs::Pair::from_yaml(scenario, pair, changes);
           },
           "file"_a, "name"_a = py::none(), "backend"_a = py::none(), "set"_a = py::none(),
-          R"(One contact pair of a scenario file, with the meshes that it names.
+          R"(from_yaml(file, name=None, backend=None, set=None)
+--
 
-file     scenario (YAML)
+One contact pair of a scenario, with the meshes that it names.
+
+file     scenario (YAML), or a mapping of the same content, see from_dict()
 name     of the pair; needed when the scenario has several
 backend  another contact back-end than the file's
 set      changes, e.g. {"contact.restitution": 0.6}
 
 Raises InputError with file, line and key of every mistake.)")
+      .def(py::pickle(
+          [](const hs::Pair& self) {
+            const hs::Changes whole = self.whole();
+            py::dict files;
+            for (const auto& [name, content] : whole.files) files[py::str(name)] = py::bytes(content);
+            return py::make_tuple(self.file(), self.name(), whole.text, files);
+          },
+          [](const py::tuple& parts) {
+            const hs::Changes whole{.text = parts[2].cast<std::string>(),
+                                    .files = parts[3].cast<std::map<std::string, std::string>>()};
+            return hs::Pair::from_yaml(parts[0].cast<std::string>(), parts[1].cast<std::string>(), whole);
+          }))
       .def_property_readonly("name", &hs::Pair::name, "name of the pair")
       .def_property_readonly("backend", &hs::Pair::backend, "name of its contact back-end")
       .def_property_readonly("parameters", &hs::Pair::parameters, "parameters as the file says (SI units)")
@@ -217,17 +387,10 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
           "F", [](const py::object& self) { return member_view<&hs::Response::F_A>(self, {6}); },
           "(6,) torque [N m] and force [N] on A about A's origin, in A's axes")
       .def_property_readonly(
-          "dF_dX",
-          [](const py::object& self) {
-            return member_view<&hs::Response::dF_A_dX>(self, {6, 6});
-          },
+          "dF_dX", &tangent<&hs::Response::dF_A_dX>,
           "(6, 6) derivative by a small rotation [rad] of B about its origin and its translation [m], in A's axes")
-      .def_property_readonly(
-          "dF_dV",
-          [](const py::object& self) {
-            return member_view<&hs::Response::dF_A_dV>(self, {6, 6});
-          },
-          "(6, 6) derivative by the twist of B in A [rad/s, m/s]")
+      .def_property_readonly("dF_dV", &tangent<&hs::Response::dF_A_dV>,
+                             "(6, 6) derivative by the twist of B in A [rad/s, m/s]")
       .def_property_readonly(
           "p_cop", [](const py::object& self) { return member_view<&hs::Response::p_ACop>(self, {3}); },
           "(3,) centre of pressure in A [m]; the closest point when there is no contact")
@@ -262,18 +425,29 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
       .def("__iter__",
            [](const py::object& self) {
              return py::iter(py::make_tuple(member_view<&hs::Response::F_A>(self, {6}),
-                                            member_view<&hs::Response::dF_A_dX>(self, {6, 6}),
-                                            member_view<&hs::Response::dF_A_dV>(self, {6, 6})));
+                                            tangent<&hs::Response::dF_A_dX>(self),
+                                            tangent<&hs::Response::dF_A_dV>(self)));
            })
-      .def("__repr__", [](const PyResponse& self) {
-        const auto& F = self.response.F_A;
-        return py::str("Response(force=({:.6g}, {:.6g}, {:.6g}) N, gap={:.6g} m)")
-            .format(F[3], F[4], F[5], self.response.gap);
-      });
+      .def("__repr__",
+           [](const PyResponse& self) {
+             const auto& F = self.response.F_A;
+             return py::str("Response(force=({:.6g}, {:.6g}, {:.6g}) N, gap={:.6g} m)")
+                 .format(F[3], F[4], F[5], self.response.gap);
+           })
+      .def(py::pickle(&pickled_response, &unpickled_response));
   py::class_<PyResponses>(
       module, "Responses",
       "Answers to many states; arrays are views that cannot be written. NaN where a state was refused: see `refused`.")
       .def("__len__", [](const PyResponses& self) { return self.answers.size(); })
+      .def("__getitem__", &answers_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
+      .def("__iter__",
+           [](const PyResponses& self) {
+             py::list all;
+             for (std::size_t i = 0; i < self.answers.size(); ++i) all.append(response_at(self, i));
+             return py::iter(all);
+           })
+      .def("__repr__", &shown)
+      .def(py::pickle(&pickled_responses, &unpickled_responses))
       .def_property_readonly(
           "F",
           [](const py::object& self) {
@@ -345,7 +519,8 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
 /// A contact that Python holds.
 struct PyContact {
   hs::Contact contact;
-  int history = 0;  ///< counts what changed it: whoever keeps an answer can see whether it still holds
+  py::object opened_with;  ///< (pair, server, tls, patience)
+  int history = 0;         ///< counts what changed it: whoever keeps an answer can see whether it still holds
 };
 
 hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& patience) {
@@ -371,10 +546,30 @@ std::unique_ptr<PyContact> open_contact(const py::object& given, const py::objec
   std::unique_ptr<PyContact> opened;
   do_interruptibly(stop, display, py::none(), [&](Watch& watch) {
     watched_by(options, stop, watch);
-    opened = std::make_unique<PyContact>(PyContact{.contact = hs::Contact::open(pair, options)});
+    opened = std::make_unique<PyContact>(PyContact{.contact = hs::Contact::open(pair, options), .opened_with = {}});
   });
   if (!display.is_none()) display.attr("close")();
+  opened->opened_with = py::make_tuple(given, server, tls, patience);
   return opened;
+}
+
+/// What goes on elsewhere from where `self` stands: how it was opened, and its history.
+py::tuple contact_state(PyContact& self) {
+  std::string bytes;
+  {
+    const py::gil_scoped_release released;
+    bytes = self.contact.save();
+  }
+  return py::make_tuple(self.opened_with, py::bytes(bytes));
+}
+
+std::unique_ptr<PyContact> contact_again(const py::tuple& state) {
+  const auto with = state[0].cast<py::tuple>();
+  auto contact = open_contact(with[0], with[1], py::bool_(false), with[2], with[3]);
+  const auto bytes = state[1].cast<std::string>();
+  const py::gil_scoped_release released;
+  contact->contact.restore(bytes);
+  return contact;
 }
 
 void bind_contact(py::module_& module) {
@@ -385,7 +580,10 @@ commit() accepts a state as the end of a step and advances the history (friction
 One thread at a time; open one contact for each. Usable in a `with` statement, which closes it.)")
       .def_static("open", &open_contact, "pair"_a, py::kw_only(), "server"_a = py::none(), "progress"_a = py::none(),
                   "tls"_a = py::none(), "patience"_a = py::float_(300.0),
-                  R"(Prepares the pair: meshing and condensing take minutes the first time, then come from the cache.
+                  R"(open(pair, *, server=None, progress=None, tls=None, patience=300.0)
+--
+
+Prepares the pair: meshing and condensing take minutes the first time, then come from the cache.
 
 server    address of a fem_server, "host:50051" or "unix:/path"; without it the contact is computed in this process
 progress  True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar where a person looks
@@ -404,7 +602,10 @@ Raises InputError, Unavailable, VersionMismatch; Ctrl-C ends the preparation.)")
             return answer;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0),
-          R"(Wrench and tangents at a state: `F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t)`.
+          R"(evaluate(self, X_AB, V_AB=None, t=0.0)
+--
+
+Wrench and tangents at a state: `F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t)`.
 
 X_AB  (4, 4) pose of the partner B in the main body A: rotation, translation [m]
 V_AB  (6,) twist of B in A, in A's axes: angular [rad/s], linear at B's origin [m/s]; None = at rest
@@ -427,11 +628,14 @@ shapes, rotations that are none, and numbers that are not finite.)")
             return answers;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0), py::kw_only(), "tangents"_a = false,
-          R"(Many states against the same history, on all processors.
+          R"(evaluate_many(self, X_AB, V_AB=None, t=0.0, *, tangents=False)
+--
+
+Many states against the same history, on all processors.
 
 X_AB      (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
 tangents  also dF_dX and dF_dV, as evaluate() gives them; without them, finite elements may be several times faster
-Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.refused`, and with
+Returns Responses, which has a length, indices and an order: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.refused`, and with
 tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
       .def(
           "commit",
@@ -445,7 +649,9 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             return answer;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0),
-          "Accepts a state as the end of a step and advances the history. Arguments as evaluate().")
+          "commit(self, X_AB, V_AB=None, t=0.0)\n--\n\nAccepts a state as the end of a step and advances the history. "
+          "Arguments as "
+          "evaluate().")
       .def(
           "save",
           [](PyContact& self) {
@@ -456,7 +662,8 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             }
             return py::bytes(bytes);
           },
-          "The history as bytes; restorable by a contact opened from the same pair, here or elsewhere.")
+          "save(self)\n--\n\nThe history as bytes; restorable by a contact opened from the same pair, here or "
+          "elsewhere.")
       .def(
           "restore",
           [](PyContact& self, const py::object& state) {
@@ -465,7 +672,17 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             ++self.history;
             self.contact.restore(bytes);
           },
-          "state"_a, "Back to what save() returned. Raises InputError for other bytes; nothing has changed then.")
+          "state"_a,
+          "restore(self, state)\n--\n\nBack to what save() returned. Raises InputError for other bytes; nothing has "
+          "changed "
+          "then.")
+      .def(
+          "clone", [](PyContact& self) { return contact_again(contact_state(self)); },
+          R"(clone(self)
+--
+
+Another contact of the same pair with the same history, prepared as this one; what one commits the other does not know.)")
+      .def(py::pickle(&contact_state, &contact_again))
       .def("_vtu",
            [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t, bool volume,
               const std::vector<std::string>& quantities) {
@@ -478,7 +695,8 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
              return py::bytes(vtu);
            })
       .def(
-          "close", [](PyContact& self) { self.contact.close(); }, "Frees everything. Later calls raise OutOfOrder.",
+          "close", [](PyContact& self) { self.contact.close(); },
+          "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.",
           py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("_history", [](const PyContact& self) { return self.history; })
       .def_property_readonly(
@@ -505,14 +723,15 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
 struct PySimulation {
   hs::Simulation simulation;
   std::stop_source stop;
+  py::object opened_with;  ///< (scenario, backend, set, server, tls, patience)
 };
 
 std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const py::object& backend,
                                               const py::object& set, const py::object& server,
                                               const py::object& progress, const py::object& tls,
                                               const py::object& patience) {
-  const fs::path file = path(scenario, "scenario");
-  const hs::Changes changes = changes_of(backend, set);
+  hs::Changes changes = changes_of(backend, set);
+  const fs::path file = scenario_of(scenario, "scenario", changes);
   hs::OpenOptions options = open_options(server, tls, patience);
   const py::object display =
       py::module_::import("heelstrike._progress").attr("display")(progress, file.stem().string());
@@ -520,10 +739,33 @@ std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const 
   std::unique_ptr<PySimulation> opened;
   do_interruptibly(stop, display, py::none(), [&](Watch& watch) {
     watched_by(options, stop, watch);
-    opened = std::make_unique<PySimulation>(PySimulation{hs::Simulation::open(file, changes, options), stop});
+    opened = std::make_unique<PySimulation>(
+        PySimulation{.simulation = hs::Simulation::open(file, changes, options), .stop = stop, .opened_with = {}});
   });
   if (!display.is_none()) display.attr("close")();
+  const bool is_file = !py::hasattr(scenario, "keys");  // a mapping may change
+  opened->opened_with = py::make_tuple(is_file ? scenario : py::module_::import("copy").attr("deepcopy")(scenario),
+                                       backend, py::cast(changes.set), server, tls, patience);
   return opened;
+}
+
+/// As contact_state().
+py::tuple simulation_state(PySimulation& self) {
+  std::string bytes;
+  {
+    const py::gil_scoped_release released;
+    bytes = self.simulation.save();
+  }
+  return py::make_tuple(self.opened_with, py::bytes(bytes));
+}
+
+std::unique_ptr<PySimulation> simulation_again(const py::tuple& state) {
+  const auto with = state[0].cast<py::tuple>();
+  auto simulation = open_simulation(with[0], with[1], with[2], with[3], py::bool_(false), with[4], with[5]);
+  const auto bytes = state[1].cast<std::string>();
+  const py::gil_scoped_release released;
+  simulation->simulation.restore(bytes);
+  return simulation;
 }
 
 py::list names_of(std::span<const hs::Column> columns) {
@@ -565,11 +807,16 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
 }
 
 void bind_simulation(py::module_& module) {
-  py::class_<PySimulation>(module, "Simulation", R"(A scenario that can be stepped by any master.
+  py::class_<PySimulation>(
+      module, "Simulation",
+      R"(Simulation(scenario, *, backend=None, set=None, server=None, progress=None, tls=None, patience=300.0)
+--
+
+A scenario that can be stepped by any master.
 
     sim = hs.Simulation("gait.yaml")
     while sim.time < sim.end_time:
-        sim.set("ball.fx_N", control(sim["ball.x_m"]))
+        sim["ball.fx_N"] = control(sim["ball.x_m"])
         sim.advance_to(sim.time + 0.01)
 
 The integrator chooses its steps freely; what lies between is interpolated, so that a run in many pieces has the bits of
@@ -578,7 +825,7 @@ one in a single piece. Only set(), save() and restore() end a step where the sim
            "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(), "patience"_a = py::float_(300.0),
            R"(Builds the model, prepares its contact, and stands at t = 0.
 
-scenario  file (YAML);  backend, set  changes as in run()
+scenario  file (YAML), or a mapping of the same content;  backend, set  changes as in run()
 server    address of a fem_server that computes the contact; without it this process does
 progress, tls, patience  as Contact.open())")
       .def_property_readonly(
@@ -592,11 +839,17 @@ progress, tls, patience  as Contact.open())")
             do_interruptibly(self.stop, py::none(), py::none(),
                              [&](Watch& /*watch*/) { self.simulation.advance_to(goal); });
           },
-          "t"_a, R"(Goes to the time t [s], between `time` and `end_time`.
+          "t"_a, R"(advance_to(self, t)
+--
+
+Goes to the time t [s], between `time` and `end_time`.
 
 Raises InputError for another time, SolverFailed, LimitReached. After Ctrl-C the simulation can be asked but not advanced.)")
       .def("set", &set_input, "name"_a, "value"_a, "rate"_a = py::float_(0.0), "acceleration"_a = py::float_(0.0),
-           R"(From now on the input is value + rate (t - now) + acceleration (t - now)^2 / 2.
+           R"(set(self, name, value, rate=0.0, acceleration=0.0)
+--
+
+From now on the input is value + rate (t - now) + acceleration (t - now)^2 / 2.
 
 name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body's origin, added to the loads of the
        scenario) or the function of a driver; "BODY.force" [N] and "BODY.torque" [N m] take three numbers)")
@@ -617,7 +870,7 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
             }
             throw hs::Error(hs::ErrorCode::invalid_input, "there is no input or output '" + name + "'", {}, 0, name);
           },
-          "name"_a, "Meaning and unit of an input or output.")
+          "name"_a, "describe(self, name)\n--\n\nMeaning and unit of an input or output.")
       .def(
           "state",
           [](PySimulation& self) {
@@ -627,18 +880,36 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
             for (std::size_t i = 0; i < values.size(); ++i) state[py::str(columns[i].name)] = values[i];
             return state;
           },
-          "All outputs at `time` as {name: value}.")
+          "state(self)\n--\n\nAll outputs at `time` as {name: value}.")
       .def(
           "values",
           [](PySimulation& self) {
             const std::span<const double> values = self.simulation.values();
             return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
           },
-          "All outputs at `time` as an array, in the order of `outputs`.")
+          "values(self)\n--\n\nAll outputs at `time` as an array, in the order of `outputs`.")
       .def(
           "__getitem__",
           [](PySimulation& self, const py::object& name) { return self.simulation.get(text(name, "name")); }, "name"_a,
           "One output at `time`.")
+      .def(
+          "__setitem__",
+          [](PySimulation& self, const py::object& name, const py::object& value) {
+            set_input(self, name, value, py::float_(0.0), py::float_(0.0));
+          },
+          "name"_a, "value"_a, "As set(name, value).")
+      .def("__iter__", [](const PySimulation& self) { return py::iter(names_of(self.simulation.outputs())); })
+      .def("__len__", [](const PySimulation& self) { return self.simulation.outputs().size(); })
+      .def(
+          "keys", [](const PySimulation& self) { return names_of(self.simulation.outputs()); },
+          "keys(self)\n--\n\nAs `outputs`.")
+      .def(
+          "clone", [](PySimulation& self) { return simulation_again(simulation_state(self)); },
+          R"(clone(self)
+--
+
+Another simulation of the same scenario that stands where this one does and goes on with the same bits.)")
+      .def(py::pickle(&simulation_state, &simulation_again))
       .def(
           "__contains__",
           [](const PySimulation& self, const py::object& name) {
@@ -655,7 +926,7 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
             }
             return py::bytes(bytes);
           },
-          "All that is needed to go on from here, as bytes.")
+          "save(self)\n--\n\nAll that is needed to go on from here, as bytes.")
       .def(
           "restore",
           [](PySimulation& self, const py::object& state) {
@@ -663,10 +934,11 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
             const py::gil_scoped_release released;
             self.simulation.restore(bytes);
           },
-          "state"_a, "Back, or ahead, to a state that this scenario has saved.")
+          "state"_a, "restore(self, state)\n--\n\nBack, or ahead, to a state that this scenario has saved.")
       .def(
           "close", [](PySimulation& self) { self.simulation.close(); },
-          "Frees everything. Later calls raise OutOfOrder.", py::call_guard<py::gil_scoped_release>())
+          "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.",
+          py::call_guard<py::gil_scoped_release>())
       .def_property_readonly(
           "is_open", [](const PySimulation& self) { return self.simulation.is_open(); }, "False after close()")
       .def("__enter__", [](const py::object& self) { return self; })
@@ -676,7 +948,7 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
       });
 }
 
-py::tuple run(const fs::path& file, const fs::path& folder, const py::object& backend, const py::object& set,
+py::tuple run(const py::object& scenario, const fs::path& folder, const py::object& backend, const py::object& set,
               bool backend_last, const py::object& server, const py::object& mbs, bool overwrite, bool hdf5,
               const py::object& tls, const py::object& patience, const py::object& on_progress,
               const py::object& on_message) {
@@ -686,7 +958,8 @@ py::tuple run(const fs::path& file, const fs::path& folder, const py::object& ba
   options.folder = folder;
   options.overwrite = overwrite;
   options.hdf5 = hdf5;
-  const hs::Changes changes = changes_of(backend, set, backend_last);
+  hs::Changes changes = changes_of(backend, set, backend_last);
+  const fs::path file = scenario_of(scenario, "scenario", changes);
   std::stop_source stop;
   hs::RunOutcome outcome;
   do_interruptibly(stop, on_progress, on_message, [&](Watch& watch) {
@@ -713,6 +986,9 @@ py::tuple read_timeseries(const fs::path& folder) {
 
 PYBIND11_MODULE(_core, module) {
   using namespace heelstrike::python;
+  // Documentation begins with the signature in the form that the interpreter reads, for inspect and editors.
+  py::options options;
+  options.disable_function_signatures();
   module.doc() = "Calls of the Heelstrike library; use the package heelstrike.";
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
@@ -736,5 +1012,5 @@ PYBIND11_MODULE(_core, module) {
         for (const hs::Backend& backend : hs::backends()) backends[py::str(backend.name)] = backend.summary;
         return backends;
       },
-      "Contact back-ends of this library: {name: summary}.");
+      "backends()\n--\n\nContact back-ends of this library: {name: summary}.");
 }

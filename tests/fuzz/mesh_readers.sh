@@ -6,7 +6,7 @@ source_dir=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1
 seconds=$2
 shift 2
-[ $# -gt 0 ] || set -- stl obj ply vtp msh inp vtu vtk
+[ $# -gt 0 ] || set -- stl obj ply vtp dae msh inp vtu vtk
 clang=$(command -v clang++-16 || command -v clang++-14 || command -v clang++ || true)
 [ -n "$clang" ] || { echo "no clang++: the fuzz targets of the mesh readers were not run"; exit 77; }
 mkdir -p "$build"
@@ -15,7 +15,7 @@ launcher=$(command -v ccache || true)
 flags="-std=c++20 -g1 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -I$source_dir -isystem /usr/include/eigen3"
 objects=
 cd "$source_dir"
-for text in "common/errors/*.cpp common/text/base64.cpp common/text/markup.cpp" \
+for text in "common/errors/*.cpp common/text/base64.cpp common/text/markup.cpp common/text/marked_text.cpp common/text/xml_nesting.cpp" \
   "fem_server/geometry/surface_mesh.cpp fem_server/geometry/volume_mesh.cpp fem_server/geometry/read_mesh.cpp
     fem_server/geometry/surface_check.cpp fem_server/geometry/sliver_removal.cpp fem_server/geometry/surface_repair.cpp
     fem_server/geometry/surface_topology.cpp fem_server/geometry/triangle_tree.cpp fem_server/geometry/volume_check.cpp" \
@@ -26,7 +26,7 @@ for text in "common/errors/*.cpp common/text/base64.cpp common/text/markup.cpp" 
   printf '#include "%s"\n' $text > "${object%.o}.cpp"
   $launcher "$clang" $flags -fsanitize=fuzzer-no-link -c "${object%.o}.cpp" -o "$object"
 done
-"$clang" $flags -fsanitize=fuzzer $objects -lpugixml -lz -lfmt -o "$build/fuzz_mesh_readers"
+"$clang" $flags -fsanitize=fuzzer $objects -lpugixml -lz -llz4 -llzma -lfmt -o "$build/fuzz_mesh_readers"
 for format in "$@"; do
   mkdir -p "$build/found_$format"
   HEELSTRIKE_FUZZ_FORMAT=$format "$build/fuzz_mesh_readers" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \

@@ -64,12 +64,16 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
                               .fallback = "time"},
                              degree_key(),
                              number("scale", "-", function_numbers,
-                                    "factor on the values, e.g. 0.0174532925 for degrees", "1")}}}};
+                                    unit == "rad" ? "factor on the values; where it is 1 or -1, degrees (`inDegrees=yes` "
+                                                    "in the header, or a heading that ends in _deg) become radians"
+                                                  : "factor on the values, e.g. 0.0174532925 for degrees",
+                                    "1")}}}};
 }
 
-FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files) {
+FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files, bool is_angle) {
   const Field field = choice.entries().front();
   FunctionSpec spec;
+  spec.is_angle = is_angle;
   spec.where = place_of(field);
   if (field.name() == "polynomial") {
     if (field.numbers().empty()) field.refuse("at least one coefficient", "an empty list", "give e.g. [0, 1]");

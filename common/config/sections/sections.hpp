@@ -27,7 +27,9 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 // functions.cpp
 /// A function of time.
 [[nodiscard]] KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning);
-[[nodiscard]] FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files);
+/// @param is_angle  its values are angles in rad
+[[nodiscard]] FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files,
+                                         bool is_angle = false);
 
 // loads.cpp
 [[nodiscard]] KeySchema load_keys();

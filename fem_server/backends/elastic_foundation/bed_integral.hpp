@@ -41,16 +41,19 @@ inline constexpr std::array<double, 4> four_shares{1.0 / 12.0, 1.0 / 12.0, 1.0 /
 /// The plane over a triangle that has this mean: what it is at the corners. The centre is off the plane through the
 /// corners by b; over the triangle a quadratic function is so by 3/4 b on average.
 /// @param four  at the corners and in the centre: numbers, or their derivatives
+/// @param bend  share of b; 0 = the plane through the corners
 template <class Value>
-[[nodiscard, gnu::always_inline]] inline std::array<Value, 3> plane_of(const std::array<Value, 4>& four) {
-  const Value lift = four_shares[3] * (four[3] - (1.0 / 3.0) * (four[0] + four[1] + four[2]));
+[[nodiscard, gnu::always_inline]] inline std::array<Value, 3> plane_of(const std::array<Value, 4>& four,
+                                                                       double bend = four_shares[3]) {
+  const Value lift = bend * (four[3] - (1.0 / 3.0) * (four[0] + four[1] + four[2]));
   return {four[0] + lift, four[1] + lift, four[2] + lift};
 }
 
 /// Derivatives by the four from those by what the plane is at the corners.
 template <class Value>
-[[nodiscard, gnu::always_inline]] inline std::array<Value, 4> by_four(const std::array<Value, 3>& by_plane) {
-  const Value sum = four_shares[3] * (by_plane[0] + by_plane[1] + by_plane[2]);
+[[nodiscard, gnu::always_inline]] inline std::array<Value, 4> by_four(const std::array<Value, 3>& by_plane,
+                                                                      double bend = four_shares[3]) {
+  const Value sum = bend * (by_plane[0] + by_plane[1] + by_plane[2]);
   const Value third = (1.0 / 3.0) * sum;
   return {by_plane[0] - third, by_plane[1] - third, by_plane[2] - third, sum};
 }

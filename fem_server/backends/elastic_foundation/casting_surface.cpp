@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/elastic_foundation/surface_creases.hpp"
+#include "fem_server/geometry/surface_topology.hpp"
 #include "fem_server/surfaces/triangle_surface.hpp"
 
 namespace heelstrike::fem {
@@ -27,15 +29,33 @@ std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
 }  // namespace
 
 CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
-    : mesh_(std::move(mesh)), places_(options.places) {
-  begin_.assign(mesh_.vertices.size() + 1, 0);
-  const auto thickness_at = [&](std::uint32_t v) {
-    return options.thickness.size() == 1 ? options.thickness.front() : options.thickness[v];
-  };
+    : mesh_(std::move(mesh)), places_(options.places), pieces_(connected_components(mesh_).of_triangle) {
+  const SmoothParts smooth = split_at_creases(mesh_, options.interpolate_normals ? most_lean() : no_lean);
+  std::vector<double> thickness = options.thickness;
+  if (thickness.size() == 1) thickness.resize(mesh_.vertices.size() - smooth.origin.size(), thickness.front());
+  for (const std::uint32_t v : smooth.origin) thickness.push_back(thickness[v]);
   for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
-    const Triangle& corners = mesh_.triangles[t];
+    const auto& [a, b, c] = mesh_.triangles[t];
     areas_.push_back(0.5 * triangle_cross(mesh_, t).norm());
-    thickness_.push_back((thickness_at(corners[0]) + thickness_at(corners[1]) + thickness_at(corners[2])) / 3.0);
+    thickness_.push_back((thickness[a] + thickness[b] + thickness[c]) / 3.0);
+    const Vector3 centre = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0;
+    for (const std::uint32_t v : {a, b, c}) {
+      largest_reach_ = std::max(largest_reach_, (mesh_.vertices[v] - centre).norm());
+    }
+  }
+  find_triangles_around();
+  place_springs(options, thickness, smooth.normals);
+  order_.resize(springs_.size());
+  std::iota(order_.begin(), order_.end(), 0U);
+  if (places_ == SpringPlaces::vertices) {
+    std::erase_if(order_, [&](std::uint32_t s) { return triangles_of(s).empty(); });
+  }
+  group(0, order_.size());
+}
+
+void CastingSurface::find_triangles_around() {
+  begin_.assign(mesh_.vertices.size() + 1, 0);
+  for (const Triangle& corners : mesh_.triangles) {
     for (const std::uint32_t v : corners) ++begin_[v + 1];
   }
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
@@ -48,33 +68,30 @@ CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
     around_.push_back(t);
     begin_.push_back(static_cast<std::uint32_t>(around_.size()));
   }
-  place_springs(options);
-  order_.resize(springs_.size());
-  std::iota(order_.begin(), order_.end(), 0U);
-  if (places_ == SpringPlaces::vertices) {
-    std::erase_if(order_, [&](std::uint32_t s) { return triangles_of(s).empty(); });
-  }
-  group(0, order_.size());
 }
 
-void CastingSurface::place_springs(const CastingOptions& options) {
-  const auto& [places, interpolate, thickness] = options;
-  const std::vector<Vector3> normals = vertex_normals(mesh_);
-  if (places == SpringPlaces::vertices) {
-    for (std::uint32_t v = 0; v < mesh_.vertices.size(); ++v) {
-      springs_.push_back({.point = mesh_.vertices[v],
-                          .normal = normals[v],
-                          .thickness = thickness.size() == 1 ? thickness.front() : thickness[v]});
+void CastingSurface::place_springs(const CastingOptions& options, std::span<const double> thickness,
+                                   const std::vector<Vector3>& normals) {
+  const auto place = [&](const Vector3& point, const Vector3& normal, double thickness_here) {
+    Spring spring{.point = point, .normal = normal, .thickness = thickness_here};
+    if (options.shape) {
+      const SurfacePoint nearest = options.shape->closest(point);
+      // Beside an edge of the shape the nearest point may lie round the corner.
+      if (nearest.normal.dot(normal) >= most_lean()) {
+        spring.point -= nearest.gap * nearest.normal;
+        spring.normal = nearest.normal;
+      }
     }
+    springs_.push_back(spring);
+  };
+  if (places_ == SpringPlaces::vertices) {
+    for (std::uint32_t v = 0; v < mesh_.vertices.size(); ++v) place(mesh_.vertices[v], normals[v], thickness[v]);
   }
   for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
     const auto& [a, b, c] = mesh_.triangles[t];
-    const Vector3 normal = interpolate || places == SpringPlaces::vertices
-                               ? Vector3(normals[a] + normals[b] + normals[c])
-                               : triangle_cross(mesh_, t);
-    springs_.push_back({.point = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0,
-                        .normal = normal.normalized(),
-                        .thickness = thickness_[t]});
+    const Vector3 normal =
+        options.interpolate_normals ? Vector3(normals[a] + normals[b] + normals[c]) : triangle_cross(mesh_, t);
+    place((mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0, normal.normalized(), thickness_[t]);
   }
 }
 
@@ -111,15 +128,18 @@ std::uint32_t CastingSurface::group(std::size_t begin, std::size_t end) {
   return index;
 }
 
-void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels,
-            const std::function<Vector3(const Vector3&)>& onto) {
+void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels, const SignedDistance* shape) {
   for (int level = 0; level < levels; ++level) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> middles;
     const auto middle = [&](std::uint32_t a, std::uint32_t b) {
       const auto [found, is_new] = middles.try_emplace(std::minmax(a, b), mesh.vertices.size());
       if (is_new) {
-        const Vector3 between = 0.5 * (mesh.vertices[a] + mesh.vertices[b]);
-        mesh.vertices.push_back(onto ? onto(between) : between);
+        Vector3 between = 0.5 * (mesh.vertices[a] + mesh.vertices[b]);
+        if (shape != nullptr) {
+          const SurfacePoint nearest = shape->closest(between);
+          between -= nearest.gap * nearest.normal;
+        }
+        mesh.vertices.push_back(between);
         if (of_vertices.size() > 1) of_vertices.push_back(0.5 * (of_vertices[a] + of_vertices[b]));
       }
       return found->second;

@@ -3,11 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -35,8 +36,10 @@ struct SpringGroup {
 /// What the layer below the surface is like.
 struct CastingOptions {
   SpringPlaces places = SpringPlaces::vertices;
-  bool interpolate_normals = true;  ///< of springs in the centres alone; with those at vertices all are interpolated
-  std::vector<double> thickness;    ///< [m] > 0, one for all or one per vertex
+  bool interpolate_normals = true;  ///< over what is smooth, apart across creases (surface_creases); else of triangles
+  std::vector<double> thickness{};  ///< [m] > 0, one for all or one per vertex
+  /// Of which the triangles are an image: springs stand on it, along its normals. Null = on the triangles
+  std::shared_ptr<const SignedDistance> shape{};
 };
 
 class CastingSurface {
@@ -44,13 +47,18 @@ class CastingSurface {
   /// @pre at least one triangle, none degenerate
   CastingSurface(SurfaceMesh mesh, const CastingOptions& options);
 
+  /// Vertices of creases stand once for each smooth part around them.
   [[nodiscard]] const SurfaceMesh& mesh() const { return mesh_; }
+  /// Of each triangle: which connected piece of the surface it belongs to, from 0; pieces hang together over creases.
+  [[nodiscard]] const std::vector<std::uint32_t>& pieces() const { return pieces_; }
   [[nodiscard]] SpringPlaces places() const { return places_; }
   [[nodiscard]] std::span<const Spring> springs() const { return springs_; }
   /// [m^2] of each triangle.
   [[nodiscard]] double area(std::uint32_t triangle) const { return areas_[triangle]; }
   /// [m] mean of its corners.
   [[nodiscard]] double thickness(std::uint32_t triangle) const { return thickness_[triangle]; }
+  /// [m] from the centre of a triangle to its corners, the largest of all.
+  [[nodiscard]] double largest_reach() const { return largest_reach_; }
   /// Triangles that a spring bears with springs at the vertices: those around a vertex, the one of a centre.
   [[nodiscard]] std::span<const std::uint32_t> triangles_of(std::uint32_t spring) const {
     return {around_.data() + begin_[spring], around_.data() + begin_[spring + 1]};
@@ -63,14 +71,18 @@ class CastingSurface {
   [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
 
  private:
-  void place_springs(const CastingOptions& options);
+  void find_triangles_around();
+  void place_springs(const CastingOptions& options, std::span<const double> thickness,
+                     const std::vector<Vector3>& normals);
   std::uint32_t group(std::size_t begin, std::size_t end);
 
   SurfaceMesh mesh_;
   SpringPlaces places_;
+  std::vector<std::uint32_t> pieces_;
   std::vector<Spring> springs_;
   std::vector<double> areas_;
   std::vector<double> thickness_;
+  double largest_reach_ = 0.0;
   std::vector<std::uint32_t> begin_;
   std::vector<std::uint32_t> around_;
   std::vector<SpringGroup> groups_;
@@ -78,9 +90,8 @@ class CastingSurface {
 };
 
 /// Each triangle cut into four, `levels` times; values per vertex are taken along.
-/// @param onto  brings a new vertex [m] onto the true surface; empty = it stays in the middle of its edge
-void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels,
-            const std::function<Vector3(const Vector3&)>& onto);
+/// @param shape  onto which new vertices are brought; null = they stay in the middle of their edges
+void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels, const SignedDistance* shape);
 
 /// How the back of a layer is looked for.
 struct BackSearch {

@@ -10,10 +10,13 @@
 
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
+#include "common/contact/preparation.hpp"
+#include "common/spatial/extents.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/surface_kind.hpp"
 #include "common/surfaces/values.hpp"
+#include "fem_server/backends/elastic_foundation/casting_resolution.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_surfaces.hpp"
 #include "fem_server/backends/elastic_foundation/surface_grid.hpp"
@@ -42,8 +45,10 @@ std::vector<ParameterSchema> geometry_parameters() {
           "triangle; "
           "centres = one in the centre of each triangle, as in the literature",
           "vertices", {"vertices", "centres"}),
-      number_parameter("refine", "-", "how often each triangle of the casting surface is cut into four", 0.0,
-                       {.min = 0.0, .max = most_refinements}),
+      number_parameter("refine", "-",
+                       "how often each triangle of the casting surface is cut into four; default 0 for meshes, as often "
+                       "as contacts of a thousandth of the layers need for shapes",
+                       std::nullopt, {.min = 0.0, .max = most_refinements}),
       list_parameter(
           "grid", "-",
           "two numbers of cells: the casting surface is cut anew by a rectangular grid, projected on it along "
@@ -268,7 +273,7 @@ void check_surfaces(const Roles& roles) {
                                        key));
   }
   check_region_center(roles.pair.parameters, roles.parameter_key(""));
-  const double refinements = number(roles.pair.parameters, "refine");
+  const double refinements = optional_number(roles.pair.parameters, "refine").value_or(0.0);
   if (refinements != std::floor(refinements)) {
     const std::string key = roles.parameter_key("refine");
     throw input_error(key, fmt::format("{}: expected a whole number, found {:g}", key, refinements));
@@ -524,6 +529,38 @@ void tell_unused_sets(const Roles& roles, bool of_casting, const PrepareContext&
   }
 }
 
+/// How fine the triangles of the casting surface have to be, and whether nobody has said it.
+SeenContact seen_contact(const Roles& roles, const SurfaceMesh* met, double deepest) {
+  const auto told = [](const Surface& surface) {
+    const SurfaceKind& kind = kind_of(surface);
+    return kind.curvature == nullptr ? std::nullopt : kind.curvature(surface);
+  };
+  const auto least = [&](const Surface& surface) {
+    const SurfaceKind& kind = kind_of(surface);
+    const auto extents = kind.extents == nullptr ? std::nullopt : kind.extents(surface);
+    return extents ? 2.0 / extents->minCoeff() : 0.0;
+  };
+  const Surface& own = roles.casting.surface;
+  const Surface& other = roles.target.surface;
+  const double of_other = met != nullptr ? 2.0 / extents_of(met->vertices).norm() : least(other);
+  return {.key = roles.parameter_key("refine"),
+          .curvature = std::max(0.0, told(own).value_or(0.0) + told(other).value_or(0.0)),
+          .least_curvature = std::max(0.0, told(own).value_or(least(own)) + told(other).value_or(of_other)),
+          .layers = deepest};
+}
+
+/// As often as is said; shapes whose triangles nobody has chosen as often as contact needs. @returns how often
+int refine_as_needed(const Roles& roles, const SeenContact& seen, CastTriangles& cast,
+                     std::vector<double>& of_vertices) {
+  const ParameterMap& given = roles.pair.parameters;
+  const auto levels = optional_number(given, "refine");
+  const bool chosen = levels || optional_number(given, "element_size") || !numbers(given, "grid").empty();
+  if (!chosen && cast.shape) return refine_for(seen, cast.mesh, of_vertices, *cast.shape);
+  const int cuts = static_cast<int>(levels.value_or(0.0));
+  refine(cast.mesh, of_vertices, cuts, cast.shape.get());
+  return cuts;
+}
+
 std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, const PrepareContext& context) {
   const PairSpec pair = with_own_thickness(pair_given);
   const Roles roles(pair);
@@ -541,7 +578,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   casting.thickness = thickness_of(roles, cast, context);
   casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;
   casting.interpolate_normals = interpolate;
-  refine(cast.mesh, casting.thickness, static_cast<int>(number(given, "refine")), cast.onto);
+  if (!PlaneSurface::of(roles.casting.surface)) casting.shape = cast.shape;
   const ParameterMap target_sets = roles.sets(false);
   const auto met_cast = met_triangles(roles.target.surface, context, roles.surface_key(false),
                                       {roles.parameter_key(roles.set_prefix(false)), target_sets});
@@ -550,6 +587,11 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   if (met_cast && roles.varies(false)) layer.emplace(*met_mesh, layer_thickness(roles, false, *met_cast, context));
   const double deepest =
       *std::ranges::max_element(casting.thickness) + (layer ? layer->thickest() : constant_target_thickness(roles));
+  const SeenContact seen = seen_contact(roles, met_mesh, deepest);
+  const int cuts = refine_as_needed(roles, seen, cast, casting.thickness);
+  if (const auto lost = what_is_lost(seen, cast.shape ? mean_edge(cast.mesh) : finest_edge(cast.mesh))) {
+    context.on_progress(fmt::format("{}{}", warning_mark, *lost), 0.0);
+  }
   BedOptions options = bed_options(roles, deepest);
   if (met_mesh) options.target_pieces = connected_components(*met_mesh).of_triangle;
   // Only the midsurface asks for normals of T that turn smoothly.
@@ -558,13 +600,15 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   CastingSurface surface(std::move(cast.mesh), casting);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
-                               .friction = number(given, "friction")};
+                               .friction = number(given, "friction"),
+                               .most_overlooked = worth_seeing * deepest};
   foundation.regions =
       surface_regions(text(given, regions_parameter), numbers(given, "region_center"),
                       cut_surface("casting surface", surface.mesh()), roles.parameter_key(regions_parameter));
   if (foundation.friction > 0.0) put_shear_stiffness(roles, surface, foundation);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;
+  parameters["refine"] = static_cast<double>(cuts);
   SpringBed bed(std::move(surface), std::move(met.target), bed_law(roles), options, std::move(layer));
   return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(met.shape), std::move(foundation),
                                              std::move(parameters));

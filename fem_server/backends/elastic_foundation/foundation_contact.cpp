@@ -52,6 +52,12 @@ struct FoundationContact::Sum {
   std::vector<HeldSpring> held;
 };
 
+/// What dissipation adds to the elastic forces of the springs.
+struct FoundationContact::Damping {
+  std::vector<NormalForce> added;  ///< of each spring; empty = nothing
+  std::vector<double> factors;     ///< [-] of the pressure of each spring
+};
+
 FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerShape target, FoundationOptions options,
                                      ParameterMap parameters)
     : ContactBackend({.parameters = std::move(parameters),
@@ -123,25 +129,88 @@ Response FoundationContact::in_main(const Response& r, const PairState& state) c
   return result;
 }
 
+/// Springs in the centres: the force of each with the rate of each.
+void FoundationContact::damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
+  const double c = options_.dissipation;
+  for (std::size_t i = 0; i < bed.springs.size(); ++i) {
+    const LoadedSpring& loaded = bed.springs[i];
+    NormalForce& added = damping.added[i];
+    const double change = damping.factors[i] - 1.0;
+    added.value = change * loaded.force;
+    if (bed.slopes.empty()) continue;
+    added.dX = change * bed.slopes[i].dforce.transpose();
+    if (!(damping.factors[i] > 0.0)) continue;
+    added.dX += loaded.force * c * (V_CT.transpose() * bed.drate[i]);
+    added.dV = loaded.force * c * loaded.motion.rate.transpose();
+  }
+}
+
+/// Springs at the vertices: the corners of the planes bear forces >= 0, each with the rate of its own depth, so that no
+/// power is below zero. Of a spring's force, which is that of several corners, some below zero, this would not be true.
+void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
+  const double c = options_.dissipation;
+  const bool tangents = !bed.slopes.empty();
+  for (const LoadedPlane& plane : bed.planes) {
+    std::array<RowVector6, 4> by_twist;
+    std::array<RowVector6, 4> by_pose;
+    for (std::size_t k = 0; k < 4; ++k) {
+      by_twist[k] = plane.signs[k] * bed.springs[plane.springs[k]].motion.rate.transpose();
+      if (tangents) by_pose[k] = plane.signs[k] * (V_CT.transpose() * bed.drate[plane.springs[k]]);
+    }
+    std::array<RowVector6, 3> rate_slopes = plane_of<RowVector6>(by_twist, plane.bend);
+    std::array<RowVector6, 3> dX = tangents ? plane_of<RowVector6>(by_pose, plane.bend) : rate_slopes;
+    std::array<double, 3> value{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double force = plane.forces[static_cast<Eigen::Index>(k)];
+      const double factor = std::max(0.0, 1.0 + c * (rate_slopes[k] * V_CT).value());
+      const double slope = factor > 0.0 ? force * c : 0.0;
+      value[k] = (factor - 1.0) * force;
+      dX[k] = (factor - 1.0) * plane.dforces[k].transpose() + slope * dX[k];
+      rate_slopes[k] *= slope;
+    }
+    const std::array<double, 4> values = by_four<double>(value, plane.bend);
+    const std::array<RowVector6, 4> of_pose = by_four<RowVector6>(dX, plane.bend);
+    const std::array<RowVector6, 4> of_twist = by_four<RowVector6>(rate_slopes, plane.bend);
+    for (std::size_t k = 0; k < 4; ++k) {
+      NormalForce& added = damping.added[plane.springs[k]];
+      added.value += plane.signs[k] * values[k];
+      if (!tangents) continue;
+      added.dX += plane.signs[k] * of_pose[k];
+      added.dV += plane.signs[k] * of_twist[k];
+    }
+  }
+}
+
+FoundationContact::Damping FoundationContact::damping_of(const BedState& bed, const Vector6& V_CT) const {
+  Damping damping;
+  if (!(options_.dissipation > 0.0)) return damping;
+  damping.added.resize(bed.springs.size());
+  for (const LoadedSpring& loaded : bed.springs) {
+    damping.factors.push_back(std::max(0.0, 1.0 + options_.dissipation * loaded.motion.rate.dot(V_CT)));
+  }
+  if (bed_.casting().places() == SpringPlaces::vertices) {
+    damp_planes(bed, V_CT, damping);
+  } else {
+    damp_springs(bed, V_CT, damping);
+  }
+  return damping;
+}
+
 // What tangents, dissipation and friction add of one spring, whose normal force it returns.
-double FoundationContact::add_changes(const BedState& bed, std::size_t i, const FoundationHistory& history,
-                                      const PairState& state, Sum& sum) const {
+double FoundationContact::add_changes(const BedState& bed, std::size_t i, const Damping& damping,
+                                      const FoundationHistory& history, const PairState& state, Sum& sum) const {
   const LoadedSpring& loaded = bed.springs[i];
   const SpringMotion& motion = loaded.motion;
   const bool tangents = !bed.slopes.empty();
   NormalForce normal{.value = loaded.force};
   if (tangents) normal.dX = bed.slopes[i].dforce.transpose();
-  if (const double c = options_.dissipation; c > 0.0) {
-    const double rate = motion.rate.dot(state.V_AB.vector());
-    const double factor = std::max(0.0, 1.0 + c * rate);
-    normal.value *= factor;
-    normal.dX *= factor;
-    if (factor > 0.0) {
-      if (!bed.drate.empty()) normal.dX += loaded.force * c * (state.V_AB.vector().transpose() * bed.drate[i]);
-      normal.dV = loaded.force * c * motion.rate.transpose();
-      if (tangents) sum.dV.noalias() += motion.wrench * normal.dV;
-    }
-    sum.dissipated_power += (normal.value - loaded.force) * rate;
+  if (!damping.added.empty()) {
+    const NormalForce& added = damping.added[i];
+    normal.value += added.value;
+    normal.dX += added.dX;
+    normal.dV = added.dV;
+    if (tangents) sum.dV.noalias() += motion.wrench * normal.dV;
+    sum.dissipated_power += added.value * motion.rate.dot(state.V_AB.vector());
   }
   if (tangents) {
     sum.dX.noalias() += motion.wrench * normal.dX;
@@ -228,7 +297,22 @@ double FoundationContact::work_of_freed(const Sum& sum, const FoundationHistory&
   return work;
 }
 
+/// @throws RecoverableError where the bodies overlap by more than contact ever needs to be seen, and no spring shows it
+void FoundationContact::check_overlooked(const Pose& X_CT) const {
+  const auto unseen = bed_.overlooked(X_CT, options_.most_overlooked);
+  if (!unseen) return;
+  const std::string& where = bed_.options().where;
+  throw RecoverableError(
+      fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
+                  "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
+                  "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
+                  "with casting",
+                  where, unseen->depth, unseen->point.x(), unseen->point.y(), unseen->point.z(), unseen->spacing, where),
+      where);
+}
+
 Response FoundationContact::apart(const PairState& state) const {
+  check_overlooked(state.X_AB);
   const NearestSpring nearest = bed_.nearest(state.X_AB);
   Response r;
   r.gap = -nearest.motion.d;
@@ -242,16 +326,10 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
                                                         const std::vector<double>& pressures) const {
   const CastingSurface& casting = bed_.casting();
   std::vector<RegionLoad> loads(options_.regions.size());
-  for (const LoadedFace& face : bed.faces) {
+  for (std::size_t f = 0; f < bed.faces.size(); ++f) {
+    const LoadedFace& face = bed.faces[f];
     if (!(face.area > 0.0)) continue;
-    double factor = 1.0;
-    if (options_.dissipation > 0.0) {
-      factor = 0.0;
-      for (std::size_t k = 0; k < 4; ++k) {
-        const SpringMotion& motion = bed.springs[face.springs[k]].motion;
-        factor += four_shares[k] * std::max(0.0, 1.0 + options_.dissipation * motion.rate.dot(V_CT));
-      }
-    }
+    const double factor = face_factor(bed, f, options_.dissipation, V_CT);
     const auto& [a, b, c] = casting.mesh().triangles[face.triangle];
     const auto& vertices = casting.mesh().vertices;
     const double force = factor * face.pressure * casting.area(face.triangle);
@@ -282,14 +360,15 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   Vector3 moment = Vector3::Zero();  // [N m] points weighted by normal forces
   double total = 0.0;                // [N] of the normal forces
   double peak = 0.0;
+  const Damping damping = damping_of(bed, V);
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
     const LoadedSpring& loaded = bed.springs[i];
-    const double force = elastic ? loaded.force : add_changes(bed, i, history, state, sum);
+    const double force = elastic ? loaded.force : add_changes(bed, i, damping, history, state, sum);
     wrench += force * loaded.motion.wrench;
     moment += force * bed_.casting().springs()[loaded.spring].point;
     total += force;
     if (loaded.motion.d > 0.0 && loaded.force > 0.0) {
-      const double pressure = bed_.pressure(bed, i) * (elastic ? 1.0 : force / loaded.force);
+      const double pressure = bed_.pressure(bed, i) * (damping.factors.empty() ? 1.0 : damping.factors[i]);
       peak = std::max(peak, pressure);
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }

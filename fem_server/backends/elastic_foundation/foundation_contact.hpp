@@ -24,6 +24,7 @@ struct FoundationOptions {
   /// [1/N] of each spring: by how much a metre more of T's layer adds to 1 / shear_stiffness, where that is the
   /// stiffness of the casting body's layer alone (none: infinite). Empty = T's layer is everywhere as thick
   std::vector<double> shear_softness{};
+  double most_overlooked = 0.0;          ///< [m] how far the bodies may overlap between springs none of which shows it
   std::vector<SurfaceRegion> regions{};  ///< told apart in responses and fields
 };
 
@@ -61,13 +62,17 @@ class FoundationContact final : public ContactBackend {
 
  private:
   struct Sum;
+  struct Damping;
+  void damp_planes(const BedState& bed, const Vector6& V_CT, Damping& damping) const;
+  void damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const;
+  [[nodiscard]] Damping damping_of(const BedState& bed, const Vector6& V_CT) const;
   /// Pose and twist of T in C.
   [[nodiscard]] PairState in_casting(const PairState& state) const;
   [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
   [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                  std::vector<HeldSpring>* held) const;
-  [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const FoundationHistory& history,
-                                   const PairState& state, Sum& sum) const;
+  [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping,
+                                   const FoundationHistory& history, const PairState& state, Sum& sum) const;
   [[nodiscard]] HeldPoint held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                   const Pose& X_CT) const;
   /// [N/m] of a spring with that thickness of T's layer.
@@ -79,6 +84,7 @@ class FoundationContact final : public ContactBackend {
   void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
                     const PairState& state, Sum& sum) const;
   [[nodiscard]] double work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
+  void check_overlooked(const Pose& X_CT) const;
   [[nodiscard]] Response apart(const PairState& state) const;
   /// Of each region, centres of pressure in C. @param pressures  [Pa] of each of the bed's springs
   [[nodiscard]] std::vector<RegionLoad> region_loads(const BedState& bed, const Vector6& V_CT,

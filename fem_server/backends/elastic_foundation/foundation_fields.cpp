@@ -40,19 +40,17 @@ std::vector<double> around_points(const CastingSurface& casting, const std::vect
 
 /// Of springs, at their places.
 struct SpringValues {
-  std::vector<double> factor;    ///< [-] of the elastic pressure
   std::vector<double> pressure;  ///< [Pa]
   std::vector<double> depth;     ///< [m] penetration
 
   SpringValues(const SpringBed& bed, const BedState& loads, const Vector6& V_CT, double dissipation)
-      : factor(bed.casting().springs().size(), 0.0), pressure(factor), depth(factor) {
+      : pressure(bed.casting().springs().size(), 0.0), depth(pressure) {
     for (std::size_t k = 0; k < loads.springs.size(); ++k) {
       const LoadedSpring& loaded = loads.springs[k];
       const std::uint32_t i = loaded.spring;
-      factor[i] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(V_CT));
       if (!(loaded.motion.d > 0.0)) continue;
       depth[i] = loaded.motion.d;
-      pressure[i] = factor[i] * bed.pressure(loads, k);
+      pressure[i] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(V_CT)) * bed.pressure(loads, k);
     }
   }
 };
@@ -63,17 +61,16 @@ struct FaceValues {
   std::vector<double> area;      ///< [m^2] loaded
   std::vector<double> depth;     ///< [m] largest penetration
 
-  FaceValues(const CastingSurface& casting, const BedState& loads, const SpringValues& springs)
+  FaceValues(const CastingSurface& casting, const BedState& loads, const SpringValues& springs, double dissipation,
+             const Vector6& V_CT)
       : pressure(casting.mesh().triangles.size(), 0.0), area(pressure), depth(pressure) {
-    for (const LoadedFace& face : loads.faces) {
+    for (std::size_t f = 0; f < loads.faces.size(); ++f) {
+      const LoadedFace& face = loads.faces[f];
       const std::uint32_t t = face.triangle;
       const auto& [a, b, c] = casting.mesh().triangles[t];
       const bool at_vertices = casting.places() == SpringPlaces::vertices;
       const std::uint32_t centre = at_vertices ? casting.centre_spring(t) : t;
-      const double factor = at_vertices ? four_shares[0] * (springs.factor[a] + springs.factor[b] + springs.factor[c]) +
-                                              four_shares[3] * springs.factor[centre]
-                                        : springs.factor[t];
-      pressure[t] = factor * face.pressure;
+      pressure[t] = face_factor(loads, f, dissipation, V_CT) * face.pressure;
       area[t] = face.area;
       depth[t] = springs.depth[centre];
       if (at_vertices) depth[t] = std::max({depth[t], springs.depth[a], springs.depth[b], springs.depth[c]});
@@ -92,7 +89,7 @@ std::string draw_casting(const SpringBed& bed, const BedState& loads, const Pair
   std::vector<MeshField> of_cells{part_of_cells(request.part, mesh.triangles.size())};
   if (wanted(request, "contact_pressure")) {
     SpringValues springs(bed, loads, state.V_AB.vector(), picture.dissipation);
-    FaceValues faces(casting, loads, springs);
+    FaceValues faces(casting, loads, springs, picture.dissipation, state.V_AB.vector());
     if (casting.places() == SpringPlaces::centres) {
       springs.pressure = around_points(casting, faces.pressure);
       springs.depth = around_points(casting, faces.depth);

@@ -30,6 +30,8 @@ namespace {
 
 /// Edges of triangles of shapes that have no triangles of their own, over the smallest extent: about 4000 triangles.
 constexpr double default_edge = 1.0 / 20.0;
+/// Of a plate, whose smallest extent says little of its faces.
+constexpr double most_default_triangles = 20000.0;
 
 /// Normals of triangles follow those of the surface: sockets are drawn from their inside.
 void turn_outward(SurfaceMesh& mesh, const SignedDistance& distance) {
@@ -97,7 +99,7 @@ void name_groups(const VolumeMesh& solid, std::span<const ElementFace> chosen, S
 /// @param sets  null = the whole boundary, nothing held
 CastTriangles solid_triangles(const VolumeMesh& solid, const ParameterPlace* sets) {
   const Boundary boundary = boundary_surface(solid);
-  if (sets == nullptr) return {.mesh = boundary.surface, .onto = {}, .back = {}};
+  if (sets == nullptr) return {.mesh = boundary.surface, .back = {}};
   CastTriangles result;
   const std::vector<std::uint32_t> held = clamped_nodes(solid, *sets);
   const auto is_held = [&](std::size_t t) {
@@ -149,6 +151,11 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
     BlockOptions options;
     options.lengths = block->lengths;
     options.size = edge;
+    if (!(size.edge > 0.0)) {
+      const Vector3& l = block->lengths;
+      const double area = 2.0 * (l.x() * l.y() + l.y() * l.z() + l.z() * l.x());
+      options.size = std::max(edge, std::sqrt(2.0 * area / most_default_triangles));
+    }
     const VolumeMesh solid = make_block(options);
     return placed(boundary_surface(solid).surface, {.p = block->center});
   }
@@ -194,19 +201,17 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
   merge_near_vertices(result.mesh, 1e-9 * extents.maxCoeff());
   drop_degenerate_triangles(result.mesh);
   if (kind_of(surface).distance == nullptr) return result;
-  const std::shared_ptr<const SignedDistance> distance = signed_distance(surface);
-  turn_outward(result.mesh, *distance);
-  result.onto = [distance](const Vector3& p) -> Vector3 {
-    const SurfacePoint nearest = distance->closest(p);
-    return p - nearest.gap * nearest.normal;
-  };
+  result.shape = signed_distance(surface);
+  turn_outward(result.mesh, *result.shape);
   return result;
 }
 
 std::optional<CastTriangles> met_triangles(const Surface& surface, const PrepareContext& context,
                                            const std::string& where, const ParameterPlace& sets) {
   if (PlaneSurface::of(surface) || kind_of(surface).distance != nullptr) return std::nullopt;
-  return cast_triangles(surface, {}, context, where, &sets);
+  // Faces of a block are met exactly however few triangles they have.
+  const auto block = BlockSurface::of(surface);
+  return cast_triangles(surface, {.edge = block ? block->lengths.maxCoeff() : 0.0}, context, where, &sets);
 }
 
 MetSurface met_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate, double depth) {

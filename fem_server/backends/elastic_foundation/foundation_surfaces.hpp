@@ -1,11 +1,11 @@
 /// Triangles and distances of the two surfaces of an elastic foundation, from what a pair says of them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "common/surfaces/signed_distance.hpp"
 #include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/elastic_foundation/target_surface.hpp"
@@ -21,7 +21,8 @@ namespace heelstrike::fem {
 /// Triangles with outward normals, none degenerate.
 struct CastTriangles {
   SurfaceMesh mesh;
-  std::function<Vector3(const Vector3&)> onto;  ///< brings a point [m] onto the true surface; empty = it has no other
+  /// Of which the triangles are an image; null = they are the surface.
+  std::shared_ptr<const SignedDistance> shape{};
   std::optional<SurfaceMesh> back;  ///< of a volume mesh: the faces that are held, seen from within; none = no clamp
 };
 

@@ -7,11 +7,12 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numbers>
+#include <queue>
 #include <span>
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/geometry/surface_topology.hpp"
 
 namespace heelstrike::fem {
 
@@ -19,12 +20,27 @@ namespace {
 
 /// More than the depth of a tree of halves of equal size over 2^32 springs.
 constexpr std::size_t deepest_tree = 40;
+/// Between springs the other surface is looked for at so many places of a triangle, nearest ones first: a ball as small
+/// as a hundredth of the triangle is found by a few hundred.
+constexpr int most_looks = 500;
 /// By which the box that is searched beforehand is larger than T: springs that far from T are passed over unsearched.
 constexpr double share_of_box = 0.1;
 /// One spring in so many has its place from the start; what is not used costs nothing.
 constexpr std::size_t usually_loaded = 4;
 /// Distances round by a few units in the last place, and so do the coordinates that they come from.
 constexpr double rounded_up = 1.0 + 1e-9;
+/// [-] Along a ray so many times as long as the shortest way the compression is that part of it, and the direction of
+/// the ray against T is known to few digits: it meets nothing.
+constexpr double endless_ray = 1e9;
+
+/// [-] Cosine of the angle of a ray to the normal of the face that it goes through, in a sheet that nowhere is turned
+/// by more than 45 degrees from that: the nearest point is as far as the cosine of both angles together says, and the
+/// ray no longer than longest_ray times that.
+double surely_short() {
+  constexpr double c = 1.0 / longest_ray;
+  return (c + std::sqrt(1.0 - c * c)) / std::numbers::sqrt2;
+}
+const double cosine_of_short_rays = surely_short();
 
 /// [m] Springs around a point are not behind T when no part of T is among them and the point is in front of it, or
 /// looks past its rim from farther behind than springs are looked for.
@@ -33,12 +49,32 @@ double clear_behind(const TargetPoint& around, double search_distance) {
   return around.beside ? -around.gap - search_distance : 0.0;
 }
 
+void look_from_other_side(TargetPoint& point) {
+  point.gap = -point.gap;
+  point.normal = -point.normal;
+  point.curvature = -point.curvature;
+}
+
 /// A point is nearer to another one than a distance >= 0 [m].
 bool is_within(const Vector3& p, const Vector3& centre, double distance) {
   return rounded_up * (p - centre).squaredNorm() < distance * distance;
 }
 
 }  // namespace
+
+double face_factor(const BedState& bed, std::size_t face, double dissipation, const Vector6& V_CT) {
+  const auto factor = [&](double rate) { return std::max(0.0, 1.0 + dissipation * rate); };
+  const auto rate_of = [&](std::uint32_t spring) { return bed.springs[spring].motion.rate.dot(V_CT); };
+  if (!(dissipation > 0.0)) return 1.0;
+  if (bed.planes.empty()) return factor(rate_of(bed.faces[face].springs.front()));
+  const LoadedPlane& plane = bed.planes[face];
+  std::array<double, 4> rates{};
+  for (std::size_t k = 0; k < 4; ++k) rates[k] = plane.signs[k] * rate_of(plane.springs[k]);
+  const std::array<double, 3> corners = plane_of<double>(rates, plane.bend);
+  const double sum = plane.forces.sum();
+  if (!(sum > 0.0)) return 1.0;
+  return plane.forces.dot(Vector3(factor(corners[0]), factor(corners[1]), factor(corners[2]))) / sum;
+}
 
 /// What springs found last, whatever the pose was.
 struct SpringBed::Memory {
@@ -133,6 +169,7 @@ struct SpringBed::Search {
   bool tangents = true;
   BedState state{};
   SpringMeeting along{};                ///< what a spring's normal meets; only what is flat is written
+  SpringMeeting slanting{};             ///< likewise, of a ray that is shortened
   std::optional<PlaneSurface> plane{};  ///< what T is, in C; none = another surface
   std::uint32_t near = 0;               ///< triangle of the last answer: neighbours are asked one after the other
   Vector3 p_TNear = Vector3::Zero();    ///< [m] the point that it was the answer for
@@ -155,12 +192,11 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
       options_(std::move(options)),
       layer_(std::move(layer)),
       memories_(std::make_unique<Memories>(casting_.springs().size())) {
-  const Components components = connected_components(casting_.mesh());
-  n_pieces_ = components.count;
+  n_pieces_ = 1 + *std::ranges::max_element(casting_.pieces());
   for (std::uint32_t s = 0; s < casting_.springs().size(); ++s) {
     const bool of_triangle = casting_.places() == SpringPlaces::centres;
     const auto triangles = of_triangle ? std::span(&s, 1) : casting_.triangles_of(s);
-    pieces_.push_back(triangles.empty() ? 0 : components.of_triangle[triangles.front()]);
+    pieces_.push_back(triangles.empty() ? 0 : casting_.pieces()[triangles.front()]);
   }
   if (!options_.target_pieces.empty()) n_target_pieces_ = 1 + *std::ranges::max_element(options_.target_pieces);
   const auto box = target_->box();
@@ -261,33 +297,35 @@ inline const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_
   return search.along;
 }
 
-std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::uint32_t spring,
+/// What a ray met, shortened where it leads along T.
+SpringMeeting SpringBed::along_ray(const Search& search, const TargetPoint& met, const TargetPoint& nearest) const {
+  SpringMeeting meeting{.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+  if (std::abs(met.gap) <= longest_ray * std::abs(nearest.gap)) {
+    meeting.flat = options_.direction == ForceDirection::energy && met.curvature.isZero(0.0);
+    return meeting;
+  }
+  meeting.shortest = turned(nearest, search.X_CT.R);
+  if ((met.gap > 0.0) != (nearest.gap > 0.0)) look_from_other_side(*meeting.shortest);
+  return meeting;
+}
+
+std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, const Spring& s,
                                                    const TargetPoint& nearest) const {
-  const Spring& s = casting_.springs()[spring];
   const bool behind = nearest.gap <= 0.0 && !nearest.beside;
   if (options_.by_ray) {
     const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met) {
-      return SpringMeeting{.met = turned(*met, search.X_CT.R),
-                           .by_ray = true,
-                           .direction = options_.direction,
-                           .flat = options_.direction == ForceDirection::energy && met->curvature.isZero(0.0)};
-    }
+    if (met && std::abs(met->gap) <= endless_ray * std::abs(nearest.gap)) return along_ray(search, *met, nearest);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
   const bool faces = point.normal.dot(s.normal) < 0.0;
   if (behind && !faces) return std::nullopt;
-  if (!behind && point.gap < 0.0) {
-    // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
-    // away from the rim.
-    point.gap = -point.gap;
-    point.normal = -point.normal;
-    point.curvature = -point.curvature;
-  }
+  // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
+  // away from the rim.
+  if (!behind && point.gap < 0.0) look_from_other_side(point);
   // Where nothing is met the spring only says how far the load reaches into its triangles.
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
@@ -304,9 +342,12 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
     }
     return;
   }
+  const auto meeting = meeting_of(search, casting_.springs()[spring], nearest);
+  // A side wall beside the load looks neither at T nor away from it.
+  const double across = (search.X_CT.R * nearest.normal).dot(casting_.springs()[spring].normal);
+  if (!meeting && std::abs(across) * longest_ray < 1.0) return;
   Facing& facing = this->facing(search, spring, nearest.triangle);
   ++facing.behind;
-  const auto meeting = meeting_of(search, spring, nearest);
   if (!meeting) {
     ++facing.averted;
     facing.spring = spring;
@@ -321,6 +362,8 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
   const Spring& s = casting_.springs()[spring];
   search.memory.places[spring] = {search.memory.question, static_cast<std::uint32_t>(state.springs.size())};
   LoadedSpring& loaded = state.springs.emplace_back(spring);
+  loaded.misses = options_.by_ray && !meeting.by_ray;
+  loaded.slants = meeting.shortest.has_value();
   spring_motion(s, meeting, search.X_CT.p, loaded.motion);
   if (search.tangents) place_slopes(search, loaded, meeting);
   if (layer_) place_layer(search, spring, meeting);
@@ -382,6 +425,7 @@ inline bool SpringBed::met_close_by(Search& search, std::uint32_t spring, const 
   const bool meets = target_->local_crossing(q, away, near[0], met) ||
                      (near[0] != near[1] && target_->local_crossing(q, away, near[1], met));
   if (!meets || (!target_->closed() && std::abs(met.gap) > options_.search_distance)) return false;
+  if (-met.normal.dot(away) < cosine_of_short_rays) return false;
   search.note(q, met.triangle);
   return true;
 }
@@ -465,8 +509,15 @@ inline const SpringMeeting* SpringBed::over_plane(Search& search, std::uint32_t 
   const Spring& s = casting_.springs()[spring];
   const auto gap = crossing_gap(*search.plane, s.point, s.normal);
   if (!gap) return nullptr;
-  search.along.met.gap = *gap;
-  return &search.along;
+  const double slope = -search.plane->normal.dot(s.normal);
+  if (slope * longest_ray >= 1.0) {
+    search.along.met.gap = *gap;
+    return &search.along;
+  }
+  if (slope * endless_ray < 1.0) return nullptr;
+  search.slanting.met.gap = *gap;
+  search.slanting.shortest->gap = slope * *gap;
+  return &search.slanting;
 }
 
 /// Seen from C, one product tells how far a point is in front of the plane. It rounds otherwise than the query in T, so
@@ -479,6 +530,9 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
   const double in_front = normal.dot(through) + (rounded_up - 1.0) * largest;
   search.plane = {.normal = normal, .point = through};
   search.along.met.normal = search.along.met.smooth_normal = normal;
+  search.slanting = search.along;
+  search.slanting.flat = false;
+  search.slanting.shortest = search.along.met;
   const auto meet = [&](std::uint32_t spring) {
     const SpringMeeting* over = over_plane(search, spring);
     if (over == nullptr) return meet_spring(search, spring, search.X_TC * casting_.springs()[spring].point);
@@ -539,7 +593,7 @@ bool SpringBed::place_at_rim(Search& search, std::uint32_t spring) const {
   }
   const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
   search.note(q, nearest.triangle);
-  const auto meeting = meeting_of(search, spring, nearest);
+  const auto meeting = meeting_of(search, casting_.springs()[spring], nearest);
   if (meeting) place(search, spring, *meeting);
   return meeting.has_value();
 }
@@ -575,14 +629,53 @@ void SpringBed::load_triangles(Search& search) const {
   }
 }
 
+/// Compressions of the springs of a triangle, each that of one of them up to its sign. Where T ends over the triangle
+/// they break off, and how far beyond says nothing of the depth: a spring that T does not reach to is as far in front as
+/// the deepest one is behind, at the most, so that the load ends in the middle between them.
+struct SpringBed::FourDepths {
+  std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
+  std::array<double, 4> signs{1.0, 1.0, 1.0, 1.0};
+  std::array<double, 4> d{};  ///< [m]
+  /// What is met from three corners and missed from the centre, or the other way round, is no quadratic function.
+  double bend = four_shares[3];
+  FourDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
+      : springs(places) {
+    std::size_t deepest = 0;
+    bool all_meet = true;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const LoadedSpring& loaded = state.springs[places[k]];
+      d[k] = loaded.motion.d;
+      if (d[k] > d[deepest]) deepest = k;
+      all_meet = all_meet && !loaded.misses;
+    }
+    if (all_meet) return;
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (!state.springs[places[k]].misses) bend = 0.0;
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (-d[k] <= d[deepest] || !bed.ends_before(state.springs[places[deepest]], state.springs[places[k]])) continue;
+      springs[k] = places[deepest];
+      signs[k] = -1.0;
+      d[k] = -d[deepest];
+    }
+  }
+};
+
+/// The face of T that the deepest spring meets would be met by the other one, too, if it did not end before it.
+bool SpringBed::ends_before(const LoadedSpring& deepest, const LoadedSpring& beside) const {
+  if (!beside.misses || deepest.misses || deepest.slants) return false;
+  const Spring& below = casting_.springs()[deepest.spring];
+  const Vector3 met = below.point - deepest.motion.d * below.normal;
+  const Vector3 out_of_T = deepest.motion.rate.tail<3>();
+  return out_of_T.dot(casting_.springs()[beside.spring].point - met) <= 0.0;
+}
+
 inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
   BedState& state = search.state;
   std::array<std::uint32_t, 4> places;
   if (!find_places(search, triangle, places)) return;
-  std::array<LoadedSpring*, 4> springs;
-  for (std::size_t k = 0; k < 4; ++k) springs[k] = &state.springs[places[k]];
-  const auto [d_0, d_1, d_2] =
-      plane_of<double>({springs[0]->motion.d, springs[1]->motion.d, springs[2]->motion.d, springs[3]->motion.d});
+  const FourDepths four(*this, state, places);
+  const auto [d_0, d_1, d_2] = plane_of<double>(four.d, four.bend);
   const Vector3 d(d_0, d_1, d_2);
   double of_target = options_.target_thickness;
   if (layer_) {
@@ -599,39 +692,49 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   state.area += load.area;
   state.faces.push_back(
       {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = places});
-  const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]});
-  for (std::size_t k = 0; k < 4; ++k) springs[k]->force += forces[k];
-  if (layer_) load_layers(search, state.faces.back(), triangle_thickness(law_, area, h, d, target_layer()));
+  const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]}, four.bend);
+  for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.signs[k] * forces[k];
+  if (options_.rates) {
+    state.planes.push_back({.springs = four.springs, .signs = four.signs, .bend = four.bend, .forces = load.forces});
+    state.planes.back().dforces.fill(Vector6::Zero());
+  }
+  if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
   if (!search.tangents) return;
   std::array<SpringSlopes*, 4> slopes;
-  for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[places[k]];
+  for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[four.springs[k]];
   // By two components of the pose, which a processor's registers hold.
   using Two = Eigen::Vector2d;
   const Matrix3 K = load.slopes;
   for (Eigen::Index i = 0; i < 6; i += 2) {
-    const auto dd = [&](std::size_t k) -> Two { return slopes[k]->dd.segment<2>(i); };
-    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)});
-    const auto dforces = by_four<Two>({K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
-                                       K(2, 0) * a + K(2, 1) * b + K(2, 2) * c});
-    for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += dforces[k];
+    const auto dd = [&](std::size_t k) -> Two { return four.signs[k] * slopes[k]->dd.segment<2>(i); };
+    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)}, four.bend);
+    const std::array<Two, 3> dplane{K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
+                                    K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
+    for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
+    const auto dforces = by_four<Two>(dplane, four.bend);
+    for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.signs[k] * dforces[k];
   }
 }
 
 /// T's layer is as thick over a triangle as on average at its corners.
-void SpringBed::load_layers(Search& search, const LoadedFace& face, const TriangleThickness& by) const {
+void SpringBed::load_layers(Search& search, const LoadedFace& face, const FourDepths& four,
+                            const TriangleThickness& by) const {
   BedState& state = search.state;
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].slope += by.slope / 3.0;
   if (!search.tangents) return;
   Vector6 dh = Vector6::Zero();
   Vector6 dslope = Vector6::Zero();
-  const auto forces = by_four<double>({by.forces[0], by.forces[1], by.forces[2]});
+  const auto forces = by_four<double>({by.forces[0], by.forces[1], by.forces[2]}, four.bend);
   for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
   for (std::size_t k = 0; k < 4; ++k) {
-    SpringSlopes& slopes = state.slopes[face.springs[k]];
-    slopes.dforce += forces[k] * dh;
-    dslope += forces[k] * slopes.dd;
+    SpringSlopes& slopes = state.slopes[four.springs[k]];
+    slopes.dforce += four.signs[k] * forces[k] * dh;
+    dslope += four.signs[k] * forces[k] * slopes.dd;
   }
   dslope += by.curvature * dh;
+  for (Eigen::Index k = 0; k < 3 && options_.rates; ++k) {
+    state.planes.back().dforces[static_cast<std::size_t>(k)] += by.forces[k] * dh;
+  }
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].dslope += dslope / 3.0;
 }
 
@@ -656,6 +759,66 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
     load_centres(search.state);
   }
   return std::move(search.state);
+}
+
+/// The triangle is cut into four again and again where it may lie deepest; parts that cannot lie as deep are left out.
+std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t triangle, double deeper_than) const {
+  struct Part {
+    std::array<Vector3, 3> corners;
+    double highest;  ///< [m] no point of it lies deeper than minus that
+    bool operator<(const Part& other) const { return highest > other.highest; }
+  };
+  const SurfaceMesh& mesh = casting_.mesh();
+  const auto& [a, b, c] = mesh.triangles[triangle];
+  Spring spring{.normal = triangle_cross(mesh, triangle).normalized(), .thickness = casting_.thickness(triangle)};
+  std::priority_queue<Part> parts;
+  parts.push({{mesh.vertices[a], mesh.vertices[b], mesh.vertices[c]}, -std::numeric_limits<double>::infinity()});
+  for (int looks = 0; looks < most_looks && !parts.empty(); ++looks) {
+    const std::array<Vector3, 3> p = parts.top().corners;
+    parts.pop();
+    spring.point = (p[0] + p[1] + p[2]) / 3.0;
+    double reach = 0.0;
+    for (const Vector3& corner : p) reach = std::max(reach, (corner - spring.point).norm());
+    const Vector3 q = search.X_TC * spring.point;
+    const TargetPoint nearest = target_->closest(q, search.near);
+    search.note(q, nearest.triangle);
+    const double clear = clear_of(nearest);
+    if (clear + deeper_than > reach) continue;
+    const auto in_front = [&](const Vector3& corner) {
+      return nearest.gap + nearest.normal.dot(search.X_TC.R * (corner - spring.point)) + deeper_than > 0.0;
+    };
+    if (target_->convex() && std::ranges::all_of(p, in_front)) continue;
+    const bool in_reach = target_->closed() || -nearest.gap <= options_.search_distance;
+    if (-nearest.gap > deeper_than && !nearest.beside && in_reach && meeting_of(search, spring, nearest)) {
+      const Vector3 centre = (mesh.vertices[a] + mesh.vertices[b] + mesh.vertices[c]) / 3.0;
+      return Overlooked{.depth = -nearest.gap, .point = spring.point, .spacing = (mesh.vertices[a] - centre).norm()};
+    }
+    const std::array<Vector3, 3> middles{0.5 * (p[0] + p[1]), 0.5 * (p[1] + p[2]), 0.5 * (p[2] + p[0])};
+    for (std::size_t k = 0; k < 3; ++k) parts.push({{p[k], middles[k], middles[(k + 2) % 3]}, clear - reach});
+    parts.push({middles, clear - reach});
+  }
+  return std::nullopt;
+}
+
+std::optional<Overlooked> SpringBed::overlooked(const Pose& X_CT, double deeper_than) const {
+  // Over a plane nothing lies deeper than the corners of a triangle.
+  const bool at_vertices = casting_.places() == SpringPlaces::vertices;
+  if (!target_->is_distance() || (at_vertices && target_->plane())) return std::nullopt;
+  Memories::Lease lease(*memories_);
+  Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .memory = lease.memory()};
+  const std::uint32_t first_centre = at_vertices ? casting_.centre_spring(0) : 0;
+  std::optional<Overlooked> found;
+  visit_groups(
+      [&](const SpringGroup& group) {
+        const double reach = group.radius + casting_.largest_reach();
+        return found || clear_around(search, search.X_TC * group.centre) + deeper_than > reach;
+      },
+      [&](const SpringGroup& group) {
+        for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
+          if (!found && spring >= first_centre) found = look_between(search, spring - first_centre, deeper_than);
+        }
+      });
+  return found;
 }
 
 NearestSpring SpringBed::nearest(const Pose& X_CT) const {

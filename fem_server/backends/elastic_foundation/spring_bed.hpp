@@ -32,7 +32,9 @@ struct LoadedSpring {
   SpringMotion motion;
   double force = 0.0;  ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
   std::uint32_t spring;
-  bool flat = false;  ///< SpringMeeting::flat, where slopes are asked for
+  bool flat = false;    ///< SpringMeeting::flat, where slopes are asked for
+  bool misses = false;  ///< its ray goes past T, and motion.d is minus the distance to it
+  bool slants = false;  ///< its ray is shortened
 };
 
 /// How a loaded spring follows the pose.
@@ -57,6 +59,16 @@ struct LoadedFace {
   std::array<std::uint32_t, 4> springs{};  ///< of corners and centre, in BedState::springs; or the only one
 };
 
+/// The plane of depths over a triangle (four_shares): how its three corners follow from the four springs, and what bears
+/// on them.
+struct LoadedPlane {
+  std::array<std::uint32_t, 4> springs{};  ///< in BedState::springs
+  std::array<double, 4> signs{};           ///< with which their compressions stand for those of corners and centre
+  double bend = 0.0;                       ///< [-] of plane_of
+  Vector3 forces = Vector3::Zero();        ///< [N] >= 0
+  std::array<Vector6, 3> dforces{};        ///< d forces / d X, where slopes are asked for
+};
+
 /// The bed at one pose.
 struct BedState {
   std::vector<LoadedSpring> springs{};
@@ -66,6 +78,7 @@ struct BedState {
   std::vector<LoadedLayer> layers{};   ///< of each; empty = T's layer is everywhere as thick
   std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not asked for
   std::vector<LoadedFace> faces{};
+  std::vector<LoadedPlane> planes{};  ///< of each face; empty = with springs in the centres, or rates are not asked for
   double energy = 0.0;             ///< [J]
   double area = 0.0;               ///< [m^2]
   double deepest = 0.0;            ///< [m] largest compression; <= 0 = no contact
@@ -73,10 +86,20 @@ struct BedState {
   std::size_t compressed = 0;      ///< springs with d > 0
 };
 
+/// [-] By which dissipation multiplies the force of a face. @param dissipation  [s/m] c >= 0 of the factor 1 + c dd/dt
+[[nodiscard]] double face_factor(const BedState& bed, std::size_t face, double dissipation, const Vector6& V_CT);
+
 /// The nearest spring of surfaces that are apart.
 struct NearestSpring {
   std::uint32_t spring = 0;
   SpringMotion motion{};
+};
+
+/// Where surfaces overlap between the springs.
+struct Overlooked {
+  double depth;    ///< [m]
+  Vector3 point;   ///< [m] in C
+  double spacing;  ///< [m] from the centre of the triangle there to its corners
 };
 
 /// Thread-safe. Poses are those of T in C. What springs found at the last poses makes the next answers quicker and
@@ -98,6 +121,10 @@ class SpringBed {
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
+  /// Parts of T that are smaller than the distance of the springs, and pressed in where none of them stands: a place
+  /// where T is deeper than that [m], if one is found.
+  /// @pre no spring is compressed
+  [[nodiscard]] std::optional<Overlooked> overlooked(const Pose& X_CT, double deeper_than) const;
   /// Pressure [Pa] of the elastic bed over one of the springs of a state, with d > 0.
   [[nodiscard]] double pressure(const BedState& state, std::size_t i) const {
     const LoadedSpring& loaded = state.springs[i];
@@ -138,6 +165,8 @@ class SpringBed {
   void meet_springs(Search& search, const SpringGroup& group) const;
   [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
+  [[nodiscard]] std::optional<Overlooked> look_between(Search& search, std::uint32_t triangle,
+                                                       double deeper_than) const;
   [[nodiscard]] bool met_close_by(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const;
   [[nodiscard]] const SpringMeeting* over_plane(Search& search, std::uint32_t spring) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
@@ -147,14 +176,17 @@ class SpringBed {
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   [[nodiscard]] const SpringMeeting& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
-  [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, std::uint32_t spring,
+  [[nodiscard]] SpringMeeting along_ray(const Search& search, const TargetPoint& met, const TargetPoint& nearest) const;
+  [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, const Spring& spring,
                                                         const TargetPoint& nearest) const;
   [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring) const;
   void load_centres(BedState& state) const;
+  struct FourDepths;
+  [[nodiscard]] bool ends_before(const LoadedSpring& deepest, const LoadedSpring& beside) const;
   [[nodiscard]] bool find_places(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const;
   void load_triangles(Search& search) const;
   void load_triangle(Search& search, std::uint32_t triangle) const;
-  void load_layers(Search& search, const LoadedFace& face, const TriangleThickness& by) const;
+  void load_layers(Search& search, const LoadedFace& face, const FourDepths& four, const TriangleThickness& by) const;
   void check_depth(std::uint32_t spring, double d, double target_thickness) const {
     if (d >= law_.thickness(layers(casting_.springs()[spring].thickness, target_thickness)))
       too_deep(spring, d, target_thickness);

@@ -66,6 +66,54 @@ struct Compressed {
   }
 };
 
+/// A compression f = s (2 r^2 - r^4), r = longest_ray k / s <= 1, of a ray s and the shortest way k, with its partial
+/// derivatives. At r = 1 it goes over into s with its first derivatives; at r = 0 it vanishes with them.
+struct Shortened {
+  double value, by_s, by_k, by_ss, by_sk, by_kk;
+  Shortened(double s, double k) {
+    const double r = longest_ray * k / s;
+    const double r2 = r * r;
+    const double curved = (4.0 - 12.0 * r2) / s;
+    value = s * r2 * (2.0 - r2);
+    by_s = r2 * (3.0 * r2 - 2.0);
+    by_k = longest_ray * 4.0 * r * (1.0 - r2);
+    by_ss = curved * r2;
+    by_sk = -longest_ray * curved * r;
+    by_kk = longest_ray * longest_ray * curved;
+  }
+};
+
+/// The compression, before any correction to the midsurface.
+struct Compression {
+  double d;
+  Vector6 rate;
+};
+
+Compression compression(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT) {
+  const Compressed at(spring, meeting, p_CT);
+  if (!meeting.shortest) return {.d = -meeting.met.gap, .rate = line(at.arm, at.w)};
+  const Shortened f(-meeting.met.gap, -meeting.shortest->gap);
+  return {.d = f.value,
+          .rate = f.by_s * line(at.arm, at.w) + f.by_k * line(spring.point - p_CT, meeting.shortest->normal)};
+}
+
+/// d rate / d X where the ray is shortened. @param change  the same of the ray itself
+Matrix6 shortened_change(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT,
+                         const Matrix6& change) {
+  const Compressed at(spring, meeting, p_CT);
+  const Vector3& normal = meeting.shortest->normal;
+  const Shortened f(-meeting.met.gap, -meeting.shortest->gap);
+  const Vector3 arm = spring.point - p_CT;
+  const Vector6 by_ray = line(at.arm, at.w);
+  const Vector6 by_depth = line(arm, normal);
+  Matrix36 carried;
+  carried << -skew(arm), Matrix3::Identity();
+  const Matrix36 turn = normal_change(normal, meeting.shortest->curvature, Matrix36::Zero(), carried);
+  return f.by_s * change + f.by_k * line_change(arm, normal, Matrix36::Zero(), turn) +
+         f.by_ss * by_ray * by_ray.transpose() + f.by_kk * by_depth * by_depth.transpose() +
+         f.by_sk * (by_ray * by_depth.transpose() + by_depth * by_ray.transpose());
+}
+
 /// Direction along the bisector of the normals, and by how much the compression along it is larger.
 struct Midsurface {
   double cosine, half;  ///< cosine of the angle between the normals and of half of it
@@ -81,22 +129,22 @@ struct Midsurface {
 };
 
 MotionSlopes midsurface_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT,
-                               const Vector6& rate, const Matrix36& dsmooth) {
+                               const Compression& compressed, const Matrix36& dsmooth) {
   const Midsurface mid(spring, meeting);
   const Vector6 dcosine = -(spring.normal.transpose() * dsmooth).transpose();
   Vector6 dfactor = -mid.factor / mid.half * dcosine / (4.0 * mid.half);
   if (meeting.by_ray) dfactor += dcosine / mid.half;
   const Matrix36 dm = -(Matrix3::Identity() - mid.m * mid.m.transpose()) * dsmooth / (2.0 * mid.half);
-  return {.dd = mid.factor * rate - meeting.met.gap * dfactor,
+  return {.dd = mid.factor * compressed.rate + compressed.d * dfactor,
           .dwrench = line_change(spring.point - p_CT, -mid.m, Matrix36::Zero(), -dm)};
 }
 
 }  // namespace
 
 void spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, SpringMotion& motion) {
-  const Compressed at(spring, meeting, p_CT);
-  motion.d = -meeting.met.gap;
-  motion.rate = line(at.arm, at.w);
+  const Compression compressed = compression(spring, meeting, p_CT);
+  motion.d = compressed.d;
+  motion.rate = compressed.rate;
   if (meeting.direction == ForceDirection::energy) {
     motion.wrench = motion.rate;
   } else if (meeting.direction == ForceDirection::normal) {
@@ -110,11 +158,11 @@ void spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vec
 
 void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, MotionSlopes& slopes,
                    Matrix6* drate) {
-  const auto& [met, by_ray, direction, flat] = meeting;
+  const auto& [met, by_ray, direction, flat, shortest] = meeting;
   const Vector3& n = spring.normal;
   const auto [arm, w] = Compressed(spring, meeting, p_CT);
-  const Vector6 rate = line(arm, w);
-  slopes.dd = rate;
+  const Compression compressed = compression(spring, meeting, p_CT);
+  slopes.dd = compressed.rate;
   if (direction == ForceDirection::normal) {
     // The spring stays where it is; T's origin moves.
     slopes.dwrench.setZero();
@@ -123,12 +171,12 @@ void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vec
   }
   Matrix6 change;
   if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
-    change = change_over_plane(arm, w, n, rate);
+    change = change_over_plane(arm, w, n, line(arm, w));
   } else {
     Matrix36 carried;
     carried << -skew(arm), Matrix3::Identity();
     Matrix36 dy = Matrix36::Zero();
-    if (by_ray) dy = -n * rate.transpose();
+    if (by_ray) dy = -n * line(arm, w).transpose();
     Matrix36 dw = normal_change(met.normal, met.curvature, dy, carried);
     if (by_ray) {
       const double facing = met.normal.dot(n);
@@ -136,10 +184,11 @@ void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vec
     }
     change = line_change(arm, w, dy, dw);
     if (direction == ForceDirection::midsurface) {
-      slopes = midsurface_slopes(spring, meeting, p_CT, rate,
+      slopes = midsurface_slopes(spring, meeting, p_CT, compressed,
                                  normal_change(met.smooth_normal, met.smooth_curvature, dy, carried));
     }
   }
+  if (shortest) change = shortened_change(spring, meeting, p_CT, change);
   if (direction == ForceDirection::energy) slopes.dwrench = change;
   if (drate != nullptr) *drate = change;
 }

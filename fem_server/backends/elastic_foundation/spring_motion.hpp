@@ -4,6 +4,8 @@
 /// about T's origin, expressed in C.
 #pragma once
 
+#include <optional>
+
 #include "common/spatial/spatial.hpp"
 #include "fem_server/backends/elastic_foundation/casting_surface.hpp"
 #include "fem_server/backends/elastic_foundation/target_layer.hpp"
@@ -30,12 +32,20 @@ struct MotionSlopes {
   Matrix6 dwrench;  ///< d wrench / d X
 };
 
+/// [-] A ray that is more than so many times as long as the way to T's nearest point leads along T rather than out of it:
+/// that of a box's side wall, whose lower edge is pressed into a plane, meets the plane anywhere. Strains of a tenth,
+/// to which layers of small strain are loaded, end at the base of the layer when they are lengthened by that much.
+inline constexpr double longest_ray = 10.0;
+
 /// Where a spring meets T.
 struct SpringMeeting {
   TargetPoint met;      ///< in C
   bool by_ray = false;  ///< `met` is a crossing of the spring's normal, else the nearest point
   ForceDirection direction = ForceDirection::energy;
   bool flat = false;  ///< by a ray, along `energy`, without curvature: TurnedWrenches has how the wrench turns
+  /// Of a ray longer than longest_ray: T's nearest point, in C, on the same side of T as `met`. The compression is then
+  /// shorter than the ray and vanishes as it leads along T (docs/theory/elastic_foundation.md, section 2).
+  std::optional<TargetPoint> shortest{};
 };
 
 /// @param motion  is written, all of it

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <utility>
 
+#include "common/spatial/extents.hpp"
+#include "fem_server/geometry/surface_topology.hpp"
 #include "fem_server/surfaces/surface_sheets.hpp"
 
 namespace heelstrike::fem {
@@ -17,6 +19,23 @@ constexpr int most_steps_of_newton = 60;
 constexpr double widest_sheet = 10.0;
 /// More than what a few roundings take.
 constexpr double rounded_down = 1.0 - 1e-9;
+
+/// One closed piece, none of whose edges is seen from outside as a valley.
+bool is_convex(const TriangleSurface& surface) {
+  const SurfaceMesh& mesh = surface.mesh();
+  if (!surface.closed() || connected_components(mesh).count != 1) return false;
+  const double rounding = 1e-9 * extents_of(mesh.vertices).norm();
+  const std::vector<EdgeUse> uses = edge_uses(mesh);
+  for (std::size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
+    end = end_of_edge(uses, begin);
+    if (end - begin != 2) return false;
+    const Vector3& on_edge = mesh.vertices[uses[begin].edge[0]];
+    for (const std::uint32_t v : mesh.triangles[uses[begin + 1].triangle]) {
+      if (surface.face_normal(uses[begin].triangle).dot(mesh.vertices[v] - on_edge) > rounding) return false;
+    }
+  }
+  return true;
+}
 
 class AnalyticTarget final : public TargetSurface {
  public:
@@ -63,6 +82,7 @@ class AnalyticTarget final : public TargetSurface {
 class PlaneTarget final : public TargetSurface {
  public:
   explicit PlaneTarget(const PlaneSurface& plane) : plane_(plane) {}
+  [[nodiscard]] bool convex() const override { return true; }
 
   [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t /*near*/) const override {
     return at({.gap = plane_.normal.dot(q - plane_.point), .normal = plane_.normal}, q);
@@ -83,7 +103,8 @@ class PlaneTarget final : public TargetSurface {
 
 class MeshTarget final : public TargetSurface {
  public:
-  MeshTarget(SurfaceMesh mesh, bool interpolate, double depth) : surface_(std::move(mesh)), interpolate_(interpolate) {
+  MeshTarget(SurfaceMesh mesh, bool interpolate, double depth)
+      : surface_(std::move(mesh)), interpolate_(interpolate), convex_(is_convex(surface_)) {
     if (!(depth > 0.0)) return;
     const SurfaceMesh& triangles = surface_.mesh();
     const double edge = std::sqrt(2.0 * surface_area(triangles) / static_cast<double>(triangles.triangles.size()));
@@ -138,6 +159,7 @@ class MeshTarget final : public TargetSurface {
 
   [[nodiscard]] bool is_distance() const override { return true; }
   [[nodiscard]] bool closed() const override { return surface_.closed(); }
+  [[nodiscard]] bool convex() const override { return convex_; }
   [[nodiscard]] std::optional<std::array<Vector3, 2>> box() const override {
     const std::vector<Vector3>& vertices = surface_.mesh().vertices;
     std::array<Vector3, 2> corners{vertices.front(), vertices.front()};
@@ -154,6 +176,7 @@ class MeshTarget final : public TargetSurface {
 
   TriangleSurface surface_;
   bool interpolate_;
+  bool convex_;
   std::optional<SurfaceSheets> sheets_;
 };
 

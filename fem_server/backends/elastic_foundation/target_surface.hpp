@@ -63,6 +63,8 @@ class TargetSurface {
   [[nodiscard]] virtual std::optional<PlaneSurface> plane() const { return std::nullopt; }
   /// It has an inside: no rim.
   [[nodiscard]] virtual bool closed() const = 0;
+  /// It is known to be convex: all of it lies behind the plane through the nearest point, across the way to it.
+  [[nodiscard]] virtual bool convex() const { return false; }
 };
 
 /// @param surface  with a distance by formula

@@ -31,6 +31,7 @@ class BodyFields {
 
   [[nodiscard]] const BodyModel& body() const { return body_; }
   [[nodiscard]] const ContactNodes& contact() const { return contact_; }
+  [[nodiscard]] const PressureRecovery& pressure_recovery() const { return pressure_; }
   /// The linear body under forces [N] on its contact nodes, in A.
   [[nodiscard]] DrawnState linear_state(std::vector<Vector3> forces) const;
 

@@ -108,12 +108,14 @@ struct FullBodies::Solution : SolvedContact {
   std::vector<double> areas;                 // [m^2] of `near`
   std::vector<std::uint32_t> near_nodes;
   [[nodiscard]] const InterfacePlace& touching_place(std::size_t i) const { return places[near[touching_near[i]]]; }
-  [[nodiscard]] InterfaceContact contact() const {
+  [[nodiscard]] InterfaceContact contact(const PressureRecovery& recovery) const {
     return {.on_A = &on_A,
             .areas = areas,
             .nodes = near_nodes,
             .touching = touching_near,
-            .n_nodes = static_cast<std::size_t>(lambda.size())};
+            .n_nodes = static_cast<std::size_t>(lambda.size()),
+            .contacts = nodes,
+            .recovery = &recovery};
   }
 };
 
@@ -628,7 +630,8 @@ Response FullBodies::respond(const Solution& solution, const std::optional<doubl
   response.stored_energy = solution.energy;
   std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, approach_speed, state);
   for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
-  fill_interface_pressure(solution.contact(), normal_forces, model_.regions, response);
+  fill_interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces, model_.regions,
+                          response);
   return response;
 }
 
@@ -685,7 +688,7 @@ std::vector<double> FullBodies::pressure(const History& history, const PairState
   const Solution solution = solve(FullBodiesHistory::from(history), state, {.tangents = false});
   std::vector<double> normal_forces;
   for (const TouchingNode& node : solution.nodes) normal_forces.push_back(node.lambda);
-  return interface_pressure(solution.contact(), normal_forces);
+  return interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces);
 }
 
 std::string FullBodies::fields(const History& history, const PairState& state, const FieldRequest& request) const {

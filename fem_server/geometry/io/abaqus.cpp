@@ -1,5 +1,5 @@
-// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces. Keywords of analyses are left out,
-// with a note.
+// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces; parts and where instances of them are.
+// Keywords of analyses and elements that are no solids are left out, with a note.
 #include <fmt/format.h>
 
 #include <map>
@@ -40,6 +40,11 @@ struct Cell {
   std::vector<std::uint32_t> nodes;  ///< of faces and lines
 };
 
+std::string_view unquoted(std::string_view text) {
+  const bool has_quotes = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  return has_quotes ? text.substr(1, text.size() - 2) : text;
+}
+
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> fields;
   while (true) {
@@ -51,19 +56,36 @@ std::vector<std::string_view> split(std::string_view text) {
   return fields;
 }
 
+/// A part in its place. Names are spelled as at first and compared without regard to case.
+struct Instance {
+  std::string name;
+  std::size_t index = 0;  ///< from 1; 0 = none
+};
+
+/// Members of a set are labels; names without regard to case, spelled as at first.
+struct LabelSet {
+  std::string spelling;
+  std::vector<std::uint64_t> labels;
+};
+using LabelSets = std::map<std::string, LabelSet>;
+
 class AbaqusReader {
  public:
   AbaqusReader(std::string_view bytes, const ReadOptions& options)
       : options_(options), scanner_(options.name, bytes), builder_(options), max_members_(13 * bytes.size() + 1000) {}
 
   VolumeMesh read() {
-    while (const auto line = next_line()) {
-      if (!line->starts_with('*'))
-        fail(fmt::format("expected a keyword line starting with '*', found {}", quoted(*line)));
-      read_keyword(parse_keyword(*line));
-    }
+    count_instances();
+    read_keywords();
     resolve_sets();
     for (const std::string& keyword : skipped_) builder_.add_note(fmt::format("keyword *{} was left out", keyword));
+    for (const std::string& type : skipped_types_) {
+      builder_.add_note(fmt::format("elements of type {} (no solids) were left out", type));
+    }
+    if (n_instances_ > 1) {
+      builder_.add_note(fmt::format("{} instances of parts were joined to one mesh; their sets are called INSTANCE.SET",
+                                    n_instances_));
+    }
     if (builder_.n_nodes() == 0) {
       throw input_error(options_.name,
                         fmt::format("{}: expected an Abaqus input file with *NODE, found none", options_.name));
@@ -119,47 +141,172 @@ class AbaqusReader {
     for (std::size_t i = 1; i < fields.size(); ++i) {
       const std::size_t equals = fields[i].find('=');
       const std::string key = lower_case(trimmed(fields[i].substr(0, equals)));
-      std::string_view value = equals == std::string_view::npos ? "" : trimmed(fields[i].substr(equals + 1));
-      if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
-      keyword.parameters[key] = value;
+      keyword.parameters[key] =
+          equals == std::string_view::npos ? "" : unquoted(trimmed(fields[i].substr(equals + 1)));
     }
     return keyword;
   }
 
+  /// Up to the keyword `end`, or the end of the file.
+  void read_keywords(std::string_view end = {}) {
+    while (const auto line = next_line()) {
+      if (!line->starts_with('*'))
+        fail(fmt::format("expected a keyword line starting with '*', found {}", quoted(*line)));
+      const Keyword keyword = parse_keyword(*line);
+      if (keyword.name == end) return;
+      read_keyword(keyword);
+    }
+  }
+
   void read_keyword(const Keyword& keyword) {
-    static const std::set<std::string, std::less<>> structure{"part",     "end part",     "assembly", "end assembly",
-                                                              "instance", "end instance", "heading"};
-    static const std::set<std::string, std::less<>> unsupported{"include", "system", "ngen",   "nfill",
-                                                                "ncopy",   "elgen",  "elcopy", "nmap"};
+    static const std::set<std::string, std::less<>> structure{"end part", "assembly", "end assembly", "end instance",
+                                                              "heading"};
+    static const std::set<std::string, std::less<>> unsupported{"system", "ngen",   "nfill", "ncopy",
+                                                                "elgen",  "elcopy", "nmap"};
+    static const std::set<std::string, std::less<>> of_mesh{"node", "element", "nset", "elset", "surface"};
+    if (keyword.name == "include" || (of_mesh.contains(keyword.name) && keyword.parameters.contains("input"))) {
+      fail(fmt::format("*{}: what follows is in another file, '{}', which is not read here; put its content in its place",
+                       keyword.name, keyword.value("input")));
+    }
     if (keyword.name == "node") return read_nodes(keyword);
     if (keyword.name == "element") return read_elements(keyword);
     if (keyword.name == "nset") return read_set(keyword, node_sets_, "nset");
     if (keyword.name == "elset") return read_set(keyword, element_sets_, "elset");
     if (keyword.name == "surface") return read_surface(keyword);
-    if (keyword.name == "part" && ++n_parts_ > 1)
-      fail("expected one part, found a second one: join the parts to one mesh");
+    if (keyword.name == "part") return read_part(keyword);
+    if (keyword.name == "instance") return read_instance(keyword);
     if (unsupported.contains(keyword.name)) {
       fail(fmt::format("*{} is not supported: write nodes and elements out in one file", keyword.name));
     }
-    if (keyword.name == "instance") {
-      if (next_data(false)) fail("an instance with a translation or rotation is not supported: move the part instead");
-      return;
-    }
     if (!structure.contains(keyword.name)) skipped_.insert(keyword.name);
+    skip_data();
+  }
+
+  void skip_data() {
     while (next_data(false)) {
     }
   }
 
+  /// How many instances the file has says what parts are: without one, a part is the mesh itself.
+  void count_instances() {
+    while (const auto line = next_line()) {
+      if (line->starts_with('*') && lower_case(trimmed(split(line->substr(1)).front())) == "instance") ++n_instances_;
+    }
+    scanner_.rewind(0, 1);
+  }
+
+  /// Of a file with instances, a part is read where they are.
+  void read_part(const Keyword& keyword) {
+    if (n_instances_ == 0) {
+      if (!parts_.empty()) fail("expected one part, or an assembly with instances, found a second part");
+      parts_[lower_case(keyword.value("name"))] = {};
+      return skip_data();
+    }
+    parts_[lower_case(keyword.value("name"))] = {scanner_.offset(), scanner_.line()};
+    while (const auto line = next_line()) {
+      if (line->starts_with('*') && lower_case(split(line->substr(1)).front()) == "end part") return;
+    }
+    fail_at_line(options_.name, keyword.line, "expected *END PART behind *PART, found the end of the file");
+  }
+
+  std::vector<double> numbers(const DataLine& data, std::size_t n, const std::string& what) const {
+    std::vector<double> values(n, 0.0);
+    if (data.fields.size() > n) fail(fmt::format("expected {}, found {} values", what, data.fields.size()));
+    for (std::size_t i = 0; i < data.fields.size(); ++i) {
+      if (!data.fields[i].empty() && !parse_number(data.fields[i], values[i])) {
+        fail(fmt::format("expected {}, found {}", what, quoted(data.fields[i])));
+      }
+    }
+    return values;
+  }
+
+  /// Translation first, then a rotation [deg] about the line from one point to another.
+  Pose pose_of_instance() {
+    Pose X;
+    if (const auto data = next_data(false)) X.p = Eigen::Map<const Vector3>(numbers(*data, 3, "a translation").data());
+    if (const auto data = next_data(false)) {
+      const std::vector<double> v = numbers(*data, 7, "two points and an angle");
+      const Vector3 a(v[0], v[1], v[2]), along = Vector3(v[3], v[4], v[5]) - a;
+      if (!(along.norm() > 0.0)) fail("expected two different points of the axis of a rotation");
+      constexpr double degree = 3.14159265358979323846 / 180.0;
+      X.R = Eigen::AngleAxisd(v[6] * degree, along.normalized()).toRotationMatrix();
+      X.p = a + X.R * (X.p - a);
+    }
+    return X;
+  }
+
+  void read_instance(const Keyword& keyword) {
+    if (current_ != nullptr) fail("expected *END INSTANCE before the next *INSTANCE");
+    Instance& instance = instances_[lower_case(keyword.value("name"))];
+    if (instance.index != 0) fail(fmt::format("instance '{}' is given twice", keyword.value("name")));
+    instance = {.name = keyword.value("name"), .index = instances_.size()};
+    if (keyword.parameters.contains("library")) fail("an instance from a library is in another file; give its mesh");
+    X_ = pose_of_instance();
+    current_ = &instance;
+    if (const std::string part = keyword.value("part"); !part.empty()) {
+      const auto found = parts_.find(lower_case(part));
+      if (found == parts_.end()) fail(fmt::format("expected the name of a part given before, found '{}'", part));
+      const std::size_t offset = scanner_.offset(), line = scanner_.line();
+      scanner_.rewind(found->second.first, found->second.second);
+      read_keywords("end part");
+      check_limit(options_.name, "bytes of parts, read once for every instance,",
+                  n_bytes_of_parts_ += scanner_.offset() - found->second.first, bytes_per_node * options_.limits.max_nodes);
+      scanner_.rewind(offset, line);
+    }
+    read_keywords("end instance");
+    current_ = nullptr;
+    X_ = {};
+  }
+
   std::uint64_t label(std::string_view field, std::string_view what) const {
     std::int64_t value = 0;
-    if (!parse_integer(field, value) || value < 0) {
+    if (!parse_integer(field, value) || value < 0 || static_cast<std::uint64_t>(value) >= VolumeBuilder::copy_stride) {
       fail(fmt::format("expected {}, found {}", what, field.empty() ? "nothing" : quoted(field)));
     }
     return static_cast<std::uint64_t>(value);
   }
 
+  /// Every instance has labels of its own; those of the first are those of the file.
+  [[nodiscard]] static std::uint64_t offset_of(const Instance* instance) {
+    return instance == nullptr || instance->index == 0 ? 0 : (instance->index - 1) * VolumeBuilder::copy_stride;
+  }
+
+  /// A label of the part or instance that is being read.
+  std::uint64_t own_label(std::string_view field, std::string_view what) const {
+    return offset_of(current_) + label(field, what);
+  }
+
+  /// Names of sets of several instances tell which they are of.
+  [[nodiscard]] std::string own_name(const std::string& set) const {
+    return current_ != nullptr && n_instances_ > 1 ? current_->name + "." + set : set;
+  }
+
+  /// "INSTANCE.rest" without the instance, which is null for other words.
+  std::pair<const Instance*, std::string_view> instance_of(std::string_view word) const {
+    for (const auto& [key, instance] : instances_) {
+      if (word.size() > key.size() && word[key.size()] == '.' && lower_case(word.substr(0, key.size())) == key)
+        return {&instance, word.substr(key.size() + 1)};
+    }
+    return {nullptr, word};
+  }
+
+  /// The labels that a word stands for, a number or the name of a set, perhaps of an instance; none for no such set.
+  std::optional<std::vector<std::uint64_t>> labels_of(const LabelSets& sets, std::string_view word,
+                                                      const Instance* of) const {
+    const auto [named, rest] = instance_of(word);
+    const Instance* const instance = named != nullptr ? named : of;
+    std::int64_t number = 0;
+    if (parse_integer(rest, number)) return std::vector{offset_of(instance) + label(rest, "a label")};
+    const std::string bare = lower_case(rest);
+    auto found = sets.end();
+    if (instance != nullptr) found = sets.find(lower_case(instance->name) + "." + bare);
+    if (found == sets.end() && (named == nullptr || n_instances_ == 1)) found = sets.find(bare);
+    if (found == sets.end()) return std::nullopt;
+    return found->second.labels;
+  }
+
   void read_nodes(const Keyword& keyword) {
-    const std::string set = keyword.value("nset");
+    const std::string set = keyword.value("nset").empty() ? "" : own_name(keyword.value("nset"));
     if (keyword.parameters.contains("system") && keyword.value("system") != "R") {
       fail("only rectangular coordinates (SYSTEM=R) are supported");
     }
@@ -167,14 +314,14 @@ class AbaqusReader {
       if (data->fields.size() != 4) {
         fail(fmt::format("expected a node number and three coordinates, found {} values", data->fields.size()));
       }
-      const std::uint64_t node = label(data->fields[0], "the number of a node");
+      const std::uint64_t node = own_label(data->fields[0], "the number of a node");
       Vector3 position;
       for (std::size_t i = 0; i < 3; ++i) {
         if (!parse_number(data->fields[i + 1], position[static_cast<Eigen::Index>(i)])) {
           fail(fmt::format("expected a finite coordinate, found {}", quoted(data->fields[i + 1])));
         }
       }
-      builder_.add_node(node, position, {"line", data->line});
+      builder_.add_node(node, X_ * position, {"line", data->line});
       if (!set.empty()) add_member(node_sets_, set, node);
     }
   }
@@ -184,7 +331,8 @@ class AbaqusReader {
     std::size_t n_nodes;
   };
 
-  [[nodiscard]] ElementKind element_kind(const Keyword& keyword) const {
+  /// None for elements that are no solids.
+  [[nodiscard]] std::optional<ElementKind> element_kind(const Keyword& keyword) const {
     static const std::map<std::string, ElementKind, std::less<>> kinds{
         {"c3d4", {Cell::Kind::solid, 4}},    {"c3d10", {Cell::Kind::solid, 10}},   {"c3d4h", {Cell::Kind::solid, 4}},
         {"c3d10h", {Cell::Kind::solid, 10}}, {"c3d10m", {Cell::Kind::solid, 10}},  {"cps3", {Cell::Kind::face, 3}},
@@ -202,6 +350,9 @@ class AbaqusReader {
     const std::string type = keyword.value("type");
     const auto found = kinds.find(lower_case(type));
     if (found != kinds.end()) return found->second;
+    const std::string small = lower_case(type);
+    if (!small.empty() && !small.starts_with("c3d") && !small.starts_with("sc") && !small.starts_with("csh"))
+      return std::nullopt;
     fail_at_line(
         options_.name, keyword.line,
         fmt::format(
@@ -218,8 +369,16 @@ class AbaqusReader {
   }
 
   void read_elements(const Keyword& keyword) {
-    const ElementKind kind = element_kind(keyword);
-    const std::string set = keyword.value("elset");
+    const auto known = element_kind(keyword);
+    if (!known) {
+      skipped_types_.insert(keyword.value("type"));
+      while (const auto data = next_data(true)) {
+        skipped_labels_.insert(own_label(data->fields[0], "the number of an element"));
+      }
+      return;
+    }
+    const ElementKind kind = *known;
+    const std::string set = keyword.value("elset").empty() ? "" : own_name(keyword.value("elset"));
     while (const auto data = next_data(true)) {
       if (data->fields.size() != kind.n_nodes + 1) {
         fail(
@@ -229,26 +388,19 @@ class AbaqusReader {
       Cell cell;
       cell.kind = kind.kind;
       for (std::size_t i = 0; i < kind.n_nodes; ++i) {
-        cell.nodes.push_back(builder_.node_index(label(data->fields[i + 1], "the number of a node"), place));
+        cell.nodes.push_back(builder_.node_index(own_label(data->fields[i + 1], "the number of a node"), place));
       }
-      const std::uint64_t element = label(data->fields[0], "the number of an element");
+      const std::uint64_t element = own_label(data->fields[0], "the number of an element");
       check_limit(options_.name, "elements", cells_.size() + 1, options_.limits.max_elements);
       if (kind.kind == Cell::Kind::solid) {
         if (kind.n_nodes == 27) move_middles(cell.nodes);
         cell.element = builder_.add_element(cell.nodes, place);
         cell.nodes.clear();
       }
-      if (!cells_.emplace(element, std::move(cell)).second) fail(fmt::format("element {} is given twice", element));
+      if (!cells_.emplace(element, std::move(cell)).second) fail(fmt::format("element {} is given twice", element % VolumeBuilder::copy_stride));
       if (!set.empty()) add_member(element_sets_, set, element);
     }
   }
-
-  /// Members of a set are labels; names without regard to case, spelled as at first.
-  struct LabelSet {
-    std::string spelling;
-    std::vector<std::uint64_t> labels;
-  };
-  using LabelSets = std::map<std::string, LabelSet>;
 
   void add_member(LabelSets& sets, const std::string& name, std::uint64_t member) {
     LabelSet& set = sets[lower_case(name)];
@@ -259,32 +411,32 @@ class AbaqusReader {
   }
 
   void read_set(const Keyword& keyword, LabelSets& sets, const std::string& kind) {
-    const std::string name = keyword.value(kind);
-    if (name.empty()) fail_at_line(options_.name, keyword.line, fmt::format("expected {0}=NAME in *{0}", kind));
+    if (keyword.value(kind).empty())
+      fail_at_line(options_.name, keyword.line, fmt::format("expected {0}=NAME in *{0}", kind));
+    const std::string name = own_name(keyword.value(kind));
+    const Instance* of = current_;
+    if (const std::string instance = keyword.value("instance"); !instance.empty()) {
+      const auto found = instances_.find(lower_case(instance));
+      if (found == instances_.end()) fail(fmt::format("expected an instance given before, found '{}'", instance));
+      of = &found->second;
+    }
     if (!sets.contains(lower_case(name))) sets[lower_case(name)].spelling = name;
     const bool generate = keyword.parameters.contains("generate");
     while (const auto data = next_data(false)) {
       if (generate) {
-        read_generate(*data, sets, name);
+        read_generate(*data, sets, name, offset_of(of));
         continue;
       }
       for (const std::string_view field : data->fields) {
         if (field.empty()) continue;
-        std::int64_t number = 0;
-        if (parse_integer(field, number)) {
-          add_member(sets, name, label(field, "a member of a set"));
-          continue;
-        }
-        const auto other = sets.find(lower_case(field));
-        if (other == sets.end())
-          fail(fmt::format("expected a number or the name of a set given before, found {}", quoted(field)));
-        const std::vector<std::uint64_t> members = other->second.labels;
-        for (const std::uint64_t member : members) add_member(sets, name, member);
+        const auto members = labels_of(sets, unquoted(field), of);
+        if (!members) fail(fmt::format("expected a number or the name of a set given before, found {}", quoted(field)));
+        for (const std::uint64_t member : *members) add_member(sets, name, member);
       }
     }
   }
 
-  void read_generate(const DataLine& data, LabelSets& sets, const std::string& name) {
+  void read_generate(const DataLine& data, LabelSets& sets, const std::string& name, std::uint64_t offset) {
     if (data.fields.size() < 2 || data.fields.size() > 3) {
       fail(fmt::format("expected first, last and increment after GENERATE, found {} values", data.fields.size()));
     }
@@ -295,18 +447,19 @@ class AbaqusReader {
       fail(fmt::format("expected first <= last in whole increments, found {}, {}, {}", first, last, step));
     }
     check_limit(options_.name, "set members", (last - first) / step + 1, max_members_);
-    for (std::uint64_t i = 0; i <= (last - first) / step; ++i) add_member(sets, name, first + i * step);
+    for (std::uint64_t i = 0; i <= (last - first) / step; ++i) add_member(sets, name, offset + first + i * step);
   }
 
   struct SurfaceLine {
+    const Instance* instance;  ///< that the surface is one of; null for none
     std::string of;     ///< set or label
     std::uint8_t face;  ///< 0..5
     std::size_t line;
   };
 
   void read_surface(const Keyword& keyword) {
-    const std::string name = keyword.value("name");
-    if (name.empty()) fail_at_line(options_.name, keyword.line, "expected NAME=... in *SURFACE");
+    if (keyword.value("name").empty()) fail_at_line(options_.name, keyword.line, "expected NAME=... in *SURFACE");
+    const std::string name = own_name(keyword.value("name"));
     const std::string type = lower_case(keyword.value("type"));
     if (!type.empty() && type != "element" && type != "node") {
       fail_at_line(options_.name, keyword.line,
@@ -314,7 +467,7 @@ class AbaqusReader {
     }
     while (const auto data = next_data(false)) {
       if (type == "node") {
-        surface_nodes_.push_back({name, {std::string(data->fields[0]), 0, data->line}});
+        surface_nodes_.push_back({name, {current_, std::string(unquoted(data->fields[0])), 0, data->line}});
         continue;
       }
       const std::string face = data->fields.size() == 2 ? lower_case(data->fields[1]) : "";
@@ -322,18 +475,15 @@ class AbaqusReader {
         fail("expected an element set or element and a face S1 to S6");
       }
       surface_faces_.push_back(
-          {name, {std::string(data->fields[0]), static_cast<std::uint8_t>(face[1] - '1'), data->line}});
+          {name, {current_, std::string(unquoted(data->fields[0])), static_cast<std::uint8_t>(face[1] - '1'), data->line}});
     }
   }
 
-  /// Labels meant by a word: a number, or the name of a set.
   std::vector<std::uint64_t> members(const LabelSets& sets, const SurfaceLine& line) {
     line_ = line.line;
-    std::int64_t number = 0;
-    if (parse_integer(line.of, number)) return {label(line.of, "a label")};
-    const auto found = sets.find(lower_case(line.of));
-    if (found == sets.end()) fail(fmt::format("expected a number or the name of a set, found {}", quoted(line.of)));
-    return found->second.labels;
+    const auto labels = labels_of(sets, line.of, line.instance);
+    if (!labels) fail(fmt::format("expected a number or the name of a set, found {}", quoted(line.of)));
+    return *labels;
   }
 
   void resolve_sets() {
@@ -343,7 +493,9 @@ class AbaqusReader {
         builder_.add_to_node_set(set.spelling, builder_.node_index(node, at_end));
     }
     for (const auto& [key, set] : element_sets_) {
-      for (const std::uint64_t element : set.labels) add_cell_to_set(set.spelling, find_cell(element, set.spelling));
+      for (const std::uint64_t element : set.labels) {
+        if (!skipped_labels_.contains(element)) add_cell_to_set(set.spelling, find_cell(element, set.spelling));
+      }
     }
     for (const auto& [name, line] : surface_nodes_) {
       for (const std::uint64_t node : members(node_sets_, line)) {
@@ -352,13 +504,15 @@ class AbaqusReader {
     }
     for (const auto& [name, line] : surface_faces_) {
       for (const std::uint64_t element : members(element_sets_, line)) {
+        if (skipped_labels_.contains(element)) continue;
         const Cell& cell = find_cell(element, name);
-        if (cell.kind != Cell::Kind::solid) fail(fmt::format("surface '{}': element {} has no faces", name, element));
+        if (cell.kind != Cell::Kind::solid) fail(fmt::format("surface '{}': element {} has no faces", name,
+                                                                element % VolumeBuilder::copy_stride));
         if (!builder_.add_side_of(name, cell.element, line.face)) {
           fail(
               fmt::format("surface '{}': element {} has no face S{}; the last one of tetrahedra is S4, of prisms S5, "
                           "of hexahedra S6",
-                          name, element, line.face + 1));
+                          name, element % VolumeBuilder::copy_stride, line.face + 1));
         }
       }
     }
@@ -368,7 +522,7 @@ class AbaqusReader {
     const auto found = cells_.find(element);
     if (found == cells_.end()) {
       throw input_error(options_.name, fmt::format("{}: set '{}' names element {}, which is not defined", options_.name,
-                                                   set, element));
+                                                   set, element % VolumeBuilder::copy_stride));
     }
     return found->second;
   }
@@ -390,7 +544,13 @@ class AbaqusReader {
   VolumeBuilder builder_;
   std::size_t offset_of_line_ = 0;
   std::size_t line_ = 1;
-  int n_parts_ = 0;
+  std::size_t n_instances_ = 0;
+  std::map<std::string, std::pair<std::size_t, std::size_t>> parts_;  ///< offset and line behind *PART
+  std::map<std::string, Instance> instances_;
+  static constexpr std::uint64_t bytes_per_node = 200;  ///< a node and what elements and sets say of it
+  std::uint64_t n_bytes_of_parts_ = 0;
+  const Instance* current_ = nullptr;  ///< that is being read; null in the assembly and in a file without instances
+  Pose X_;                             ///< of that instance in the assembly
   std::uint64_t max_members_;
   std::uint64_t n_members_ = 0;
   std::map<std::uint64_t, Cell> cells_;
@@ -398,7 +558,8 @@ class AbaqusReader {
   LabelSets element_sets_;
   std::vector<std::pair<std::string, SurfaceLine>> surface_nodes_;
   std::vector<std::pair<std::string, SurfaceLine>> surface_faces_;
-  std::set<std::string> skipped_;
+  std::set<std::string> skipped_, skipped_types_;
+  std::set<std::uint64_t> skipped_labels_;  ///< of elements that are no solids
 };
 
 }  // namespace

@@ -89,7 +89,8 @@ class GmshReader {
   void read_format() {
     if (const auto word = scanner_.word(); word != "$MeshFormat") scanner_.fail_expected("$MeshFormat", word);
     const std::string_view version = scanner_.word();
-    if (version != "2.2" && version != "4.1") {
+    // Versions 2 to 2.2 differ in nothing that is read here.
+    if (version != "2" && version != "2.0" && version != "2.1" && version != "2.2" && version != "4.1") {
       scanner_.fail(fmt::format("expected format version 2.2 or 4.1, found {}; save the mesh again as version 4.1",
                                 quoted(version)));
     }

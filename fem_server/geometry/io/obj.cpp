@@ -26,9 +26,20 @@ std::uint32_t corner_index(const Scanner& scanner, std::string_view word, std::s
   return static_cast<std::uint32_t>(from_zero);
 }
 
+/// Next word of the statement; one whose line ends with a backslash goes on in the next line.
+std::string_view next_word(Scanner& scanner) {
+  while (true) {
+    std::string_view word = scanner.word_in_line();
+    if (!word.ends_with('\\')) return word;
+    word.remove_suffix(1);
+    if (const auto rest = scanner.rest_of_line(); !rest.empty()) scanner.fail_expected("a line end behind '\\'", rest);
+    if (!word.empty()) return word;
+  }
+}
+
 void read_face(Scanner& scanner, SurfaceBuilder& builder, std::vector<std::uint32_t>& corners) {
   corners.clear();
-  for (auto word = scanner.word_in_line(); !word.empty(); word = scanner.word_in_line()) {
+  for (auto word = next_word(scanner); !word.empty() && word.front() != '#'; word = next_word(scanner)) {
     corners.push_back(corner_index(scanner, word, builder.n_vertices()));
   }
   builder.add_polygon(corners, {"line", scanner.line()});
@@ -37,7 +48,7 @@ void read_face(Scanner& scanner, SurfaceBuilder& builder, std::vector<std::uint3
 void read_vertex(Scanner& scanner, SurfaceBuilder& builder) {
   Vector3 position;
   for (double& coordinate : position) {
-    const std::string_view word = scanner.word_in_line();
+    const std::string_view word = next_word(scanner);
     if (!parse_number(word, coordinate)) scanner.fail_expected("three finite coordinates after 'v'", word);
   }
   builder.add_vertex(position, {"line", scanner.line()});
@@ -46,13 +57,17 @@ void read_vertex(Scanner& scanner, SurfaceBuilder& builder) {
 }  // namespace
 
 SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options) {
-  static const std::set<std::string_view> of_no_use{"vt", "vn", "vp", "s", "mtllib", "usemtl"};
+  static const std::set<std::string_view> of_no_use{"vt",     "vn",       "vp",       "s",         "mtllib",     "usemtl",
+                                                    "maplib", "usemap",   "mg",       "lod",       "shadow_obj", "trace_obj",
+                                                    "bevel",  "c_interp", "d_interp", "illum"};
+  static const std::set<std::string_view> no_surface{"l",    "p",    "cstype", "deg", "bmat", "step", "curv", "curv2",
+                                                     "surf", "parm", "trim",   "hole", "scrv", "sp",   "end",  "con"};
   Scanner scanner(options.name, bytes);
   SurfaceBuilder builder(options);
   std::vector<std::uint32_t> corners;
   std::set<std::string, std::less<>> skipped;
   while (!scanner.at_end()) {
-    const std::string_view keyword = scanner.word_in_line();
+    const std::string_view keyword = next_word(scanner);
     if (keyword == "v") {
       read_vertex(scanner, builder);
     } else if (keyword == "f") {
@@ -62,12 +77,17 @@ SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options) {
       const std::size_t line = scanner.line();
       builder.start_group(std::string(scanner.rest_of_line()));
       scanner.rewind(offset, line);
-    } else if (keyword == "l" || keyword == "p") {
+    } else if (no_surface.contains(keyword)) {
       skipped.emplace(keyword);
+      while (!next_word(scanner).empty()) {
+      }
     } else if (!keyword.empty() && keyword.front() != '#' && !of_no_use.contains(keyword)) {
       scanner.fail_expected("an OBJ statement (v, vt, vn, f, g, o, s, usemtl, mtllib, #)", keyword);
     }
-    scanner.rest_of_line();
+    // A statement that is of no use may go on, too; a comment does not.
+    const bool is_comment = !keyword.empty() && keyword.front() == '#';
+    while (scanner.rest_of_line().ends_with('\\') && !is_comment) {
+    }
   }
   for (const auto& keyword : skipped)
     builder.add_note(fmt::format("'{}' statements (no surface) were left out", keyword));

@@ -1,6 +1,10 @@
-// PLY, ASCII and binary little endian: element vertex (x, y, z) and element face (vertex_indices); the rest is skipped.
+// PLY, ASCII and binary: element vertex (x, y, z) and element face (vertex_indices); the rest is skipped.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -26,8 +30,10 @@ struct Element {
   std::vector<Property> properties;
 };
 
+enum class Encoding { ascii, little_endian, big_endian };
+
 struct Header {
-  bool binary = false;
+  Encoding encoding = Encoding::ascii;
   std::vector<Element> elements;
 };
 
@@ -79,13 +85,12 @@ Property read_property(Scanner& scanner) {
 
 void read_format(Scanner& scanner, Header& header) {
   const std::string_view format = scanner.word_in_line();
-  if (format == "binary_big_endian") {
-    scanner.fail("big-endian PLY is not supported; save it as ascii or binary_little_endian");
-  }
-  if (format != "ascii" && format != "binary_little_endian") {
-    scanner.fail_expected("'ascii' or 'binary_little_endian'", format);
-  }
-  header.binary = format != "ascii";
+  static const std::map<std::string_view, Encoding> encodings{{"ascii", Encoding::ascii},
+                                                              {"binary_little_endian", Encoding::little_endian},
+                                                              {"binary_big_endian", Encoding::big_endian}};
+  const auto found = encodings.find(format);
+  if (found == encodings.end()) scanner.fail_expected("'ascii', 'binary_little_endian' or 'binary_big_endian'", format);
+  header.encoding = found->second;
 }
 
 Header read_header(Scanner& scanner) {
@@ -121,38 +126,39 @@ Header read_header(Scanner& scanner) {
 }
 
 template <class T>
-double binary_value(Scanner& scanner, std::string_view what) {
-  T value;
-  std::memcpy(&value, scanner.raw(sizeof(T), what).data(), sizeof(T));
-  return static_cast<double>(value);
+double binary_value(Scanner& scanner, Encoding encoding, std::string_view what) {
+  std::array<char, sizeof(T)> bytes{};
+  std::ranges::copy(scanner.raw(sizeof(T), what), bytes.begin());
+  if (encoding == Encoding::big_endian) std::ranges::reverse(bytes);
+  return static_cast<double>(std::bit_cast<T>(bytes));
 }
 
 /// Values of both encodings as double: exact for every PLY type.
-double read_value(Scanner& scanner, bool binary, Scalar type, std::string_view what) {
-  if (!binary) return scanner.number(what);
+double read_value(Scanner& scanner, Encoding encoding, Scalar type, std::string_view what) {
+  if (encoding == Encoding::ascii) return scanner.number(what);
   switch (type) {
     case Scalar::i8:
-      return binary_value<std::int8_t>(scanner, what);
+      return binary_value<std::int8_t>(scanner, encoding, what);
     case Scalar::u8:
-      return binary_value<std::uint8_t>(scanner, what);
+      return binary_value<std::uint8_t>(scanner, encoding, what);
     case Scalar::i16:
-      return binary_value<std::int16_t>(scanner, what);
+      return binary_value<std::int16_t>(scanner, encoding, what);
     case Scalar::u16:
-      return binary_value<std::uint16_t>(scanner, what);
+      return binary_value<std::uint16_t>(scanner, encoding, what);
     case Scalar::i32:
-      return binary_value<std::int32_t>(scanner, what);
+      return binary_value<std::int32_t>(scanner, encoding, what);
     case Scalar::u32:
-      return binary_value<std::uint32_t>(scanner, what);
+      return binary_value<std::uint32_t>(scanner, encoding, what);
     case Scalar::f32:
-      return binary_value<float>(scanner, what);
+      return binary_value<float>(scanner, encoding, what);
     case Scalar::f64:
-      return binary_value<double>(scanner, what);
+      return binary_value<double>(scanner, encoding, what);
   }
   return 0.0;
 }
 
-std::uint64_t read_index(Scanner& scanner, bool binary, Scalar type, std::string_view what, std::uint64_t end) {
-  const double value = read_value(scanner, binary, type, what);
+std::uint64_t read_index(Scanner& scanner, Encoding encoding, Scalar type, std::string_view what, std::uint64_t end) {
+  const double value = read_value(scanner, encoding, type, what);
   if (!(value >= 0.0) || value >= static_cast<double>(end) || value != std::floor(value)) {
     scanner.fail(fmt::format("expected {} between 0 and {}, found {}", what, static_cast<double>(end) - 1.0, value));
   }
@@ -160,14 +166,14 @@ std::uint64_t read_index(Scanner& scanner, bool binary, Scalar type, std::string
 }
 
 /// Longest list that the rest of the file could hold.
-std::uint64_t longest_list(const Scanner& scanner, bool binary, Scalar type) {
-  return scanner.remaining() / (binary ? size_of(type) : 1) + 1;
+std::uint64_t longest_list(const Scanner& scanner, Encoding encoding, Scalar type) {
+  return scanner.remaining() / (encoding == Encoding::ascii ? 1 : size_of(type)) + 1;
 }
 
 class BodyReader {
  public:
-  BodyReader(Scanner& scanner, SurfaceBuilder& builder, bool binary)
-      : scanner_(scanner), builder_(builder), binary_(binary) {}
+  BodyReader(Scanner& scanner, SurfaceBuilder& builder, Encoding encoding)
+      : scanner_(scanner), builder_(builder), encoding_(encoding) {}
 
   void read_vertex(const Element& element) {
     Vector3 position = Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
@@ -176,7 +182,7 @@ class BodyReader {
         skip_list(property);
         continue;
       }
-      const double value = read_value(scanner_, binary_, property.type, "a value of a vertex");
+      const double value = read_value(scanner_, encoding_, property.type, "a value of a vertex");
       if (property.name == "x") position.x() = value;
       if (property.name == "y") position.y() = value;
       if (property.name == "z") position.z() = value;
@@ -190,12 +196,12 @@ class BodyReader {
         skip(property);
         continue;
       }
-      const auto n = read_index(scanner_, binary_, *property.length_type, "the number of corners of a face",
-                                longest_list(scanner_, binary_, property.type));
+      const auto n = read_index(scanner_, encoding_, *property.length_type, "the number of corners of a face",
+                                longest_list(scanner_, encoding_, property.type));
       corners_.clear();
       for (std::uint64_t i = 0; i < n; ++i) {
         corners_.push_back(static_cast<std::uint32_t>(
-            read_index(scanner_, binary_, property.type, "the index of a vertex", builder_.n_vertices())));
+            read_index(scanner_, encoding_, property.type, "the index of a vertex", builder_.n_vertices())));
       }
       builder_.add_polygon(corners_, place());
     }
@@ -205,23 +211,23 @@ class BodyReader {
     if (property.length_type) {
       skip_list(property);
     } else {
-      read_value(scanner_, binary_, property.type, "a value");
+      read_value(scanner_, encoding_, property.type, "a value");
     }
   }
 
  private:
   void skip_list(const Property& property) {
-    const auto n = read_index(scanner_, binary_, *property.length_type, "the length of a list",
-                              longest_list(scanner_, binary_, property.type));
-    for (std::uint64_t i = 0; i < n; ++i) read_value(scanner_, binary_, property.type, "a value of a list");
+    const auto n = read_index(scanner_, encoding_, *property.length_type, "the length of a list",
+                              longest_list(scanner_, encoding_, property.type));
+    for (std::uint64_t i = 0; i < n; ++i) read_value(scanner_, encoding_, property.type, "a value of a list");
   }
   [[nodiscard]] Place place() const {
-    return binary_ ? Place{"byte", scanner_.offset()} : Place{"line", scanner_.line()};
+    return encoding_ == Encoding::ascii ? Place{"line", scanner_.line()} : Place{"byte", scanner_.offset()};
   }
 
   Scanner& scanner_;
   SurfaceBuilder& builder_;
-  bool binary_;
+  Encoding encoding_;
   std::vector<std::uint32_t> corners_;
 };
 
@@ -265,7 +271,7 @@ SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options) {
   const Header header = read_header(scanner);
   check_elements(scanner, header, options);
   SurfaceBuilder builder(options);
-  BodyReader body(scanner, builder, header.binary);
+  BodyReader body(scanner, builder, header.encoding);
   for (const Element& element : header.elements) {
     const bool vertices = element.name == "vertex";
     const bool faces = element.name == "face";

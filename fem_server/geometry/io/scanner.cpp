@@ -83,15 +83,18 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 }
 
 std::string_view Scanner::word() {
-  while (!at_end() && is_space(bytes_[offset_])) {
-    if (bytes_[offset_] == '\n') ++line_;
-    ++offset_;
-  }
+  while (!at_end() && is_space(bytes_[offset_])) skip_character();
   return word_in_line();
 }
 
+void Scanner::skip_character() {
+  const char c = bytes_[offset_++];
+  // A carriage return ends a line where no line feed follows it.
+  if (c == '\n' || (c == '\r' && (at_end() || bytes_[offset_] != '\n'))) ++line_;
+}
+
 std::string_view Scanner::word_in_line() {
-  while (!at_end() && is_space(bytes_[offset_]) && bytes_[offset_] != '\n') ++offset_;
+  while (!at_end() && is_space(bytes_[offset_]) && bytes_[offset_] != '\n' && bytes_[offset_] != '\r') ++offset_;
   const std::size_t begin = offset_;
   while (!at_end() && !is_space(bytes_[offset_])) ++offset_;
   return bytes_.substr(begin, offset_ - begin);
@@ -99,9 +102,10 @@ std::string_view Scanner::word_in_line() {
 
 std::string_view Scanner::rest_of_line() {
   const std::size_t begin = offset_;
-  const std::size_t end = std::min(bytes_.find('\n', begin), bytes_.size());
-  offset_ = std::min(end + 1, bytes_.size());
-  if (end < bytes_.size()) ++line_;
+  const std::size_t end = std::min(bytes_.find_first_of("\r\n", begin), bytes_.size());
+  offset_ = end;
+  if (!at_end()) skip_character();
+  if (!at_end() && bytes_[end] == '\r' && bytes_[offset_] == '\n') skip_character();
   return trimmed(bytes_.substr(begin, end - begin));
 }
 

@@ -37,7 +37,7 @@ void check_limit(const std::string& name, std::string_view what, std::uint64_t c
 /// Without regard to upper and lower case of ASCII letters.
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 
-/// Words and lines of a text. Lines count from 1. Every `expected_...` call throws Error{invalid_input} at the current
+/// Words and lines of a text. Lines count from 1 and end with LF, CR LF or CR. Every `expected_...` call throws Error{invalid_input} at the current
 /// line.
 class Scanner {
  public:
@@ -74,6 +74,9 @@ class Scanner {
   void check_count(std::string_view what, std::uint64_t count, std::uint64_t limit, std::size_t min_bytes_each) const;
 
  private:
+  /// Counts the line that the character ends.
+  void skip_character();
+
   std::string name_;
   std::string_view bytes_;
   std::size_t offset_ = 0;

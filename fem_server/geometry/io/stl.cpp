@@ -26,20 +26,38 @@ bool is_binary(std::string_view bytes) {
   if (bytes.size() == header_bytes + triangle_bytes * std::uint64_t{stored_count(bytes)}) return true;
   // Many binary files start with "solid" too, so the word alone decides nothing; a zero byte does.
   const std::string_view begin = bytes.substr(0, 512);
-  return !trimmed(begin).starts_with("solid") || begin.find('\0') != std::string_view::npos;
+  return !lower_case(trimmed(begin)).starts_with("solid") || begin.find('\0') != std::string_view::npos;
 }
 
-SurfaceMesh read_binary(std::string_view bytes, const ReadOptions& options) {
+/// The number in the header must be that of the triangles that follow it. Programs that write triangle by triangle leave
+/// a zero there: then the file's size says it.
+std::uint64_t triangle_count(std::string_view bytes, const ReadOptions& options, SurfaceBuilder& builder) {
   const std::uint64_t count = stored_count(bytes);
   const std::uint64_t expected = header_bytes + triangle_bytes * count;
   check_limit(options.name, "triangles", count, options.limits.max_elements);
-  if (bytes.size() != expected) {
-    fail_at_byte(
-        options.name, header_bytes - 4,
-        fmt::format("expected a binary STL of {} triangles = {} bytes, found {} bytes: the file is {} or no STL", count,
-                    expected, bytes.size(), bytes.size() < expected ? "truncated" : "too long"));
+  if (bytes.size() == expected) return count;
+  const std::uint64_t room = (bytes.size() - header_bytes) / triangle_bytes;
+  const bool is_filled = bytes.size() == header_bytes + triangle_bytes * room;
+  if (bytes.size() < expected || (is_filled && count > 0)) {
+    fail_at_byte(options.name, header_bytes - 4,
+                 fmt::format("expected a binary STL of {} triangles = {} bytes, found {} bytes: {}", count, expected,
+                             bytes.size(),
+                             is_filled && count > 0 && count < room
+                                 ? fmt::format("room for {} triangles; its count or its end is wrong", room)
+                                 : "the file is truncated or no STL"));
   }
+  if (is_filled) {
+    builder.add_note(fmt::format("the header says 0 triangles; {} are taken, which fill the file", room));
+    check_limit(options.name, "triangles", room, options.limits.max_elements);
+    return room;
+  }
+  builder.add_note(fmt::format("{} bytes behind the last triangle were left out", bytes.size() - expected));
+  return count;
+}
+
+SurfaceMesh read_binary(std::string_view bytes, const ReadOptions& options) {
   SurfaceBuilder builder(options);
+  const std::uint64_t count = triangle_count(bytes, options, builder);
   ByteReader reader(options.name, bytes, header_bytes);
   for (std::uint64_t t = 0; t < count; ++t) {
     const Place place{"byte", reader.offset()};

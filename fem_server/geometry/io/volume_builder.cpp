@@ -26,11 +26,11 @@ void sort_unique(Values& values) {
 void VolumeBuilder::add_node(std::uint64_t label, const Vector3& position, Place place) {
   check_limit(options_.name, "nodes", nodes_.size() + 1, options_.limits.max_nodes);
   if (!position.allFinite())
-    fail(options_, place, fmt::format("the coordinates of node {} are not finite numbers", label));
+    fail(options_, place, fmt::format("the coordinates of node {} are not finite numbers", label % copy_stride));
   const auto [entry, fresh] = index_of_label_.emplace(label, static_cast<std::uint32_t>(nodes_.size()));
-  if (!fresh) fail(options_, place, fmt::format("node {} is given twice", label));
+  if (!fresh) fail(options_, place, fmt::format("node {} is given twice", label % copy_stride));
   nodes_.push_back(position);
-  labels_.push_back(label);
+  labels_.push_back(label % copy_stride);
 }
 
 std::uint32_t VolumeBuilder::node_index(std::uint64_t label, Place place) const {
@@ -38,7 +38,7 @@ std::uint32_t VolumeBuilder::node_index(std::uint64_t label, Place place) const 
   if (found == index_of_label_.end()) {
     fail(options_, place,
          fmt::format("expected one of the {} nodes of the file, found node {}, which is not defined", nodes_.size(),
-                     label));
+                     label % copy_stride));
   }
   return found->second;
 }

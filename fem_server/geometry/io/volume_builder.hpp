@@ -25,6 +25,9 @@ struct Place {
 
 class VolumeBuilder {
  public:
+  /// Labels of copies of one part of a model are this far apart; messages tell them without.
+  static constexpr std::uint64_t copy_stride = 1ULL << 40U;
+
   explicit VolumeBuilder(const ReadOptions& options) : options_(options) {}
 
   /// @throws Error{invalid_input} for a label given twice or coordinates that are not finite, Error{limit}

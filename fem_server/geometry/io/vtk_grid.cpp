@@ -26,12 +26,16 @@ struct CellKind {
   std::size_t n_nodes;
 };
 
-CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t type) {
+CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t type, std::size_t n_nodes) {
   switch (type) {
     case 1:
       return {0, 1};
+    case 2:
+      return {0, n_nodes};
     case 3:
       return {1, 2};
+    case 4:
+      return {1, n_nodes};
     case 21:
       return {1, 3};
     case 5:
@@ -42,8 +46,10 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
       return {3, 4};
     case 24:
       return {3, 10};
+    case 8:
     case 9:
       return {2, 4};
+    case 11:
     case 12:
       return {3, 8};
     case 13:
@@ -56,13 +62,34 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
       return {3, 20};
     case 29:
       return {3, 27};
+    // Cells of any order (Lagrange) of the orders that have the nodes of those above.
+    case 69:
+      if (n_nodes == 3 || n_nodes == 6) return {2, n_nodes};
+      break;
+    case 70:
+      if (n_nodes == 4) return {2, n_nodes};
+      break;
+    case 71:
+      if (n_nodes == 4 || n_nodes == 10) return {3, n_nodes};
+      break;
+    case 72:
+      if (n_nodes == 8) return {3, n_nodes};
+      break;
     default:
-      throw input_error(
-          options.name,
-          fmt::format("{}, cell {}: expected tetrahedra (VTK types 10 and 24), prisms with 6 nodes (13) or hexahedra "
-                      "with 8, 20 or 27 (12, 25, 29) and their boundary (1, 3, 5, 9, 21, 22, 23, 28), found type {}",
-                      options.name, cell, type));
+      break;
   }
+  throw input_error(
+      options.name,
+      fmt::format("{}, cell {}: expected tetrahedra (VTK types 10, 24, 71), prisms with 6 nodes (13) or hexahedra "
+                  "with 8, 20 or 27 (11, 12, 25, 29) and their boundary (1 to 5, 8, 9, 21, 22, 23, 28, 69), found type "
+                  "{} with {} nodes",
+                  options.name, cell, type, n_nodes));
+}
+
+/// Pixels and voxels number the corners of their second row along the first one.
+void turn_rows(std::int64_t type, std::vector<std::uint32_t>& nodes) {
+  if (type != 8 && type != 11) return;
+  for (std::size_t i = 2; i < nodes.size(); i += 4) std::swap(nodes[i], nodes[i + 1]);
 }
 
 void add_sets(const VtkGrid& grid, std::size_t cell, CellKind kind, std::span<const std::uint32_t> nodes,
@@ -103,6 +130,55 @@ void check_offsets(const std::string& name, const std::vector<std::int64_t>& off
   }
 }
 
+namespace {
+
+/// Vertices of the builder that belong to polygon `cell`.
+void corners_of(const VtkPolygons& polygons, std::size_t cell, std::size_t first_vertex, const ReadOptions& options,
+                const SurfaceBuilder& builder, std::vector<std::uint32_t>& corners) {
+  corners.clear();
+  const auto n_points = static_cast<std::int64_t>(builder.n_vertices() - first_vertex);
+  const auto end = static_cast<std::size_t>(polygons.offsets[cell]);
+  for (std::size_t i = cell == 0 ? 0 : static_cast<std::size_t>(polygons.offsets[cell - 1]); i < end; ++i) {
+    const std::int64_t point = polygons.connectivity[i];
+    if (point < 0 || point >= n_points) {
+      throw input_error(options.name, fmt::format("{}, polygon {}: expected a point between 0 and {}, found {}",
+                                                  options.name, cell, n_points - 1, point));
+    }
+    corners.push_back(static_cast<std::uint32_t>(first_vertex + static_cast<std::size_t>(point)));
+  }
+}
+
+}  // namespace
+
+void add_polygons(const VtkPolygons& polygons, std::size_t first_vertex, const std::vector<VtkArray>& sets,
+                  const ReadOptions& options, SurfaceBuilder& builder) {
+  std::vector<std::uint32_t> corners;
+  for (std::size_t cell = 0; cell < polygons.offsets.size(); ++cell) {
+    corners_of(polygons, cell, first_vertex, options, builder, corners);
+    builder.start_group({});
+    for (const VtkArray& set : sets) {
+      if (cell >= set.values.size()) continue;
+      const std::string name = set_of(set, cell);
+      if (!name.empty()) builder.start_group(name);
+    }
+    builder.add_polygon(corners, {"polygon", cell});
+  }
+}
+
+void add_strips(const VtkPolygons& strips, std::size_t first_vertex, const ReadOptions& options,
+                SurfaceBuilder& builder) {
+  std::vector<std::uint32_t> corners;
+  builder.start_group({});
+  for (std::size_t cell = 0; cell < strips.offsets.size(); ++cell) {
+    corners_of(strips, cell, first_vertex, options, builder, corners);
+    for (std::size_t i = 2; i < corners.size(); ++i) {
+      const bool odd = i % 2 == 1;
+      const Triangle triangle{corners[i - 2], corners[odd ? i : i - 1], corners[odd ? i - 1 : i]};
+      builder.add_polygon(triangle, {"strip", cell});
+    }
+  }
+}
+
 void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& builder) {
   check_offsets(options.name, grid.offsets, grid.connectivity.size());
   builder.expect_vtk_prisms();
@@ -115,8 +191,8 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
   std::int64_t begin = 0;
   for (std::size_t cell = 0; cell < grid.types.size(); ++cell) {
     const Place place{"cell", cell};
-    const CellKind kind = cell_kind(options, cell, grid.types[cell]);
     const std::int64_t end = grid.offsets[cell];
+    const CellKind kind = cell_kind(options, cell, grid.types[cell], static_cast<std::size_t>(end - begin));
     if (end - begin != static_cast<std::int64_t>(kind.n_nodes)) {
       throw input_error(options.name, fmt::format("{}, cell {}: expected {} nodes for VTK type {}, found {}",
                                                   options.name, cell, kind.n_nodes, grid.types[cell], end - begin));
@@ -130,6 +206,7 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
       }
       nodes[i] = static_cast<std::uint32_t>(first_node + static_cast<std::size_t>(point));
     }
+    turn_rows(grid.types[cell], nodes);
     // VTK begins with the triangle whose normal points out of the prism, VolumeMesh with the other one.
     if (kind.dimension == 3 && kind.n_nodes == 6) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
     std::uint32_t element = 0;

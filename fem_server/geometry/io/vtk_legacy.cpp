@@ -1,6 +1,7 @@
-// Legacy VTK files with an unstructured grid, ASCII and binary (big endian), versions 1 to 5.1.
+// Legacy VTK files with an unstructured grid or polygons, ASCII and binary (big endian), versions 1 to 5.1.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <map>
 
 #include "common/errors/error.hpp"
@@ -12,34 +13,59 @@ namespace heelstrike::fem::io {
 
 namespace {
 
+/// Arrays of the file; which kind of data set it has is known after the header.
 class LegacyReader {
  public:
-  LegacyReader(std::string_view bytes, const ReadOptions& options)
-      : options_(options), scanner_(options.name, bytes), builder_(options) {}
+  LegacyReader(std::string_view bytes, const ReadOptions& options) : options_(options), scanner_(options.name, bytes) {}
 
-  VolumeMesh read() {
-    read_header();
-    for (std::string_view word = scanner_.word(); !word.empty(); word = scanner_.word()) read_section(lower_case(word));
+  VolumeMesh read_grid() {
+    read("unstructured_grid");
     if (grid_.types.size() != grid_.offsets.size()) {
       scanner_.fail(fmt::format("expected {} cell types, found {}: the file is truncated", grid_.offsets.size(),
                                 grid_.types.size()));
     }
-    add_grid(grid_, options_, builder_);
-    return builder_.finish();
+    VolumeBuilder builder(options_);
+    add_grid(grid_, options_, builder);
+    return builder.finish();
+  }
+
+  SurfaceMesh read_polygons() {
+    read("polydata");
+    SurfaceBuilder builder(options_);
+    for (std::size_t i = 0; 3 * i < grid_.points.size(); ++i) {
+      builder.add_vertex({grid_.points[3 * i], grid_.points[3 * i + 1], grid_.points[3 * i + 2]}, {"point", i});
+    }
+    for (const char* kind : {"vertices", "lines"}) {
+      const std::size_t n = cells_[kind].offsets.size();
+      if (n > 0) builder.add_note(fmt::format("{} {}: they are no surface and were left out", n, kind));
+    }
+    // Cell data count vertices, lines, polygons and strips in this order; groups are kept for files of polygons only.
+    const VtkPolygons& polygons = cells_["polygons"];
+    const bool only_polygons = polygons.offsets.size() == n_cells();
+    add_polygons(polygons, 0, only_polygons ? grid_.cell_arrays : std::vector<VtkArray>(), options_, builder);
+    add_strips(cells_["triangle_strips"], 0, options_, builder);
+    return builder.finish();
   }
 
  private:
-  void read_header() {
+  void read(const std::string& kind) {
+    read_header(kind);
+    for (std::string_view word = scanner_.word(); !word.empty(); word = scanner_.word()) read_section(lower_case(word));
+  }
+
+  void read_header(const std::string& expected) {
     const std::string_view first = scanner_.rest_of_line();
     if (!first.starts_with("# vtk DataFile Version"))
       scanner_.fail("expected '# vtk DataFile Version' in the first line");
     scanner_.rest_of_line();  // title
-    const std::string_view encoding = scanner_.rest_of_line();
-    if (encoding != "ASCII" && encoding != "BINARY") scanner_.fail_expected("ASCII or BINARY", encoding);
-    binary_ = encoding == "BINARY";
-    if (const auto word = scanner_.word(); lower_case(word) != "dataset") scanner_.fail_expected("DATASET", word);
+    const std::string encoding = lower_case(scanner_.rest_of_line());
+    if (encoding != "ascii" && encoding != "binary") scanner_.fail_expected("ASCII or BINARY", encoding);
+    binary_ = encoding == "binary";
+    std::string section = lower_case(scanner_.word());
+    for (; section == "field" || section == "metadata"; section = lower_case(scanner_.word())) read_section(section);
+    if (section != "dataset") scanner_.fail_expected("DATASET", section);
     const std::string_view kind = scanner_.word();
-    if (lower_case(kind) != "unstructured_grid") scanner_.fail_expected("UNSTRUCTURED_GRID", kind);
+    if (lower_case(kind) != expected) scanner_.fail_expected("UNSTRUCTURED_GRID or POLYDATA", kind);
   }
 
   void read_section(const std::string& section) {
@@ -47,21 +73,39 @@ class LegacyReader {
       const std::uint64_t n = scanner_.count("the number of points", options_.limits.max_nodes);
       grid_.points = values<double>(type(), 3 * n);
     } else if (section == "cells") {
-      read_cells();
+      VtkPolygons cells = read_cells();
+      grid_.offsets = std::move(cells.offsets);
+      grid_.connectivity = std::move(cells.connectivity);
+    } else if (section == "vertices" || section == "lines" || section == "polygons" || section == "triangle_strips") {
+      VtkPolygons cells = read_cells();
+      check_offsets(options_.name, cells.offsets, cells.connectivity.size());
+      cells_[section] = std::move(cells);
     } else if (section == "cell_types") {
       const std::uint64_t n = scanner_.count("the number of cells");
       check_limit(options_.name, "cells", n, options_.limits.max_elements);
       grid_.types = values<std::int64_t>("int", n);
     } else if (section == "cell_data") {
-      start_data(grid_.cell_arrays, grid_.types.size());
+      start_data(grid_.cell_arrays, n_cells());
     } else if (section == "point_data") {
       start_data(grid_.point_arrays, grid_.points.size() / 3);
     } else if (section == "metadata") {
-      while (!scanner_.at_end() && !scanner_.rest_of_line().empty()) {
-      }
+      skip_metadata();
     } else {
       read_attribute(section);
     }
+  }
+
+  /// What VTK 9 knows of the array before it (component names, ranges); an empty line ends it.
+  void skip_metadata() {
+    scanner_.rest_of_line();
+    while (!scanner_.at_end() && !scanner_.rest_of_line().empty()) {
+    }
+  }
+
+  [[nodiscard]] std::size_t n_cells() const {
+    std::size_t n = grid_.types.size();
+    for (const auto& [kind, cells] : cells_) n += cells.offsets.size();
+    return n;
   }
 
   void start_data(std::vector<VtkArray>& arrays, std::size_t expected) {
@@ -71,7 +115,7 @@ class LegacyReader {
     n_items_ = expected;
   }
 
-  void read_cells() {
+  VtkPolygons read_cells() {
     const std::uint64_t first = scanner_.count("the number of cells");
     const std::uint64_t second = scanner_.count("the size of the list of cells");
     check_limit(options_.name, "cells", first, options_.limits.max_elements + 1);
@@ -79,14 +123,16 @@ class LegacyReader {
     check_limit(options_.name, "corners", second, values_per_cell * options_.limits.max_elements);
     const std::size_t offset = scanner_.offset();
     const std::size_t line = scanner_.line();
+    VtkPolygons cells;
     if (lower_case(scanner_.word()) == "offsets") {
-      grid_.offsets = values<std::int64_t>(type(), first);
+      cells.offsets = values<std::int64_t>(type(), first);
       if (const auto word = scanner_.word(); lower_case(word) != "connectivity")
         scanner_.fail_expected("CONNECTIVITY", word);
-      grid_.connectivity = values<std::int64_t>(type(), second);
-      if (grid_.offsets.empty() || grid_.offsets.front() != 0) scanner_.fail("expected offsets that start with 0");
-      grid_.offsets.erase(grid_.offsets.begin());
-      return;
+      cells.connectivity = values<std::int64_t>(type(), second);
+      if (cells.offsets.empty()) return cells;
+      if (cells.offsets.front() != 0) scanner_.fail("expected offsets that start with 0");
+      cells.offsets.erase(cells.offsets.begin());
+      return cells;
     }
     scanner_.rewind(offset, line);
     const std::vector<std::int64_t> list = values<std::int64_t>("int", second);
@@ -98,10 +144,11 @@ class LegacyReader {
       }
       ++at;
       const auto begin = list.begin() + static_cast<std::ptrdiff_t>(at);
-      grid_.connectivity.insert(grid_.connectivity.end(), begin, begin + n);
+      cells.connectivity.insert(cells.connectivity.end(), begin, begin + n);
       at += static_cast<std::size_t>(n);
-      grid_.offsets.push_back(static_cast<std::int64_t>(grid_.connectivity.size()));
+      cells.offsets.push_back(static_cast<std::int64_t>(cells.connectivity.size()));
     }
+    return cells;
   }
 
   void read_attribute(const std::string& kind) {
@@ -109,7 +156,7 @@ class LegacyReader {
       read_field();
       return;
     }
-    const std::string name(scanner_.word());
+    const std::string name = decoded(scanner_.word());
     if (kind == "scalars") {
       const std::string value_type = type();
       std::int64_t n_components = 1;
@@ -150,13 +197,27 @@ class LegacyReader {
       }
       const std::uint64_t n_components = scanner_.count("the number of components", 1000);
       const std::uint64_t n_tuples = scanner_.count("the number of tuples", options_.limits.max_elements);
-      store(name, type(), n_components * n_tuples);
+      store(decoded(name), type(), n_components * n_tuples);
     }
+  }
+
+  /// VTK writes blanks and signs in names as %20.
+  static std::string decoded(std::string_view name) {
+    std::string text;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      unsigned code = 0;
+      const bool is_code = name[i] == '%' && i + 2 < name.size() &&
+                           std::from_chars(&name[i + 1], &name[i + 1] + 2, code, 16).ptr == &name[i + 1] + 2;
+      text += is_code ? static_cast<char>(code) : name[i];
+      if (is_code) i += 2;
+    }
+    return text;
   }
 
   /// Keeps an array that tells sets, skips any other.
   void store(const std::string& name, const std::string& value_type, std::uint64_t n) {
-    const bool integer = value_type != "float" && value_type != "double";
+    const bool integer =
+        value_type != "float" && value_type != "double" && value_type != "bit" && !value_type.ends_with("string");
     if (arrays_ != nullptr && integer && n == n_items_ && is_set_array(name)) {
       arrays_->push_back({name, values<std::int64_t>(value_type, n)});
     } else {
@@ -175,7 +236,9 @@ class LegacyReader {
     static const std::map<std::string, std::size_t> table{
         {"char", 1},         {"unsigned_char", 1}, {"short", 2}, {"unsigned_short", 2},
         {"int", 4},          {"unsigned_int", 4},  {"long", 8},  {"unsigned_long", 8},
-        {"vtktypeint64", 8}, {"vtkidtype", 4},     {"float", 4}, {"double", 8}};
+        {"vtktypeint64", 8}, {"vtkidtype", 4},     {"float", 4}, {"double", 8},
+        {"vtktypeuint64", 8}, {"signed_char", 1},  {"bit", 1},   {"string", 1},
+        {"utf8_string", 1}};
     return table;
   }
 
@@ -184,9 +247,28 @@ class LegacyReader {
     return scanner_.raw(n * sizes().at(value_type), "an array");
   }
 
+  /// Strings of a binary file have their lengths before them, in one, two, four or eight bytes as the first two bits say.
+  void skip_strings(std::uint64_t n) {
+    scanner_.rest_of_line();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (!binary_) {
+        if (scanner_.at_end()) scanner_.fail("expected more texts, found the end of the file: it is truncated");
+        scanner_.rest_of_line();
+        continue;
+      }
+      const auto first = static_cast<unsigned char>(scanner_.raw(1, "the length of a text").front());
+      std::uint64_t length = first & 0x3FU;
+      for (unsigned more = (1U << (3U - (first >> 6U))) - 1U; more > 0; --more) {
+        length = length << 8U | static_cast<unsigned char>(scanner_.raw(1, "the length of a text").front());
+      }
+      scanner_.raw(length, "a text");
+    }
+  }
+
   void skip_values(const std::string& value_type, std::uint64_t n) {
+    if (value_type.ends_with("string")) return skip_strings(n);
     if (binary_) {
-      raw_values(value_type, n);
+      raw_values(value_type == "bit" ? "char" : value_type, value_type == "bit" ? (n + 7) / 8 : n);
       return;
     }
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -223,7 +305,7 @@ class LegacyReader {
       } else if (t == "float" || t == "double") {
         scanner_.fail(fmt::format("expected integers, found values of type {}", t));
       }
-      if (t == "char")
+      if (t == "char" || t == "signed_char")
         // VTK's char is a small signed integer.
         value = static_cast<Value>(reader.read<std::int8_t>(t));  // NOLINT(bugprone-signed-char-misuse)
       else if (t == "unsigned_char")
@@ -249,8 +331,8 @@ class LegacyReader {
 
   const ReadOptions& options_;
   Scanner scanner_;
-  VolumeBuilder builder_;
-  VtkGrid grid_;
+  VtkGrid grid_;                              ///< also of polygons: points and arrays
+  std::map<std::string, VtkPolygons> cells_;  ///< of polygons: vertices, lines, polygons, triangle_strips
   bool binary_ = false;
   std::vector<VtkArray>* arrays_ = nullptr;
   std::size_t n_items_ = 0;
@@ -258,8 +340,19 @@ class LegacyReader {
 
 }  // namespace
 
+bool is_vtk_legacy_surface(std::string_view bytes) {
+  // Version, title, encoding; fields may stand before the kind of data, but no program is known to write them there.
+  const std::string begin = lower_case(bytes.substr(0, 1024));
+  const std::size_t kind = begin.find("dataset");
+  return kind != std::string::npos && trimmed(std::string_view(begin).substr(kind + 7)).starts_with("polydata");
+}
+
+SurfaceMesh read_vtk_legacy_surface(std::string_view bytes, const ReadOptions& options) {
+  return LegacyReader(bytes, options).read_polygons();
+}
+
 VolumeMesh read_vtk_legacy(std::string_view bytes, const ReadOptions& options) {
-  return LegacyReader(bytes, options).read();
+  return LegacyReader(bytes, options).read_grid();
 }
 
 }  // namespace heelstrike::fem::io

@@ -1,7 +1,6 @@
-// VTK XML files: PolyData (.vtp) and UnstructuredGrid (.vtu); ASCII, base64 and appended data, plain or
-// zlib-compressed. Format: VTK user's guide, chapter "VTK file formats"; layout of compressed blocks: vtkXMLDataParser.
+// VTK XML files: PolyData (.vtp) and UnstructuredGrid (.vtu); ASCII, base64 and appended data in both byte orders, plain
+// or compressed. Format: VTK user's guide, chapter "VTK file formats"; layout of compressed blocks: vtkXMLDataParser.
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,17 +9,16 @@
 
 #include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
+#include "common/text/xml_nesting.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 #include "fem_server/geometry/io/surface_builder.hpp"
+#include "fem_server/geometry/io/vtk_blocks.hpp"
 #include "fem_server/geometry/io/vtk_grid.hpp"
 
 namespace heelstrike::fem::io {
 
 namespace {
-
-/// zlib cannot pack more than about 1032 to 1; a header that promises more is wrong.
-constexpr std::uint64_t max_zlib_ratio = 1100;
 
 class VtkXmlFile {
  public:
@@ -31,6 +29,7 @@ class VtkXmlFile {
       // Raw bytes are no XML: the parser sees an element without them.
       header = std::string(bytes.substr(0, appended)) + "</VTKFile>";
     }
+    check_xml_nesting(header, options.name, options.name);
     const auto result =
         document_.load_buffer(header.data(), header.size(), pugi::parse_default | pugi::parse_ws_pcdata_single);
     if (!result)
@@ -128,17 +127,20 @@ class VtkXmlFile {
     const std::string_view type = root.attribute("type").value();
     if (type != kind) fail(root, fmt::format("expected type='{}', found '{}'", kind, type));
     const std::string_view order = root.attribute("byte_order").as_string("LittleEndian");
-    if (order != "LittleEndian") fail(root, fmt::format("expected byte_order='LittleEndian', found '{}'", order));
+    if (order != "LittleEndian" && order != "BigEndian")
+      fail(root, fmt::format("expected byte_order LittleEndian or BigEndian, found '{}'", order));
+    big_endian_ = order == "BigEndian";
     const std::string_view word = root.attribute("header_type").as_string("UInt32");
     if (word != "UInt32" && word != "UInt64")
       fail(root, fmt::format("expected header_type UInt32 or UInt64, found '{}'", word));
     header_bytes_ = word == "UInt64" ? 8 : 4;
     const std::string_view compressor = root.attribute("compressor").value();
-    if (!compressor.empty() && compressor != "vtkZLibDataCompressor") {
-      fail(root, fmt::format("expected no compression or vtkZLibDataCompressor, found '{}'; save the file again so",
-                             compressor));
+    if (compressor.empty()) return;
+    compressor_ = find_vtk_compressor(compressor);
+    if (compressor_ == nullptr) {
+      fail(root, fmt::format("expected no compression or one of {}, found '{}'; save the file again so",
+                             vtk_compressor_names(), compressor));
     }
-    compressed_ = !compressor.empty();
   }
 
   template <class Value>
@@ -168,11 +170,10 @@ class VtkXmlFile {
   template <class Stored, class Value>
   std::vector<Value> binary_values(pugi::xml_node array, std::uint64_t n) const {
     const std::string bytes = payload(array, n * sizeof(Stored));
+    ByteReader reader(options_.name, bytes, 0, big_endian_);
     std::vector<Value> values(n);
-    for (std::uint64_t i = 0; i < n; ++i) {
-      Stored stored;
-      std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
-      values[i] = static_cast<Value>(stored);  // NOLINT(bugprone-signed-char-misuse): Int8 is a number here
+    for (Value& value : values) {
+      value = static_cast<Value>(reader.read<Stored>("a value"));  // NOLINT(bugprone-signed-char-misuse): Int8 is a number
     }
     return values;
   }
@@ -200,9 +201,8 @@ class VtkXmlFile {
   }
 
   [[nodiscard]] std::uint64_t header_word(const std::string& bytes, std::size_t i) const {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i * header_bytes_, header_bytes_);
-    return word;
+    ByteReader reader(options_.name, bytes, i * header_bytes_, big_endian_);
+    return header_bytes_ == 8 ? reader.read<std::uint64_t>("a header") : reader.read<std::uint32_t>("a header");
   }
 
   std::string payload(pugi::xml_node array, std::uint64_t expected) const {
@@ -210,7 +210,7 @@ class VtkXmlFile {
     if (format != "binary" && format != "appended")
       fail(array, fmt::format("expected format ascii, binary or appended, found '{}'", format));
     check_limit(options_.name, "bytes of a data array", expected, options_.limits.max_unpacked_bytes);
-    if (compressed_) return unpacked(array, expected);
+    if (compressor_ != nullptr) return unpacked(array, expected);
     const std::uint64_t found = header_word(stream(array, header_bytes_), 0);
     if (found != expected) fail(array, fmt::format("expected {} bytes of data, its header says {}", expected, found));
     return stream(array, header_bytes_ + expected).substr(header_bytes_);
@@ -226,7 +226,9 @@ class VtkXmlFile {
     const std::uint64_t block_bytes = header_word(header, 1);
     const std::uint64_t last_bytes = header_word(header, 2);
     const std::uint64_t n_full = last_bytes == 0 ? n_blocks : n_blocks - 1;
-    if (block_bytes > expected || last_bytes > expected || n_full * block_bytes + last_bytes != expected) {
+    // An array that is smaller than a block is one last block.
+    if ((n_full > 0 && block_bytes > expected / n_full) || last_bytes > expected ||
+        n_full * block_bytes + last_bytes != expected) {
       fail(array, fmt::format("expected {} bytes of data, its header says {} blocks of {} and a last one of {}",
                               expected, n_blocks, block_bytes, last_bytes));
     }
@@ -236,14 +238,14 @@ class VtkXmlFile {
       if (size > n_bytes) fail(array, fmt::format("block {} is said to have {} bytes", i, size));
       packed_bytes += size;
     }
-    if (packed_bytes > n_bytes || expected / max_zlib_ratio > packed_bytes)
+    if (packed_bytes > n_bytes || expected / compressor_->max_ratio > packed_bytes)
       fail(array, "the sizes of its compressed blocks are implausible");
     const std::string packed = stream(array, header.size() + packed_bytes);
-    return inflate_blocks(array, header, packed, expected);
+    return unpacked_blocks(array, header, packed, expected);
   }
 
-  std::string inflate_blocks(pugi::xml_node array, const std::string& header, const std::string& packed,
-                             std::uint64_t expected) const {
+  std::string unpacked_blocks(pugi::xml_node array, const std::string& header, const std::string& packed,
+                              std::uint64_t expected) const {
     const std::uint64_t n_blocks = header_word(header, 0);
     std::string bytes(expected, '\0');
     std::size_t from = header.size();
@@ -251,11 +253,10 @@ class VtkXmlFile {
     for (std::uint64_t i = 0; i < n_blocks; ++i) {
       const std::uint64_t last_bytes = header_word(header, 2);
       const std::uint64_t size = i + 1 == n_blocks && last_bytes != 0 ? last_bytes : header_word(header, 1);
-      uLongf n_out = size;
       const std::uint64_t n_in = header_word(header, 3 + i);
-      const int result = uncompress(reinterpret_cast<Bytef*>(bytes.data() + to), &n_out,
-                                    reinterpret_cast<const Bytef*>(packed.data() + from), n_in);
-      if (result != Z_OK || n_out != size) fail(array, fmt::format("compressed block {} is damaged", i));
+      if (!compressor_->unpack(std::string_view(packed).substr(from, n_in), std::span(bytes).subspan(to, size))) {
+        fail(array, fmt::format("compressed block {} is damaged", i));
+      }
       from += n_in;
       to += size;
     }
@@ -267,17 +268,13 @@ class VtkXmlFile {
   pugi::xml_node data_;
   std::string_view appended_;
   bool appended_is_raw_ = false;
-  bool compressed_ = false;
+  bool big_endian_ = false;
+  const VtkCompressor* compressor_ = nullptr;  ///< null = plain data
   std::size_t header_bytes_ = 4;
 };
 
-struct Polygons {
-  std::vector<std::int64_t> connectivity;
-  std::vector<std::int64_t> offsets;
-};
-
-Polygons read_polygons(const VtkXmlFile& file, pugi::xml_node node, std::uint64_t n, const ReadOptions& options) {
-  Polygons polygons;
+VtkPolygons read_polygons(const VtkXmlFile& file, pugi::xml_node node, std::uint64_t n, const ReadOptions& options) {
+  VtkPolygons polygons;
   if (n == 0) return polygons;
   polygons.offsets = file.values<std::int64_t>(file.array(node, "offsets"), n);
   const std::int64_t last = polygons.offsets.back();
@@ -288,42 +285,6 @@ Polygons read_polygons(const VtkXmlFile& file, pugi::xml_node node, std::uint64_
   polygons.connectivity = file.values<std::int64_t>(file.array(node, "connectivity"), static_cast<std::uint64_t>(last));
   check_offsets(options.name, polygons.offsets, polygons.connectivity.size());
   return polygons;
-}
-
-void add_polygons(const Polygons& polygons, std::size_t first_vertex, bool strips, const std::vector<VtkArray>& sets,
-                  const VtkXmlFile& file, pugi::xml_node node, SurfaceBuilder& builder) {
-  std::vector<std::uint32_t> corners;
-  std::size_t begin = 0;
-  const std::size_t n_points = builder.n_vertices() - first_vertex;
-  for (std::size_t cell = 0; cell < polygons.offsets.size(); ++cell) {
-    corners.clear();
-    const auto end = static_cast<std::size_t>(polygons.offsets[cell]);
-    for (; begin < end; ++begin) {
-      const std::int64_t point = polygons.connectivity[begin];
-      if (point < 0 || point >= static_cast<std::int64_t>(n_points)) {
-        file.fail(node, fmt::format("polygon {}: expected a point between 0 and {}, found {}", cell,
-                                    static_cast<std::int64_t>(n_points) - 1, point));
-      }
-      corners.push_back(static_cast<std::uint32_t>(first_vertex + static_cast<std::size_t>(point)));
-    }
-    builder.start_group({});
-    for (const VtkArray& set : sets) {
-      if (cell >= set.values.size()) continue;
-      const std::int64_t value = set.values[cell];
-      const bool named = set.name.starts_with("set:");
-      if (!named) builder.start_group(fmt::format("{}_{}", set.name, value));
-      if (named && value != 0) builder.start_group(set.name.substr(4));
-    }
-    if (!strips) {
-      builder.add_polygon(corners, {"polygon", cell});
-      continue;
-    }
-    for (std::size_t i = 2; i < corners.size(); ++i) {
-      const bool odd = i % 2 == 1;
-      const Triangle triangle{corners[i - 2], corners[odd ? i : i - 1], corners[odd ? i - 1 : i]};
-      builder.add_polygon(triangle, {"strip", cell});
-    }
-  }
 }
 
 void read_surface_piece(const VtkXmlFile& file, pugi::xml_node piece, const ReadOptions& options,
@@ -342,15 +303,15 @@ void read_surface_piece(const VtkXmlFile& file, pugi::xml_node piece, const Read
     builder.add_vertex({points[3 * i], points[3 * i + 1], points[3 * i + 2]}, {"point", i});
   }
   const pugi::xml_node polys = piece.child("Polys");
-  const Polygons polygons = read_polygons(file, polys, n_polygons, options);
+  const VtkPolygons polygons = read_polygons(file, polys, n_polygons, options);
   // Cell data count vertices, lines, polygons and strips in this order; groups are kept for files of polygons only.
   const bool only_polygons = n_strips == 0 && file.count(piece, "NumberOfVerts", UINT64_MAX, false) == 0 &&
                              file.count(piece, "NumberOfLines", UINT64_MAX, false) == 0;
   std::vector<VtkArray> sets;
   if (only_polygons) sets = file.set_arrays(piece.child("CellData"), n_polygons);
-  add_polygons(polygons, first_vertex, false, sets, file, polys, builder);
+  add_polygons(polygons, first_vertex, sets, options, builder);
   const pugi::xml_node strips = piece.child("Strips");
-  add_polygons(read_polygons(file, strips, n_strips, options), first_vertex, true, {}, file, strips, builder);
+  add_strips(read_polygons(file, strips, n_strips, options), first_vertex, options, builder);
 }
 
 VtkGrid read_volume_piece(const VtkXmlFile& file, pugi::xml_node piece, const ReadOptions& options) {
@@ -360,7 +321,7 @@ VtkGrid read_volume_piece(const VtkXmlFile& file, pugi::xml_node piece, const Re
   if (n_points == 0 || n_cells == 0) return grid;
   grid.points = file.points(piece, n_points);
   const pugi::xml_node cells = piece.child("Cells");
-  Polygons polygons = read_polygons(file, cells, n_cells, options);
+  VtkPolygons polygons = read_polygons(file, cells, n_cells, options);
   grid.connectivity = std::move(polygons.connectivity);
   grid.offsets = std::move(polygons.offsets);
   grid.types = file.values<std::int64_t>(file.array(cells, "types"), n_cells);

@@ -19,8 +19,10 @@ void read_body_driver(const config::Field& field, DriverSpec& driver, Scenario& 
   for (const auto& keys : {position_keys, angle_keys}) {
     for (const char* key : keys) {
       if (!field.has(key)) continue;
-      driver.functions.emplace(key, config::read_function(field[key], scenario.analysis.end_time, scenario.files));
-      if (keys == angle_keys) ++n_angles;
+      const bool is_angle = keys == angle_keys;
+      driver.functions.emplace(
+          key, config::read_function(field[key], scenario.analysis.end_time, scenario.files, is_angle));
+      if (is_angle) ++n_angles;
     }
   }
   if (n_angles != 0 && n_angles != 3) {

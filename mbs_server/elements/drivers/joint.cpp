@@ -24,7 +24,8 @@ void read_joint_driver(const config::Field& field, DriverSpec& driver, Scenario&
       field[key].refuse(fmt::format("a coordinate that '{}' leaves", joint.name),
                         fmt::format("`{}` of a {} joint", key, joint.type), "drive its other coordinate");
     }
-    driver.functions.emplace(key, config::read_function(field[key], scenario.analysis.end_time, scenario.files));
+    driver.functions.emplace(
+        key, config::read_function(field[key], scenario.analysis.end_time, scenario.files, key == angle_key));
   };
   add(angle_key, joint.coordinates.angle);
   add(displacement_key, joint.coordinates.displacement);

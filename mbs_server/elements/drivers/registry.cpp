@@ -6,10 +6,11 @@
 namespace heelstrike::mbs {
 
 // One name for each file.
-DriverType follow_driver(), recorded_driver(), body_driver(), joint_driver();
+DriverType follow_driver(), recorded_driver(), coordinates_driver(), body_driver(), joint_driver();
 
 std::span<const DriverType> driver_types() {
-  static const std::vector<DriverType> types = {follow_driver(), recorded_driver(), body_driver(), joint_driver()};
+  static const std::vector<DriverType> types = {follow_driver(), recorded_driver(), coordinates_driver(), body_driver(),
+                                                joint_driver()};
   return types;
 }
 

@@ -26,6 +26,7 @@ void check_lines(const config::Field& field, const Scenario& scenario) {
   const auto lines = config::read_lines(field, scenario.bodies);
   if (lines.empty()) field["lines"].refuse("at least one line", "none", "give each line a name and a `path`");
   for (const auto& line : lines) {
+    check_path_coordinates(line, scenario);
     if (!config::placed_at_start(line, scenario.bodies)) continue;
     config::check_insertions(line, scenario.bodies);
     check_ligament_length(line.keys, "slack_length", "path", config::straight_length(line, scenario.bodies));

@@ -78,8 +78,8 @@ LineElement read_line(const ElementSpec& spec, const Model& model) {
   const double strain = spec.keys.optional_number("reference_strain").value_or(0.0);
   const double initial = (frames.b.p - frames.a.p).norm();
   LineElement element{.name = spec.name,
-                      .points = {{.body = ends.a.body, .p_BP = ends.a.X_BF.p, .wrap = {}},
-                                 {.body = ends.b.body, .p_BP = ends.b.X_BF.p, .wrap = {}}},
+                      .points = {{.point = {.body = ends.a.body, .p_BP = ends.a.X_BF.p, .wrap = {}}},
+                                 {.point = {.body = ends.b.body, .p_BP = ends.b.X_BF.p, .wrap = {}}}},
                       .unstrained = spec.keys.optional_number("length").value_or(initial / (1.0 + strain)),
                       .damping = spec.keys["damping"].number()};
   if (element.unstrained > 0.0) return element;

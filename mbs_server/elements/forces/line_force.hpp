@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mbs_server/elements/forces/force_type.hpp"
-#include "mbs_server/formulation/line_path.hpp"
+#include "mbs_server/formulation/moving_path.hpp"
 
 namespace heelstrike::mbs {
 
@@ -47,7 +47,7 @@ struct LineStates {
 /// What lines of all types are made of.
 struct LineElement {
   std::string name;
-  std::vector<PathPoint> points;  ///< from the end on a to the end on b
+  std::vector<MovingPoint> points;  ///< from the end on a to the end on b
   double unstrained = 0.0;        ///< [m] > 0
   double damping = 0.0;           ///< [N s/m]
   bool slackens = false;          ///< pulls only while it is longer than that, and never pushes; its strain is told
@@ -98,7 +98,7 @@ class LineForce final : public ForceElement, private OwnStates {
   [[nodiscard]] Pull pull(const LineMotion& at, const ConstVector& s) const;
 
   LineElement element_;
-  LinePath path_;
+  MovingPath path_;
   /// Room for the path at a state, so that nothing is allocated: an element belongs to one simulation and is asked by
   /// one thread at a time.
   mutable PathLength line_;

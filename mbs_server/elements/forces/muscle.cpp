@@ -120,6 +120,7 @@ void check_muscle(const config::Field& field, const Scenario& scenario) {
   }
   const double longest = field["tendon_slack_length"].number() + field["optimal_fiber_length"].number();
   for (const auto& line : config::read_lines(field, scenario.bodies)) {
+    check_path_coordinates(line, scenario);
     if (!config::placed_at_start(line, scenario.bodies)) continue;
     config::check_insertions(line, scenario.bodies);
     const double length = config::straight_length(line, scenario.bodies);

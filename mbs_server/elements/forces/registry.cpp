@@ -6,7 +6,7 @@ namespace heelstrike::mbs {
 
 // One name for each file.
 ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring(),
-    ligament(), muscle(), fmu();
+    ligament(), muscle(), coordinate_spring(), coordinate_limit(), fmu();
 
 std::span<const ForceType> force_types() {
   static const std::vector<ForceType> types = {spring_damper(),
@@ -17,6 +17,8 @@ std::span<const ForceType> force_types() {
                                                viscoelastic_spring(),
                                                ligament(),
                                                muscle(),
+                                               coordinate_spring(),
+                                               coordinate_limit(),
                                                fmu()};
   return types;
 }

@@ -76,6 +76,27 @@ void ChaosProxy::disturb(std::chrono::milliseconds delay, bool duplicate) {
   duplicate_ = duplicate;
 }
 
+void ChaosProxy::damage(bool from_server, std::uint64_t bytes, int bit) {
+  const std::scoped_lock lock(mutex_);
+  damage_ = Damage{from_server, bytes, bit};
+}
+
+int ChaosProxy::n_damages() const {
+  const std::scoped_lock lock(mutex_);
+  return n_damages_;
+}
+
+void ChaosProxy::damage_locked(bool from_server, char* bytes, std::size_t n) {
+  if (!damage_ || damage_->from_server != from_server) return;
+  if (damage_->bytes >= n) {
+    damage_->bytes -= n;
+    return;
+  }
+  bytes[damage_->bytes] = static_cast<char>(bytes[damage_->bytes] ^ (1 << damage_->bit));
+  damage_.reset();
+  ++n_damages_;
+}
+
 int ChaosProxy::n_duplicates() const {
   const std::scoped_lock lock(mutex_);
   return n_duplicates_;
@@ -168,6 +189,10 @@ bool ChaosProxy::pass_on(const Relay& relay, bool from_server) {
   }
   if (most == 0) return true;  // an order that came just now
   const ssize_t n = ::read(from, buffer, most);
+  if (n > 0) {
+    const std::scoped_lock lock(mutex_);
+    damage_locked(from_server, buffer, static_cast<std::size_t>(n));
+  }
   if (n > 0 && !from_server && relay.shadow >= 0) {
     (void)!::send(relay.shadow, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL | MSG_DONTWAIT);
     char unheard[4096];

@@ -38,6 +38,10 @@ class ChaosProxy {
   /// the server hears the same bytes a second time, as from a network element that repeats itself; what it answers
   /// there reaches nobody.
   void disturb(std::chrono::milliseconds delay, bool duplicate);
+  /// Changes one bit once `bytes` more have passed. @param from_server  in what the server sends, else the client
+  void damage(bool from_server, std::uint64_t bytes, int bit);
+  /// Bits that were changed.
+  [[nodiscard]] int n_damages() const;
   /// Connections that were made twice.
   [[nodiscard]] int n_duplicates() const;
   /// Cuts and pauses that met a connection.
@@ -59,6 +63,7 @@ class ChaosProxy {
   void listen();
   void accept_one();
   [[nodiscard]] int connect_to_server() const;
+  void damage_locked(bool from_server, char* bytes, std::size_t n);
   void carry_out_orders();
   void serve_relays();
   /// @returns false when the connection has ended
@@ -80,6 +85,13 @@ class ChaosProxy {
   int n_duplicates_ = 0;
   std::chrono::milliseconds delay_{};
   bool duplicate_ = false;
+  struct Damage {
+    bool from_server = false;
+    std::uint64_t bytes = 0;
+    int bit = 0;
+  };
+  std::optional<Damage> damage_;
+  int n_damages_ = 0;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -122,6 +122,23 @@ TEST(Faults, AServerThatDiesAtTheSamePlaceEndsTheRunWithItsName) {
   }
 }
 
+TEST(Faults, AServerThatIsKilledBeforeItIsReadyIsStartedAnew) {
+  for (const std::string name : {"mbs_server", "fem_server"}) {
+    const ScratchFolder folder;
+    const std::string file = folder.write("ball.yaml", ball_scenario());
+    Program client("heelstrike", {"run", file, "-o", "out"}, {.working_folder = folder.path(), .environment = {}});
+    std::vector<pid_t> servers;
+    ASSERT_TRUE(eventually([&] {
+      servers = children(client.pid(), name);
+      return !servers.empty();
+    }));
+    ::kill(servers.front(), SIGKILL);  // its libraries are still being loaded
+    const Finished result = client.wait();
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("(" + name + ") ended with signal 9 (Killed); it is started anew"));
+  }
+}
+
 class Stopped : public testing::TestWithParam<int> {};
 
 TEST_P(Stopped, KeepsWhatThereIsAndLeavesNothingBehind) {

@@ -180,6 +180,13 @@ class Instance:
     def call(self, name, *arguments):
         return getattr(self.library, f"fmi{self.made.version}{name}")(c.c_void_p(self.handle), *arguments)
 
+    def experiment(self, start, stop=None):
+        """Into the initialisation; returns the status of the call that hears of the times."""
+        times = [c.c_double(start), stop is not None, c.c_double(stop or 0.0)]
+        if self.made.version == 3:
+            return self.call("EnterInitializationMode", False, c.c_double(0), *times)
+        return self.call("SetupExperiment", 0, c.c_double(0), *times) or self.call("EnterInitializationMode")
+
     def start(self, **parameters):
         if self.made.version == 2:
             assert self.call("SetupExperiment", 0, c.c_double(0), c.c_double(0), 0, c.c_double(0)) == OK, self.said
@@ -232,12 +239,17 @@ class Instance:
 
     # Of model exchange.
     def update(self):
+        """`restart` is then whether the integrator has to start anew."""
         if self.made.version == 2:
             info = (c.c_int * 8)(*[1] * 8)  # five flags, padding, and the time of the next event
-            return self.call("NewDiscreteStates", info)
-        flags = [c.c_bool(True) for _ in range(5)]
-        status = self.call("UpdateDiscreteStates", *map(c.byref, flags), c.byref(c.c_double()))
-        assert not any(flag.value for flag in flags)
+            status = self.call("NewDiscreteStates", info)
+            flags = [bool(flag) for flag in info[:5]]
+        else:
+            told = [c.c_bool(True) for _ in range(5)]
+            status = self.call("UpdateDiscreteStates", *map(c.byref, told), c.byref(c.c_double()))
+            flags = [flag.value for flag in told]
+        self.restart = flags.pop(3)  # values of continuous states have changed
+        assert status != OK or not any(flags), flags
         return status
 
     def continuous(self):
@@ -267,7 +279,8 @@ class Instance:
     def complete(self):
         flags = (c.c_int(1), c.c_int(1)) if self.made.version == 2 else (c.c_bool(True), c.c_bool(True))
         status = self.call("CompletedIntegratorStep", True, c.byref(flags[0]), c.byref(flags[1]))
-        assert not flags[0].value and not flags[1].value
+        assert not flags[1].value
+        self.wants_event = bool(flags[0].value)
         return status
 
     def early_step(self, t, h):
@@ -611,6 +624,122 @@ class Units(unittest.TestCase):
         self.assertLess(errors[2], errors[0] / 30)
         self.assertLess(errors[2], 1e-8)
 
+    def test_an_importer_with_cvode(self):
+        """Which starts anew only when it is told that states have changed, as the reference importer does: four contacts."""
+        changes = ["--set", "analysis.end_time=100", "--set", "analysis.integrator.rtol=1e-11", "--set",
+                   "analysis.integrator.atol=1e-13", "--set", "output.interval=0.05", "--set", "output.steps=none"]
+        run = self.folder / "cvode"
+        subprocess.run([BINARIES / "heelstrike", "run", BALL, "--in-process", "-o", run, *changes, "--set", "analysis.end_time=1.5"],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(run / "timeseries.csv") as file:
+            heights = [float(row["ball.z_m"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+        for version, start in ((2, 0.0), (3, 0.0), (3, 50.0), (2, -7.0)):
+            (self.folder / f"cvode{version}{start}").mkdir()
+            made = Made(self.folder / f"cvode{version}{start}", BALL, version, "--model-exchange", *changes)
+            errors = []
+            for tolerance in ("1e-5", "1e-7", "1e-9"):
+                done = subprocess.run([BINARIES / "fmi_cvode_importer", made.binary, str(version), made.token, made.folder / "resources",
+                                       "15", "1", tolerance, str(start), "0.05", "30", str(made.reference("ball.z_m"))],
+                                      capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                rows = [[float(x) for x in line.split(",")] for line in done.stdout.splitlines()]
+                self.assertAlmostEqual(rows[-1][0], start + 1.5, delta=1e-12 * (1 + abs(start)))
+                errors.append(max(abs(row[1] - z) for row, z in zip(rows, heights)))
+                # Two for each contact that has begun and ended.
+                self.assertGreaterEqual(int(done.stderr.split()[-2]), 4, done.stderr)
+            print(f"FMI {version} from {start} s: errors of CVODE for tolerances of 1e-5, 1e-7, 1e-9:", *(f"{e:.2g}" for e in errors))
+            # An error of a bounce of 1 m/s is hardly ever a hundred times the tolerance.
+            for error, tolerance in zip(errors, (1e-5, 1e-7, 1e-9)):
+                self.assertLess(error, 1e3 * tolerance)
+
+    def test_other_start_times(self):
+        """The state of the scenario holds where the importer starts, and functions of time are asked at its times."""
+        for version, made in self.ball.items():
+            plain = Instance(made).start()
+            self.assertEqual(plain.step(0.0, 0.6), OK, plain.said)
+            for start in (3.0, -1.25, 1e4):
+                unit = Instance(made)
+                self.assertEqual(unit.experiment(start), OK, unit.said)
+                self.assertEqual(unit.call("ExitInitializationMode"), OK, unit.said)
+                self.assertEqual(unit.get("time", "ball.z_m"), [start, 1.0])
+                self.refused(unit, unit.step(0.0, 0.1), f"stands at {start:g} s")
+                saved = None
+                for k in range(6):
+                    self.assertEqual(unit.step(start + 0.1 * k, 0.1), OK, unit.said)
+                    saved = saved or unit.state_bytes()
+                for got, expected in zip(unit.get("ball.z_m", "ball.vz_m_s"), plain.get("ball.z_m", "ball.vz_m_s")):
+                    self.assertAlmostEqual(got, expected, delta=1e-6)
+                self.assertAlmostEqual(unit.get("time")[0], start + 0.6, delta=1e-12 * abs(start))
+                # Its state knows where it was started; one that has not been started takes that.
+                other = Instance(made)
+                self.assertEqual(other.restore_bytes(saved), OK, other.said)
+                for k in range(1, 6):
+                    self.assertEqual(other.step(start + 0.1 * k, 0.1), OK, other.said)
+                self.assertEqual(other.get("ball.z_m", "time"), unit.get("ball.z_m", "time"))
+                self.refused(plain, plain.restore_bytes(saved), "another")
+                self.assertEqual(unit.step(start + 0.6, 1.4), OK, "as long as the scenario")
+                self.refused(unit, unit.step(start + 2.0, 0.1), f"{start + 2:g} s")
+                for each in (unit, other):
+                    each.free()
+            for start, stop in ((0.0, -1.0), (0.0, 0.0), (5.0, 4.0), (float("nan"), None), (0.0, float("inf"))):
+                unit = Instance(made)
+                self.refused(unit, unit.experiment(start, stop), "stopTime" if stop is not None else "startTime")
+                unit.free()
+            unit = Instance(made)
+            self.assertEqual(unit.experiment(5.0, 5.5), OK, unit.said)
+            self.assertEqual(unit.call("ExitInitializationMode"), OK, unit.said)
+            self.assertEqual(unit.step(5.0, 0.5), OK, unit.said)
+            self.refused(unit, unit.step(5.5, 0.1), "5.5 s")
+            unit.free()
+            plain.free()
+        text = DRIVEN.replace("{polynomial: [0.02, 0.2]}", "{expression: 0.02 + 0.01*sin(3*t)}")
+        (self.folder / "timed.yaml").write_text(text)
+        made = Made(self.folder, self.folder / "timed.yaml", 3)
+        unit = Instance(made)
+        self.assertEqual(unit.experiment(0.7), OK, unit.said)
+        self.assertEqual(unit.call("ExitInitializationMode"), OK, unit.said)
+        name, = [name for name in made.variables if name.startswith("push.") and made.variables[name].get("causality") == "input"]
+        for t in (0.7, 0.9):
+            self.assertAlmostEqual(unit.get(name)[0], 0.02 + 0.01 * math.sin(3 * t), delta=1e-12)
+            if t < 0.9:
+                self.assertEqual(unit.step(t, 0.2), OK, unit.said)
+        self.assertAlmostEqual(unit.get("slider.x_m")[0] - 2.0, (0.02 + 0.01 * math.sin(2.7)) / math.hypot(1, 0.5), delta=1e-7)
+        unit.free()
+
+    def test_a_unit_needs_few_packages(self):
+        """Neither gRPC nor finite elements where none of them computes, and no library that only others' programs have."""
+        for made in [*self.ball.values(), *self.spring.values(), *self.equations.values(), *self.contact.values()]:
+            told = (made.folder / "documentation/externalDependencies.txt").read_text()
+            always, *served = [line.split()[3:] for line in told.splitlines() if line.startswith("sudo apt install")]
+            self.assertLessEqual(len(always), 8, told)
+            for word in ("grpc", "protobuf", "deal.ii", "hdf5", "mpi", "sundials", "blas", "cholmod"):
+                self.assertFalse([name for name in always if word in name], told)
+            self.assertEqual(bool(served), "server" in made.variables, told)
+            self.assertEqual((made.binary.parent / "libheelstrike_remote.so").exists(), bool(served))
+            mapped = subprocess.run(["ldd", made.binary], check=True, capture_output=True, text=True).stdout.splitlines()
+            self.assertLess(len(mapped), 20, mapped)
+
+    def test_terminals_and_icons(self):
+        for version, unit in [*self.ball.items(), *self.contact.items(), *self.equations.items()]:
+            icon = unit.folder / ("model.png" if version == 2 else "terminalsAndIcons/icon.png")
+            self.assertTrue(icon.read_bytes().startswith(b"\x89PNG\r\n"))
+            if version == 2:
+                continue
+            self.assertEqual(xml.parse(icon.with_suffix(".svg")).getroot().tag, "{http://www.w3.org/2000/svg}svg")
+            root = xml.parse(icon.with_name("terminalsAndIcons.xml")).getroot()
+            self.assertEqual((root.tag, root.get("fmiVersion")), ("fmiTerminalsAndIcons", "3.0"))
+            self.assertEqual([part.tag for part in root], ["GraphicalRepresentation", "Terminals"])
+            self.assertEqual([(part.tag, sorted(part.keys())) for part in root[0]],
+                             [("CoordinateSystem", ["suggestedScalingFactorTo_mm", "x1", "x2", "y1", "y2"]), ("Icon", ["x1", "x2", "y1", "y2"])])
+            terminal, = root[1]
+            self.assertEqual(terminal.get("name"), "ball-ground" if unit in self.contact.values() else "ball")
+            members = {member.get("memberName"): member.get("variableName") for member in terminal}
+            self.assertEqual(len(members), len(terminal), "names are unique")
+            self.assertTrue(set(members.values()) <= set(unit.variables))
+            self.assertIn("fx_N", members)
+            causes = {unit.variables[name].get("causality") for name in members.values()}
+            self.assertEqual(causes, {"input", "output"})
+
     def test_equations_of_motion(self):
         """Free flight of a spinning body, exactly; states; inputs; what is refused."""
         for version, made in self.equations.items():
@@ -650,9 +779,17 @@ class Units(unittest.TestCase):
             x[2], x[9] = 0.0999, -0.1
             self.assertEqual(unit.rates(t, x)[9], -9.81)
             self.assertLess(unit.vector("EventIndicators", 1)[0], 0.0)
+            self.assertEqual(unit.complete(), OK, unit.said)
+            self.assertTrue(unit.wants_event, "of whoever has not looked at the indicators")
             self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
             self.refused(unit, unit.complete(), "event mode")
             unit.continuous()
+            self.assertTrue(unit.restart, "the rates jump")
+            self.assertEqual(unit.complete(), OK, unit.said)
+            self.assertFalse(unit.wants_event)
+            self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
+            unit.continuous()
+            self.assertFalse(unit.restart, "nothing has happened")
             pressed = unit.rates(t, x)[9] + 9.81
             self.assertGreater(pressed, 100.0)
             # The force is linear in the stiffness, and the states stay where they are.
@@ -661,6 +798,7 @@ class Units(unittest.TestCase):
             self.assertEqual(unit.set("contact.ball-ground.stiffness", 2.8e8), OK, unit.said)
             self.refused(unit, unit.set("bodies.ball.mass", 2.0), "fixed parameter")
             unit.continuous()
+            self.assertTrue(unit.restart, "of a parameter that is set")
             self.assertEqual(unit.vector("ContinuousStates", 15), x)
             self.assertAlmostEqual(unit.rates(t, x)[9] + 9.81, 2.0 * pressed, delta=1e-9 * pressed)
             x[2] = -0.2  # where the whole ball is below the ground

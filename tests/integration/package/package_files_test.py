@@ -68,7 +68,7 @@ def check_systemd(packaging):
 
 
 def check_maintainer_scripts(packaging):
-    scripts = [f for folder in packaging.iterdir() if folder.is_dir() for f in folder.iterdir() if f.name != "conffiles"]
+    scripts = [f for folder in packaging.iterdir() if folder.is_dir() for f in folder.iterdir() if f.name not in ("conffiles", "triggers")]
     assert len(scripts) == 5, scripts
     for file in scripts:
         text = file.read_text()

@@ -1,6 +1,7 @@
 """The Python package: what users type, and what they mistype."""
 import concurrent.futures
 import contextlib
+import importlib.metadata
 import importlib.util
 import inspect
 import io
@@ -59,6 +60,31 @@ def served(program="fem_server", *options):
         finally:
             server.terminate()
             server.wait()
+
+
+def octahedron(size=0.1):
+    """Vertices and triangles that look outwards."""
+    V = size * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    T = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
+    return V, T
+
+
+def mapping():
+    """The scenario of BALL, with arrays where it has lists."""
+    return {"heelstrike": 1, "gravity": np.array([0, 0, -9.81]),
+            "bodies": {"ball": {"mass": np.float64(1), "inertia": (0.1, 0.1, 0.1), "position": np.array([0, 0, 1])}},
+            "contact": {"ball-ground": {"main": {"body": "ball", "surface": {"sphere": {"radius": 0.1}}},
+                                        "partner": {"body": "ground", "surface": {"plane": {"normal": np.array([0, 0, 1])}}},
+                                        "backend": "hertz", "parameters": {"stiffness": np.float32(1.4e8)}}},
+            "analysis": {"end_time": 0.5}, "output": {"interval": 0.01}}
+
+
+def continued(opened):
+    """In another process: where what was pickled goes on to."""
+    if isinstance(opened, hs.Contact):
+        return opened.evaluate(touching(), (0, 0, 0, 0, 0, 0.05)).F.copy()
+    opened.advance_to(0.6)
+    return opened.values()
 
 
 def rebound(restitution):
@@ -426,7 +452,140 @@ class Mistakes(unittest.TestCase):
         self.assertEqual((type(again), str(again), again.key, again.file), (hs.InputError, str(error), "name", str(BALL)))
 
 
+class Mappings(unittest.TestCase):
+    def test_a_scenario_is_a_mapping(self):
+        run, simulation = hs.run(mapping()), hs.Simulation(mapping(), set={"analysis.end_time": 1})
+        pair = hs.Pair.from_dict(mapping())
+        self.assertEqual((pair.name, pair.backend, pair.parameters["stiffness"]), ("ball-ground", "hertz", 1.4e8))
+        simulation.advance_to(0.3)
+        row = np.argmin(abs(run.columns["time_s"] - 0.3))
+        self.assertAlmostEqual(simulation["ball.z_m"], run.columns["ball.z_m"][row], delta=1e-9)
+        self.assertEqual(sorted(hs.compare(mapping(), ["hertz", "flores"]).runs), ["flores", "hertz"])
+        with tempfile.TemporaryDirectory() as folder:
+            again = hs.run(mapping(), output=pathlib.Path(folder) / "run")
+            np.testing.assert_array_equal(again.columns["ball.z_m"], run.columns["ball.z_m"])
+
+    def test_a_pair_is_a_mapping(self):
+        surfaces = {"main": {"surface": {"sphere": {"radius": 0.1}}}, "partner": {"surface": {"plane": {"normal": [0, 0, 1]}}}}
+        pair = hs.Pair.from_dict({**surfaces, "backend": "hertz", "parameters": {"stiffness": 1.4e8}}, name="mine")
+        self.assertEqual(pair.name, "mine")
+        self.assertAlmostEqual(hs.Contact.open(pair).evaluate(touching()).F[5], 1.4e8 * 1e-4**1.5, delta=1e-6)
+        V, T = octahedron()
+        foundation = {"main": {"surface": {"mesh": {"vertices": V, "triangles": T}},
+                               "material": {"youngs_modulus": 5e6, "poisson_ratio": 0.45}}, "partner": surfaces["partner"],
+                      "backend": "elastic_foundation", "parameters": {"layer_thickness": 5e-3, "friction": 0.0}}
+        with tempfile.TemporaryDirectory() as folder:  # the same as of a file
+            lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in V.tolist()] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in T.tolist()]
+            file = pathlib.Path(folder, "octahedron.obj")
+            file.write_text("\n".join(lines))
+            by_file = {**foundation, "main": {**foundation["main"], "surface": {"mesh": {"file": file}}}}
+            expected = hs.Contact.open(hs.Pair.from_dict(by_file)).evaluate(touching(2e-3))
+        got = hs.Contact.open(hs.Pair.from_dict(foundation)).evaluate(touching(2e-3))
+        np.testing.assert_array_equal(got.F, expected.F)
+        self.assertGreater(got.F[5], 0.01)
+
+    @with_finite_elements
+    def test_tetrahedra_are_arrays(self):
+        V = [[0, 0, 0], [0.02, 0, 0], [0, 0.02, 0], [0, 0, 0.02]]
+        pair = {"main": {"surface": {"mesh": {"vertices": V, "tetrahedra": [[0, 1, 2, 3]]}}, "material": {"youngs_modulus": 1e6, "poisson_ratio": 0.3},
+                         "clamp": {"min": [-1, -1, 0.01], "max": [1, 1, 1]}},
+                "partner": {"surface": {"plane": {"normal": [0, 0, 1]}}}, "backend": "fem_condensed"}
+        try:
+            hs.Pair.from_dict(pair)
+        except hs.InputError as error:  # of the support, which other keys give; the mesh was read
+            self.assertNotIn("mesh", str(error))
+
+    def test_mistakes_are_named_by_their_keys(self):
+        def changed(path, value):
+            scenario = mapping()
+            *keys, last = path.split("/")
+            part = scenario
+            for key in keys:
+                part = part[key]
+            part[last] = value
+            return scenario
+
+        V, T = octahedron()
+        for path, value, words in (("bodies/ball/mass", -1.0, "bodies.ball.mass"), ("bodies/ball/mass", float("nan"), "bodies.ball.mass.*finite"),
+                                   ("gravity", {1: 2}, "gravity.*texts"), ("gravity", object(), "gravity.*type object"),
+                                   ("bodies/ball/position", [0, 0, None], "bodies.ball.position"),
+                                   ("contact/ball-ground/main/surface", {"mesh": {"vertices": V[:, :2], "triangles": T}}, r"surface.mesh.vertices.*\(n, 3\)"),
+                                   ("contact/ball-ground/main/surface", {"mesh": {"vertices": V, "triangles": T + 1}}, "triangles.*from 0 to 5, found 1 to 6"),
+                                   ("contact/ball-ground/main/surface", {"mesh": {"vertices": V}}, "triangles.*found None")):
+            with self.assertRaisesRegex(hs.InputError, words) as caught:
+                hs.Simulation(changed(path, value))
+            self.assertIsNone(caught.exception.file)
+            self.assertIsNone(caught.exception.line)
+            self.assertNotIn("<", str(caught.exception))
+        self.assertRaisesRegex(hs.InputError, "content: expected a mapping", hs.Pair.from_dict, 5)
+        self.assertRaisesRegex(hs.InputError, "partner", hs.Pair.from_dict, {"main": {}})
+
+    def test_messages_are_in_the_words_of_python(self):
+        with tempfile.TemporaryDirectory() as folder:
+            hs.run(BALL, set=SHORT, output=pathlib.Path(folder) / "run")
+            with self.assertRaisesRegex(hs.FileError, "overwrite=True") as caught:
+                hs.run(BALL, set=SHORT, output=pathlib.Path(folder) / "run")
+            self.assertNotIn("--", str(caught.exception))
+            hs.run(BALL, set=SHORT, output=pathlib.Path(folder) / "run", overwrite=True)
+        for changes in ({"set": {"contact.restitutio": 3}}, {"set": ["nothing"]}, {"set": {"contact.restitution": -3}}, {"backend": "herz"}):
+            with self.assertRaises(hs.InputError) as caught:
+                hs.run(BALL, **changes)
+            self.assertNotRegex(str(caught.exception), r"(^|\s)--[a-z]")
+
+
 class Contacts(unittest.TestCase):
+    def test_answers_are_a_sequence(self):
+        X = [touching(d) for d in (1e-4, -1e-4, 0.15, 2e-4)]
+        many = ball().evaluate_many(X, tangents=True)
+        self.assertEqual([type(r) for r in many], [hs.Response] * 4)
+        for i in range(4):
+            for got, expected in ((many[i].F, many.F[i]), (many[i - 4].dF_dX, many.dF_dX[i]), (many[np.int64(i)].gap, many.gap[i])):
+                np.testing.assert_array_equal(got, expected)
+        self.assertEqual(list(many.refused), [2])
+        self.assertTrue(np.isnan(many[2].F).all())
+        np.testing.assert_array_equal(many[::-2].F, many.F[::-2])
+        self.assertEqual(list(many[2:].refused), [0])
+        self.assertEqual(len(many[5:]), 0)
+        for index in (4, -5):
+            self.assertRaises(IndexError, lambda index=index: many[index])
+        self.assertRaises(TypeError, lambda: many["a"])
+        self.assertRegex(repr(many), r"Responses\(4 states, 1 refused, largest force 395.98 N, smallest gap -0.0002 m\)")
+        with self.assertRaisesRegex(hs.InputError, "tangents=True"):
+            _ = ball().evaluate_many(X)[0].dF_dX
+
+    def test_what_can_be_pickled(self):
+        contact = ball()
+        for depth in (-0.1, 1e-5):
+            contact.commit(touching(depth), (0, 0, 0, 0, 0, 0.1))
+        response, many = contact.evaluate(touching(), (0, 0, 0, 0, 0, 0.05)), contact.evaluate_many([touching(), touching(0.15)], tangents=True)
+        again, those = pickle.loads(pickle.dumps((response, many)))
+        for name in ("F", "dF_dX", "dF_dV", "p_cop", "gap", "gap_rate", "area", "peak_pressure", "stored_energy", "iterations", "active_points"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(response, name), name)
+        for name in ("F", "dF_dX", "gap", "refused"):
+            np.testing.assert_array_equal(getattr(those, name), getattr(many, name), name)
+        pair = pickle.loads(pickle.dumps(hs.Pair.from_yaml(BALL, set={"contact.stiffness": 2e8})))
+        self.assertEqual((pair.name, pair.parameters["stiffness"]), ("ball-ground", 2e8))
+        V, T = octahedron()
+        whole = pickle.loads(pickle.dumps(hs.Pair.from_dict(
+            {"main": {"surface": {"mesh": {"vertices": V, "triangles": T}}, "material": {"youngs_modulus": 5e6, "poisson_ratio": 0.45}},
+             "partner": {"surface": {"plane": {"normal": [0, 0, 1]}}}, "backend": "elastic_foundation",
+             "parameters": {"layer_thickness": 5e-3, "friction": 0.0}})))
+        self.assertGreater(hs.Contact.open(whole).evaluate(touching(2e-3)).F[5], 0.01)
+
+        clone = contact.clone()
+        np.testing.assert_array_equal(clone.evaluate(touching(), (0, 0, 0, 0, 0, 0.05)).F, response.F)
+        self.assertNotEqual(ball().evaluate(touching(), (0, 0, 0, 0, 0, 0.05)).F[5], response.F[5], "the history counts")
+        clone.close()
+        self.assertTrue(contact.is_open)
+        simulation, other = hs.Simulation(BALL), hs.Simulation(mapping(), set={"analysis.end_time": 1})
+        for each in (simulation, other):
+            each.advance_to(0.47)  # in contact
+        self.assertEqual(simulation.clone().time, 0.47)
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            there = [pool.submit(continued, each) for each in (contact, simulation, other)]
+            for each, result in zip((contact, simulation, other), there):
+                np.testing.assert_array_equal(continued(each), result.result())
+
     def test_numbers_are_views(self):
         response = ball().evaluate(touching(), np.zeros(6), t=0.0)
         F, dF_dX, dF_dV = response
@@ -650,12 +809,18 @@ class Simulations(unittest.TestCase):
         self.assertIn("ball.fx_N", whole.inputs)
         self.assertTrue("ball.z_m" in whole and "ball.z" not in whole and 3 not in whole)
         self.assertIn("[m]", whole.describe("ball.z_m"))
+        self.assertEqual(list(whole), whole.outputs)
+        self.assertEqual(dict(whole), whole.state())
+        self.assertEqual(len(whole), len(whole.outputs))
 
     def test_inputs_and_saved_states(self):
         simulation = hs.Simulation(BALL)
         simulation.advance_to(0.1)
         saved = simulation.save()
-        simulation.set("ball.force", [2.0, 0.0, 9.81])
+        simulation["ball.force"] = [2.0, 0.0, 9.81]
+        simulation["ball.fx_N"] = 2.0
+        with self.assertRaisesRegex(hs.InputError, "name of an input.*found 'ball.z_m'"):
+            simulation["ball.z_m"] = 1.0
         simulation.advance_to(0.2)
         # Constant acceleration of 2 m/s^2 for 0.1 s, and none downwards.
         self.assertAlmostEqual(simulation["ball.vx_m_s"], 0.2, delta=1e-8)
@@ -777,8 +942,16 @@ class People(unittest.TestCase):
                     continue
                 self.assertTrue(inspect.getdoc(member), f"{kind.__name__}.{name} says nothing")
                 self.assertIn(f"def {name}(", stubs, f"{kind.__name__}.{name} has no type")
+                if callable(member) or isinstance(member, staticmethod):
+                    self.assertNotIn("args", str(inspect.signature(getattr(kind, name))), name)
         for name in hs.__all__:
             self.assertTrue(inspect.getdoc(getattr(hs, name)), name)
+        self.assertEqual(str(inspect.signature(hs.Contact.evaluate)), "(self, X_AB, V_AB=None, t=0.0)")
+        self.assertEqual(str(inspect.signature(ball().evaluate)), "(X_AB, V_AB=None, t=0.0)")
+        self.assertEqual(list(inspect.signature(hs.Contact.open).parameters), ["pair", "server", "progress", "tls", "patience"])
+        self.assertEqual(list(inspect.signature(hs.Simulation).parameters), ["scenario", "backend", "set", "server", "progress", "tls", "patience"])
+        self.assertTrue(inspect.getdoc(hs.Simulation).startswith("A scenario that can be stepped"))
+        self.assertEqual(importlib.metadata.version("heelstrike"), hs.__version__)
         self.assertIn("rad/s", inspect.getdoc(hs.Contact.evaluate))
 
 

@@ -25,20 +25,28 @@ def contacts(observe: Callable[[str, float, float, float, float], None]) -> NDAr
         F, dF_dX, dF_dV = contact.evaluate(X, np.zeros(6), t=0.1)
         many = contact.evaluate_many([X, X], tangents=True)
         reasons: dict[int, str] = many.refused
+        deepest: float = min(response.gap for response in many[1:]) + many[0].gap
+        other: hs.Contact = contact.clone()
+        other.close()
         contact.restore(bytearray(contact.save()))
         fields: hs.Fields = contact.fields(X, quantities=["contact_pressure"])
         f = hs.WrenchFunction(contact, X)
         Jx, Jv = f.jacobians(np.zeros(6), np.zeros(6))
-        assert not reasons and fields.units
+        assert not reasons and fields.units and deepest
         return F + dF_dX @ Jx @ Jv @ dF_dV @ many.F[0] + f(np.zeros(6))
 
 
 def steps() -> float:
     simulation = hs.Simulation("ball.yaml", set=["analysis.end_time=2"])
     while simulation.time < simulation.end_time:
-        simulation.set("ball.force", [0.0, 0.0, -simulation["ball.vz_m_s"]])
+        simulation["ball.force"] = [0.0, 0.0, -simulation["ball.vz_m_s"]]
         simulation.advance_to(simulation.time + 0.01)
     return simulation.state()["ball.z_m"]
+
+
+def mappings() -> hs.Pair:
+    hs.run({"heelstrike": 1, "gravity": np.zeros(3)})
+    return hs.Pair.from_dict({"main": {"surface": {"sphere": {"radius": 0.1}}}}, name="pair")
 
 
 def wrong(contact: hs.Contact, simulation: hs.Simulation) -> None:
@@ -46,6 +54,7 @@ def wrong(contact: hs.Contact, simulation: hs.Simulation) -> None:
     contact.restore("abc")  # wrong
     simulation.advance_to("x")  # wrong
     simulation[3]  # wrong
+    simulation["ball.fx_N"] = object  # wrong
     hs.run(5)  # wrong
     hs.Simulation("ball.yaml", tls=5)  # wrong
     contact.evaluate(np.eye(4)).force  # wrong

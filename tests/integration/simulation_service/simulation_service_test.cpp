@@ -16,6 +16,8 @@
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/rpc/call.hpp"
+#include "common/wire/checksum.hpp"
 #include "common/wire/error_wire.hpp"
 #include "mbs_server/service/simulation_service.hpp"
 
@@ -229,6 +231,72 @@ TEST_F(SimulationServiceTest, RefusesWithReasons) {
   EXPECT_EQ(service.submit(another, "one").code(), ErrorCode::invalid_input) << "the name is taken";
   service.store.begin_drain();
   EXPECT_EQ(service.submit(scenario, "three").code(), ErrorCode::unavailable);
+}
+
+TEST_F(SimulationServiceTest, FilesComeInChunksOfAtMostOneMebibyteAndOnce) {
+  Service service(spool);
+  const auto submitted = [&](const std::vector<std::pair<std::string, std::size_t>>& files) {
+    grpc::ClientContext context;
+    v1::SubmitRunResponse response;
+    const auto writer = service.stub->SubmitRun(&context, &response);
+    v1::SubmitRunRequest part;
+    part.mutable_header()->set_scenario_yaml(scenario);
+    part.mutable_header()->set_contract(contract_version);
+    bool going = writer->Write(part);
+    for (const auto& [name, size] : files) {
+      part.mutable_file()->set_name(name);
+      part.mutable_file()->set_content(std::string(size, 'x'));
+      part.mutable_file()->set_last(true);
+      going = going && writer->Write(part);
+    }
+    writer->WritesDone();
+    const grpc::Status status = writer->Finish();
+    return status.ok() ? Error(ErrorCode::internal, "accepted") : wire::from_status(status, context, "SubmitRun");
+  };
+  constexpr std::size_t mebibyte = std::size_t{1} << 20U;
+  EXPECT_THAT(submitted({{"a.stl", mebibyte}, {"b.stl", 5}}).what(), HasSubstr("accepted"));
+  for (const std::size_t size : {mebibyte + 1, 3 * mebibyte}) {
+    const Error large = submitted({{"a.stl", size}});
+    EXPECT_EQ(large.code(), ErrorCode::invalid_input);
+    EXPECT_THAT(large.what(), HasSubstr("a.stl"));
+  }
+  const Error twice = submitted({{"a.stl", 5}, {"b.stl", 5}, {"a.stl", 5}});
+  EXPECT_EQ(twice.code(), ErrorCode::invalid_input);
+  EXPECT_THAT(twice.what(), HasSubstr("'a.stl' is sent twice"));
+}
+
+TEST_F(SimulationServiceTest, WatchingBehindTheEndOfAFinishedRunEndsAtOnce) {
+  Service service(spool);
+  ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
+  service.gate.open(10);
+  std::string status;
+  (void)service.watch("one", 0, &status);
+  ASSERT_EQ(status, "completed");
+  const std::uint64_t last = service.status("one").last_sequence();
+  status = "nothing";
+  EXPECT_TRUE(service.watch("one", last, &status).empty());
+  EXPECT_EQ(status, "nothing") << "there is no further event, and nothing is wrong";
+  EXPECT_TRUE(service.watch("one", last + 1, &status).empty());
+  EXPECT_THAT(status, HasSubstr("after_sequence: expected at most " + std::to_string(last)));
+}
+
+TEST_F(SimulationServiceTest, ASubmissionThatHasChangedOnItsWayIsRefusedToBeSentAgain) {
+  Service service(spool);
+  grpc::ClientContext context;
+  v1::SubmitRunResponse response;
+  const auto writer = service.stub->SubmitRun(&context, &response);
+  v1::SubmitRunRequest part;
+  part.mutable_header()->set_scenario_yaml(scenario);
+  part.mutable_header()->set_contract(contract_version);
+  wire::seal(part);
+  part.mutable_header()->mutable_scenario_yaml()->back() = ' ';
+  writer->Write(part);
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  const Error error = wire::from_status(status, context, "SubmitRun");
+  EXPECT_EQ(error.code(), ErrorCode::unavailable);
+  EXPECT_EQ(error.field(), "checksum");
+  EXPECT_TRUE(rpc::connection_lost(status, context)) << "so that clients send it again";
 }
 
 TEST_F(SimulationServiceTest, ARunWithoutLastEventIsInterruptedAfterARestart) {

@@ -11,6 +11,9 @@ import survive
 
 CASE = 'ball_cvode_index1'
 FILE_TROUBLE = 5
+# What `resume` may say: there was no room for the folder itself. A run that has begun goes on, without a checkpoint from
+# its beginning.
+NEVER_BEGAN = ['no scenario.yaml', 'no folder of this name']
 CALLS_OF_THE_PAGE = 1  # the page is written after the run
 
 
@@ -24,7 +27,7 @@ def fill(lab, side, call, n, more):
     if result.returncode != FILE_TROUBLE or 'No space left' not in result.stderr or 'defect' in result.stderr:
         return f'exit code {result.returncode}, expected {FILE_TROUBLE}: {result.stderr.strip()[-300:]}'
     result = lab.program(['resume', 'cut', '--quiet'] + more)
-    if result.returncode == FILE_TROUBLE and any(text in result.stderr for text in survive.NOTHING_TO_GO_ON_FROM):
+    if result.returncode == FILE_TROUBLE and any(text in result.stderr for text in NEVER_BEGAN):
         result = lab.program(lab.run_arguments(CASE, 'cut') + more)
     if result.returncode != 0:
         return f'resumed: exit code {result.returncode}: {result.stderr.strip()[-300:]}'

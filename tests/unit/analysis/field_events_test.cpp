@@ -33,6 +33,21 @@ class DrawnContact final : public ForwardingContact {
   std::vector<Drawn>& drawn_;
 };
 
+/// Draws nothing from the n-th picture on.
+class LosingContact final : public ForwardingContact {
+ public:
+  LosingContact(std::unique_ptr<Contact> real, ErrorCode code, int n)
+      : ForwardingContact(std::move(real)), code_(code), n_(n) {}
+  [[nodiscard]] std::string fields(std::size_t, const PairState&, const FieldRequest&) override {
+    if (n_-- > 0) return "picture";
+    throw Error(code_, "the partner stands still");
+  }
+
+ private:
+  ErrorCode code_;
+  int n_;
+};
+
 RecordedRun bounce(const std::vector<std::string>& settings, std::vector<Drawn>& drawn,
                    std::optional<Checkpoint> resume_from = {}) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
@@ -106,6 +121,30 @@ TEST(FieldEvents, PrescribedMotionAndMissingTimesAreRefused) {
   };
   EXPECT_THAT(refusal({"output.fields={at: contact}", "analysis.type=kinematic"}), HasSubstr("forward"));
   EXPECT_THAT(refusal({"output.fields={mesh: surface}"}), HasSubstr("interval"));
+}
+
+// A partner that stands still must not cost pictures without a word: the run says that it is not whole, and whoever
+// resumes it goes on before the loss.
+TEST(FieldEvents, PicturesThatThePartnerDoesNotDeliverMakeTheRunIncomplete) {
+  const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
+  const std::vector<std::string> settings = {"analysis.end_time=0.5", "output.fields={interval: 0.05}",
+                                             "output.checkpoint_interval=0.1"};
+  const auto run_losing = [&](ErrorCode code) {
+    return run_with(scenario_from(text, settings), [&](auto pairs, auto assets, const auto& context) {
+      return std::make_unique<LosingContact>(fem::open_local_contact(pairs, assets, context), code, 5);
+    });
+  };
+  for (const ErrorCode code : {ErrorCode::deadline, ErrorCode::unavailable, ErrorCode::internal, ErrorCode::limit}) {
+    const RecordedRun run = run_losing(code);
+    EXPECT_EQ(run.summary.status, "incomplete") << to_string(code);
+    ASSERT_TRUE(run.summary.error.has_value());
+    EXPECT_THAT(run.summary.error->what(), HasSubstr("the fields of pair 'ball-ground' are missing from t = "));
+    EXPECT_EQ(run.summary.error->field(), "output.fields");
+    ASSERT_FALSE(run.checkpoints.empty());
+    EXPECT_LT(run.checkpoints.back().time, 0.25);
+  }
+  EXPECT_EQ(run_losing(ErrorCode::unimplemented).summary.status, "completed") << "a back-end without pictures";
+  EXPECT_EQ(run_losing(ErrorCode::recoverable).summary.status, "completed") << "one picture, which a warning tells";
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 #include <cmath>
 
 #include "gait/motion_columns.hpp"
@@ -166,6 +168,58 @@ TEST(Recorded, MistakesInTheTableAreNamed) {
   std::string longer = table;
   longer.replace(longer.find("\n0.5,"), 5, "\n0.5,7,");
   EXPECT_THAT(message(longer, good), HasSubstr("run.csv:3: expected"));
+}
+
+/// Angle of a pin that follows column `q` of `text`, at 1 s, and the notes.
+std::pair<double, std::vector<std::string>> angle_of(const std::string& file, const std::string& text,
+                                                     const std::string& more = "", const std::string& column = "q") {
+  Scenario scenario = scenario_from(fmt::format(
+      "heelstrike: 1\nbodies:\n  arm: {{mass: 1, inertia: [1, 1, 1], position: [0, 0, -0.5]}}\njoints:\n  pin: {{type: "
+      "revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0]}}\ndrivers:\n  turn: {{joint: pin, angle: "
+      "{{file: {{name: {}, column: {}{}}}}}}}\nanalysis: {{type: kinematic, end_time: 1}}\n",
+      file, column, more));
+  read_motion_columns(scenario, [&](const std::string&) { return &text; });
+  return {scenario.drivers.front().functions.at("angle").function->at(1.0).f, scenario.notes};
+}
+
+std::string motion_text(const std::string& header, const std::string& column = "q") {
+  return header + "time\t" + column + "\n0\t0\n0.5\t45\n1\t90\n";
+}
+
+// A knee of 90 degrees was a knee of 90 radians.
+TEST(Recorded, DegreesOfAFileBecomeRadians) {
+  using ::testing::ElementsAre;
+  constexpr double right = std::numbers::pi / 2;
+  const std::string degrees = motion_text("m\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\n");
+  const std::string radians = motion_text("m\nversion=1\nnRows=3\nnColumns=2\ninDegrees=no\nendheader\n");
+  const std::string silent = motion_text("m\nversion=1\nnRows=3\nnColumns=2\nendheader\n");
+  const std::string simm = motion_text("name m\ndatacolumns 2\ndatarows 3\nendheader\n");
+
+  auto [angle, notes] = angle_of("m.mot", degrees);
+  EXPECT_NEAR(angle, right, 1e-12);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("column 'q' of m.mot is in degrees and was turned into radians")));
+  std::tie(angle, notes) = angle_of("m.mot", degrees, ", scale: -1");
+  EXPECT_NEAR(angle, -right, 1e-12);
+  std::tie(angle, notes) = angle_of("m.mot", degrees, ", scale: 0.017453292519943295");
+  EXPECT_NEAR(angle, right, 1e-12);
+  EXPECT_THAT(notes, ElementsAre());
+  std::tie(angle, notes) = angle_of("m.mot", degrees, ", scale: 2");
+  EXPECT_NEAR(angle, 180.0, 1e-9);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("taken times scale = 2 as radians")));
+  std::tie(angle, notes) = angle_of("m.mot", radians);
+  EXPECT_NEAR(angle, 90.0, 1e-9);
+  EXPECT_THAT(notes, ElementsAre());
+  std::tie(angle, notes) = angle_of("m.sto", silent);
+  EXPECT_NEAR(angle, 90.0, 1e-9);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("it is taken as radians")));
+  std::tie(angle, notes) = angle_of("m.mot", simm);
+  EXPECT_NEAR(angle, right, 1e-12);
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("as OpenSim takes a .mot file without")));
+  std::tie(angle, notes) = angle_of("m.csv", motion_text("", "q_deg"), "", "q_deg");
+  EXPECT_NEAR(angle, right, 1e-12);
+  std::tie(angle, notes) = angle_of("m.csv", motion_text("", "q_rad"), "", "q_rad");
+  EXPECT_NEAR(angle, 90.0, 1e-9);
+  EXPECT_THAT(notes, ElementsAre());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "client/runs/mesh_file.hpp"
 #include "client/runs/run_request.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
@@ -120,6 +121,30 @@ TEST(Printable, EscapesWhatNoTerminalShouldSee) {
   EXPECT_EQ(printable("a\nb"), "a b");
   EXPECT_EQ(for_terminal("a\nb\r"), "a\nb\\x0d");
   EXPECT_EQ(printable("\xc3\xbc\xc3\xbc", 3), "\xc3\xbc...") << "cut at a whole character";
+}
+
+// Servers open no files, so what a deck names travels within it.
+TEST_F(ReadFile, AnAbaqusDeckBringsTheFilesThatItNames) {
+  fs::create_directories(folder_ / "mesh");
+  written("mesh/nodes.inp", "\xEF\xBB\xBF*Node\r\n1, 0, 0, 0\r\n");
+  written("mesh/elements.txt", "1, 1, 2, 3, 4\n");
+  written("mesh/all.inp", "** parts\n*INCLUDE, INPUT=nodes.inp\n*Element, type=C3D4,\n  Input=mesh/elements.txt\n");
+  const fs::path deck = written("deck.inp", "*Heading\n*include,\n input = \"mesh/all.inp\"\n*Step\n");
+  EXPECT_EQ(read_mesh_file(deck, "mesh"),
+            "*Heading\n** parts\n*Node\n1, 0, 0, 0\n*Element, type=C3D4\n1, 1, 2, 3, 4\n*Step\n");
+  // Nothing is changed where no file is named, and in files of other kinds.
+  EXPECT_EQ(read_mesh_file(written("plain.inp", "*Node\r\n1, 0, 0, 0\r\n"), "mesh"), "*Node\r\n1, 0, 0, 0\r\n");
+  EXPECT_EQ(read_mesh_file(written("a.txt", "*include, input=b\n"), "mesh"), "*include, input=b\n");
+  const auto message = [&](const std::string& text) -> std::string {
+    try {
+      (void)read_mesh_file(written("bad.inp", text), "mesh");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "was read";
+  };
+  EXPECT_THAT(message("*Node\n*Include, input=none.inp\n"), testing::AllOf(HasSubstr("bad.inp, line 2"), HasSubstr("none.inp")));
+  EXPECT_THAT(message("*Include, input=bad.inp\n"), HasSubstr("does a file include itself?"));
 }
 
 }  // namespace

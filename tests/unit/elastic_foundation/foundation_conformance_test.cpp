@@ -25,6 +25,21 @@ struct Case {
 constexpr double ball_radius = 0.025;  // [m]
 const SphereSurface ball{.radius = ball_radius, .center = {0.002, -0.001, 0.003}};
 
+/// A cube of 4 mm whose top is in the plane of x and y, two by two cells on each face.
+std::vector<std::array<Vector3, 3>> block_of_triangles() {
+  std::vector<std::array<Vector3, 3>> all;
+  const auto top = height_field(0.004, 2, [](double, double) { return 0.002; });
+  for (const Vector3& turn : {Vector3(0, 0, 0), Vector3(1, 0, 0), Vector3(2, 0, 0), Vector3(3, 0, 0), Vector3(0, 1, 0),
+                              Vector3(0, -1, 0)}) {
+    const Matrix3 R = rotation_from_vector(0.5 * M_PI * turn).array().round();
+    for (const auto& t : top) {
+      const Vector3 low(0, 0, 0.002);
+      all.push_back({R * t[0] - low, R * t[1] - low, R * t[2] - low});
+    }
+  }
+  return all;
+}
+
 /// A dished plateau, and a dome of triangles below it.
 const Assets& assets() {
   static const Assets all = [] {
@@ -35,6 +50,7 @@ const Assets& assets() {
     // Smaller than what touches it.
     const auto button = [](double x, double y) { return -1.2e-4 - 2.0 * x * x - 3.0 * y * y; };
     a.add("button", height_field(0.008, 5, button));
+    a.add("box", block_of_triangles());
     a.add("bone_of_button", height_field(0.01, 3, [](double x, double y) { return -0.003 + 0.1 * x - 0.2 * y; }));
     // 4 mm below its top, and from 2 to 6 mm at its corners.
     a.add("bone_of_dome", height_field(0.044, 11, [dome](double x, double y) {
@@ -123,6 +139,16 @@ std::vector<Case> cases() {
   all.push_back({"over_rim", layer_pair(dish, button), true});
   all.push_back({"over_rim_nearest", layer_pair(dish, button, with({{"penetration", "nearest"}})), true});
   all.push_back({"over_rim_normal", layer_pair(dish, button, with({{"direction", "normal"}}))});
+  // A box whose side walls the plane leans over by a few degrees: their rays are shortened.
+  const Surface box = mesh_named("box");
+  all.push_back({"box", layer_pair(box, plane), true});
+  all.push_back({"box_facets", layer_pair(box, plane, with({{"normals", "facets"}, {"dissipation", 2.0}})), true});
+  all.push_back({"box_centres", layer_pair(box, plane, with({{"springs", "centres"}})), true});
+  all.push_back({"box_normal", layer_pair(box, plane, with({{"direction", "normal"}, {"friction", 0.2}}))});
+  all.push_back({"box_midsurface", layer_pair(box, plane, with({{"direction", "midsurface"}, {"dissipation", 2.0}}))});
+  all.push_back({"box_friction", layer_pair(box, plane, with({{"friction", 0.2}, {"dissipation", 2.0}}))});
+  all.push_back({"box_under_ball", layer_pair(box, ball, with({{"refine", 2.0}})), true});
+  all.push_back({"box_under_dome", layer_pair(box, dome, with({{"refine", 2.0}, {"dissipation", 2.0}})), true});
   Case two{"two_layers", layer_pair(dish, ball, with({{"partner_thickness", 0.002}, {"strain", "large"}})), true};
   two.pair.partner.materials = {material(10e6, 0.45)};
   all.push_back(two);
@@ -286,7 +312,8 @@ TEST_P(Foundation, WhereTheLastSearchWasChangesNothing) {
   std::uniform_real_distribution<double> unit(-1.0, 1.0);
   const auto somewhere = [&] {
     PairState state = at(2e-4 * unit(random), 0.02);
-    state.X_AB.p += 0.012 * Vector3(unit(random), unit(random), 0.0);
+    // Across the whole of A, or a box of 4 mm.
+    state.X_AB.p += (GetParam().name.starts_with("box") ? 0.002 : 0.012) * Vector3(unit(random), unit(random), 0.0);
     state.X_AB.R = rotation_from_vector(0.05 * Vector3(unit(random), unit(random), unit(random))) * state.X_AB.R;
     return state;
   };

@@ -113,6 +113,7 @@ inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const
   CondensedModel model;
   for (const std::uint32_t node : main.contact.nodes) model.points.push_back(main.body.mesh().nodes[node]);
   model.areas = main.contact.areas;
+  model.pressure = PressureRecovery(main.body.mesh(), main.contact);
   model.compliance = compliance_of(main);
   model.partner = mesh_distance(boundary_surface(partner.body.mesh()).surface);
   model.options = options;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
@@ -57,6 +58,65 @@ TEST(SurfaceReaders, NegativeZeroIsZero) {
   EXPECT_THAT(mesh.triangle_groups, ElementsAre(0, 1));
 }
 
+std::string stl_text(const char* end_of_line = "\n") {
+  std::string text = std::string("solid cube") + end_of_line;
+  const SurfaceMesh cube = samples::cube();
+  for (const Triangle& t : cube.triangles) {
+    text += std::string(" facet normal 0 0 0") + end_of_line + "  outer loop" + end_of_line;
+    for (const std::uint32_t v : t) {
+      text += "   vertex";
+      for (const double x : cube.vertices[v]) text += " " + std::to_string(x);
+      text += end_of_line;
+    }
+    text += std::string("  endloop") + end_of_line + " endfacet" + end_of_line;
+  }
+  return text + "endsolid cube" + end_of_line;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
+std::string utf16(const std::string& text, bool big_endian) {
+  std::string bytes = big_endian ? "\xFE\xFF" : "\xFF\xFE";
+  for (const char c : text) bytes += big_endian ? std::string{'\0', c} : std::string{c, '\0'};
+  return bytes;
+}
+
+// An ASCII file that was taken for a binary one had 808464432 triangles, which is "0000".
+TEST(SurfaceReaders, AsciiStlWithMarksCapitalsAndEveryLineEnd) {
+  for (const char* end : {"\n", "\r\n", "\r"}) {
+    const std::string text = stl_text(end);
+    for (const std::string& bytes : {text, upper(text), "\xEF\xBB\xBF" + text, utf16(text, false), utf16(text, true)}) {
+      expect_unit_cube(read_surface(bytes, named("cube.stl")));
+      expect_unit_cube(read_surface(bytes, named("cube")));  // recognised by its content
+    }
+  }
+}
+
+TEST(SurfaceReaders, BinaryStlWithMoreBehindIt) {
+  const std::string bytes = write_stl(samples::cube());
+  const SurfaceMesh mesh = read_surface(bytes + "made by a scanner", named("cube.stl"));
+  expect_unit_cube(mesh);
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("17 bytes behind the last triangle")));
+  // Written triangle by triangle, with a count that was never filled in.
+  const SurfaceMesh counted = read_surface(bytes.substr(0, 80) + std::string(4, '\0') + bytes.substr(84), named("c.stl"));
+  expect_unit_cube(counted);
+  EXPECT_THAT(counted.notes, testing::Contains(testing::HasSubstr("12 are taken")));
+}
+
+TEST(SurfaceReaders, ObjStatementsGoOnInTheNextLine) {
+  const std::string text =
+      "\xEF\xBB\xBF# a comment does not \\\nmtllib a.mtl \\\n b.mtl\nv 0 0 0\nv 1 \\\n0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\n"
+      "v 1 0 1\nv 1 1 1\nv 0 1 1\nlod 2\ncstype bezier\ng side\nf 1 4 \\\n 3 2\nf 5 6 \\\r\n\t7 8\nf 1/1 2/1\\\n6/1 5/1\nf 2 3 "
+      "\\\n\\\n 7 6 # behind\nf 3 4 8 7\nf -8 -4 -1 -5\n";
+  const SurfaceMesh mesh = read_surface(text, named("cont.obj"));
+  expect_unit_cube(mesh);
+  EXPECT_THAT(mesh.group_names, ElementsAre("side"));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("'cstype'")));
+}
+
 TEST(SurfaceReaders, LengthScaleAndToleranceAreInMetres) {
   const std::string text = "v 0 0 0\nv 1000 0 0\nv 0 1000 0\nv 0.004 0 0\nv 1000 1000 0\nf 1 2 3\nf 4 5 3\n";
   ReadOptions options = named("x.obj");
@@ -86,16 +146,28 @@ TEST(SurfaceReaders, PlyAsciiAndBinaryAgree) {
       "property uchar red\nelement face 12\nproperty list uchar int vertex_indices\nend_header\n";
   std::string binary = ascii;
   binary.replace(binary.find("ascii"), 5, "binary_little_endian");
+  std::string big = ascii;
+  big.replace(big.find("ascii"), 5, "binary_big_endian");
+  const auto put_reversed = [&](auto value) {
+    std::string bytes;
+    samples::put(bytes, value);
+    big.append(bytes.rbegin(), bytes.rend());
+  };
   for (const Vector3& v : cube.vertices) {
     ascii += std::to_string(v.x()) + " " + std::to_string(v.y()) + " " + std::to_string(v.z()) + " 255\n";
     for (const double x : v) samples::put(binary, static_cast<float>(x));
     samples::put(binary, std::uint8_t{255});
+    for (const double x : v) put_reversed(static_cast<float>(x));
+    put_reversed(std::uint8_t{255});
   }
   for (const Triangle& t : cube.triangles) {
     ascii += "3 " + std::to_string(t[0]) + " " + std::to_string(t[1]) + " " + std::to_string(t[2]) + "\n";
     samples::put(binary, std::uint8_t{3});
     for (const std::uint32_t v : t) samples::put(binary, static_cast<std::int32_t>(v));
+    put_reversed(std::uint8_t{3});
+    for (const std::uint32_t v : t) put_reversed(static_cast<std::int32_t>(v));
   }
+  expect_unit_cube(read_surface(big, named("cube.ply")));
   expect_unit_cube(read_surface(ascii, named("cube.ply")));
   expect_unit_cube(read_surface(binary, named("cube.ply")));
 }
@@ -105,6 +177,7 @@ struct VtpStyle {
   bool appended;
   bool raw;
   bool compressed;
+  bool in_one_block = false;  ///< that could hold more, as VTK and meshio write small arrays
 };
 
 /// Array of one style: its text inside the element, or what is appended. Compressed into two blocks.
@@ -112,20 +185,26 @@ std::string vtp_array(const std::string& bytes, VtpStyle style) {
   std::string header;
   std::string body = bytes;
   if (style.compressed) {
-    const std::size_t half = bytes.size() / 2;
+    const std::size_t half = style.in_one_block ? 0 : bytes.size() / 2;
     std::vector<std::string> packed;
     for (const std::string& part : {bytes.substr(0, half), bytes.substr(half)}) {
+      if (part.empty()) continue;
       std::string out(compressBound(part.size()), '\0');
       uLongf n = out.size();
       compress(reinterpret_cast<Bytef*>(out.data()), &n, reinterpret_cast<const Bytef*>(part.data()), part.size());
       packed.push_back(out.substr(0, n));
     }
-    samples::put(header, std::uint32_t{2});
-    samples::put(header, static_cast<std::uint32_t>(std::max(half, bytes.size() - half)));
+    samples::put(header, static_cast<std::uint32_t>(packed.size()));
+    samples::put(header, style.in_one_block ? std::uint32_t{32768}
+                                            : static_cast<std::uint32_t>(std::max(half, bytes.size() - half)));
     // Two full blocks of the same size are written with a last size of 0.
-    samples::put(header, std::uint32_t{bytes.size() % 2 == 0 ? 0U : static_cast<std::uint32_t>(bytes.size() - half)});
-    for (const std::string& part : packed) samples::put(header, static_cast<std::uint32_t>(part.size()));
-    body = packed[0] + packed[1];
+    const bool is_full = !style.in_one_block && bytes.size() % 2 == 0;
+    samples::put(header, is_full ? 0U : static_cast<std::uint32_t>(bytes.size() - half));
+    body.clear();
+    for (const std::string& part : packed) {
+      samples::put(header, static_cast<std::uint32_t>(part.size()));
+      body += part;
+    }
   } else {
     samples::put(header, static_cast<std::uint32_t>(bytes.size()));
   }
@@ -170,7 +249,8 @@ std::string vtp(VtpStyle style) {
 TEST(SurfaceReaders, VtpInEveryEncoding) {
   for (const VtpStyle style :
        {VtpStyle{false, false, false}, VtpStyle{false, false, true}, VtpStyle{true, false, false},
-        VtpStyle{true, false, true}, VtpStyle{true, true, false}, VtpStyle{true, true, true}}) {
+        VtpStyle{true, false, true}, VtpStyle{true, true, false}, VtpStyle{true, true, true},
+        VtpStyle{false, false, true, true}, VtpStyle{true, false, true, true}, VtpStyle{true, true, true, true}}) {
     SCOPED_TRACE(testing::Message() << "appended " << style.appended << " raw " << style.raw << " compressed "
                                     << style.compressed);
     expect_unit_cube(read_surface(vtp(style), named("cube.vtp")));
@@ -199,6 +279,60 @@ void expect_groups(const VolumeMesh& mesh) {
   EXPECT_THAT(mesh.face_sets.at("bottom"), ElementsAre(ElementFace{0, 0}));
   EXPECT_THAT(mesh.node_sets.at("bottom"), ElementsAre(0, 1, 2));
   EXPECT_THAT(mesh.node_sets.at("tip"), ElementsAre(3));
+}
+
+/// A unit cube in centimetres as quads, shown twice: moved, and mirrored and turned below a node.
+const char* const collada_cubes = R"(<?xml version="1.0"?>
+<COLLADA version="1.4.1"><asset><unit name="centimeter" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
+<library_geometries><geometry id="cube"><mesh>
+<source id="p"><float_array id="a" count="24">0 0 0 1 0 0 0 1 0 1 1 0 0 0 1 1 0 1 0 1 1 1 1 1</float_array>
+<technique_common><accessor source="#a" count="8" stride="3"/></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<polylist count="4"><input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>
+<vcount>4 4 4 4</vcount><p>0 0 2 0 3 0 1 0  4 0 5 0 7 0 6 0  0 0 1 0 5 0 4 0  2 0 6 0 7 0 3 0</p></polylist>
+<triangles count="2"><input semantic="VERTEX" source="#v" offset="0"/><p>0 4 6 0 6 2</p></triangles>
+<polygons count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>1 3 7 5</p></polygons>
+</mesh></geometry></library_geometries>
+<library_nodes><node id="far"><translate>0 0 8</translate><instance_geometry url="#cube"/></node></library_nodes>
+<library_visual_scenes><visual_scene id="s"><node><translate>2 0 0</translate><instance_geometry url="#cube"/></node>
+<node><rotate>0 0 1 90</rotate><scale>2 1 -1</scale><instance_node url="#far"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>)";
+
+TEST(SurfaceReaders, ColladaSceneInMetres) {
+  const SurfaceMesh mesh = read_surface(collada_cubes, named("cubes.dae"));
+  EXPECT_EQ(mesh.vertices.size(), 16U);
+  EXPECT_EQ(mesh.triangles.size(), 24U);
+  // The mirrored one is no hole: 1 + 2 cm^3.
+  EXPECT_NEAR(signed_volume(mesh), 3e-6, 1e-18);
+  Vector3 low = mesh.vertices[0], high = low;
+  for (const Vector3& v : mesh.vertices) {
+    low = low.cwiseMin(v);
+    high = high.cwiseMax(v);
+  }
+  // Turned by 90 degrees, (x, y, z) -> (-y, 2 x, -(z + 8)); axes of the file, whatever is up.
+  EXPECT_LT((low - Vector3(-0.01, 0.0, -0.09)).norm(), 1e-17);
+  EXPECT_LT((high - Vector3(0.03, 0.02, 0.01)).norm(), 1e-17);
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("up_axis Y_UP")));
+  EXPECT_EQ(read_surface(collada_cubes, named("")).triangles.size(), 24U);  // known by its content
+}
+
+TEST(SurfaceReaders, ColladaMistakesAreNamed) {
+  const auto message = [](const std::string& from, const std::string& to) -> std::string {
+    std::string text = collada_cubes;
+    try {
+      (void)read_surface(text.replace(text.find(from), from.size(), to), named("cubes.dae"));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(message("url=\"#cube\"", "url=\"#cub\""), testing::HasSubstr("'#cub'"));
+  EXPECT_THAT(message("0 4 6 0 6 2", "0 4 6 0 6 8"), testing::HasSubstr("below 8, found 8"));
+  EXPECT_THAT(message("<scale>2 1", "<scale>2 one"), testing::HasSubstr("'one'"));
+  EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0"));
+  EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("no XML"));
+  // A node that shows itself has no end.
+  EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"), testing::HasSubstr("circles"));
 }
 
 TEST(VolumeReaders, Gmsh22Ascii) {
@@ -290,6 +424,114 @@ TEST(VolumeReaders, LegacyVtkAsciiAndBinaryAgree) {
   const VolumeMesh mesh = read_volume(binary, named("x.vtk"));
   expect_two_tetrahedra(mesh);
   EXPECT_EQ(mesh.connectivity, ascii.connectivity);
+}
+
+// What VTK 9 writes behind arrays, and before the kind of data.
+TEST(VolumeReaders, LegacyVtkOfVersion9) {
+  const std::string text =
+      "# vtk DataFile Version 5.1\nvtk output\nASCII\nDATASET UNSTRUCTURED_GRID\nFIELD FieldData 2\nTimeValue 1 1 "
+      "double\n0.5\nname 1 2 string\nfirst%20text\nsecond\nPOINTS 5 float\n0 0 0 1 0 0 0 1 0 \n0 0 1 1 1 1 "
+      "\nMETADATA\nINFORMATION 1\nNAME L2_NORM_RANGE LOCATION vtkDataArray\nDATA 2 0 1.73205 \n\nCELLS 3 8\nOFFSETS "
+      "vtktypeint64\n0 4 8 \nCONNECTIVITY vtktypeint64\n0 1 2 3 1 4 2 3 \nCELL_TYPES 2\n10\n10\n\nCELL_DATA "
+      "2\nFIELD FieldData 1\nset:the%20right%20one 1 2 int\n0 1 \nMETADATA\nCOMPONENT_NAMES\nX\n\n";
+  const VolumeMesh mesh = read_volume(text, named("v9.vtk"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("the right one"), ElementsAre(1));
+}
+
+TEST(VolumeReaders, VoxelsAndCellsOfAnyOrder) {
+  const std::string head = "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n";
+  const VolumeMesh voxel = read_volume(head +
+                                           "POINTS 8 float\n0 0 0 1 0 0 0 1 0 1 1 0 0 0 1 1 0 1 0 1 1 1 1 1\nCELLS 2 "
+                                           "14\n8 0 1 2 3 4 5 6 7\n4 0 1 2 3\nCELL_TYPES 2\n11\n8\n",
+                                       named("voxel.vtk"));
+  EXPECT_DOUBLE_EQ(check_volume(voxel).volume, 1.0);
+  EXPECT_TRUE(check_volume(voxel).sound());
+  const VolumeMesh lagrange =
+      read_volume(head + "POINTS 4 float\n0 0 0 1 0 0 0 1 0 0 0 1\nCELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n71\n",
+                  named("lagrange.vtk"));
+  EXPECT_DOUBLE_EQ(check_volume(lagrange).volume, 1.0 / 6.0);
+}
+
+TEST(SurfaceReaders, LegacyVtkWithPolygons) {
+  const std::string text =
+      "# vtk DataFile Version 4.2\ntitle\nASCII\nDATASET POLYDATA\nPOINTS 4 float\n0 0 0 1 0 0 1 1 0 0 1 0\nVERTICES 1 "
+      "2\n1 0\nPOLYGONS 1 5\n4 0 1 2 3\nTRIANGLE_STRIPS 1 5\n4 0 1 3 2\nCELL_DATA 3\nSCALARS quality float\n"
+      "LOOKUP_TABLE default\n1 2 3\n";
+  const SurfaceMesh mesh = read_surface(text, named("x.vtk"));
+  ASSERT_EQ(mesh.triangles.size(), 4U);
+  for (std::size_t t = 0; t < 4; ++t) EXPECT_GT(triangle_cross(mesh, t).z(), 0.0) << "triangle " << t;
+  EXPECT_FALSE(holds_volume(text, named("x.vtk")));
+  EXPECT_TRUE(holds_volume(samples::vtk_ascii(), named("x.vtk")));
+  EXPECT_FALSE(kind_of_format("x.vtk"));
+}
+
+TEST(VolumeReaders, MarksAndLineEnds) {
+  for (std::string text : {samples::msh22(), samples::inp(), samples::vtk_ascii(), samples::msh41()}) {
+    const std::string name = text.starts_with('$') ? "x.msh" : text.starts_with('*') ? "x.inp" : "x.vtk";
+    expect_two_tetrahedra(read_volume("\xEF\xBB\xBF" + text, named(name)));
+    expect_two_tetrahedra(read_volume(utf16(text, true), named(name)));
+    std::ranges::replace(text, '\n', '\r');
+    expect_two_tetrahedra(read_volume(text, named(name)));
+    expect_two_tetrahedra(read_volume("\xEF\xBB\xBF" + text, named("x")));
+  }
+}
+
+// 2 instances of one tetrahedron: one moved by (1, 0, 0), then turned by 90 degrees about the line through (1, 0, 0)
+// along z; the other where the part is.
+std::string assembly() {
+  return "*Heading\n*Part, name=Tet\n*Node\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1\n*Element, type=C3D4\n1, 1, "
+         "2, 3, 4\n*Nset, nset=base, generate\n1, 3, 1\n*Elset, elset=all\n1\n*Surface, type=ELEMENT, name=bottom\n"
+         "all, S1\n*Solid Section, elset=all, material=m\n,\n*End Part\n*Assembly, name=A\n*Instance, name=Tet-1, "
+         "part=tet\n1, 0, 0\n1, 0, 0, 1, 0, 5, 90\n*End Instance\n*Instance, name=Tet-2, part=Tet\n*End "
+         "Instance\n*Nset, nset=tips, instance=Tet-1\n4\n*Nset, nset=tips, instance=Tet-2\n4\n*Elset, elset=right, "
+         "instance=Tet-1\nall\n*Nset, nset=few\nTet-2.base, Tet-1.2\n*Surface, type=ELEMENT, name=both\nTet-1.all, "
+         "S1\nTet-2.1, S2\n*End Assembly\n*Step\n*End Step\n";
+}
+
+TEST(VolumeReaders, AbaqusInstancesStandWhereTheAssemblyPutsThem) {
+  const VolumeMesh mesh = read_volume(assembly(), named("a.inp"));
+  ASSERT_EQ(mesh.n_elements(), 2U);
+  ASSERT_EQ(mesh.nodes.size(), 8U);
+  // Node 2 of the first: (1, 0, 0) + (1, 0, 0), turned about x = 1: (1, 1, 0). Node 3: (0, 1, 0) becomes (0, 0, 0).
+  EXPECT_LT((mesh.nodes[1] - Vector3(1, 1, 0)).norm(), 1e-15);
+  EXPECT_LT((mesh.nodes[2] - Vector3(0, 0, 0)).norm(), 1e-15);
+  EXPECT_EQ(mesh.nodes[5], Vector3(1, 0, 0));
+  EXPECT_THAT(mesh.node_sets.at("Tet-1.base"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(mesh.node_sets.at("Tet-2.base"), ElementsAre(4, 5, 6));
+  EXPECT_THAT(mesh.node_sets.at("tips"), ElementsAre(3, 7));
+  EXPECT_THAT(mesh.node_sets.at("few"), ElementsAre(1, 4, 5, 6));
+  EXPECT_THAT(mesh.element_sets.at("right"), ElementsAre(0));
+  EXPECT_EQ(mesh.face_sets.at("both").size(), 2U);
+  EXPECT_EQ(mesh.face_sets.at("Tet-2.bottom").size(), 1U);
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("2 instances")));
+}
+
+TEST(VolumeReaders, AbaqusWithOneInstanceKeepsItsNames) {
+  std::string text = assembly();
+  const auto cut = [&](const std::string& from, const std::string& to) {
+    const auto begin = text.find(from);
+    text.erase(begin, text.find(to, begin) - begin);
+  };
+  cut("*Instance, name=Tet-2", "*Nset, nset=tips, instance=Tet-1");
+  cut("*Nset, nset=tips, instance=Tet-2", "*Elset, elset=right");
+  cut("*Nset, nset=few", "*Surface, type=ELEMENT, name=both");
+  text.erase(text.find("Tet-2.1, S2\n"), 12);
+  const VolumeMesh mesh = read_volume(text, named("a.inp"));
+  EXPECT_THAT(mesh.node_sets.at("base"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(mesh.node_sets.at("tips"), ElementsAre(3));
+  EXPECT_EQ(mesh.face_sets.at("both").size(), 1U);
+  EXPECT_LT((mesh.nodes[1] - Vector3(1, 1, 0)).norm(), 1e-15);
+}
+
+TEST(VolumeReaders, AbaqusElementsThatAreNoSolidsAreLeftOut) {
+  const std::string text = samples::inp() +
+                           "*ELEMENT, TYPE=SPRINGA, ELSET=springs\n90, 1, 2\n*ELEMENT, TYPE=R3D4, ELSET=rigid\n91, 1, "
+                           "2, 3, 4\n*ELSET, ELSET=some\n10, 90\n";
+  const VolumeMesh mesh = read_volume(text, named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("some"), ElementsAre(0));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("SPRINGA")));
 }
 
 TEST(VolumeWriters, VtuAndMshKeepMeshAndSets) {

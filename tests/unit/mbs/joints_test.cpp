@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
+#include "common/motion/scalar_function.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/assembly.hpp"
+#include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
 #include "mbs_server/formulation/independent_rows.hpp"
 #include "mbs_server/formulation/system.hpp"
@@ -210,6 +213,178 @@ TEST(Joints, GearDerivativesAreExact) {
   constraint->residual(0.0, q0, phi);
   EXPECT_LT(std::abs(phi[0]), 1e-14);
   expect_derivatives(*constraint, q0, "gear");
+}
+
+/// A joint of type custom by its axes: what stands in the file, and the same evaluated here.
+struct CustomJoint {
+  const char* what;
+  std::string coordinates;  ///< of the file
+  std::string axes;
+  std::function<Pose()> pose;  ///< at the initial values
+  int equations;
+};
+
+Matrix3 turn(const Vector3& axis, double angle) {
+  return rotation_from_vector(angle * axis.normalized());
+}
+
+/// As a knee, a shoulder, a hip and a free body have them, about oblique axes too.
+std::vector<CustomJoint> custom_joints() {
+  const Vector3 oblique(0.78, 0.6, -0.12);
+  const Vector3 x = Vector3::UnitX(), y = Vector3::UnitY(), z = Vector3::UnitZ();
+  const auto axis = [](const Vector3& a, const std::string& rest) {
+    return fmt::format("{{axis: {}{}}}", text_of(a), rest);
+  };
+  const auto of = [](const std::string& name, const std::string& f) {
+    return fmt::format(", of: {{{}: {{{}}}}}", name, f);
+  };
+  const std::string spline = "spline: {x: [-2, -1, 0, 1, 2], y: [0.02, 0.04, -0.01, 0.03, 0.09]}";
+  const auto along_spline = [](double u) {
+    return make_table({-2, -1, 0, 1, 2}, {0.02, 0.04, -0.01, 0.03, 0.09}, Joining::spline)->at(u).f;
+  };
+  const auto three = [](const std::string& a, const std::string& b, const std::string& c) {
+    return fmt::format("[{}, {}, {}]", a, b, c);
+  };
+  const std::string own = "polynomial: [0, 1]";
+  const std::string shifts = three(axis(x, of("u", spline)), axis(y, ", constant: 0.1"), axis(z, ""));
+  return {
+      {"knee", "{u: {initial: 0.4}}",
+       fmt::format("rotations: {}, translations: {}",
+                   three(axis(oblique, of("u", own)), axis(y, of("u", "polynomial: [0.01, 0.02, -0.1]")), axis(x, "")),
+                   shifts),
+       [=] {
+         return Pose{.R = turn(oblique, 0.4) * turn(y, 0.01 + 0.02 * 0.4 - 0.1 * 0.16),
+                     .p = {along_spline(0.4), 0.1, 0.0}};
+       },
+       5},
+      {"negative slope and offset", "{u: {initial: 2.9}}",
+       fmt::format("rotations: {}, translations: {}",
+                   three(axis(x, ""), axis(oblique, of("u", "polynomial: [0.3, -1]")), axis(z, ", constant: 0.2")),
+                   shifts),
+       [=] {
+         return Pose{.R = turn(oblique, 0.3 - 2.9) * turn(z, 0.2), .p = {along_spline(2.9), 0.1, 0.0}};
+       },
+       5},
+      {"two turns", "{u: {initial: 0.7}, v: {initial: 1.4}}",
+       fmt::format("rotations: {}, translations: {}",
+                   three(axis(x, of("v", "sine: {amplitude: 0.2}")), axis(oblique, of("u", own)), axis(z, of("v", own))),
+                   shifts),
+       [=] {
+         return Pose{.R = turn(x, 0.2 * std::sin(1.4)) * turn(oblique, 0.7) * turn(z, 1.4),
+                     .p = {along_spline(0.7), 0.1, 0.0}};
+       },
+       4},
+      {"three turns", "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 2.5}}",
+       fmt::format("rotations: {}, translations: {}",
+                   three(axis(z, of("u", own)), axis(x, of("v", own)), axis(-y, of("w", own))), shifts),
+       [=] {
+         return Pose{.R = turn(z, -0.7) * turn(x, 0.3) * turn(-y, 2.5), .p = {along_spline(-0.7), 0.1, 0.0}};
+       },
+       3},
+      {"planar", "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 2.5}}",
+       fmt::format("rotations: {}, translations: {}", three(axis(z, of("u", own)), axis(x, ""), axis(y, "")),
+                   three(axis(x, of("v", own)), axis(oblique, of("w", own)), axis(z, ", constant: 0.3"))),
+       [=] {
+         return Pose{.R = turn(z, -0.7), .p = 0.3 * x + 2.5 * oblique.normalized() + 0.3 * z};
+       },
+       3},
+      {"slider", "{u: {initial: -0.7}}",
+       fmt::format("translations: {}", three(axis(x, ""), axis(oblique, of("u", own)), axis(z, ", constant: 0.3"))),
+       [=] {
+         return Pose{.R = Matrix3::Identity(), .p = -0.7 * oblique.normalized() + 0.3 * z};
+       },
+       5},
+      {"free",
+       "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 0.5}, a: {initial: 1}, b: {initial: 2}, c: {initial: 3}}",
+       fmt::format("rotations: {}, translations: {}",
+                   three(axis(z, of("u", own)), axis(x, of("v", own)), axis(y, of("w", own))),
+                   three(axis(x, of("a", own)), axis(y, of("b", own)), axis(z, of("c", own)))),
+       [=] {
+         return Pose{.R = turn(z, -0.7) * turn(x, 0.3) * turn(y, 0.5), .p = {1, 2, 3}};
+       },
+       0},
+      {"ellipsoid", "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 0.5}}",
+       fmt::format("ellipsoid: [0.1, 0.2, 0.3], rotations: {}",
+                   three(axis(x, of("u", own)), axis(y, of("v", own)), axis(z, of("w", own)))),
+       [=] {
+         const Matrix3 R = turn(x, -0.7) * turn(y, 0.3) * turn(z, 0.5);
+         return Pose{.R = R, .p = R.col(2).cwiseProduct(Vector3(0.1, 0.2, 0.3))};
+       },
+       3},
+  };
+}
+
+/// Puts body b where the joint has it. @returns the section `joints`
+std::string put_custom(const CustomJoint& custom, Model& model, BodyIndex a, BodyIndex b) {
+  const Pose X_AF{.R = rotation_from_vector({0.3, -0.8, 0.5}), .p = {0.2, 0.1, -0.3}};
+  const Pose X_BF{.R = rotation_from_vector({-0.6, 0.1, 1.5}), .p = {0.05, -0.1, 0.2}};
+  const Pose X_AB = X_AF * custom.pose() * X_BF.inverse();
+  const auto name = [&](BodyIndex body) { return body == ground ? "ground" : model.bodies.at(body).name; };
+  if (b == ground) {
+    model.bodies.at(a).X_WB = X_AB.inverse();
+  } else {
+    model.bodies.at(b).X_WB = (a == ground ? Pose{} : model.bodies.at(a).X_WB) * X_AB;
+  }
+  const auto quaternion_text = [](const Matrix3& R) {
+    const Quaternion q = quaternion_from_rotation(R);
+    return fmt::format("[{}, {}, {}, {}]", q.w(), q.x(), q.y(), q.z());
+  };
+  return fmt::format(
+      "joints:\n  joint: {{type: custom, bodies: [{}, {}], points: [{}, {}], orientations: [{}, {}], coordinates: {}, "
+      "{}}}\n",
+      name(a), name(b), text_of(X_AF.p), text_of(X_BF.p), quaternion_text(X_AF.R), quaternion_text(X_BF.R),
+      custom.coordinates, custom.axes);
+}
+
+TEST(CustomJoints, HoldWhereTheirFunctionsPutThemWithExactDerivatives) {
+  for (const CustomJoint& custom : custom_joints()) {
+    for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 2}, std::pair{1, ground}}) {
+      Model model = three_bodies();
+      const std::string text = put_custom(custom, model, a, b);
+      const VectorX q0 = System(model).initial_q();
+      const Joint joint = build_model(scenario_with(model, text)).joints.at(0);
+      const auto constraint = joint.make(q0);
+      ASSERT_EQ(constraint->rows(), custom.equations) << custom.what;
+      const auto values = joint.map->values(q0);
+      EXPECT_LT(values.head(custom.equations).norm(), 1e-14) << custom.what << values.transpose();
+      for (std::size_t i = 0; i < joint.map->n(); ++i) {
+        EXPECT_NEAR(values[custom.equations + static_cast<Eigen::Index>(i)], joint.map->transform().near[i], 1e-13)
+            << custom.what;
+      }
+      EXPECT_TRUE(constraint->as_meant(0.0, q0)) << custom.what;
+      if (custom.equations > 0) expect_derivatives(*constraint, q0, custom.what);
+      System system(model);
+      system.add_constraint(joint.make(q0));
+      EXPECT_EQ(static_cast<int>(independent_rows(system.jacobian(0.0, q0)).size()), 18 + custom.equations)
+          << custom.what;
+    }
+  }
+}
+
+TEST(CustomJoints, CouplersAndDriversOfCoordinatesHaveExactDerivatives) {
+  const auto customs = custom_joints();
+  for (const std::size_t which : {0U, 2U, 3U, 6U}) {
+    Model model = three_bodies();
+    const std::string text =
+        put_custom(customs.at(which), model, 0, 1) +
+        "  other: {type: custom, bodies: [ground, third], coordinates: {k: {initial: 0.2}}, rotations: [{axis: [0, 0, "
+        "1], of: {k: {polynomial: [0, 1]}}}, {axis: [1, 0, 0]}, {axis: [0, 1, 0]}]}\n"
+        "  coupler: {type: coupler, coordinate: k, constant: 0.1, of: {u: {spline: {x: [-3, -1, 0, 1, 3], y: [0, 0.1, "
+        "0.3, 0.2, 1]}}}}\n"
+        "drivers:\n  all: {coordinates: {u: {follows: {expression: 0.3*sin(2*t)}}" +
+        std::string(which == 3 || which == 6
+                        ? ", v: {follows: {polynomial: [0.2, 1]}}, w: {follows: {polynomial: [0, 0.1]}}"
+                        : "") +
+        (which == 6 ? ", a: {follows: {polynomial: [0.2, 1]}}" : "") + "}}\n";
+    model.bodies[2].X_WB = {.R = turn(Vector3::UnitZ(), 0.2), .p = Vector3::Zero()};
+    const VectorX q0 = System(model).initial_q();
+    const Model built = build_model(scenario_with(model, text));
+    expect_derivatives(*built.joints.at(2).make(q0), q0, "coupler");
+    ASSERT_EQ(built.drivers.size(), which == 6 ? 2U : 1U);
+    for (const Driver& driver : built.drivers) {
+      expect_derivatives(*driver.make(driver.coordinates), q0, driver.name + std::to_string(which));
+    }
+  }
 }
 
 TEST(Drivers, AllDerivativesAreExact) {

@@ -6,7 +6,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+
+#include "client/models/mjcf_model.hpp"
+#include "client/models/urdf_model.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
 
 namespace heelstrike::test {
 
@@ -31,6 +36,35 @@ class ModelFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// A surface of what is in a file. @param name  tells the format
+inline fem::SurfaceMesh surface_in(const std::string& content, const std::string& name) {
+  fem::ReadOptions options;
+  options.name = name;
+  return fem::read_surface(content, options);
+}
+/// Meshes as the program reads them.
+inline client::models::MeshWish mesh_wish() {
+  return {.read = [](const std::filesystem::path& file) -> Triangles {
+    std::ostringstream bytes;
+    bytes << std::ifstream(file, std::ios::binary).rdbuf();
+    fem::SurfaceMesh mesh = surface_in(bytes.str(), file.string());
+    return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
+  }};
+}
+inline client::models::UrdfWish urdf_wish() {
+  return {.meshes = mesh_wish()};
+}
+inline client::models::TreeModel mjcf(const std::filesystem::path& file, const std::string& keyframe = "") {
+  return client::models::read_mjcf(file, {.meshes = mesh_wish(), .keyframe = keyframe});
+}
+
+/// A tetrahedron with edges of 1 along the axes.
+inline constexpr const char* wedge_stl =
+    "solid w\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 0 1 0\nvertex 1 0 0\nendloop\nendfacet\n"
+    "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 0 1\nendloop\nendfacet\n"
+    "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 0 0 1\nvertex 0 1 0\nendloop\nendfacet\n"
+    "facet normal 0 0 0\nouter loop\nvertex 1 0 0\nvertex 0 1 0\nvertex 0 0 1\nendloop\nendfacet\nendsolid w\n";
 
 /// Every kind of joint of URDF but planar (of which MuJoCo knows another one), turned frames, a welded camera, damping.
 inline constexpr const char* arm_urdf = R"(<?xml version="1.0"?>

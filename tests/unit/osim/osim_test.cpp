@@ -18,6 +18,7 @@
 
 #include "client/osim/osim_scenario.hpp"
 #include "common/errors/error.hpp"
+#include "common/motion/scalar_function.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/force_element.hpp"
@@ -197,13 +198,6 @@ TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
   EXPECT_EQ(muscle.keys["passive_strain"].number(), 2.0);
   EXPECT_THAT(import.not_taken, Contains(HasSubstr("ForceVelocityCurve/isometric_slope = 4 (M1)")));
   EXPECT_THROW((void)imported({"elbow"}), Error);
-  // A held joint stands where functions say, and one of them is not known.
-  std::string bent = with_free_knee();
-  const std::string linear = "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>";
-  bent.replace(bent.find(linear), linear.size(), "<SimmSpline />");
-  const Import held = import_model(read_model(bent, "small.osim"),
-                                   {.joints = {"ankle"}, .held = {"knee"}, .meshes = {}, .folders = {folder.path()}});
-  EXPECT_THAT(held.not_taken, Contains(HasSubstr("joint knee: a function of kind SimmSpline is not evaluated")));
 }
 
 std::string message_of(const std::string& text, const ImportWish& wish) {
@@ -213,6 +207,24 @@ std::string message_of(const std::string& text, const ImportWish& wish) {
     return error.what();
   }
   return "accepted";
+}
+
+// A joint whose pose nobody here can say is refused, held or not.
+TEST(OsimImport, AFunctionThatIsNotKnownIsRefused) {
+  const Folder folder;
+  const std::string linear = "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>";
+  for (const auto& [function, expected] :
+       {std::pair{"<SignalGenerator />", "joint 'knee': its function of kind SignalGenerator is not evaluated"},
+        {"<SimmSpline />", "expected at least 2 points, found 0"},
+        {"<GCVSpline><half_order>3</half_order><x>0 1</x><y>0 1</y></GCVSpline>", "GCVSpline"}}) {
+    std::string bent = with_free_knee();
+    bent.replace(bent.find(linear), linear.size(), function);
+    for (const bool held : {true, false}) {
+      ImportWish wish{.joints = {held ? "ankle" : "knee"}, .meshes = {}, .folders = {folder.path()}};
+      if (held) wish.held = {"knee"};
+      EXPECT_THAT(message_of(bent, wish), HasSubstr(expected));
+    }
+  }
 }
 
 // The coordinate has the slope -1: 0.25 rad at the start and 1 at the end turn the shank by as much the other way.
@@ -293,19 +305,15 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
 TEST(OsimImport, ACoordinateThatMovesNothingHereIsRefused) {
   const Folder folder;
   ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
-  std::string slider = small_model;
-  for (std::size_t at = slider.find("PinJoint"), n = 0; n < 2; at = slider.find("PinJoint", at), ++n) {
-    slider.replace(at, 8, "SliderJoint");
-  }
-  wish.coordinates = {{"flexion", 0.1}};
-  EXPECT_THAT(message_of(slider, wish), HasSubstr("found 'flexion' of SliderJoint knee"));
+  std::string still = with_free_knee();
+  const std::string last = "<TransformAxis><coordinates>tz</coordinates>";
+  const auto begin = still.find(last);
+  still.erase(begin, still.find("</TransformAxis>", begin) + 16 - begin);
+  wish.coordinates = {{"tz", 0.1}};
+  EXPECT_THAT(message_of(still, wish), HasSubstr("found 'tz' of CustomJoint knee"));
   wish.coordinates = {{"flexion", 2.5}};
   EXPECT_THAT(import_model(read_model(small_model, "small.osim"), wish).not_taken,
               Contains(HasSubstr("coordinate flexion: its range, 0 to 2")));
-  wish.coordinates = {};
-  wish.held = {"knee", "ankle"};
-  EXPECT_THAT(import_model(read_model(slider, "small.osim"), wish).not_taken,
-              Contains(HasSubstr("its coordinate flexion is 0.5 by default and held at 0")));
 }
 
 // The file is in degrees and names the coordinate as OpenSim 4 does; slope -1.
@@ -488,7 +496,7 @@ TEST(OsimImport, ValuesThatDifferFromWhatTheyMeanHereAreTold) {
   EXPECT_THAT(with("<strain_at_one_norm_force>2", "<curviness>0.75</curviness>"),
               Not(Contains(HasSubstr("curviness"))));
   EXPECT_THAT(with("<range>0 2", "<prescribed>true</prescribed>"),
-              Contains(HasSubstr("Coordinate: prescribed = true (flexion)")));
+              Contains(HasSubstr("coordinate flexion: what prescribes it in time")));
   EXPECT_THAT(with("<range>0 2", "<prescribed>false</prescribed>"), Not(Contains(HasSubstr("prescribed"))));
   EXPECT_THAT(with("<mesh_file>upper", "<mesh_back_file>bone.stl</mesh_back_file>"),
               Contains(HasSubstr("Smith2018ContactMesh: mesh_back_file = bone.stl (upper)")));
@@ -517,6 +525,207 @@ TEST(OsimImport, MistakesAreNamed) {
               HasSubstr("/bodyset/fibula"));
   EXPECT_THAT(message_of("<a/>", knee), HasSubstr("expected an OpenSim model"));
   EXPECT_THAT(message_of("no xml", knee), HasSubstr("expected XML"));
+}
+
+/// A leg with what whole models have: a free joint to ground, a knee about an oblique axis with splines, a kneecap that
+/// follows it, a universal joint with a locked coordinate, bodies without mass, points that move or count in a range.
+constexpr const char* leg_model = R"(<?xml version="1.0"?>
+<OpenSimDocument Version="40000"><Model name="leg">
+<gravity>0 -9.81 0</gravity>
+<BodySet><objects>
+  <Body name="pelvis"><mass>10</mass><mass_center>0 0 0</mass_center><inertia>0.1 0.1 0.1 0 0 0</inertia></Body>
+  <Body name="thigh"><mass>7</mass><mass_center>0 -0.2 0</mass_center><inertia>0.1 0.02 0.1 0 0 0</inertia></Body>
+  <Body name="shank"><mass>3</mass><mass_center>0 -0.2 0</mass_center><inertia>0.03 0.01 0.03 0 0 0</inertia></Body>
+  <Body name="kneecap"><mass>0.1</mass><mass_center>0 0 0</mass_center><inertia>1e-5 1e-5 1e-5 0 0 0</inertia></Body>
+  <Body name="swivel"><mass>0</mass><mass_center>0 0 0</mass_center><inertia>0 0 0 0 0 0</inertia></Body>
+  <Body name="foot"><mass>1</mass><mass_center>0.05 0 0</mass_center><inertia>0.001 0.001 0.001 0 0 0</inertia></Body>
+</objects></BodySet>
+<JointSet><objects>
+  <FreeJoint name="root"><socket_parent_frame>/ground</socket_parent_frame>
+    <socket_child_frame>/bodyset/pelvis</socket_child_frame><coordinates>
+      <Coordinate name="rx"><default_value>0.1</default_value></Coordinate>
+      <Coordinate name="ry"><default_value>-0.4</default_value></Coordinate>
+      <Coordinate name="rz"><default_value>0.7</default_value></Coordinate>
+      <Coordinate name="px"><default_value>0.5</default_value></Coordinate>
+      <Coordinate name="py"><default_value>0.9</default_value></Coordinate>
+      <Coordinate name="pz"><default_value>-0.2</default_value></Coordinate></coordinates></FreeJoint>
+  <BallJoint name="hip"><socket_parent_frame>pelvis_offset</socket_parent_frame>
+    <socket_child_frame>/bodyset/thigh</socket_child_frame><coordinates>
+      <Coordinate name="h1"><default_value>0.3</default_value></Coordinate>
+      <Coordinate name="h2"><default_value>-0.2</default_value></Coordinate>
+      <Coordinate name="h3"><default_value>0.6</default_value></Coordinate></coordinates>
+    <frames><PhysicalOffsetFrame name="pelvis_offset"><socket_parent>/bodyset/pelvis</socket_parent>
+      <translation>-0.07 -0.06 0.08</translation><orientation>0.2 0.1 -0.3</orientation></PhysicalOffsetFrame></frames></BallJoint>
+  <CustomJoint name="knee"><socket_parent_frame>/bodyset/thigh</socket_parent_frame>
+    <socket_child_frame>/bodyset/shank</socket_child_frame>
+    <coordinates><Coordinate name="knee_angle"><default_value>-0.8</default_value><range>-2 0.2</range></Coordinate></coordinates>
+    <SpatialTransform>
+      <TransformAxis name="rotation1"><coordinates>knee_angle</coordinates><axis>0.1 -0.17 0.98</axis>
+        <LinearFunction><coefficients>1 0</coefficients></LinearFunction></TransformAxis>
+      <TransformAxis name="rotation2"><coordinates></coordinates><axis>0 1 0</axis><Constant><value>0</value></Constant></TransformAxis>
+      <TransformAxis name="rotation3"><coordinates></coordinates><axis>1 0 0</axis><Constant><value>0.05</value></Constant></TransformAxis>
+      <TransformAxis name="translation1"><coordinates>knee_angle</coordinates><axis>1 0 0</axis>
+        <MultiplierFunction><function><SimmSpline><x>-2 -1 -0.5 0 0.5</x><y>-0.003 0.002 0.004 0.005 0.001</y></SimmSpline></function>
+        <scale>1.1</scale></MultiplierFunction></TransformAxis>
+      <TransformAxis name="translation2"><coordinates>knee_angle</coordinates><axis>0 1 0</axis>
+        <PolynomialFunction><coefficients>0.01 -0.02 -0.4</coefficients></PolynomialFunction></TransformAxis>
+      <TransformAxis name="translation3"><coordinates></coordinates><axis>0 0 1</axis><Constant><value>0.002</value></Constant></TransformAxis>
+    </SpatialTransform></CustomJoint>
+  <CustomJoint name="kneecap_joint"><socket_parent_frame>/bodyset/shank</socket_parent_frame>
+    <socket_child_frame>/bodyset/kneecap</socket_child_frame>
+    <coordinates><Coordinate name="cap"><default_value>0</default_value></Coordinate></coordinates>
+    <SpatialTransform>
+      <TransformAxis name="rotation1"><coordinates>cap</coordinates><axis>0 0 1</axis>
+        <LinearFunction><coefficients>1 0</coefficients></LinearFunction></TransformAxis>
+      <TransformAxis name="translation1"><coordinates>cap</coordinates><axis>1 0 0</axis>
+        <LinearFunction><coefficients>0.01 0.05</coefficients></LinearFunction></TransformAxis>
+    </SpatialTransform></CustomJoint>
+  <UniversalJoint name="ankle"><socket_parent_frame>shank_offset</socket_parent_frame>
+    <socket_child_frame>/bodyset/swivel</socket_child_frame><coordinates>
+      <Coordinate name="a1"><default_value>0.2</default_value></Coordinate>
+      <Coordinate name="a2"><default_value>0.4</default_value><locked>true</locked></Coordinate></coordinates>
+    <frames><PhysicalOffsetFrame name="shank_offset"><socket_parent>/bodyset/shank</socket_parent>
+      <translation>0 -0.4 0</translation><orientation>0 0 0</orientation></PhysicalOffsetFrame></frames></UniversalJoint>
+  <PinJoint name="toe"><socket_parent_frame>/bodyset/swivel</socket_parent_frame>
+    <socket_child_frame>foot_offset</socket_child_frame>
+    <coordinates><Coordinate name="t"><default_value>-0.3</default_value></Coordinate></coordinates>
+    <frames><PhysicalOffsetFrame name="foot_offset"><socket_parent>/bodyset/foot</socket_parent>
+      <translation>-0.04 0.03 0</translation><orientation>0 0.1 0</orientation></PhysicalOffsetFrame></frames></PinJoint>
+</objects></JointSet>
+<ConstraintSet><objects>
+  <CoordinateCouplerConstraint name="cap_follows"><coupled_coordinates_function>
+      <SimmSpline><x>-2 -1 0 0.5</x><y>1 0.6 0.1 0</y></SimmSpline></coupled_coordinates_function>
+    <independent_coordinate_names>knee_angle</independent_coordinate_names>
+    <dependent_coordinate_name>cap</dependent_coordinate_name><scale_factor>1</scale_factor></CoordinateCouplerConstraint>
+</objects></ConstraintSet>
+<ForceSet><objects>
+  <Millard2012EquilibriumMuscle name="M1"><GeometryPath><PathPointSet><objects>
+      <PathPoint name="p"><socket_parent_frame>/bodyset/thigh</socket_parent_frame><location>0.03 -0.05 0</location></PathPoint>
+      <ConditionalPathPoint name="c"><socket_parent_frame>/bodyset/thigh</socket_parent_frame><location>0.05 -0.38 0</location>
+        <socket_coordinate>/jointset/knee/knee_angle</socket_coordinate><range>-3 -0.5</range></ConditionalPathPoint>
+      <MovingPathPoint name="m"><socket_parent_frame>/bodyset/shank</socket_parent_frame>
+        <socket_x_coordinate>/jointset/knee/knee_angle</socket_x_coordinate>
+        <socket_y_coordinate>/jointset/knee/knee_angle</socket_y_coordinate>
+        <socket_z_coordinate>/jointset/knee/knee_angle</socket_z_coordinate>
+        <x_location><SimmSpline><x>-2 -1 0 0.5</x><y>0.03 0.04 0.06 0.05</y></SimmSpline></x_location>
+        <y_location><SimmSpline><x>-2 0.5</x><y>-0.02 0.01</y></SimmSpline></y_location>
+        <z_location><Constant><value>0.001</value></Constant></z_location></MovingPathPoint>
+    </objects></PathPointSet></GeometryPath><max_isometric_force>900</max_isometric_force>
+    <optimal_fiber_length>0.1</optimal_fiber_length><tendon_slack_length>0.3</tendon_slack_length>
+    <ignore_tendon_compliance>true</ignore_tendon_compliance>
+  </Millard2012EquilibriumMuscle>
+  <CoordinateLimitForce name="stop"><coordinate>knee_angle</coordinate><upper_limit>0</upper_limit><lower_limit>-120</lower_limit>
+    <upper_stiffness>20</upper_stiffness><lower_stiffness>30</lower_stiffness><damping>1</damping><transition>5</transition></CoordinateLimitForce>
+  <SpringGeneralizedForce name="hold"><coordinate>h2</coordinate><stiffness>5</stiffness><rest_length>0.1</rest_length><viscosity>0.3</viscosity></SpringGeneralizedForce>
+</objects></ForceSet>
+</Model></OpenSimDocument>
+)";
+
+Matrix3 about(const Vector3& axis, double angle) {
+  return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
+}
+
+/// Poses of the leg in the ground, by what OpenSim's documentation says of its joints.
+std::map<std::string, Pose> leg_poses(const std::map<std::string, double>& u) {
+  const Vector3 x = Vector3::UnitX(), y = Vector3::UnitY(), z = Vector3::UnitZ();
+  const auto xyz = [&](double a, double b, double c) { return Matrix3(about(x, a) * about(y, b) * about(z, c)); };
+  const double k = u.at("knee_angle");
+  const double tx = 1.1 * make_table({-2, -1, -0.5, 0, 0.5}, {-0.003, 0.002, 0.004, 0.005, 0.001}, Joining::spline)->at(k).f;
+  const double cap = make_table({-2, -1, 0, 0.5}, {1, 0.6, 0.1, 0}, Joining::spline)->at(k).f;
+  std::map<std::string, Pose> X;
+  X["pelvis"] = {.R = xyz(u.at("rx"), u.at("ry"), u.at("rz")), .p = {u.at("px"), u.at("py"), u.at("pz")}};
+  X["thigh"] = X["pelvis"] * Pose{.R = xyz(0.2, 0.1, -0.3), .p = {-0.07, -0.06, 0.08}} *
+               Pose{.R = xyz(u.at("h1"), u.at("h2"), u.at("h3")), .p = Vector3::Zero()};
+  X["shank"] = X["thigh"] * Pose{.R = about({0.1, -0.17, 0.98}, k) * about(x, 0.05),
+                                 .p = {tx, 0.01 * k * k - 0.02 * k - 0.4, 0.002}};
+  X["kneecap"] = X["shank"] * Pose{.R = about(z, cap), .p = {0.01 * cap + 0.05, 0.0, 0.0}};
+  X["swivel"] = X["shank"] * Pose{.R = about(x, u.at("a1")) * about(y, 0.4), .p = {0.0, -0.4, 0.0}};
+  X["foot"] = X["swivel"] * Pose{.R = about(z, u.at("t")), .p = Vector3::Zero()} *
+              Pose{.R = about(y, 0.1), .p = {-0.04, 0.03, 0.0}}.inverse();
+  return X;
+}
+
+std::map<std::string, double> leg_defaults() {
+  return {{"rx", 0.1}, {"ry", -0.4}, {"rz", 0.7},          {"px", 0.5}, {"py", 0.9}, {"pz", -0.2},
+          {"h1", 0.3}, {"h2", -0.2}, {"knee_angle", -0.8}, {"h3", 0.6}, {"a1", 0.2}, {"t", -0.3}};
+}
+
+TEST(OsimImport, AWholeModelStandsWhereItsCoordinatesPutIt) {
+  ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
+  for (const double shift : {0.0, 0.13, -0.21, 0.4}) {
+    auto u = leg_defaults();
+    wish.coordinates.clear();
+    for (auto& [name, value] : u) {
+      value += shift;
+      if (shift != 0.0) wish.coordinates[name] = value;
+    }
+    const Import import = import_model(read_model(leg_model, "leg.osim"), wish);
+    const Scenario scenario = test::scenario_from(import.scenario);
+    const auto poses = leg_poses(u);
+    ASSERT_EQ(scenario.bodies.size(), 6U);
+    for (const BodySpec& body : scenario.bodies) {
+      EXPECT_LT((body.X_WB.p - poses.at(body.name).p).norm(), 1e-12) << body.name << " at " << shift;
+      EXPECT_LT((body.X_WB.R - poses.at(body.name).R).norm(), 1e-12) << body.name << " at " << shift;
+    }
+    // 6 + 3 + 1 + 1 of the ankle + 1; the kneecap follows.
+    EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 12);
+    EXPECT_EQ(scenario.forces.size(), 3U);
+    EXPECT_THAT(import.not_taken, Contains(HasSubstr("body swivel: it has no mass")));
+  }
+}
+
+// Through the moving point and the one that counts below -0.5 rad.
+TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
+  for (const double k : {-1.1, -0.6, -0.2}) {
+    ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
+    wish.coordinates = {{"knee_angle", k}};
+    const Scenario scenario =
+        test::scenario_from(import_model(read_model(leg_model, "leg.osim"), wish).scenario);
+    const mbs::Model model = mbs::build_model(scenario);
+    mbs::VectorX q(12 * static_cast<Eigen::Index>(model.bodies.size()));
+    for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+      q.segment<12>(12 * static_cast<Eigen::Index>(i)) = mbs::coordinates_from_pose(model.bodies[i].X_WB);
+    }
+    const auto muscle = model.forces.at(0).make();
+    std::vector<double> values;
+    const mbs::VectorX qd = mbs::VectorX::Zero(q.size());
+    muscle->append_values({0.0, q, qd}, values);
+    auto u = leg_defaults();
+    u["knee_angle"] = k;
+    const auto X = leg_poses(u);
+    const Vector3 p = X.at("thigh") * Vector3(0.03, -0.05, 0.0), c = X.at("thigh") * Vector3(0.05, -0.38, 0.0);
+    const Vector3 m = X.at("shank") * Vector3(make_table({-2, -1, 0, 0.5}, {0.03, 0.04, 0.06, 0.05}, Joining::spline)->at(k).f,
+                                              -0.02 + 0.03 * (k + 2.0) / 2.5, 0.001);
+    const double right = k < -0.5 ? (c - p).norm() + (m - c).norm() : (m - p).norm();
+    EXPECT_NEAR(values.at(0), right, 1e-12) << "at " << k;
+  }
+}
+
+// Degrees of turns, metres of shifts, from the first row on; coordinates without a column are free.
+TEST(OsimImport, AMotionDrivesAllCoordinatesOfAModel) {
+  std::string header = "leg\nversion=1\nnRows=2\nnColumns=13\ninDegrees=yes\nendheader\ntime", first = "1.5", second = "2.5";
+  for (const auto& [name, value] : leg_defaults()) {
+    const bool shift = name.starts_with('p');
+    header += "\t" + name;
+    first += fmt::format("\t{}", (shift ? 1.0 : 180.0 / std::numbers::pi) * (value + 0.1));
+    second += fmt::format("\t{}", (shift ? 1.0 : 180.0 / std::numbers::pi) * (value + 0.2));
+  }
+  ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
+  wish.motion = {.file = "walk.mot", .table = read_motion_table(header + "\n" + first + "\n" + second + "\n", "walk.mot")};
+  const Import import = import_model(read_model(leg_model, "leg.osim"), wish);
+  ASSERT_EQ(import.meshes.size(), 1U);
+  EXPECT_EQ(import.meshes[0].to, "walk.csv");
+  EXPECT_THAT(import.scenario, AllOf(HasSubstr("type: kinematic"), HasSubstr("end_time: 1\n")));
+  const MotionTable table = read_motion_table(import.meshes[0].content, "walk.csv");
+  EXPECT_EQ(table.times(), (std::vector<double>{0.0, 1.0}));
+  for (const auto& [name, value] : leg_defaults()) EXPECT_NEAR(table.column(name)[1], value + 0.2, 1e-12) << name;
+  auto u = leg_defaults();
+  for (auto& [name, value] : u) value += 0.1;
+  const auto poses = leg_poses(u);
+  const Scenario scenario = test::scenario_from(import.scenario);
+  for (const BodySpec& body : scenario.bodies) {
+    EXPECT_LT((body.X_WB.p - poses.at(body.name).p).norm(), 1e-12) << body.name;
+  }
 }
 
 std::vector<std::string> cells(const std::string& line) {

@@ -88,7 +88,7 @@ TEST_F(ResumeFolder, GoesOnFromTheLastOfTwoCheckpoints) {
 TEST_F(ResumeFolder, TakesTheOneBeforeADamagedOne) {
   const std::pair<const char*, const char*> damages[] = {{"checkpoints/step_00000008.ckpt", "state 9"},
                                                          {"checkpoints/step_00000008.ckpt", ""},
-                                                         {"checkpoints/step_00000008.json", "{\"format\": 2"}};
+                                                         {"checkpoints/step_00000008.json", "{\"format\": 3"}};
   for (const auto& [file, content] : damages) {
     SCOPED_TRACE(file);
     cut_off_after(11);

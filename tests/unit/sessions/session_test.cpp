@@ -259,6 +259,11 @@ TEST_F(SessionTest, ForeignStateIsRefusedAndChangesNothing) {
   EXPECT_THAT(refused("garbage"), HasSubstr("truncated"));
   EXPECT_THAT(refused(std::string(2000, 'x')), HasSubstr("saved state"));
   EXPECT_THAT(refused(saved + "x"), HasSubstr("left over"));
+  for (std::size_t bit = 3; bit < 8 * saved.size(); bit += 37) {
+    std::string changed = saved;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_EQ(error_of([&] { session->restore_state(changed); }).first, ErrorCode::invalid_input) << bit;
+  }
   for (std::size_t n = 0; n < saved.size(); n += 13) {
     EXPECT_EQ(error_of([&] { session->restore_state(std::string_view(saved).substr(0, n)); }).first,
               ErrorCode::invalid_input);

@@ -250,6 +250,17 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
     return field_after(surface,
                        [&](auto& m) { to_proto(value, (*m.mutable_main()->mutable_shape()->mutable_values())[name]); });
   };
+  // What a scenario file may not say the wire may not say either.
+  for (const double modulus : {1e308, 1e-308, 0.0, -1.0, 1e16}) {
+    EXPECT_EQ(field_after(0, [&](auto& m) { m.mutable_main()->mutable_materials(0)->set_youngs_modulus(modulus); }),
+              "pair.main.materials[0].youngs_modulus")
+        << modulus;
+  }
+  for (const double density : {1e308, -1.0}) {
+    EXPECT_EQ(field_after(0, [&](auto& m) { m.mutable_main()->mutable_materials(0)->set_density(density); }),
+              "pair.main.materials[0].density")
+        << density;
+  }
   EXPECT_EQ(field_after(0, [](auto& m) { m.clear_partner(); }), "pair.partner");
   EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->clear_shape(); }), "pair.main.surface");
   EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_shape()->set_kind("sphera"); }),

@@ -169,8 +169,6 @@ CondensedContact::CondensedContact(std::string name, CondensedModel model, Param
                                   "{} Pa/m^2; set one of them to 0",
                                   model_.options.friction, model_.options.penalty));
   }
-  // Pressures of the interface are values of the field that they interpolate, not forces by areas.
-  if (model_.interface) model_.pressure = {};
 }
 
 std::shared_ptr<const History> CondensedContact::initial_history() const {
@@ -706,12 +704,17 @@ InterfaceContact CondensedContact::interface_contact(const Solution& solution) c
           .areas = solution.areas,
           .nodes = solution.near_candidates,
           .touching = solution.touching_near,
-          .n_nodes = model_.points.size()};
+          .n_nodes = model_.points.size(),
+          .contacts = solution.nodes,
+          .recovery = &model_.pressure};
 }
 
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
                                    const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.pressure, model_.regions, history.approach_speed, state);
+  // The functions of an interface are no nodes of the surface.
+  static const PressureRecovery of_no_nodes;
+  const PressureRecovery& recovery = model_.interface ? of_no_nodes : model_.pressure;
+  Response response = answer(solution, model_.options, recovery, model_.regions, history.approach_speed, state);
   if (model_.interface && !solution.nodes.empty()) {
     std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, history.approach_speed, state);
     for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;

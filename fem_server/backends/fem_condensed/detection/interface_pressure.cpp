@@ -7,17 +7,30 @@ namespace heelstrike::fem {
 std::vector<double> interface_pressure(const InterfaceContact& contact, std::span<const double> normal_forces) {
   std::vector<double> areas(contact.n_nodes, 0.0);
   std::vector<double> forces(contact.n_nodes, 0.0);
+  std::vector<Vector3> normals(contact.n_nodes, Vector3::Zero());
   for (std::uint32_t i = 0; i < contact.areas.size(); ++i) {
     for (const auto& [node, weight] : contact.on_A->at(i)) areas[node] += weight * contact.areas[i];
   }
   for (std::size_t a = 0; a < contact.touching.size(); ++a) {
-    for (const auto& [node, weight] : contact.on_A->at(contact.touching[a])) forces[node] += weight * normal_forces[a];
+    for (const auto& [node, weight] : contact.on_A->at(contact.touching[a])) {
+      forces[node] += weight * normal_forces[a];
+      normals[node] += weight * normal_forces[a] * contact.contacts[a].surface.normal;
+    }
   }
+  std::vector<std::uint32_t> loaded;
+  std::vector<Vector3> loaded_normals;
+  std::vector<double> loaded_areas;
+  for (std::uint32_t node = 0; node < contact.n_nodes; ++node) {
+    if (!(forces[node] > 0.0)) continue;
+    loaded.push_back(node);
+    loaded_normals.push_back(normals[node].normalized());
+    loaded_areas.push_back(areas[node]);
+  }
+  Eigen::VectorXd loads(static_cast<Eigen::Index>(loaded.size()));
+  for (std::size_t k = 0; k < loaded.size(); ++k) loads[static_cast<Eigen::Index>(k)] = forces[loaded[k]];
+  const Eigen::MatrixXd found = contact.recovery->recover(loaded, loaded_normals, loads, loaded_areas).at_touching;
   std::vector<double> pressure(contact.n_nodes, 0.0);
-  for (std::uint32_t i = 0; i < contact.areas.size(); ++i) {
-    double& at_place = pressure[contact.nodes[i]];
-    for (const auto& [node, weight] : contact.on_A->at(i)) at_place += weight * forces[node] / areas[node];
-  }
+  for (std::size_t k = 0; k < loaded.size(); ++k) pressure[loaded[k]] = found(static_cast<Eigen::Index>(k), 0);
   return pressure;
 }
 

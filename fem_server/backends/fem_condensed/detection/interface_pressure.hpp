@@ -8,20 +8,24 @@
 #include "common/contact/contact.hpp"
 #include "fem_server/backends/fem_body/weighted_nodes.hpp"
 #include "fem_server/backends/shared/contact_regions.hpp"
+#include "fem_server/backends/shared/contact_wrench.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
 
 namespace heelstrike::fem {
 
 /// The functions that may touch.
 struct InterfaceContact {
-  const WeightedNodes* on_A = nullptr;        ///< what each moves with
-  std::span<const double> areas{};            ///< [m^2] of each
-  std::span<const std::uint32_t> nodes{};     ///< contact node of A of each
-  std::span<const std::uint32_t> touching{};  ///< those that do, as positions among them, ascending
-  std::size_t n_nodes = 0;                    ///< contact nodes of A
+  const WeightedNodes* on_A = nullptr;         ///< what each moves with
+  std::span<const double> areas{};             ///< [m^2] of each
+  std::span<const std::uint32_t> nodes{};      ///< contact node of A of each
+  std::span<const std::uint32_t> touching{};   ///< those that do, as positions among them, ascending
+  std::size_t n_nodes = 0;                     ///< contact nodes of A
+  std::span<const TouchingNode> contacts{};    ///< of the touching functions: their normals out of B
+  const PressureRecovery* recovery = nullptr;  ///< of the contact nodes of A
 };
 
-/// [Pa] at the contact nodes of A: the forces of the functions go to the nodes of A, are divided by what meets B of the
-/// nodes' areas there, and are averaged over each function.
+/// [Pa] at the contact nodes of A: the forces of the functions go to the nodes of A and are divided by what meets B of
+/// the nodes' areas there; these quotients are as smooth as those of one body, and recovered as they are.
 /// @param normal_forces  [N] of the touching functions
 [[nodiscard]] std::vector<double> interface_pressure(const InterfaceContact& contact,
                                                      std::span<const double> normal_forces);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/errors/error.hpp"
+#include "common/friction/solve_friction.hpp"
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -31,6 +32,8 @@ constexpr int first_sweeps = 10;
 /// Newton's method is mostly far below. With 1e-10 some of the problems of benchmarks/bench_friction missed 1e-8 of
 /// FCLIB's error, for as many iterations.
 constexpr double tolerance = 5e-12;
+/// Of the measure of friction::natural_map_error, for a start that Newton's method only has to polish.
+constexpr double rescue_tolerance = 1e-12;
 /// Tangents: their error enters a Newton matrix of the integrator only.
 constexpr double tangent_tolerance = 1e-5;
 /// of a pass in single precision.
@@ -100,6 +103,21 @@ class Iterate {
       m.lambda = start.lambda[static_cast<Eigen::Index>(a)];
       m.linear.active = m.lambda > 0.0;
       if (m.linear.active) m.traction = m.tangents().transpose() * problem_.near.force_before[m.position];
+    }
+    follow();
+  }
+
+  /// Reactions of all near nodes as first guess. @param local  [N] in the axes of each contact
+  void start_from(const Eigen::VectorXd& local) {
+    std::vector<std::uint32_t> loaded;
+    for (std::uint32_t i = 0; i < problem_.near.nodes.size(); ++i) {
+      if (local[row_of(i)] > 0.0) loaded.push_back(i);
+    }
+    set_members(std::move(loaded));
+    for (Member& m : members_) {
+      m.linear.active = true;
+      m.lambda = local[row_of(m.position)];
+      m.traction = local.segment<2>(row_of(m.position) + 1);
     }
     follow();
   }
@@ -509,6 +527,13 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   }
   iterate.start_without_friction();
   if (newton(iterate, iteration_limit, result, error)) return result;
+  // Newton's method on the equations as they are may cycle, mostly with large coefficients of friction. The general
+  // solver works on proximal problems, which costs more and fails less; what it finds only has to be polished.
+  const friction::FrictionSolution solution =
+      friction::solve_friction(local_problem(compliance, problem),
+                               {.tolerance = rescue_tolerance, .most_sweeps = 2000, .most_newton_steps = 200});
+  iterate.start_from(solution.r);
+  if (newton(iterate, newton_patience - 1, result, error)) return result;
   throw RecoverableError(
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
                   "{} m); take a smaller step",

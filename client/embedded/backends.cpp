@@ -1,0 +1,15 @@
+#include "client/embedded/backends.hpp"
+
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::client {
+
+std::vector<BackendInfo> embedded_backends() {
+  std::vector<BackendInfo> backends;
+  for (const fem::BackendEntry& entry : fem::backend_registry()) {
+    backends.push_back({entry.name, entry.summary, entry.reference, entry.parameters, entry.surface_pairs});
+  }
+  return backends;
+}
+
+}  // namespace heelstrike::client

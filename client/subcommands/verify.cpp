@@ -1,0 +1,88 @@
+// heelstrike verify: are the files of a run what it wrote?
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <vector>
+
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/file_digests.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder itself, or those of the rows of a sweep or comparison.
+std::vector<fs::path> runs_in(const fs::path& folder) {
+  std::vector<fs::path> runs;
+  std::error_code none;
+  for (fs::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none)) {
+    std::error_code ignored;
+    if (fs::exists(entry->path() / "scenario.yaml", ignored)) runs.push_back(entry->path());
+  }
+  std::ranges::sort(runs);
+  std::error_code ignored;
+  if (runs.empty() || fs::exists(folder / "scenario.yaml", ignored)) return {folder};
+  return runs;
+}
+
+ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
+  nlohmann::ordered_json report = nlohmann::ordered_json::array();
+  bool damaged = false;
+  bool incomplete = false;
+  for (const fs::path& folder : folders) {
+    for (const fs::path& run : runs_in(folder)) {
+      const FolderCheck check = check_run_folder(run);
+      const std::string reason = incomplete_reason(run);
+      report.push_back({{"folder", run.string()},
+                        {"files", check.n_files},
+                        {"faults", check.faults},
+                        {"notes", check.notes},
+                        {"incomplete", reason}});
+      for (const std::string& note : check.notes) tell_user("note", fmt::format("{}/{}", run.string(), note));
+      for (const std::string& fault : check.faults) tell_user("error", fmt::format("{}/{}", run.string(), fault));
+      if (!reason.empty()) tell_user("warning", fmt::format("{} is not complete: {}", run.string(), reason));
+      damaged = damaged || !check.faults.empty();
+      incomplete = incomplete || !reason.empty();
+      if (quiet || json || !check.faults.empty()) continue;
+      fmt::print("{}: {} files are what the run wrote\n", run.string(), check.n_files);
+    }
+  }
+  if (json) fmt::print("{}\n", nlohmann::ordered_json{{"runs", report}}.dump(2));
+  if (damaged) return ExitCode::file;
+  return incomplete ? ExitCode::incomplete : ExitCode::ok;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("verify", "Check that the files of a finished run are what the run wrote");
+  const auto folders = std::make_shared<std::vector<fs::path>>();
+  const auto quiet = std::make_shared<bool>(false);
+  command->add_option("run", *folders, "Run folder, or folder of a comparison or sweep; several are checked in turn")
+      ->type_name("RUN")
+      ->required();
+  command->add_flag("--quiet", *quiet, "Only what is wrong");
+  command->add_flag("--json", invocation.json, "Print what was found as JSON");
+  add_footer(
+      *command,
+      "  heelstrike verify runs/bouncing_ball-flores\n\n"
+      "Every file is compared with the SHA-256 in summary.json or timing.json, and these with their own. run.log\n"
+      "is no result and has none. A file that differs is named, and the exit code is 5.");
+  command->callback([&invocation, folders, quiet] {
+    invocation.action = [&invocation, folders, quiet](std::stop_token) {
+      return verify(*folders, *quiet, invocation.json);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,41 @@
+/// Functions of one number with exact derivatives up to the third: what joints do with their coordinates.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+namespace heelstrike {
+
+/// f and its derivatives.
+struct FunctionValue {
+  double f = 0.0, d1 = 0.0, d2 = 0.0, d3 = 0.0;
+};
+
+/// Immutable; callable from several threads.
+class ScalarFunction {
+ public:
+  virtual ~ScalarFunction() = default;
+  [[nodiscard]] virtual FunctionValue at(double x) const = 0;
+  [[nodiscard]] virtual bool is_linear() const { return false; }
+};
+
+using ScalarFunctionPtr = std::shared_ptr<const ScalarFunction>;
+
+/// coefficients[0] + coefficients[1] x + ...
+[[nodiscard]] ScalarFunctionPtr make_power_series(std::vector<double> coefficients);
+
+/// How a table is joined. Behind the ends of the table all of them go on straight, `steps` at the last value.
+enum class Joining {
+  spline,   ///< cubic; f''' in the first and in the last interval is that of the cubic through the four points there
+            ///< (Forsythe, Malcolm, Moler 1977), as in OpenSim's SimmSpline
+  natural,  ///< cubic with f'' = 0 at both ends
+  lines,    ///< straight from point to point
+  steps     ///< the value of the point before
+};
+/// @param x  at least two, strictly increasing. @throws Error{invalid_input} that says which entry is wrong
+[[nodiscard]] ScalarFunctionPtr make_table(std::vector<double> x, std::vector<double> y, Joining joining);
+
+/// offset + amplitude sin(frequency x + phase), angles in rad.
+[[nodiscard]] ScalarFunctionPtr make_sine(double amplitude, double frequency, double phase, double offset);
+
+}  // namespace heelstrike

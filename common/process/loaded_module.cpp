@@ -1,0 +1,75 @@
+#include "common/process/loaded_module.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/process/own_folder.hpp"
+
+namespace heelstrike {
+
+namespace fs = std::filesystem;
+
+ModuleFile::ModuleFile(const char* name) : name_(name) {
+  const fs::path own = own_folder();
+  for (const fs::path& folder : {own, own / "heelstrike"}) {
+    fs::path file = folder / name;
+    descriptor_ = Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (descriptor_.get() < 0) continue;  // in a program, whose folder has no libraries
+    beside_ = std::move(file);
+    return;
+  }
+}
+
+fs::path ModuleFile::path() const {
+  std::error_code error;
+  if (descriptor_.get() >= 0) {
+    const fs::path kept = fmt::format("/proc/self/fd/{}", descriptor_.get());
+    const bool has_gone = fs::exists(kept, error) && !fs::equivalent(beside_, kept, error);
+    return has_gone ? kept : beside_;
+  }
+  const fs::path own = own_folder();
+  const std::array folders = {own, own / "heelstrike", own.parent_path() / "lib",
+                              own.parent_path() / HEELSTRIKE_LIBDIR / "heelstrike"};
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / name_, error)) return folder / name_;
+  }
+  throw file_error(
+      name_, fmt::format("{}: expected this module in {}, {}, {} or {}, found it in none of them; install "
+                         "heelstrike again",
+                         name_, folders[0].string(), folders[1].string(), folders[2].string(), folders[3].string()));
+}
+
+const void* load_module(const fs::path& file, const char* function, const char* needs) {
+  // Never unloaded: libraries leave threads and handlers behind.
+  void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (module == nullptr) {
+    const char* reason = ::dlerror();
+    throw file_error(file.string(), fmt::format("{}: expected a module that can be loaded, found: {}; install {} and "
+                                                "heelstrike again",
+                                                file.string(), reason == nullptr ? "no reason given" : reason, needs));
+  }
+  using Get = const void* (*)();
+  const auto get = reinterpret_cast<Get>(::dlsym(module, function));
+  if (get == nullptr) {
+    throw file_error(file.string(), fmt::format("{}: expected a module with the function {}, found none; install "
+                                                "heelstrike again",
+                                                file.string(), function));
+  }
+  return get();
+}
+
+void require_same_version(const fs::path& file, std::string_view version) {
+  if (version == program_version) return;
+  throw Error(ErrorCode::version_mismatch,
+              fmt::format("{}: expected the module of heelstrike {}, found that of {}; install heelstrike again",
+                          file.string(), program_version, version));
+}
+
+}  // namespace heelstrike

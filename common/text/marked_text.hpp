@@ -1,0 +1,26 @@
+/// Text files with a byte-order mark at their start.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace heelstrike {
+
+/// The text of a file without its byte-order mark: UTF-8's is left out, UTF-16 (either order) becomes UTF-8. Bytes without
+/// a mark are handed on as they are, without a copy. The bytes outlive it.
+class MarkedText {
+ public:
+  explicit MarkedText(std::string_view bytes);
+  MarkedText(const MarkedText&) = delete;
+  MarkedText& operator=(const MarkedText&) = delete;
+
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }
+  /// What was recoded; empty for nothing.
+  [[nodiscard]] std::string note() const { return recoded_.empty() ? "" : "the file is UTF-16 and was read as such"; }
+
+ private:
+  std::string recoded_;
+  std::string_view bytes_;
+};
+
+}  // namespace heelstrike

@@ -1,0 +1,76 @@
+/// Checksums of messages: what a network without TLS has changed on its way is an error instead of another number.
+///
+/// The checksum is the field `checksum` of a message (proto/heelstrike/v1/contact.proto), over its bytes without it.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::wire {
+
+/// XXH3, 64 bits: a change of some bytes goes unnoticed once in 2^64.
+[[nodiscard]] std::uint64_t checksum_of(std::string_view bytes) noexcept;
+/// Of a message as it is, maps in the order of their keys.
+[[nodiscard]] std::uint64_t checksum_of(const google::protobuf::MessageLite& message);
+
+/// A message whose field `checksum` is number 15 of type fixed64.
+template <typename Message>
+concept Sealed = requires(Message message) {
+  message.set_checksum(std::uint64_t{});
+};
+
+/// Fills in the checksum, before the message is sent.
+template <Sealed Message>
+void seal(Message& message) {
+  message.clear_checksum();
+  message.set_checksum(checksum_of(message));
+}
+
+/// Whether the message is as it was sealed, or has no checksum. The checksum is taken out of it.
+template <Sealed Message>
+[[nodiscard]] bool unseal(Message& message) {
+  const std::uint64_t sent = message.checksum();
+  message.clear_checksum();
+  return sent == 0 || sent == checksum_of(message);
+}
+
+/// The messages of one peer: who has sent a checksum sends it with every message.
+class SealWatch {
+ public:
+  /// @param sent   of the message, 0 = none
+  /// @param found  of its bytes
+  [[nodiscard]] bool intact(std::uint64_t sent, std::uint64_t found) {
+    expected_ = expected_ || sent != 0;
+    return sent == found || (sent == 0 && !expected_);
+  }
+
+ private:
+  bool expected_ = false;
+};
+
+/// The bytes of the field in a serialised message: its tag (number 15, eight bytes) and the checksum.
+inline constexpr std::size_t seal_bytes = 9;
+/// The same for serialised messages. @param bytes  a message without checksum; grows by seal_bytes
+void append_seal(std::string& bytes);
+/// The same in place. @param bytes  a message without checksum and seal_bytes more
+void write_seal(char* bytes, std::size_t n_message) noexcept;
+/// Checksum of the bytes before the seal that a serialised message ends with; 0 = it ends with none.
+[[nodiscard]] std::uint64_t checksum_before_seal(std::string_view bytes) noexcept;
+
+/// What a client answers by asking again (rpc::connection_lost).
+inline constexpr const char* checksum_field = "checksum";
+/// @param what  "request", "reply"
+[[nodiscard]] Error damaged_message(std::string_view what);
+
+/// @throws what damaged_message() makes
+template <Sealed Message>
+void require_intact(Message& message, std::string_view what) {
+  if (!unseal(message)) throw damaged_message(what);
+}
+
+}  // namespace heelstrike::wire

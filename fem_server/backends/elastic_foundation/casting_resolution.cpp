@@ -1,0 +1,80 @@
+#include "fem_server/backends/elastic_foundation/casting_resolution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/elastic_foundation/casting_surface.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// [-] of the layers' thickness: shapes are resolved for contacts down to this depth without being asked.
+constexpr double least_depth = 1e-3;
+constexpr double worst_linear_share = 0.3;
+/// Springs are about half as many again; fields of a frame have a few MB.
+constexpr std::size_t most_triangles = 20000;
+/// [-] Square of the edge of an equilateral triangle over its area.
+const double equilateral = 4.0 / std::numbers::sqrt3;
+
+/// [-] Of the force between surfaces whose gap is curved as that: depths that are linear over triangles lie too low by
+/// e^2 / (6 R) on average and lose e^2 / (3 R d). Those of the planes of four points lose at most the square of it.
+double linear_share(double edge, double curvature, double depth) {
+  return edge * edge * curvature / (3.0 * depth);
+}
+
+}  // namespace
+
+double mean_edge(const SurfaceMesh& mesh) {
+  return std::sqrt(equilateral * surface_area(mesh) / static_cast<double>(mesh.triangles.size()));
+}
+
+double finest_edge(const SurfaceMesh& mesh) {
+  std::vector<double> areas;
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) areas.push_back(0.5 * triangle_cross(mesh, t).norm());
+  const auto tenth = areas.begin() + static_cast<std::ptrdiff_t>(areas.size() / 10);
+  std::ranges::nth_element(areas, tenth);
+  return std::sqrt(equilateral * *tenth);
+}
+
+int refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
+                const SignedDistance& shape) {
+  const auto too_coarse = [&] {
+    return linear_share(mean_edge(mesh), seen.least_curvature, least_depth * seen.layers) > worst_linear_share;
+  };
+  int levels = 0;
+  for (; too_coarse() && 4 * mesh.triangles.size() <= most_triangles; ++levels) refine(mesh, of_vertices, 1, &shape);
+  return levels;
+}
+
+std::optional<std::string> what_is_lost(const SeenContact& seen, double edge) {
+  // No spring stands between the middle of an edge and the centres of the triangles beside it.
+  const double hole = edge / (2.0 * std::numbers::sqrt3);
+  const double hidden = 0.5 * hole * hole * seen.curvature;
+  if (hidden > seen.layers || hole * seen.least_curvature > 1.0) {
+    const double curvature = std::max(seen.curvature, seen.least_curvature);
+    throw input_error(
+        seen.key,
+        fmt::format("{}: expected springs that see the partner, found triangles of the casting surface with edges of "
+                    "{:.3g} m: a partner {:.3g} m in radius gets {:.3g} m deep between their springs before one of them "
+                    "meets it, more than the layers are thick, {:.3g} m; cut the triangles with refine, give a finer "
+                    "mesh, or let the other body carry the springs with casting",
+                    seen.key, edge, 1.0 / curvature, 0.5 * hole * hole * curvature, seen.layers));
+  }
+  const double depth = worth_seeing * seen.layers;
+  const auto percent = [&](double at) {
+    const double share = linear_share(edge, seen.curvature, at);
+    return 100.0 * std::min(1.0, share * share);
+  };
+  if (percent(depth) <= 10.0) return std::nullopt;
+  return fmt::format("{}: triangles of the casting surface have edges of {:.3g} m, which is long for surfaces that touch "
+                     "with a relative radius of {:.3g} m: of the force up to {:.2g} % may be missing at a depth of "
+                     "{:.3g} m, and {:.2g} % at {:.3g} m; cut them with refine, or give a finer mesh",
+                     seen.key, edge, 1.0 / seen.curvature, percent(depth), depth, percent(10.0 * depth), 10.0 * depth);
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "common/config/keys.hpp"
+#include "common/config/sections/sections.hpp"
+#include "mbs_server/elements/drivers/driver_type.hpp"
+#include "mbs_server/elements/joint_reference.hpp"
+#include "mbs_server/formulation/driver_equations.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+void read_coordinates_driver(const config::Field& field, DriverSpec& driver, Scenario& scenario) {
+  const config::Field coordinates = field["coordinates"];
+  for (const config::Field& entry : coordinates.entries()) {
+    read_coordinate_name(entry, entry.name(), scenario);
+    for (const DriverSpec& other : scenario.drivers) {
+      if (other.type != driver.type || !other.functions.contains(entry.name())) continue;
+      entry.refuse("a coordinate that no other driver moves", fmt::format("'{}' in '{}' too", entry.name(), other.name),
+                   "keep one of them");
+    }
+    driver.functions.emplace(entry.name(), config::read_function(entry["follows"], scenario.analysis.end_time,
+                                                                 scenario.files));
+  }
+  if (driver.functions.empty()) coordinates.refuse("a coordinate", "none", "name one and what it follows");
+}
+
+/// The coordinates of each joint together; all turns of a joint that has three by themselves.
+std::vector<Driver> build_coordinates_driver(const DriverSpec& spec, const Model& model) {
+  std::vector<Driver> drivers;
+  for (const Joint& joint : model.joints) {
+    if (!joint.map) continue;
+    const CoordinateMap& map = *joint.map;
+    std::vector<std::size_t> turns, others;
+    for (std::size_t i = 0; i < map.n(); ++i) {
+      if (!spec.functions.contains(map.transform().names[i])) continue;
+      (map.turns(i) ? turns : others).push_back(i);
+    }
+    const bool attitude = turns.size() == 3 && map.turns_alone();
+    if (!attitude) others.insert(others.end(), turns.begin(), turns.end());
+    const auto add = [&](const std::vector<std::size_t>& places, bool all_turns) {
+      if (places.empty()) return;
+      Driver driver{.name = spec.name};
+      for (const std::size_t i : places) {
+        const std::string& name = map.transform().names[i];
+        driver.coordinates.push_back({name, map.turns(i) ? "rad" : "m", resolved(spec.functions.at(name))});
+      }
+      driver.make = [name = spec.name, map = joint.map, places,
+                     all_turns](const std::vector<DrivenCoordinate>& x) -> std::unique_ptr<Constraint> {
+        std::vector<TimeFunctionPtr> functions;
+        for (const DrivenCoordinate& coordinate : x) functions.push_back(coordinate.function);
+        return all_turns ? drive_turns(name, map, functions) : drive_coordinates(name, map, places, functions);
+      };
+      drivers.push_back(std::move(driver));
+    };
+    if (attitude) add(turns, true);
+    add(others, false);
+  }
+  return drivers;
+}
+
+}  // namespace
+
+DriverType coordinates_driver() {
+  DriverType type;
+  type.name = "coordinates";
+  type.meaning = "coordinates of custom joints follow functions of time";
+  type.keys = {config::required(
+      {.name = "coordinates",
+       .kind = config::KeyKind::named,
+       .meaning = "by the names of the coordinates",
+       .keys = {config::required(config::function_keys("follows", "-", "value of the coordinate in rad or m"))}})};
+  type.read = read_coordinates_driver;
+  type.build = build_coordinates_driver;
+  return type;
+}
+
+}  // namespace heelstrike::mbs

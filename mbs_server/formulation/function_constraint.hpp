@@ -1,0 +1,46 @@
+/// Constraints that say what functions of the motion are: zero, or functions of time.
+#pragma once
+
+#include <string>
+
+#include "common/motion/time_function.hpp"
+#include "mbs_server/formulation/motion_functions.hpp"
+
+namespace heelstrike::mbs {
+
+/// h_r(q) - f_r(t) = 0.
+class FunctionConstraint final : public Constraint {
+ public:
+  /// @param targets  f_r, one for each function; empty = all zero
+  /// @param periods  of the functions, to whole multiples of which they count; 0 or empty = none
+  FunctionConstraint(std::string name, MotionFunctionsPtr functions, std::vector<TimeFunctionPtr> targets = {},
+                     std::vector<double> periods = {});
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] int rows() const override { return static_cast<int>(kept_.size()); }
+  [[nodiscard]] bool depends_on_time() const override { return !targets_.empty(); }
+  void keep_rows(const std::vector<int>& kept) override;
+  void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override;
+  [[nodiscard]] bool as_meant(double /*t*/, const ConstVector& q) const override { return functions_->as_meant(q); }
+  void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override;
+  void acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,
+                        Eigen::Ref<VectorX> gamma) const override;
+  void add_jacobian(double t, const ConstVector& q, int row0, SparseAssembler& Phi_q) const override;
+  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row0,
+                            SparseAssembler& V_q) const override;
+  void add_force_tangent(double t, const ConstVector& q, const ConstVector& lambda, SparseAssembler& K) const override;
+  void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
+                                 int row0, SparseAssembler& G_q, SparseAssembler& G_v) const override;
+
+ private:
+  [[nodiscard]] Jet target(std::size_t row, double t) const;
+  void add_rows(double factor, const Eigen::MatrixXd& rows, int row0, SparseAssembler& target) const;
+
+  std::string name_;
+  MotionFunctionsPtr functions_;
+  std::vector<TimeFunctionPtr> targets_;
+  std::vector<double> periods_;
+  std::vector<int> kept_;  ///< rows that are used
+};
+
+}  // namespace heelstrike::mbs

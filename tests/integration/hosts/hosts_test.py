@@ -1,0 +1,98 @@
+"""Hosts with libraries of their own: another one of the family, or another build, under the same names."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCES = pathlib.Path(os.environ["HEELSTRIKE_SOURCE_DIR"])
+BINARIES = pathlib.Path(os.environ["HEELSTRIKE_BIN_DIR"])
+LIBRARIES = BINARIES.parent / "lib"
+PYTHON = BINARIES.parent / "python"
+
+# Files that define functions with the names of those that ours are built on, but are others: libsundials_cvode is to
+# libsundials_cvodes what it is not to itself. Those that are not installed are left out.
+TWINS = ["libsundials_cvode.so.6", "libsundials_ida.so.6", "libsundials_cvodes.so.6", "libsundials_idas.so.5",
+         "libsundials_arkode.so.5", "libsundials_kinsol.so.6", "libklu.so.1", "libyaml-cpp.so.0.7", "libpugixml.so.1",
+         "libgrpc_unsecure.so.29", "libprotobuf.so.32", "libhdf5_serial.so.103", "libdmumps_seq-5.5.so", "libminizip.so.1",
+         "libopenblas.so.0", "libblas.so.3", "liblapack.so.3"]
+ARKODE = """heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies: {ball: {mass: 1, inertia: [1, 1, 1], position: [0, 0, 1]}}
+analysis: {end_time: 1, integrator: {name: arkode_dirk}}
+output: {interval: 0.1}
+"""
+
+
+def run_host(libraries, scenario, t, output, server=""):
+    return subprocess.run([BINARIES / "clash_host", *libraries, "--", LIBRARIES / "libheelstrike.so", scenario, str(t), output, server],
+                          capture_output=True, text=True)
+
+
+class Hosts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "dirk.yaml").write_text(ARKODE)
+        self.scenarios = {"cvode": (SOURCES / "examples/bouncing_ball.yaml", 0.5, "ball.z_m"),
+                          "ida": (SOURCES / "examples/slider_crank_ida.yaml", 0.1, "crank.qw"),
+                          "arkode": (self.folder / "dirk.yaml", 0.5, "ball.z_m")}
+        if (LIBRARIES / "libheelstrike_elements.so").exists():
+            self.scenarios["elements"] = (SOURCES / "examples/fem_ball.yaml", 0.002, "ball.z_m")
+
+    def test_what_a_host_has_is_not_called_from_within(self):
+        plain = {name: run_host([], *scenario) for name, scenario in self.scenarios.items()}
+        for name, done in plain.items():
+            self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+        checked = 0
+        for twin in TWINS:
+            for name in (self.scenarios if "sundials" in twin else ("cvode", "elements")):
+                if name not in self.scenarios:
+                    continue
+                done = run_host([twin], *self.scenarios[name])
+                if done.returncode == 77:
+                    continue
+                self.assertEqual((done.returncode, done.stdout), (0, plain[name].stdout), f"{name} beside {twin}: {done.stderr}")
+                checked += 1
+        self.assertGreater(checked, 20)
+
+    def test_all_of_them_at_once(self):
+        there = [twin for twin in TWINS if run_host([twin], *self.scenarios["cvode"]).returncode != 77]
+        for name, scenario in self.scenarios.items():
+            done = run_host(there, *scenario)
+            self.assertEqual((done.returncode, done.stdout), (0, run_host([], *scenario).stdout), f"{name}: {done.stderr}")
+
+    @unittest.skipUnless(PYTHON.exists(), "without the Python package")
+    def test_python_after_a_global_load(self):
+        program = ("import ctypes, sys; ctypes.CDLL('libsundials_cvode.so.6', ctypes.RTLD_GLOBAL); "
+                   "import heelstrike as hs; sim = hs.Simulation(sys.argv[1]); sim.advance_to(0.25); print(sim['ball.z_m'])")
+        done = subprocess.run(["/usr/bin/python3", "-c", program, self.scenarios["cvode"][0]], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(PYTHON)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertAlmostEqual(float(done.stdout), 1 - 9.81 * 0.25**2 / 2, delta=1e-6)
+
+    def test_what_ours_shows_and_looks_for(self):
+        """Only names of our own are seen from outside, and none of SUNDIALS, KLU, yaml-cpp and pugixml is looked for."""
+        shown = {"libheelstrike.so": r"hs_|hs::|(typeinfo|typeinfo name|vtable) for hs::", "libheelstrike_unit.so": "fmi[23]",
+                 "libheelstrike_remote.so": "heelstrike_remote_library$"}
+        for library, ours in shown.items():
+            lines = subprocess.run(["nm", "-DC", LIBRARIES / library], check=True, capture_output=True, text=True).stdout.splitlines()
+            defined = [line.split(maxsplit=2)[2] for line in lines if re.match(r"[0-9a-f]+ [A-Zui] ", line)]
+            self.assertTrue(defined)
+            self.assertEqual([name for name in defined if not re.match(ours, name)], [], library)
+            wanted = [line.split(maxsplit=1)[1] for line in lines if line.strip().startswith("U ")]
+            hidden = r"(CV|IDA|ARK|KIN|SUN|N_V|klu_|amd_|btf_|colamd)|YAML::|pugi::"
+            self.assertEqual([name for name in wanted if re.match(hidden, name)], [], library)
+        # A unit takes from its process what every process has, and what has its version in its names.
+        wanted = subprocess.run(["nm", "-DC", "--undefined-only", LIBRARIES / "libheelstrike_unit.so"], check=True, capture_output=True,
+                                text=True).stdout.splitlines()
+        versioned = re.compile(r"@(GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL|ZLIB)_|fmt::v\d+::| w ")
+        rest = sorted({line.split(maxsplit=1)[1] for line in wanted if not versioned.search(line)})
+        self.assertEqual([name for name in rest if not re.match(r"(zip_|zlib|crc32|adler32|inflate|deflate|compress|uncompress)", name)], [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

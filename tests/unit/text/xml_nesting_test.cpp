@@ -1,0 +1,63 @@
+// What XML from outside may look like before a parser sees it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/errors/error.hpp"
+#include "common/text/xml_nesting.hpp"
+
+namespace heelstrike {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string message_of(const std::string& text) {
+  try {
+    check_xml_nesting(text, "part.xml", "model");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.field(), "model");
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string nested(std::size_t depth, const std::string& open, const std::string& close) {
+  std::string text;
+  for (std::size_t i = 0; i < depth; ++i) text += open;
+  for (std::size_t i = 0; i < depth; ++i) text += close;
+  return text;
+}
+
+TEST(XmlNesting, DepthIsLimitedWhateverStandsBetween) {
+  EXPECT_EQ(message_of(nested(max_xml_depth, "<a>", "</a>")), "accepted");
+  const auto refused = AllOf(HasSubstr("part.xml, line 1001"), HasSubstr("at most 1000 elements inside each other"));
+  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a>\n", "</a>")), refused);
+  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a b='/>' c=\"</a>\">\n", "</a>")), refused);
+  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a><!-- </a> --><![CDATA[</a>]]><?p </a>?>\n", "</a>")), refused);
+  EXPECT_THAT(message_of(nested(50'000, "<a>\n", "")), refused);  // not closed
+}
+
+TEST(XmlNesting, LongIsNotDeep) {
+  std::string text = "<a>";
+  for (std::size_t i = 0; i < 3 * max_xml_depth; ++i) text += "<b/><c d='>'></c><!-- <e> --><![CDATA[<e>]]><?e <e> ?>";
+  EXPECT_EQ(message_of(text + "</a>"), "accepted");
+}
+
+TEST(XmlNesting, EntitiesAndOtherEncodingsAreRefused) {
+  EXPECT_EQ(message_of("<!DOCTYPE mujoco><a/>"), "accepted");
+  EXPECT_THAT(message_of("<?xml version='1.0'?>\n<!DOCTYPE a [<!ENTITY b 'bbbb'><!ENTITY c '&b;&b;'>]><a>&c;</a>"),
+              AllOf(HasSubstr("line 2"), HasSubstr("declarations of entities")));
+  EXPECT_THAT(message_of(std::string("\xff\xfe<\0a\0", 6)), HasSubstr("UTF-8"));
+  EXPECT_THAT(message_of(std::string("<\0a\0", 4)), HasSubstr("UTF-8"));
+  EXPECT_EQ(message_of("\xef\xbb\xbf<a/>"), "accepted");  // a byte-order mark of UTF-8
+}
+
+/// Whatever is cut off is for the parser to say.
+TEST(XmlNesting, BrokenTextEnds) {
+  for (const char* text : {"", "<", "<!", "<!--", "<![CDATA[", "<?", "</", "<a", "<a b='", "</a></a>", "text"}) {
+    EXPECT_EQ(message_of(text), "accepted") << text;
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike
