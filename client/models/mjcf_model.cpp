@@ -155,8 +155,10 @@ void MjcfReader::add_assets(Source& source) {
       if (kind == "mesh") add_mesh_asset(source, MjcfElement(source.file, node, ""));
       if (kind == "model") {
         const MjcfElement element(source.file, node, "");
-        const fs::path file = element.text("file", "");
-        source.models[element.text("name", file.stem().string())] = source.file.path().parent_path() / file;
+        const fs::path file = source.file.path().parent_path() / element.text("file", "");
+        // Without a name it is called as it calls itself.
+        const std::string own = element.name().empty() ? open(file).file.root().attribute("model").value() : "";
+        source.models[element.text("name", own)] = file;
       }
     }
   }
@@ -328,6 +330,12 @@ const MeshAsset& MjcfReader::mesh_of(const MjcfElement& geom, const Scope& scope
   const auto found = scope.source->meshes.find(name);
   if (found == scope.source->meshes.end()) {
     geom.refuse(fmt::format("expected a mesh of the assets in 'mesh', found '{}'", printable(name, 60)));
+  }
+  if (found->second.file.empty() && found->second.triangles.vertices.empty()) {
+    geom.refuse(
+        fmt::format("expected a mesh with a file or vertices, found '{}', which MuJoCo or a plugin of it makes; "
+                    "load the model there and save the mesh",
+                    printable(name, 60)));
   }
   return found->second;
 }

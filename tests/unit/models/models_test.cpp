@@ -278,6 +278,10 @@ TEST(MjcfImport, MistakesAreNamed) {
               AllOf(HasSubstr("geom of body 'b'"), HasSubstr("'size'"), HasSubstr("'0.1 x'")));
   EXPECT_THAT(in_body("<geom type='box' size='0.1'/>"), HasSubstr("3 lengths"));
   EXPECT_THAT(in_body("<geom name='g' type='mesh' mesh='m'/>"), AllOf(HasSubstr("geom 'g'"), HasSubstr("found 'm'")));
+  EXPECT_THAT(
+      message("<mujoco><asset><mesh name='m'><plugin/></mesh></asset><worldbody><body><geom type='sdf' mesh='m'/>"
+              "</body></worldbody></mujoco>"),
+      AllOf(HasSubstr("found 'm'"), HasSubstr("a plugin of it makes")));
   EXPECT_THAT(in_body("<geom class='c' size='1'/>"), HasSubstr("class 'c'"));
   EXPECT_THAT(in_body("<composite type='cable'/>"),
               AllOf(HasSubstr("composite of body 'b'"), HasSubstr("not imported")));
@@ -310,13 +314,14 @@ TEST(MjcfImport, FilesOfTodayLoad) {
 
 TEST(MjcfImport, ReplicatesAndAttachedModels) {
   const test::ModelFolder folder("many");
-  folder.write("finger.xml", R"(<mujoco><compiler angle="radian"/><default><geom size="0.1"/></default><worldbody>
+  folder.write("finger.xml",
+               R"(<mujoco model="Finger"><compiler angle="radian"/><default><geom size="0.1"/></default><worldbody>
     <body name="tip" euler="0 0 1"><joint name="bend"/><geom/></body></worldbody></mujoco>)");
   const Import import = import_tree(test::mjcf(folder.write("hand.xml", R"(<mujoco>
-    <asset><model name="finger" file="finger.xml"/></asset><worldbody>
+    <asset><model file="finger.xml"/></asset><worldbody>
     <replicate count="3" offset="1 0 0" euler="0 0 90" sep="_"><body name="ball" pos="0 2 0"><freejoint/><geom size="0.1"/></body></replicate>
     <body name="palm" pos="0 0 5"><freejoint/><geom size="0.2"/>
-      <frame pos="1 0 0"><attach model="finger" body="tip" prefix="left_"/></frame></body>
+      <frame pos="1 0 0"><attach model="Finger" body="tip" prefix="left_"/></frame></body>
     </worldbody></mujoco>)")));
   const Scenario scenario = test::scenario_from(import.scenario);
   ASSERT_EQ(scenario.bodies.size(), 5u);

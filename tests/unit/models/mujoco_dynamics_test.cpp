@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <string_view>
 
 #include "client/models/mjcf_model.hpp"
 #include "client/models/urdf_model.hpp"
@@ -160,8 +161,7 @@ TEST(MujocoDynamics, MjcfAcceleratesAsMujocoSays) {
 }
 
 /// What MuJoCo's compiler may be left: classes, angles in every form, shapes of every kind, filled and hollow, by
-/// density and by mass, meshes, groups, several bodies without joints. Numbers that single precision has exactly, since
-/// MuJoCo keeps meshes in it.
+/// density and by mass, meshes, groups, several bodies without joints.
 constexpr const char* compiled_mjcf = R"(<mujoco model="compiled">
   <compiler angle="radian" eulerseq="zYx" inertiagrouprange="0 2"/>
   <default><geom density="500"/>
@@ -179,7 +179,7 @@ constexpr const char* compiled_mjcf = R"(<mujoco model="compiled">
           <inertial pos="0.1 0.2 0.3" mass="3" diaginertia="0.5 0.25 0.375" euler="0.1 0.2 0.3"/><geom type="box" size="1 1 1"/></body>
       </body></body>
     <body name="d" zaxis="1 0 2"><joint type="slide" axis="0 2 0"/><geom type="ellipsoid" size="0.25 0.5 0.125" pos="0.5 0 0"/>
-      <geom type="mesh" mesh="wedge" pos="0 0.5 0" euler="0.1 0 0"/></body>
+      <geom type="mesh" mesh="wedge" mass="8" pos="0 0.5 0" euler="0.1 0 0"/></body>
     <body name="e"><joint type="ball"/><geom type="mesh" mesh="hull" mass="2.5"/></body>
     <body name="f"><joint/><inertial pos="0 0 0" mass="1" fullinertia="0.5 0.5 0.625 0.0625 0.03125 -0.125"/></body>
     <body name="i"><joint/><geom type="box" mesh="wedge"/></body><body name="j"><joint/><geom type="capsule" mesh="hull"/></body>
@@ -200,15 +200,18 @@ TEST(MujocoCompiler, PosesMassesAndInertiasAreMujocos) {
     EXPECT_LT((link.X_PL.R - Quaternion(q[0], q[1], q[2], q[3]).toRotationMatrix()).norm(), 1e-14) << link.name;
     EXPECT_LT((link.X_PL.p - Eigen::Map<const Vector3>(theirs.body_pos + 3 * b)).norm(), 1e-14) << link.name;
     ASSERT_TRUE(link.mass.has_value());
-    EXPECT_NEAR(link.mass->mass, theirs.body_mass[b], 1e-13 * theirs.body_mass[b]) << link.name;
-    EXPECT_LT((link.mass->center_of_mass - Eigen::Map<const Vector3>(theirs.body_ipos + 3 * b)).norm(), 1e-13)
+    // MuJoCo moves and scales meshes in single precision, of which a few roundings are left.
+    const bool single = std::string_view("deij").find(link.name) != std::string_view::npos;
+    const double exact = single ? 1e-6 : 1e-13;
+    EXPECT_NEAR(link.mass->mass, theirs.body_mass[b], exact * theirs.body_mass[b]) << link.name;
+    EXPECT_LT((link.mass->center_of_mass - Eigen::Map<const Vector3>(theirs.body_ipos + 3 * b)).norm(), exact)
         << link.name;
     const double* p = theirs.body_iquat + 4 * b;
     const Matrix3 R = Quaternion(p[0], p[1], p[2], p[3]).toRotationMatrix();
     const Matrix3 inertia = R * Eigen::Map<const Vector3>(theirs.body_inertia + 3 * b).asDiagonal() * R.transpose();
     // MuJoCo 2.2 finds principal axes to seven digits.
     EXPECT_LT((link.mass->inertia - inertia).norm(), 1e-6 * inertia.norm()) << link.name;
-    EXPECT_NEAR(link.mass->inertia.trace(), inertia.trace(), 1e-12 * inertia.trace()) << link.name;
+    EXPECT_NEAR(link.mass->inertia.trace(), inertia.trace(), 10.0 * exact * inertia.trace()) << link.name;
   }
 }
 
