@@ -65,6 +65,11 @@ class PlateReader {
           "expected corners that span a surface in FORCE_PLATFORM:CORNERS, found them on a line; correct the "
           "parameter");
     }
+    constexpr double farthest = 1000.0;  // [m]
+    if (std::ranges::any_of(c, [](const Vector3& p) { return !(p.norm() < farthest); })) {
+      refuse(fmt::format("expected corners within {} m in FORCE_PLATFORM:CORNERS, found others; correct the parameter",
+                         farthest));
+    }
     X_LP_.p = 0.25 * (c[0] + c[1] + c[2] + c[3]);
     X_LP_.R << x.normalized(), z.cross(x).normalized(), z.normalized();
   }
@@ -157,9 +162,11 @@ class PlateReader {
   double point_unit_ = 1.0;  ///< of the centre of pressure of type 1
 };
 
-/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value.
+/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value. Peaks that a
+/// slow or coarse converter cuts off are shorter than a tenth of a second.
 std::vector<bool> PlateReader::saturated() const {
-  constexpr std::size_t shortest = 5;  // A peak that is seen by a slow or coarse converter is shorter.
+  constexpr double shortest_time = 0.1;  // [s]
+  const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(shortest_time * trial_.analog_rate)));
   std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
   for (const std::size_t channel : channels_) {
     const std::vector<double>& values = trial_.analog[channel].values;
@@ -174,37 +181,36 @@ std::vector<bool> PlateReader::saturated() const {
   return at_limit;
 }
 
-/// Whether the file has the force on the plate. Amplifiers at their limits make large loads of either sign for as long
-/// as it pleases them, so the side is that of most of the other loaded samples.
+/// Whether the file has the force on the plate: on which side the largest load is. (Most loads may be the offset of a
+/// plate on which nobody stands.) Amplifiers at their limits make large loads of either sign; their samples do not
+/// count where there are others.
 bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
   const std::vector<bool> at_limit = saturated();
-  std::array<std::size_t, 2> n_up{}, n_down{};  // of all, and of those that are not saturated
-  std::size_t first = plate.times.size(), last = 0;
+  std::array<double, 2> largest{};  // [N] of all samples, and of those that are not saturated
+  std::size_t n_saturated = 0, first = 0, last = 0;
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     const double along = plate.force[i].dot(up);
-    if (std::abs(along) <= stance_threshold) continue;
-    if (at_limit[i]) {
-      first = std::min(first, i);
-      last = i;
-    }
+    if (!(std::abs(along) > stance_threshold)) continue;
     for (const std::size_t k : {0, 1}) {
-      if (k == 0 || !at_limit[i]) ++(along > 0.0 ? n_up : n_down)[k];
+      if ((k == 0 || !at_limit[i]) && std::abs(along) > std::abs(largest[k])) largest[k] = along;
     }
+    if (!at_limit[i]) continue;
+    if (++n_saturated == 1) first = i;
+    last = i;
   }
-  const std::size_t k = n_up[1] + n_down[1] > 0 ? 1 : 0;
-  if (k == 1 && last >= first) {
+  const double decisive = largest[1] != 0.0 ? largest[1] : largest[0];
+  if (largest[1] != 0.0 && n_saturated > 0) {
     note(
         fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
-                    "value; they are no forces",
-                    n_up[0] + n_down[0] - n_up[1] - n_down[1], plate.times[first], plate.times[last]));
+                    "value for 0.1 s or longer",
+                    n_saturated, plate.times[first], plate.times[last]));
   }
-  if (n_down[k] > n_up[k]) {
-    note(
-        fmt::format("most of its loads ({} of {} samples) point into the floor: the file has the force on the plate; "
-                    "force and moment are turned around",
-                    n_down[k], n_down[k] + n_up[k]));
-  }
-  return n_down[k] > n_up[k];
+  if (decisive >= 0.0) return false;
+  note(
+      fmt::format("its largest load, {:.4g} N, points into the floor: the file has the force on the plate; force and "
+                  "moment are turned around",
+                  -decisive));
+  return true;
 }
 
 ForcePlate PlateReader::plate() {

@@ -160,6 +160,10 @@ class TrcReader {
     const std::size_t expected = 2 + 3 * trial_.names.size();
     // Trailing tabs are usual; a marker not seen at the end of a row may have been left out with them.
     while (entries.size() > expected && entries.back().empty()) entries.pop_back();
+    if (entries.size() > expected && (entries.size() - expected) % 3 == 0) {
+      n_unnamed_ = std::max(n_unnamed_, (entries.size() - expected) / 3);
+      entries.resize(expected);
+    }
     if (entries.size() < 2 || entries.size() > expected) {
       refuse(fmt::format("expected {} entries (frame, time and {} markers), found {}; correct the row", expected,
                          trial_.names.size(), entries.size()));
@@ -187,6 +191,8 @@ class TrcReader {
   void check_frames() {
     line_ = values_line_;
     if (trial_.frames() < 2) refuse(fmt::format("expected at least two rows, found {}", trial_.frames()));
+    if (n_unnamed_ > 0)
+      note(fmt::format("rows have up to {} more markers without names, which are left out", n_unnamed_));
     if (const auto frames = static_cast<double>(trial_.frames()); frames != n_frames_) {
       note(fmt::format("NumFrames is {}, the file has {} rows, which are taken{}", n_frames_, frames,
                        frames < n_frames_ ? "; is the file cut off?" : ""));
@@ -211,6 +217,7 @@ class TrcReader {
   double scale_ = 0.0;
   double n_frames_ = 0.0;
   double n_markers_ = 0.0;
+  std::size_t n_unnamed_ = 0;
   MarkerTrial trial_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -61,9 +62,10 @@ void read_column(FunctionSpec& spec, double end_time, const FileContent& content
   const std::string& text = required_content(content_of, spec.file, spec.where, "file");
   read_table_at(spec.where, [&] {
     const double factor = spec.is_angle ? angle_factor(spec, text, notes) : spec.scale;
-    spec.function = make_scaled(make_spline(motion_column(text, spec.file, spec.time_column),
-                                            motion_column(text, spec.file, spec.column), spec.degree),
-                                factor, 0.0);
+    const std::array<std::string, 2> headings{spec.time_column, spec.column};
+    auto columns = motion_columns(text, spec.file, headings);
+    drop_repeated_times(columns);
+    spec.function = make_scaled(make_spline(columns[0], columns[1], spec.degree), factor, 0.0);
   });
   check_span(*spec.function, spec.where, end_time);
 }

@@ -465,14 +465,18 @@ void Reader::add_constraint(Node node) {
       independent.push_back(last_part(names.substr(at, end - at)));
       at = end;
     }
-    Coupler coupler{.name = name_of(node), .coordinate = last_part(text(node, "dependent_coordinate_name"))};
+    Coupler coupler;
+    coupler.name = name_of(node);
+    coupler.coordinate = last_part(text(node, "dependent_coordinate_name"));
     add_function(element_besides(take(node, "coupled_coordinates_function"), {}), independent,
                  number(node, "scale_factor", 1.0), coupler.function);
     model_.couplers.push_back(std::move(coupler));
     return;
   }
   const auto local = local_frames(node);
-  PointConstraint constraint{.name = name_of(node), .type = type};
+  PointConstraint constraint;
+  constraint.name = name_of(node);
+  constraint.type = type;
   const auto at_point = [&](const char* socket, const char* location) {
     Frame at = frame(text(node, socket), local);
     if (*location != '\0') at.X_BF.p += at.X_BF.R * vector(node, location);

@@ -65,14 +65,14 @@ struct Joint {
 
 /// CoordinateCouplerConstraint: `coordinate` follows others.
 struct Coupler {
-  std::string name, coordinate;
-  Function function;
+  std::string name = {}, coordinate = {};
+  Function function = {};
 };
 
 /// PointConstraint, PointOnLineConstraint, ConstantDistanceConstraint, WeldConstraint.
 struct PointConstraint {
-  std::string name, type;
-  Frame a, b;                           ///< their origins are the points, or the frames that are welded
+  std::string name = {}, type = {};
+  Frame a = {}, b = {};                 ///< their origins are the points, or the frames that are welded
   Vector3 direction = Vector3::Zero();  ///< of a line in a
   double distance = 0.0;                ///< [m]
 };

@@ -169,6 +169,18 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
   return columns;
 }
 
+std::size_t drop_repeated_times(std::vector<std::vector<double>>& columns) {
+  const std::vector<double> times = columns.front();
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (i + 1 < times.size() && times[i + 1] == times[i]) continue;
+    for (auto& column : columns) column[n] = column[i];
+    ++n;
+  }
+  for (auto& column : columns) column.resize(n);
+  return times.size() - n;
+}
+
 std::vector<double> motion_column(std::string_view text, const std::string& file_name, const std::string& heading) {
   return motion_columns(text, file_name, std::span(&heading, 1)).front();
 }

@@ -102,21 +102,25 @@ void check_times(const MotionTable& table, const std::vector<std::size_t>& lines
   }
   const auto& times = table.times();
   for (std::size_t i = 1; i < times.size(); ++i) {
-    if (times[i] > times[i - 1]) continue;
-    throw input_error("file", fmt::format("{}: expected a time above {} s of the row before, found {} s; times must "
+    if (times[i] >= times[i - 1]) continue;
+    throw input_error("file", fmt::format("{}: expected a time from {} s of the row before on, found {} s; times must "
                                           "increase: correct the file",
                                           where(i + 1), times[i - 1], times[i]));
   }
 }
 
-void check_headings(const MotionTable& table, std::size_t line) {
-  for (std::size_t i = 0; i < table.headings.size(); ++i) {
-    if (std::find(table.headings.begin(), table.headings.begin() + static_cast<std::ptrdiff_t>(i), table.headings[i]) ==
-        table.headings.begin() + static_cast<std::ptrdiff_t>(i)) {
+/// Of columns with one heading the first stays, which is the one that OpenSim finds.
+void drop_repeated_headings(MotionTable& table) {
+  for (std::size_t i = 0; i < table.headings.size();) {
+    const auto here = table.headings.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(table.headings.begin(), here, *here) == here) {
+      ++i;
       continue;
     }
-    throw input_error("file", fmt::format("{}:{}: expected headings that differ, found '{}' twice; rename one",
-                                          table.file_name, line, table.headings[i]));
+    table.notes.push_back(
+        fmt::format("{}: there is more than one column '{}'; the first is taken", table.file_name, *here));
+    table.headings.erase(here);
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
@@ -150,12 +154,16 @@ MotionTable read_motion_table(std::string_view text, const std::string& file_nam
   }
   std::vector<std::size_t> lines;
   table.columns = motion_columns(text, file_name, table.headings, &lines);
-  check_headings(table, lines.front());
   note_counts(header, table);
+  drop_repeated_headings(table);
   if (table.rows() == 0) {
     throw input_error("file", fmt::format("{}: expected rows below the headings, found none", file_name));
   }
   check_times(table, lines);
+  if (const std::size_t n = drop_repeated_times(table.columns); n > 0) {
+    table.notes.push_back(
+        fmt::format("{}: {} rows have the time of the row behind them and were left out", table.file_name, n));
+  }
   return table;
 }
 

@@ -34,9 +34,10 @@ struct MotionTable {
 };
 
 /// Reads and checks a whole file. Counts of the header (nRows, nColumns, or datarows, datacolumns) that do not fit what
-/// follows it are noted, and the rows are taken as they are.
-/// @throws Error{invalid_input} "file:line: ..." for a first column that is not `time` or `time_s`, times that do not
-///         increase, headings given twice, rows of another length, entries that are not numbers
+/// follows it are noted, and the rows are taken as they are. Of columns with one heading the first is taken, of rows at
+/// one time the last; both are noted.
+/// @throws Error{invalid_input} "file:line: ..." for a first column that is not `time` or `time_s`, times that go
+///         back, rows of another length, entries that are not numbers
 [[nodiscard]] MotionTable read_motion_table(std::string_view text, const std::string& file_name);
 
 }  // namespace heelstrike

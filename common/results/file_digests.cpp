@@ -24,7 +24,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* files_key = "files";
 
 /// A JSON file of the folder; none, with a fault, when it is missing or is not as it was written.
-std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, FolderCheck& check) {
+/// @param is_new  whether the rest of the folder says that this version wrote it, which seals all of them
+std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, bool is_new, FolderCheck& check) {
   try {
     Json json = Json::parse(read_whole_file(folder / name));
     switch (seal_of(json)) {
@@ -32,6 +33,7 @@ std::optional<Json> sealed_file(const fs::path& folder, const std::string& name,
         ++check.n_files;
         return json;
       case Seal::none:
+        if (is_new || json.contains(files_key)) break;
         check.notes.push_back(fmt::format("{}: no digests in it: it was written by an earlier version", name));
         return std::nullopt;
       case Seal::broken:
@@ -81,12 +83,12 @@ void check_files(const fs::path& folder, const Json& json, const FileDigests& in
   }
 }
 
-void check_checkpoints(const fs::path& folder, FolderCheck& check) {
+void check_checkpoints(const fs::path& folder, bool is_new, FolderCheck& check) {
   std::error_code none;
   for (fs::directory_iterator entry(folder / "checkpoints", none), end; !none && entry != end; entry.increment(none)) {
     if (entry->path().extension() != ".json") continue;
     const std::string name = "checkpoints/" + entry->path().filename().string();
-    const auto json = sealed_file(folder, name, check);
+    const auto json = sealed_file(folder, name, is_new, check);
     if (!json || json->at("checkpoint_sha256").get<std::string>().empty()) continue;
     check_file(folder, fs::path(name).replace_extension(".ckpt").string(),
                json->at("checkpoint_sha256").get<std::string>(), check);
@@ -145,12 +147,13 @@ FolderCheck check_run_folder(const fs::path& folder) {
   FolderCheck check;
   // What programs of other times wrote, or what was damaged into other keys, is a fault and no exception.
   try {
-    const auto summary = sealed_file(folder, "summary.json", check);
+    const auto summary = sealed_file(folder, "summary.json", false, check);
     // With --hdf5 the table stands in another file, whose digest is in timing.json.
     if (summary) check_files(folder, *summary, {{"timeseries.csv", "timeseries.h5"}}, check);
-    const auto timing = sealed_file(folder, "timing.json", check);
+    const bool is_new = summary.has_value();
+    const auto timing = sealed_file(folder, "timing.json", is_new, check);
     if (timing) check_files(folder, *timing, {}, check);
-    check_checkpoints(folder, check);
+    check_checkpoints(folder, is_new, check);
   } catch (const Json::exception& error) {
     check.faults.push_back(fmt::format("{}: expected the digests of a run, found: {}", folder.string(), error.what()));
   }

@@ -309,7 +309,8 @@ void RunFolder::take_position(const std::string& text, const std::string& checkp
   if (json.value("format", 1) < position_format) refuse("it was written by another version of the program");
   if (seal_of(json) != Seal::intact) refuse("what belongs to it, the .json beside it, is damaged");
   if (json.at("format") != position_format) refuse("it was written by another version of the program");
-  if (!checkpoint.empty() && json.at("checkpoint_sha256") != sha256_hex(checkpoint))
+  const bool is_start = checkpoint.empty() && json.at("checkpoint_sha256").get<std::string>().empty();
+  if (!is_start && json.at("checkpoint_sha256") != sha256_hex(checkpoint))
     refuse("its checksum is that of other bytes: it is damaged");
   if (json.at("scenario_sha256") != scenario_digest_) {
     throw input_error(
@@ -440,6 +441,7 @@ void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
 void RunFolder::remove_old_checkpoints() const {
   const std::vector<fs::path> checkpoints = checkpoints_in(path_);
   std::error_code ignored;  // one too many hurts nobody
+  fs::remove(path_ / "checkpoints" / start_name, ignored);
   for (std::size_t i = kept_checkpoints; i < checkpoints.size(); ++i) {
     fs::remove(checkpoints[i], ignored);
     fs::remove(fs::path(checkpoints[i]).replace_extension(".json"), ignored);

@@ -12,8 +12,7 @@
 ///     fields.pvd         series for ParaView, when the scenario asks for fields
 ///     fields/PAIR_BODY_00042.vtu
 ///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it, with digests;
-///     the
-///                        last two, and start.json for a run that has none yet
+///                        the last two, or start.json as long as there is none
 ///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
 ///
 /// Rows are handed to the operating system one by one, so that all of them survive the death of the process. Everything

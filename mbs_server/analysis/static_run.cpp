@@ -80,6 +80,7 @@ class StaticRun final : public RunBase {
   [[nodiscard]] bool depends_on_time() const;
   void commit_start();
   void find_equilibrium(double t, bool from_afar);
+  [[nodiscard]] BalanceResult find_afar(double t, const VectorX& start);
   [[nodiscard]] VectorX foretold(double t) const;
   [[nodiscard]] BalanceResult find_nearby(double t);
   [[nodiscard]] BalanceResult newton(double t);
@@ -105,8 +106,9 @@ class StaticRun final : public RunBase {
   VectorX x_, F_, trial_;
   double scale_ = 1.0;  ///< [N, N m] forces at work
   std::string last_refusal_;
-  std::vector<double> gaps_;  ///< [m] of the pairs at x_, on the way to an equilibrium
-  VectorX pushed_;            ///< [N, N m] external_forces() at the last equilibrium
+  bool commits_on_the_way_ = false;  ///< of approach(): friction holds what it has come to
+  std::vector<double> gaps_;         ///< [m] of the pairs at x_, on the way to an equilibrium
+  VectorX pushed_;                   ///< [N, N m] external_forces() at the last equilibrium
   /// An equilibrium on the way.
   struct Remembered {
     double t = 0.0;  ///< [s]
@@ -191,6 +193,7 @@ bool StaticRun::approach_step(double t, double shift, double& norm) {
     if (!(reached <= std::max(10.0 * norm, nearly_balanced)) || !std::isfinite(reached)) return false;
     std::vector<double> gaps_now = gaps(t, trial_);
     if (may_have_passed(gaps_now, (trial_ - x_).head(n).lpNorm<Eigen::Infinity>())) return false;
+    if (commits_on_the_way_) (void)exchange_.commit(t, trial_.head(n), VectorX::Zero(n));
     gaps_ = std::move(gaps_now);
     x_ = trial_;
     norm = reached;
@@ -362,6 +365,43 @@ void StaticRun::accept_imbalance(double t, BalanceResult& result) {
   result.converged = true;
 }
 
+/// By the overdamped motion from afar, in one way or another.
+BalanceResult StaticRun::find_afar(double t, const VectorX& start) {
+  const auto n = system_.n_q();
+  BalanceResult result;
+  const auto attempt = [&](double shift, bool commits) {
+    x_ = start;
+    VectorX rest = VectorX::Zero(n);
+    system_.project(t, x_.head(n), rest);
+    commits_on_the_way_ = commits;
+    const bool near = approach(t, shift, max_approach_steps);
+    commits_on_the_way_ = false;
+    if (near) result = finish_equilibrium(t);
+    return near;
+  };
+  if (attempt(first_shift, false) && !result.converged) {
+    // Where forces jump between the facets of a mesh, one way to the equilibrium ends and another does not.
+    sink_.on_log("info", fmt::format("the way to the equilibrium at t = {} s ended at {:.1e} of the forces at work "
+                                     "({}); taken again in shorter steps",
+                                     t, result.norm, result.reason));
+    (void)attempt(first_shift_nearby, false);
+  }
+  if (!result.converged) {
+    // Friction that is measured from one far place all the time pulls to and fro, and the motion does not come to rest.
+    // Committed on the way it holds what it has come to, as when bodies are let go slowly.
+    sink_.on_log("info",
+                 fmt::format("the equilibrium at t = {} s is looked for once more with friction that follows the "
+                             "way from the start",
+                             t));
+    (void)attempt(first_shift, true);
+  }
+  if (!result.converged && result.reason.empty()) {
+    result.reason = fmt::format("the overdamped motion did not come to rest in {} steps{}", max_approach_steps,
+                                last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_);
+  }
+  return result;
+}
+
 void StaticRun::find_equilibrium(double t, bool from_afar) {
   const auto n = system_.n_q();
   const VectorX start = x_;
@@ -377,26 +417,7 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
       system_.project(t, x_.head(n), rest);
       result = finish_equilibrium(t);
     }
-    if (!result.converged) {
-      x_ = start;
-      rest.setZero();
-      system_.project(t, x_.head(n), rest);
-      if (!approach(t, first_shift, max_approach_steps)) {
-        give_up(t, fmt::format("the overdamped motion did not come to rest in {} steps{}", max_approach_steps,
-                               last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_));
-      }
-      result = finish_equilibrium(t);
-      if (!result.converged) {
-        // Where forces jump between the facets of a mesh, one way to the equilibrium ends and another does not.
-        sink_.on_log("info", fmt::format("the way to the equilibrium at t = {} s ended at {:.1e} of the forces at work "
-                                         "({}); taken again in shorter steps",
-                                         t, result.norm, result.reason));
-        x_ = start;
-        rest.setZero();
-        system_.project(t, x_.head(n), rest);
-        if (approach(t, first_shift_nearby, max_approach_steps)) result = finish_equilibrium(t);
-      }
-    }
+    if (!result.converged) result = find_afar(t, start);
   } catch (const RecoverableError& e) {
     give_up(t, e.what());
   }

@@ -70,9 +70,9 @@ bool is_inside(const fs::path& name) {
 fs::path place_of(const std::string& name, const fs::path& folder, const std::string& where) {
   const fs::path to = folder / name;
   const fs::path above = name.ends_with('/') ? to : to.parent_path();
-  std::error_code error;
+  std::error_code error, ignored;
   fs::create_directories(above, error);
-  const bool is_blocked = !fs::is_directory(above) || (above != to && fs::is_directory(to));
+  const bool is_blocked = !fs::is_directory(above, ignored) || (above != to && fs::is_directory(to, ignored));
   if (!is_blocked) return to;
   if (error && error != std::errc::not_a_directory && error != std::errc::file_exists &&
       error != std::errc::filename_too_long) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/integrators/rigid_contacts.hpp"
@@ -17,5 +18,11 @@ namespace heelstrike::mbs {
 /// @param rounds  of Newton's method at most: points change with the pose
 void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::VectorXd& y,
               const std::function<bool(const RigidPoint&)>& acts, int rounds);
+
+/// Lets the contacts know of the forces at the start `t` of a motion, which no step has found yet: those that
+/// keep points that touch, and do not approach as in an impact, from closing.
+/// @param step  [s] of the scenario; none = the default
+void note_start_forces(RigidContacts& contacts, Problem& problem, double t, const Eigen::VectorXd& y,
+                       std::optional<double> step);
 
 }  // namespace heelstrike::mbs

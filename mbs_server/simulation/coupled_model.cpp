@@ -119,7 +119,9 @@ void CoupledModel::begin(std::span<const Response> responses) {
   const auto& [t, y, z] = committed_;
   require_numbers(system_, t, y, z);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    contact_states_.set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
+    // Rigid bodies that touch do so to the rounding of places.
+    const double gap = responses[i].gap - (rigid_.rigid(i) ? RigidContactSet::contact_rounding(q(y)) : 0.0);
+    contact_states_.set_closed(i, touching(gap, responses[i].gap_rate));
     // A run may begin in contact; its first episode then has no onset before the start.
     if (contact_states_.closed(i)) trackers_[i].begin(t, responses[i]);
   }
@@ -228,6 +230,7 @@ std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const Ve
 /// Accelerations and reactions of a row know the forces of elements, but not those of rigid contact, which are
 /// impulses.
 void CoupledModel::add_rigid_contact(const MotionState& at, std::span<const Response> told, std::vector<double>& row) {
+  if (!rigid_.any()) return;
   VectorX g = VectorX::Zero(system_.n_q());
   for (std::size_t i = 0; i < told.size(); ++i) {
     if (!rigid_.rigid(i) || !scheme_->acts(i)) continue;

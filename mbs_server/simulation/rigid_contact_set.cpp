@@ -40,7 +40,8 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
     const Pose& X_WA = kinematics.frames(pair).X_WA;
     for (const ContactPoint& point : responses[pair].points) {
       const double rate = point.n_A.dot(point_velocity(state.V_AB, point.p_AC - state.X_AB.p));
-      points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate});
+      const bool curved = point.curvature_A != 0.0 || point.curvature_B != 0.0;
+      points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate, .curved = curved});
       Point at{.p_W = X_WA * point.p_AC};
       at.axes.col(0) = X_WA.R * point.n_A;
       const double to_A = 0.5 * point.gap + radius_of_curvature(point.curvature_A),

@@ -281,6 +281,9 @@ void Simulation::start() {
   committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
   separate_rigid_bodies();
   model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
+  if (model_.rigid_contacts().any()) {
+    note_start_forces(model_.rigid_contacts(), *problem_, t, committed_.y, scenario_.analysis.integrator.step);
+  }
   if (problem_->unilateral_joints().any()) {
     constexpr double touching = 1e-6;  // [m] as at the start of rigid bodies
     take_event(problem_->unilateral_joints().settle(t, committed_.y, {}, touching));

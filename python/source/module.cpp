@@ -94,6 +94,11 @@ struct PyRegionLoads {
   py::array_t<double> force, area, mean_pressure, peak_pressure, p_cop;
 };
 
+/// The metaclass of classes of Python, for whom pybind11's own is another one.
+py::metaclass plain_type() {
+  return py::metaclass(reinterpret_cast<PyObject*>(&PyType_Type));
+}
+
 template <auto Member>
 py::object member_view(const py::object& self, std::vector<py::ssize_t> shape) {
   return view((self.cast<PyResponse&>().response.*Member).data(), std::move(shape), self);
@@ -294,7 +299,7 @@ py::dict regions_of_all(const PyResponses& self) {
 }
 
 void bind_regions(py::module_& module) {
-  py::class_<hs::RegionLoad>(module, "RegionLoad", "What a region of a contact bears in one state.")
+  py::class_<hs::RegionLoad>(module, "RegionLoad", plain_type(), "What a region of a contact bears in one state.")
       .def_readonly("force", &hs::RegionLoad::force, "normal: pressure times area [N]")
       .def_readonly("area", &hs::RegionLoad::area, "contact area [m^2]")
       .def_readonly("mean_pressure", &hs::RegionLoad::mean_pressure, "force / area [Pa]; 0 without contact")
@@ -315,7 +320,7 @@ void bind_regions(py::module_& module) {
             return hs::RegionLoad{parts[0].cast<double>(), parts[1].cast<double>(), parts[2].cast<double>(),
                                   parts[3].cast<double>(), parts[4].cast<hs::Vector3>()};
           }));
-  py::class_<PyRegionLoads>(module, "RegionLoads",
+  py::class_<PyRegionLoads>(module, "RegionLoads", plain_type(),
                             "What a region of a contact bears in many states. NaN where a state was refused.")
       .def_readonly("force", &PyRegionLoads::force, "(n,) normal: pressure times area [N]")
       .def_readonly("area", &PyRegionLoads::area, "(n,) contact area [m^2]")
@@ -338,7 +343,7 @@ void bind_regions(py::module_& module) {
 }
 
 void bind_pair(py::module_& module) {
-  py::class_<hs::Pair>(module, "Pair",
+  py::class_<hs::Pair>(module, "Pair", plain_type(),
                        "Two bodies, their surfaces and materials, and the back-end that computes their contact.")
       .def_static(
           "from_yaml",
@@ -380,7 +385,8 @@ Raises InputError with file, line and key of every mistake.)")
 }
 
 void bind_response(py::module_& module) {
-  py::class_<PyResponse>(module, "Response", R"(Answer of a contact; `F, dF_dX, dF_dV = response` unpacks it.
+  py::class_<PyResponse>(module, "Response", plain_type(),
+                         R"(Answer of a contact; `F, dF_dX, dF_dV = response` unpacks it.
 
 Arrays are views into the response: no copies, and not to be written; `F.copy()` is. Where the gap is positive, wrench and tangents are exactly zero.)")
       .def_property_readonly(
@@ -436,7 +442,7 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
            })
       .def(py::pickle(&pickled_response, &unpickled_response));
   py::class_<PyResponses>(
-      module, "Responses",
+      module, "Responses", plain_type(),
       "Answers to many states; arrays are views that cannot be written. NaN where a state was refused: see `refused`.")
       .def("__len__", [](const PyResponses& self) { return self.answers.size(); })
       .def("__getitem__", &answers_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
@@ -573,7 +579,8 @@ std::unique_ptr<PyContact> contact_again(const py::tuple& state) {
 }
 
 void bind_contact(py::module_& module) {
-  py::class_<PyContact>(module, "Contact", R"(One open contact pair with its history, for any multibody code.
+  py::class_<PyContact>(module, "Contact", plain_type(),
+                        R"(One open contact pair with its history, for any multibody code.
 
 evaluate() is pure: it answers for any state against the committed history, in any order, any number of times.
 commit() accepts a state as the end of a step and advances the history (friction, speed of approach, warm start).
@@ -808,7 +815,7 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
 
 void bind_simulation(py::module_& module) {
   py::class_<PySimulation>(
-      module, "Simulation",
+      module, "Simulation", plain_type(),
       R"(Simulation(scenario, *, backend=None, set=None, server=None, progress=None, tls=None, patience=300.0)
 --
 

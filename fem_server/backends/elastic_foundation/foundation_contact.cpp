@@ -52,10 +52,10 @@ struct FoundationContact::Sum {
   std::vector<HeldSpring> held;
 };
 
-/// What dissipation adds to the elastic forces of the springs.
+/// What dissipation makes of the elastic forces of the springs.
 struct FoundationContact::Damping {
-  std::vector<NormalForce> added;  ///< of each spring; empty = nothing
-  std::vector<double> factors;     ///< [-] of the pressure of each spring
+  std::vector<NormalForce> forces;  ///< of each spring, elastic part included; empty = no dissipation
+  std::vector<double> factors;      ///< [-] of the pressure of each spring
 };
 
 FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerShape target, FoundationOptions options,
@@ -134,14 +134,14 @@ void FoundationContact::damp_springs(const BedState& bed, const Vector6& V_CT, D
   const double c = options_.dissipation;
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
     const LoadedSpring& loaded = bed.springs[i];
-    NormalForce& added = damping.added[i];
-    const double change = damping.factors[i] - 1.0;
-    added.value = change * loaded.force;
+    NormalForce& damped = damping.forces[i];
+    const double factor = damping.factors[i];
+    damped.value = factor * loaded.force;
     if (bed.slopes.empty()) continue;
-    added.dX = change * bed.slopes[i].dforce.transpose();
-    if (!(damping.factors[i] > 0.0)) continue;
-    added.dX += loaded.force * c * (V_CT.transpose() * bed.drate[i]);
-    added.dV = loaded.force * c * loaded.motion.rate.transpose();
+    damped.dX = factor * bed.slopes[i].dforce.transpose();
+    if (!(factor > 0.0)) continue;
+    damped.dX += loaded.force * c * (V_CT.transpose() * bed.drate[i]);
+    damped.dV = loaded.force * c * loaded.motion.rate.transpose();
   }
 }
 
@@ -154,8 +154,8 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
     std::array<RowVector6, 4> by_twist;
     std::array<RowVector6, 4> by_pose;
     for (std::size_t k = 0; k < 4; ++k) {
-      by_twist[k] = plane.signs[k] * bed.springs[plane.springs[k]].motion.rate.transpose();
-      if (tangents) by_pose[k] = plane.signs[k] * (V_CT.transpose() * bed.drate[plane.springs[k]]);
+      by_twist[k] = plane.shares[k] * bed.springs[plane.springs[k]].motion.rate.transpose();
+      if (tangents) by_pose[k] = plane.shares[k] * (V_CT.transpose() * bed.drate[plane.springs[k]]);
     }
     std::array<RowVector6, 3> rate_slopes = plane_of<RowVector6>(by_twist, plane.bend);
     std::array<RowVector6, 3> dX = tangents ? plane_of<RowVector6>(by_pose, plane.bend) : rate_slopes;
@@ -164,19 +164,19 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
       const double force = plane.forces[static_cast<Eigen::Index>(k)];
       const double factor = std::max(0.0, 1.0 + c * (rate_slopes[k] * V_CT).value());
       const double slope = factor > 0.0 ? force * c : 0.0;
-      value[k] = (factor - 1.0) * force;
-      dX[k] = (factor - 1.0) * plane.dforces[k].transpose() + slope * dX[k];
+      value[k] = factor * force;
+      dX[k] = factor * plane.dforces[k].transpose() + slope * dX[k];
       rate_slopes[k] *= slope;
     }
     const std::array<double, 4> values = by_four<double>(value, plane.bend);
     const std::array<RowVector6, 4> of_pose = by_four<RowVector6>(dX, plane.bend);
     const std::array<RowVector6, 4> of_twist = by_four<RowVector6>(rate_slopes, plane.bend);
     for (std::size_t k = 0; k < 4; ++k) {
-      NormalForce& added = damping.added[plane.springs[k]];
-      added.value += plane.signs[k] * values[k];
+      NormalForce& damped = damping.forces[plane.springs[k]];
+      damped.value += plane.shares[k] * values[k];
       if (!tangents) continue;
-      added.dX += plane.signs[k] * of_pose[k];
-      added.dV += plane.signs[k] * of_twist[k];
+      damped.dX += plane.shares[k] * of_pose[k];
+      damped.dV += plane.shares[k] * of_twist[k];
     }
   }
 }
@@ -184,7 +184,7 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
 FoundationContact::Damping FoundationContact::damping_of(const BedState& bed, const Vector6& V_CT) const {
   Damping damping;
   if (!(options_.dissipation > 0.0)) return damping;
-  damping.added.resize(bed.springs.size());
+  damping.forces.resize(bed.springs.size());
   for (const LoadedSpring& loaded : bed.springs) {
     damping.factors.push_back(std::max(0.0, 1.0 + options_.dissipation * loaded.motion.rate.dot(V_CT)));
   }
@@ -204,13 +204,10 @@ double FoundationContact::add_changes(const BedState& bed, std::size_t i, const 
   const bool tangents = !bed.slopes.empty();
   NormalForce normal{.value = loaded.force};
   if (tangents) normal.dX = bed.slopes[i].dforce.transpose();
-  if (!damping.added.empty()) {
-    const NormalForce& added = damping.added[i];
-    normal.value += added.value;
-    normal.dX += added.dX;
-    normal.dV = added.dV;
+  if (!damping.forces.empty()) {
+    normal = damping.forces[i];
     if (tangents) sum.dV.noalias() += motion.wrench * normal.dV;
-    sum.dissipated_power += added.value * motion.rate.dot(state.V_AB.vector());
+    sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(state.V_AB.vector());
   }
   if (tangents) {
     sum.dX.noalias() += motion.wrench * normal.dX;

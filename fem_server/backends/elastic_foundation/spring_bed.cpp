@@ -69,7 +69,7 @@ double face_factor(const BedState& bed, std::size_t face, double dissipation, co
   if (bed.planes.empty()) return factor(rate_of(bed.faces[face].springs.front()));
   const LoadedPlane& plane = bed.planes[face];
   std::array<double, 4> rates{};
-  for (std::size_t k = 0; k < 4; ++k) rates[k] = plane.signs[k] * rate_of(plane.springs[k]);
+  for (std::size_t k = 0; k < 4; ++k) rates[k] = plane.shares[k] * rate_of(plane.springs[k]);
   const std::array<double, 3> corners = plane_of<double>(rates, plane.bend);
   const double sum = plane.forces.sum();
   if (!(sum > 0.0)) return 1.0;
@@ -629,35 +629,41 @@ void SpringBed::load_triangles(Search& search) const {
   }
 }
 
-/// Compressions of the springs of a triangle, each that of one of them up to its sign. Where T ends over the triangle
-/// they break off, and how far beyond says nothing of the depth: a spring that T does not reach to is as far in front
-/// as the deepest one is behind, at the most, so that the load ends in the middle between them.
+/// [-] Where T ends anywhere over an edge of a triangle, the part of it that is loaded stores half of what the whole
+/// edge would on average; so does a depth that falls linearly to this share: (1 + g + g^2) / 3 = 1 / 2.
+const double share_beyond_end = 0.5 * (std::numbers::sqrt3 - 1.0);
+
+/// Compressions of the springs of a triangle, each a share of that of one of them. Where T ends over the triangle they
+/// break off, and how far beyond says nothing of the depth.
 struct SpringBed::FourDepths {
   std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
-  std::array<double, 4> signs{1.0, 1.0, 1.0, 1.0};
+  std::array<double, 4> shares{1.0, 1.0, 1.0, 1.0};
   std::array<double, 4> d{};  ///< [m]
   /// What is met from three corners and missed from the centre, or the other way round, is no quadratic function.
   double bend = four_shares[3];
+  double loaded = 1.0;  ///< [-] share of the triangle that T covers
   FourDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
       : springs(places) {
     std::size_t deepest = 0;
     bool all_meet = true;
     for (std::size_t k = 0; k < 4; ++k) {
-      const LoadedSpring& loaded = state.springs[places[k]];
-      d[k] = loaded.motion.d;
+      const LoadedSpring& spring = state.springs[places[k]];
+      d[k] = spring.motion.d;
       if (d[k] > d[deepest]) deepest = k;
-      all_meet = all_meet && !loaded.misses;
+      all_meet = all_meet && !spring.misses;
     }
     if (all_meet) return;
     for (std::size_t k = 0; k < 3; ++k) {
       if (!state.springs[places[k]].misses) bend = 0.0;
     }
     for (std::size_t k = 0; k < 4; ++k) {
-      if (-d[k] <= d[deepest] || !bed.ends_before(state.springs[places[deepest]], state.springs[places[k]])) continue;
+      if (!bed.ends_before(state.springs[places[deepest]], state.springs[places[k]])) continue;
       springs[k] = places[deepest];
-      signs[k] = -1.0;
-      d[k] = -d[deepest];
+      shares[k] = share_beyond_end;
+      d[k] = share_beyond_end * d[deepest];
+      if (k < 3) loaded -= 1.0 / 3.0;
     }
+    loaded = std::max(loaded, four_shares[0]);
   }
 };
 
@@ -689,13 +695,14 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   if (deepest >= law_.thickness(h)) too_deep(casting_.centre_spring(triangle), deepest, of_target);
   const TriangleLoad load = law_over(triangle, [&] { return triangle_load(law_, area, h, d, search.tangents); });
   state.energy += load.energy;
-  state.area += load.area;
+  const double loaded_area = four.loaded * load.area;
+  state.area += loaded_area;
   state.faces.push_back(
-      {.triangle = triangle, .pressure = load.forces.sum() / area, .area = load.area, .springs = places});
+      {.triangle = triangle, .pressure = load.forces.sum() / area, .area = loaded_area, .springs = places});
   const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]}, four.bend);
-  for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.signs[k] * forces[k];
+  for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.shares[k] * forces[k];
   if (options_.rates) {
-    state.planes.push_back({.springs = four.springs, .signs = four.signs, .bend = four.bend, .forces = load.forces});
+    state.planes.push_back({.springs = four.springs, .shares = four.shares, .bend = four.bend, .forces = load.forces});
     state.planes.back().dforces.fill(Vector6::Zero());
   }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
@@ -706,13 +713,13 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   using Two = Eigen::Vector2d;
   const Matrix3 K = load.slopes;
   for (Eigen::Index i = 0; i < 6; i += 2) {
-    const auto dd = [&](std::size_t k) -> Two { return four.signs[k] * slopes[k]->dd.segment<2>(i); };
+    const auto dd = [&](std::size_t k) -> Two { return four.shares[k] * slopes[k]->dd.segment<2>(i); };
     const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)}, four.bend);
     const std::array<Two, 3> dplane{K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
                                     K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
     for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
     const auto dforces = by_four<Two>(dplane, four.bend);
-    for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.signs[k] * dforces[k];
+    for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.shares[k] * dforces[k];
   }
 }
 
@@ -728,8 +735,8 @@ void SpringBed::load_layers(Search& search, const LoadedFace& face, const FourDe
   for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
   for (std::size_t k = 0; k < 4; ++k) {
     SpringSlopes& slopes = state.slopes[four.springs[k]];
-    slopes.dforce += four.signs[k] * forces[k] * dh;
-    dslope += four.signs[k] * forces[k] * slopes.dd;
+    slopes.dforce += four.shares[k] * forces[k] * dh;
+    dslope += four.shares[k] * forces[k] * slopes.dd;
   }
   dslope += by.curvature * dh;
   for (Eigen::Index k = 0; k < 3 && options_.rates; ++k) {

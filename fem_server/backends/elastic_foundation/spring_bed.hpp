@@ -63,7 +63,7 @@ struct LoadedFace {
 /// bears on them.
 struct LoadedPlane {
   std::array<std::uint32_t, 4> springs{};  ///< in BedState::springs
-  std::array<double, 4> signs{};           ///< with which their compressions stand for those of corners and centre
+  std::array<double, 4> shares{};          ///< [-] with which their compressions stand for those of corners and centre
   double bend = 0.0;                       ///< [-] of plane_of
   Vector3 forces = Vector3::Zero();        ///< [N] >= 0
   std::array<Vector6, 3> dforces{};        ///< d forces / d X, where slopes are asked for

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "fem_server/geometry/surface_topology.hpp"
 
@@ -16,7 +15,10 @@ constexpr double largest_change_of_force = 0.1;
 /// Corners of triangles, three each, and which of them belong to one smooth part around their vertex.
 class CornerParts {
  public:
-  explicit CornerParts(std::size_t n_triangles) : part_(3 * n_triangles) { std::iota(part_.begin(), part_.end(), 0U); }
+  explicit CornerParts(std::uint32_t n_corners) {
+    part_.reserve(n_corners);
+    for (std::uint32_t corner = 0; corner < n_corners; ++corner) part_.push_back(corner);
+  }
   [[nodiscard]] std::uint32_t of(std::uint32_t corner) {
     while (part_[corner] != corner) corner = part_[corner] = part_[part_[corner]];
     return corner;
@@ -40,7 +42,7 @@ std::uint32_t corner_at(const SurfaceMesh& mesh, std::uint32_t triangle, std::ui
 /// Joined over the edges that two triangles share which run against each other and are turned by no more than twice
 /// the lean.
 CornerParts smooth_corners(const SurfaceMesh& mesh, const std::vector<Vector3>& faces, double lean) {
-  CornerParts parts(mesh.triangles.size());
+  CornerParts parts(static_cast<std::uint32_t>(3 * mesh.triangles.size()));
   const double least = 2.0 * lean * lean - 1.0;
   const std::vector<EdgeUse> uses = edge_uses(mesh);
   for (std::size_t begin = 0; begin < uses.size();) {

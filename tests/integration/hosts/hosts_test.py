@@ -49,15 +49,15 @@ class Hosts(unittest.TestCase):
             self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
         checked = 0
         for twin in TWINS:
-            for name in (self.scenarios if "sundials" in twin else ("cvode", "elements")):
-                if name not in self.scenarios:
-                    continue
+            # deal.II's module brings what the others are twins of.
+            names = {"cvode", "ida", "arkode"} if "sundials" in twin else {"cvode"} if re.search("klu|yaml|pugi|grpc|proto|zip", twin) else {"elements"}
+            for name in sorted(names & set(self.scenarios)):
                 done = run_host([twin], *self.scenarios[name])
                 if done.returncode == 77:
                     continue
                 self.assertEqual((done.returncode, done.stdout), (0, plain[name].stdout), f"{name} beside {twin}: {done.stderr}")
                 checked += 1
-        self.assertGreater(checked, 20)
+        self.assertGreater(checked, 15)
 
     def test_all_of_them_at_once(self):
         there = [twin for twin in TWINS if run_host([twin], *self.scenarios["cvode"]).returncode != 77]
@@ -75,7 +75,7 @@ class Hosts(unittest.TestCase):
         self.assertAlmostEqual(float(done.stdout), 1 - 9.81 * 0.25**2 / 2, delta=1e-6)
 
     def test_what_ours_shows_and_looks_for(self):
-        """Only names of our own are seen from outside, and none of SUNDIALS, KLU, yaml-cpp and pugixml is looked for."""
+        """Only names of our own are seen from outside, and none of SUNDIALS, KLU and pugixml is looked for."""
         shown = {"libheelstrike.so": r"hs_|hs::|(typeinfo|typeinfo name|vtable) for hs::", "libheelstrike_unit.so": "fmi[23]",
                  "libheelstrike_remote.so": "heelstrike_remote_library$"}
         for library, ours in shown.items():
@@ -84,14 +84,14 @@ class Hosts(unittest.TestCase):
             self.assertTrue(defined)
             self.assertEqual([name for name in defined if not re.match(ours, name)], [], library)
             wanted = [line.split(maxsplit=1)[1] for line in lines if line.strip().startswith("U ")]
-            hidden = r"(CV|IDA|ARK|KIN|SUN|N_V|klu_|amd_|btf_|colamd)|YAML::|pugi::"
+            hidden = r"(CV|IDA|ARK|KIN|SUN|N_V|klu_|amd_|btf_|colamd)|pugi::"
             self.assertEqual([name for name in wanted if re.match(hidden, name)], [], library)
         # A unit takes from its process what every process has, and what has its version in its names.
         wanted = subprocess.run(["nm", "-DC", "--undefined-only", LIBRARIES / "libheelstrike_unit.so"], check=True, capture_output=True,
                                 text=True).stdout.splitlines()
-        versioned = re.compile(r"@(GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL|ZLIB)_|fmt::v\d+::| w ")
+        versioned = re.compile(r"@(GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL|ZLIB)_|fmt::v\d+::|YAML::| w ")
         rest = sorted({line.split(maxsplit=1)[1] for line in wanted if not versioned.search(line)})
-        self.assertEqual([name for name in rest if not re.match(r"(zip_|zlib|crc32|adler32|inflate|deflate|compress|uncompress)", name)], [])
+        self.assertEqual([name for name in rest if not re.match(r"(zlib|crc32|get_crc_table|adler32|inflate|deflate|compress|uncompress)", name)], [])
 
 
 if __name__ == "__main__":

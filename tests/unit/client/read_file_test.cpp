@@ -126,9 +126,10 @@ TEST(Printable, EscapesWhatNoTerminalShouldSee) {
 // Servers open no files, so what a deck names travels within it.
 TEST_F(ReadFile, AnAbaqusDeckBringsTheFilesThatItNames) {
   fs::create_directories(folder_ / "mesh");
-  written("mesh/nodes.inp", "\xEF\xBB\xBF*Node\r\n1, 0, 0, 0\r\n");
-  written("mesh/elements.txt", "1, 1, 2, 3, 4\n");
-  written("mesh/all.inp", "** parts\n*INCLUDE, INPUT=nodes.inp\n*Element, type=C3D4,\n  Input=mesh/elements.txt\n");
+  (void)written("mesh/nodes.inp", "\xEF\xBB\xBF*Node\r\n1, 0, 0, 0\r\n");
+  (void)written("mesh/elements.txt", "1, 1, 2, 3, 4\n");
+  (void)written("mesh/all.inp",
+                "** parts\n*INCLUDE, INPUT=nodes.inp\n*Element, type=C3D4,\n  Input=mesh/elements.txt\n");
   const fs::path deck = written("deck.inp", "*Heading\n*include,\n input = \"mesh/all.inp\"\n*Step\n");
   EXPECT_EQ(read_mesh_file(deck, "mesh"),
             "*Heading\n** parts\n*Node\n1, 0, 0, 0\n*Element, type=C3D4\n1, 1, 2, 3, 4\n*Step\n");

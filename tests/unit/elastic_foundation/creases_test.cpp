@@ -9,7 +9,6 @@
 #include <random>
 
 #include "common/contact/preparation.hpp"
-#include "common/surfaces/block.hpp"
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
@@ -411,7 +410,8 @@ TEST(Creases, BoxOnABox) {
 }
 
 // The partner has the edges, and the layer lies on the plate below it: where the box ends the depth breaks off between
-// springs. Off by what half the width of the triangles along its edges bears; it was up to several times the force.
+// springs. What half the width of the triangles along its edges bears may be missing or too much in a pose, and next to
+// nothing on average.
 TEST(Creases, EdgesOfThePartner) {
   const double a = 0.02, d = 1e-4;
   Assets assets;
@@ -433,8 +433,9 @@ TEST(Creases, EdgesOfThePartner) {
       }
     }
     fmt::print("{} cells: worst {:.3f}, mean {:.3f}, peak {:.1e}\n", n, worst, mean / poses, peak);
-    EXPECT_LT(worst, 4.0 * a * 0.5 * (0.06 / n) / (a * a)) << n;
-    EXPECT_LT(std::abs(mean / poses), 0.25 * 4.0 * a * (0.06 / n) / (a * a)) << n;
+    const double along_edges = 4.0 * a * 0.5 * (0.06 / n) / (a * a);
+    EXPECT_LT(worst, along_edges) << n;
+    EXPECT_LT(std::abs(mean / poses), 0.2 * along_edges) << n;
     EXPECT_LT(peak, 1e-9) << n;
   }
 }

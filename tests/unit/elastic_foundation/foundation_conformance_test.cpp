@@ -6,6 +6,7 @@
 #include <iterator>
 #include <random>
 
+#include "common/surfaces/block.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
@@ -148,7 +149,8 @@ std::vector<Case> cases() {
   all.push_back({"box_midsurface", layer_pair(box, plane, with({{"direction", "midsurface"}, {"dissipation", 2.0}}))});
   all.push_back({"box_friction", layer_pair(box, plane, with({{"friction", 0.2}, {"dissipation", 2.0}}))});
   all.push_back({"box_under_ball", layer_pair(box, ball, with({{"refine", 2.0}})), true});
-  all.push_back({"box_under_dome", layer_pair(box, dome, with({{"refine", 2.0}, {"dissipation", 2.0}})), true});
+  const Surface plate = BlockSurface{.lengths = {0.05, 0.06, 0.02}, .center = {0.0, 0.0, -0.01}};
+  all.push_back({"box_under_plate", layer_pair(box, plate, with({{"refine", 1.0}, {"dissipation", 2.0}})), true});
   Case two{"two_layers", layer_pair(dish, ball, with({{"partner_thickness", 0.002}, {"strain", "large"}})), true};
   two.pair.partner.materials = {material(10e6, 0.45)};
   all.push_back(two);
@@ -201,8 +203,8 @@ class Foundation : public testing::TestWithParam<Case> {
 };
 
 // Triangles and facets bend the wrench where a spring comes under load or meets another facet; the differences are
-// taken with several steps until one has no such place within it. Rounding: gaps 1e-17 m
-// over h = 1e-9 m and more.
+// taken with several steps until one has no such place within it; in one state a spring ceases to stick 1e-8 m away.
+// Rounding: gaps 1e-17 m over h = 1e-9 m and more.
 double best_error(const Matrix6& analytic, const std::function<Vector6(const Vector6&)>& wrench_at,
                   std::initializer_list<double> steps) {
   double best = 1.0;
@@ -228,7 +230,7 @@ TEST_P(Foundation, PoseTangentIsTheDerivativeOfTheWrench) {
     const auto wrench = [&, h = history, s = state](const Vector6& x) -> Vector6 {
       return backend->evaluate(*h, moved(s, x)).F_A.vector();
     };
-    EXPECT_LT(best_error(r.dF_A_dX, wrench, {3e-7, 1e-7, 1e-8, 3e-8}), 1e-6) << "gap " << r.gap;
+    EXPECT_LT(best_error(r.dF_A_dX, wrench, {3e-7, 1e-7, 1e-8, 3e-8, 3e-9}), 1e-6) << "gap " << r.gap;
   }
 }
 

@@ -173,6 +173,26 @@ TEST(MotionTable, CountsThatDoNotFitAreNoted) {
               ElementsAre(HasSubstr("4 columns, the file has 3")));
 }
 
+// Tools of OpenSim write the last row twice, and angles and forces of several plates with the same headings.
+TEST(MotionTable, OfRowsAtOneTimeTheLastAndOfEqualHeadingsTheFirst) {
+  const MotionTable rows = read_motion_table("time,q\n0,1\n0.5,2\n0.5,3\n0.5,4\n1,5\n", "a.csv");
+  EXPECT_THAT(rows.times(), ElementsAre(0.0, 0.5, 1.0));
+  EXPECT_THAT(rows.column("q"), ElementsAre(1.0, 4.0, 5.0));
+  EXPECT_THAT(rows.notes, ElementsAre(HasSubstr("2 rows have the time of the row behind them")));
+  const MotionTable headings = read_motion_table("time,q,p,q\n0,1,2,3\n1,4,5,6\n", "a.csv");
+  EXPECT_THAT(headings.headings, ElementsAre("time", "q", "p"));
+  EXPECT_THAT(headings.column("q"), ElementsAre(1.0, 4.0));
+  EXPECT_THAT(headings.column("p"), ElementsAre(2.0, 5.0));
+  EXPECT_THAT(headings.notes, ElementsAre(HasSubstr("more than one column 'q'")));
+}
+
+TEST(Trc, MarkersWithoutNamesAreLeftOut) {
+  const std::string text =
+      changed(changed(trc, "\t-41\r", "\t-41\t7\t8\t9\r"), "0\t0\t0\t\r", "0\t0\t0\t1\t2\t3\t4\t5\t6\t\r");
+  expect_trc(text);
+  EXPECT_THAT(read_trc(text, "walk.trc").notes, ElementsAre(HasSubstr("up to 2 more markers without names")));
+}
+
 TEST(MotionTable, MarksQuotesSeparatorsAndComments) {
   for (const char* text :
        {"\xEF\xBB\xBFtime,q\n0,1.5\n1,2\n", "\"time\",\"q\"\n0,1.5\n1,2\n",
@@ -215,9 +235,8 @@ TEST(MotionTable, RefusesWithLine) {
   EXPECT_THAT(message("nColumns=3", "nColumns=x"), StartsWith("grf.mot:4: nColumns: expected a whole number"));
   EXPECT_THAT(message("inDegrees=yes", "inDegrees=maybe"), StartsWith("grf.mot:5: inDegrees: expected yes or no"));
   EXPECT_THAT(message("0.2\t", "0.05\t"),
-              AllOf(StartsWith("grf.mot:10: expected a time above 0.1 s"), HasSubstr("0.05")));
+              AllOf(StartsWith("grf.mot:10: expected a time from 0.1 s"), HasSubstr("0.05")));
   EXPECT_THAT(message("time\t", "clock\t"), StartsWith("grf.mot:7: expected the first column to be 'time'"));
-  EXPECT_THAT(message("_vy", "_vx"), StartsWith("grf.mot:7: expected headings that differ"));
 }
 
 TEST(Axes, TurnALaboratoryWithYUp) {
