@@ -34,6 +34,10 @@ void write_shapes(RunFolder& folder, std::span<const BodyShape> shapes) {
   if (!shapes.empty()) folder.add_file(file_name, shapes_json(shapes).dump());
 }
 
+void write_shapes(const fs::path& folder, std::span<const BodyShape> shapes) {
+  if (!shapes.empty()) write_whole_file(folder / file_name, shapes_json(shapes).dump());
+}
+
 Json read_shapes(const fs::path& folder) {
   const fs::path file = folder / file_name;
   if (!fs::exists(file)) return Json::array();

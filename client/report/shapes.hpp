@@ -19,6 +19,8 @@ constexpr std::size_t shown_triangles = 30'000;
 [[nodiscard]] Json shapes_json(std::span<const BodyShape> shapes);
 /// Nothing is written for a run without such bodies. @throws Error{file}
 void write_shapes(RunFolder& folder, std::span<const BodyShape> shapes);
+/// The same into a folder that nobody runs in.
+void write_shapes(const std::filesystem::path& folder, std::span<const BodyShape> shapes);
 /// The list of shapes; empty for a folder without them, also for one of an earlier version.
 /// @throws Error{file} for a file that is something else
 [[nodiscard]] Json read_shapes(const std::filesystem::path& folder);
