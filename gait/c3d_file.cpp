@@ -171,9 +171,10 @@ std::size_t C3dReader::next_parameter(const std::string& name, std::size_t point
     note(fmt::format("'{}' of the parameters: where the next one is has the wrong byte order", name));
     return pointer + swapped;
   }
-  note(fmt::format("'{}' of the parameters leads out of their section, which ends at byte {}; what comes behind it was "
-                   "left out",
-                   name, end));
+  note(
+      fmt::format("'{}' of the parameters leads out of their section, which ends at byte {}; what comes behind it was "
+                  "left out",
+                  name, end));
   return end;
 }
 
@@ -240,7 +241,8 @@ double C3dReader::or_of_header(const std::string& name, std::size_t at, const st
     refuse(fmt::format("expected the parameter {}, found none, and {} in the header; export the trial again", name,
                        of_header));
   }
-  note(fmt::format("{} is {}; the header's {}{} is taken", name, std::isfinite(value) ? "0" : "missing", of_header, unit));
+  note(fmt::format("{} is {}; the header's {}{} is taken", name, std::isfinite(value) ? "0" : "missing", of_header,
+                   unit));
   return of_header;
 }
 
@@ -266,7 +268,8 @@ std::vector<std::pair<std::size_t, std::size_t>> C3dReader::channel_choices() co
   const bool has_count = trial_.parameters.contains("ANALOG:USED");
   if (used == 0 && has_count) choices.emplace_back(0, 0);
   // Rates are stored as floats.
-  if (const double whole = std::round(ratio); ratio >= 1.0 && ratio < 65536.0 && std::abs(ratio - whole) <= 1e-4 * ratio)
+  if (const double whole = std::round(ratio);
+      ratio >= 1.0 && ratio < 65536.0 && std::abs(ratio - whole) <= 1e-4 * ratio)
     add_once(choices, {used, static_cast<std::size_t>(whole)});
   const std::size_t all = unsigned_word(4), each = unsigned_word(18);
   if (used > 0 && all > 0 && all % used == 0) add_once(choices, {used, all / used});
@@ -318,8 +321,9 @@ std::vector<Layout> C3dReader::layouts() const {
 void C3dReader::choose_layout() {
   const std::vector<Layout> all = layouts();
   if (all.empty()) {
-    refuse("expected points or analog channels, at least one frame and the block where they begin, found none of one of "
-           "them (POINT:USED, ANALOG:USED, POINT:FRAMES, POINT:DATA_START and the header)");
+    refuse(
+        "expected points or analog channels, at least one frame and the block where they begin, found none of one of "
+        "them (POINT:USED, ANALOG:USED, POINT:FRAMES, POINT:DATA_START and the header)");
   }
   const auto rest = [&](const Layout& layout) {
     const double used = static_cast<double>(layout.start()) +
@@ -331,10 +335,10 @@ void C3dReader::choose_layout() {
   if (chosen == all.end()) {
     const Layout& first = all.front();
     const std::size_t room = bytes_.size() > first.start() ? bytes_.size() - first.start() : 0;
-    refuse(fmt::format("expected {} frames of {} bytes from byte {} on, found {} bytes, which are {} frames; the file is "
-                       "cut off",
-                       first.n_frames, first.frame_bytes(is_float_), first.start(), room,
-                       room / first.frame_bytes(is_float_)));
+    refuse(fmt::format(
+        "expected {} frames of {} bytes from byte {} on, found {} bytes, which are {} frames; the file is "
+        "cut off",
+        first.n_frames, first.frame_bytes(is_float_), first.start(), room, room / first.frame_bytes(is_float_)));
   }
   n_points_ = chosen->n_points;
   n_channels_ = chosen->n_channels;
@@ -343,9 +347,10 @@ void C3dReader::choose_layout() {
   data_start_ = chosen->start();
   frame_bytes_ = chosen->frame_bytes(is_float_);
   if (all.size() > 1) {
-    note(fmt::format("header and parameters do not agree on what a frame holds, how many there are or where they begin; "
-                     "the file's size fits {} frames of {} points and {} analog channels of {} samples from block {} on",
-                     n_frames_, n_points_, n_channels_, samples_per_frame_, chosen->first_block));
+    note(
+        fmt::format("header and parameters do not agree on what a frame holds, how many there are or where they begin; "
+                    "the file's size fits {} frames of {} points and {} analog channels of {} samples from block {} on",
+                    n_frames_, n_points_, n_channels_, samples_per_frame_, chosen->first_block));
   }
 }
 
@@ -441,9 +446,10 @@ void C3dReader::read_analog() {
   units.resize(n_channels_);
   auto scales = trial_.numbers("ANALOG:SCALE"), offsets = trial_.numbers("ANALOG:OFFSET");
   if (scales.size() < n_channels_ || offsets.size() < n_channels_) {
-    note(fmt::format("ANALOG:SCALE and ANALOG:OFFSET have {} and {} numbers for {} channels; the others are taken as 1 "
-                     "and 0",
-                     scales.size(), offsets.size(), n_channels_));
+    note(
+        fmt::format("ANALOG:SCALE and ANALOG:OFFSET have {} and {} numbers for {} channels; the others are taken as 1 "
+                    "and 0",
+                    scales.size(), offsets.size(), n_channels_));
     scales.resize(std::max(scales.size(), n_channels_), 1.0);
     offsets.resize(std::max(offsets.size(), n_channels_), 0.0);
   }
@@ -482,8 +488,9 @@ void C3dReader::read_events() {
   const auto times = trial_.numbers("EVENT:TIMES");
   auto labels = trial_.texts("EVENT:LABELS"), contexts = trial_.texts("EVENT:CONTEXTS");
   if (times.size() < 2 * used) {
-    note(fmt::format("EVENT:TIMES: expected minutes and seconds of {} events, found {} numbers; the events are left out",
-                     used, times.size()));
+    note(
+        fmt::format("EVENT:TIMES: expected minutes and seconds of {} events, found {} numbers; the events are left out",
+                    used, times.size()));
     return;
   }
   labels.resize(used);

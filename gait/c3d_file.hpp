@@ -48,9 +48,9 @@ struct C3dTrial {
   [[nodiscard]] std::vector<double> analog_times() const;
 };
 
-/// Points that are angles, forces, moments, powers or scalars (POINT:ANGLES, ...) are no markers and are noted. What the
-/// parameters lack is taken from the header (rates, scale, counts); where both say it and differ, the size of the file
-/// decides; lengths without POINT:UNITS are taken as mm. All of it is noted.
+/// Points that are angles, forces, moments, powers or scalars (POINT:ANGLES, ...) are no markers and are noted. What
+/// the parameters lack is taken from the header (rates, scale, counts); where both say it and differ, the size of the
+/// file decides; lengths without POINT:UNITS are taken as mm. All of it is noted.
 /// @throws Error{invalid_input} "file: ..." for what is no C3D file, a file that is cut off, parameters whose data lead
 ///         out of their section, unknown units, and what neither the parameters nor the header say
 [[nodiscard]] C3dTrial read_c3d(std::string_view bytes, const std::string& file_name);

@@ -88,8 +88,9 @@ class PlateReader {
   void read_origin() {
     origin_ = trial_.length * Eigen::Map<const Vector3>(part("ORIGIN", 3).data());
     if (type_ == 3 && origin_.head<2>().isZero(0.0)) {
-      note("ORIGIN says that its sensors are all at the centre; where the force acts is not known, and the centre is "
-           "taken");
+      note(
+          "ORIGIN says that its sensors are all at the centre; where the force acts is not known, and the centre is "
+          "taken");
     }
     if (!(origin_.z() > 0.0)) return;
     // The vector leads from the transducers up to the surface, against z; some programs store the way back. Those of
@@ -173,8 +174,8 @@ std::vector<bool> PlateReader::saturated() const {
   return at_limit;
 }
 
-/// Whether the file has the force on the plate. Amplifiers at their limits make large loads of either sign for as long as
-/// it pleases them, so the side is that of most of the other loaded samples.
+/// Whether the file has the force on the plate. Amplifiers at their limits make large loads of either sign for as long
+/// as it pleases them, so the side is that of most of the other loaded samples.
 bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
   const std::vector<bool> at_limit = saturated();
   std::array<std::size_t, 2> n_up{}, n_down{};  // of all, and of those that are not saturated
@@ -192,14 +193,16 @@ bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
   }
   const std::size_t k = n_up[1] + n_down[1] > 0 ? 1 : 0;
   if (k == 1 && last >= first) {
-    note(fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
-                     "value; they are no forces",
-                     n_up[0] + n_down[0] - n_up[1] - n_down[1], plate.times[first], plate.times[last]));
+    note(
+        fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
+                    "value; they are no forces",
+                    n_up[0] + n_down[0] - n_up[1] - n_down[1], plate.times[first], plate.times[last]));
   }
   if (n_down[k] > n_up[k]) {
-    note(fmt::format("most of its loads ({} of {} samples) point into the floor: the file has the force on the plate; "
-                     "force and moment are turned around",
-                     n_down[k], n_down[k] + n_up[k]));
+    note(
+        fmt::format("most of its loads ({} of {} samples) point into the floor: the file has the force on the plate; "
+                    "force and moment are turned around",
+                    n_down[k], n_down[k] + n_up[k]));
   }
   return n_down[k] > n_up[k];
 }
@@ -233,12 +236,10 @@ ForcePlate PlateReader::plate() {
 
 /// What the other types of the format are.
 std::string name_of_type(int type) {
-  static const std::map<int, const char*> names{{5, "eight sensors behind a matrix of 6 by 8"},
-                                                {6, "twelve sensors behind a matrix"},
-                                                {7, "eight sensors behind a matrix of 8 by 8"},
-                                                {11, "a treadmill with two belts"},
-                                                {12, "a treadmill of eight vertical sensors"},
-                                                {21, "a staircase"}};
+  static const std::map<int, const char*> names{
+      {5, "eight sensors behind a matrix of 6 by 8"}, {6, "twelve sensors behind a matrix"},
+      {7, "eight sensors behind a matrix of 8 by 8"}, {11, "a treadmill with two belts"},
+      {12, "a treadmill of eight vertical sensors"},  {21, "a staircase"}};
   const auto found = names.find(type);
   return found == names.end() ? "" : fmt::format(" ({})", found->second);
 }
@@ -252,16 +253,18 @@ C3dPlates c3d_plates(const C3dTrial& trial) {
   const std::size_t n =
       used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(std::min(used.front(), most_plates));
   if (types.size() < n) {
-    result.notes.push_back(fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "
-                                       "left out",
-                                       n, types.size()));
+    result.notes.push_back(
+        fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "
+                    "left out",
+                    n, types.size()));
   }
   for (std::size_t i = 0; i < std::min(n, types.size()); ++i) {
     const int type = types[i] >= 1.0 && types[i] < 1000.0 ? static_cast<int>(types[i]) : 0;
     if (type < 1 || type > 4) {
-      result.notes.push_back(fmt::format("force plate {}: its type is {}{}; types 1 to 4 can be read (its channels are "
-                                         "with the others)",
-                                         i + 1, types[i], name_of_type(type)));
+      result.notes.push_back(
+          fmt::format("force plate {}: its type is {}{}; types 1 to 4 can be read (its channels are "
+                      "with the others)",
+                      i + 1, types[i], name_of_type(type)));
       continue;
     }
     // A plate that is described wrongly loses itself, not the trial.

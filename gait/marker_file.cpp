@@ -146,9 +146,10 @@ class TrcReader {
     trial_.positions.resize(n);
     const auto columns = header_line("X1, Y1, Z1, ...");
     if (columns.size() != 3 * n) {
-      refuse(fmt::format("expected the columns X1, Y1, Z1, ... of {} markers as there are names above, found {} columns; "
-                         "correct the header",
-                         n, columns.size()));
+      refuse(
+          fmt::format("expected the columns X1, Y1, Z1, ... of {} markers as there are names above, found {} columns; "
+                      "correct the header",
+                      n, columns.size()));
     }
     if (static_cast<double>(n) != n_markers_) {
       note(fmt::format("NumMarkers is {}, the file has {} markers, which are taken", n_markers_, n));

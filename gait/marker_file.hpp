@@ -33,12 +33,12 @@ struct MarkerTrial {
   return p.allFinite();
 }
 
-/// Reads a .trc file as OpenSim does: any number of tabs in the header lines, blanks where there is no tab. A marker whose
-/// three entries are empty, NaN or all exactly zero was not seen in that frame. NumFrames, NumMarkers and a DataRate (by
-/// more than 5 % off the times) that do not fit the rows are noted, and the rows are taken.
+/// Reads a .trc file as OpenSim does: any number of tabs in the header lines, blanks where there is no tab. A marker
+/// whose three entries are empty, NaN or all exactly zero was not seen in that frame. NumFrames, NumMarkers and a
+/// DataRate (by more than 5 % off the times) that do not fit the rows are noted, and the rows are taken.
 /// @throws Error{invalid_input} "file:line: ..." for units other than those of length_of_unit, a number of names that
-///         does not fit the columns, names given twice, rows of another length, entries that are not numbers, times that
-///         do not increase
+///         does not fit the columns, names given twice, rows of another length, entries that are not numbers, times
+///         that do not increase
 [[nodiscard]] MarkerTrial read_trc(std::string_view text, const std::string& file_name);
 
 /// The trial as a .trc file in millimetres of single precision, with nothing where a marker was not seen.

@@ -47,9 +47,10 @@ double angle_factor(const FunctionSpec& spec, const std::string& text, std::vect
     return degree * spec.scale;
   }
   if (unit.degrees && std::abs(std::abs(spec.scale) / degree - 1.0) > 1e-2) {
-    note(fmt::format("is in degrees and was taken times scale = {} as radians; leave `scale` out to have degrees "
-                     "turned into radians",
-                     spec.scale));
+    note(
+        fmt::format("is in degrees and was taken times scale = {} as radians; leave `scale` out to have degrees "
+                    "turned into radians",
+                    spec.scale));
   }
   if (!unit.stated && !converts_itself) note("does not say whether it is in degrees; it is taken as radians");
   return spec.scale;

@@ -247,11 +247,10 @@ Node element_besides(Node node, std::initializer_list<std::string_view> names) {
 
 std::vector<double> Reader::list(Node node, const char* key) {
   const std::string text = this->text(node, key);
-  const auto n = static_cast<std::size_t>(std::ranges::count_if(
-      text, [&, blank = true](char c) mutable {
-        const bool was_blank = std::exchange(blank, c == ' ' || c == '\t' || c == '\r' || c == '\n');
-        return was_blank && !blank;
-      }));
+  const auto n = static_cast<std::size_t>(std::ranges::count_if(text, [&, blank = true](char c) mutable {
+    const bool was_blank = std::exchange(blank, c == ' ' || c == '\t' || c == '\r' || c == '\n');
+    return was_blank && !blank;
+  }));
   return numbers(node, key, n);
 }
 
@@ -394,16 +393,15 @@ struct JointPattern {
   std::array<int, 6> axes;         ///< of the three turns and the three shifts: 0 x, 1 y, 2 z
   std::array<int, 6> coordinates;  ///< which one; -1 = none
 };
-constexpr std::array<JointPattern, 9> joint_patterns = {
-    {{"PinJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, -1, -1, -1}},
-     {"SliderJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, 0, -1, -1}},
-     {"UniversalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, -1, -1, -1, -1}},
-     {"GimbalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
-     {"BallJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
-     {"EllipsoidJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
-     {"PlanarJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, 1, 2, -1}},
-     {"FreeJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, 3, 4, 5}},
-     {"WeldJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, -1, -1, -1}}}};
+constexpr std::array<JointPattern, 9> joint_patterns = {{{"PinJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, -1, -1, -1}},
+                                                         {"SliderJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, 0, -1, -1}},
+                                                         {"UniversalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, -1, -1, -1, -1}},
+                                                         {"GimbalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+                                                         {"BallJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+                                                         {"EllipsoidJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+                                                         {"PlanarJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, 1, 2, -1}},
+                                                         {"FreeJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, 3, 4, 5}},
+                                                         {"WeldJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, -1, -1, -1}}}};
 
 /// Axes of the types that have them by their name, and coordinates that a file does not mention.
 void Reader::complete_joint(Joint& joint, Node node) {
@@ -411,8 +409,8 @@ void Reader::complete_joint(Joint& joint, Node node) {
   if (pattern == joint_patterns.end()) {
     if (joint.type == "CustomJoint") return;
     refuse(fmt::format("joint '{}': expected one of CustomJoint, {}; found a {}, which has no axes that are known here",
-                       joint.name,
-                       fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "), joint.type));
+                       joint.name, fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "),
+                       joint.type));
   }
   for (std::size_t k = 0; k < 6; ++k) {
     joint.axes[k].direction = Vector3::Unit(pattern->axes[k]);

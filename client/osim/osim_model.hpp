@@ -59,7 +59,7 @@ struct Joint {
   std::string name, type;  ///< type as in the file, "CustomJoint"
   Frame parent, child;
   std::vector<Coordinate> coordinates;
-  std::array<Axis, 6> axes;  ///< three turns about body-fixed axes, three shifts along axes of the parent frame
+  std::array<Axis, 6> axes;         ///< three turns about body-fixed axes, three shifts along axes of the parent frame
   Vector3 radii = Vector3::Zero();  ///< [m] of an EllipsoidJoint
 };
 
@@ -87,11 +87,11 @@ struct WrapObject {
 
 struct PathPoint {
   std::string name = {};
-  std::string type = {};  ///< "PathPoint", "ConditionalPathPoint", "MovingPathPoint"
-  Frame at;               ///< its origin is the point
-  std::string coordinate = {};             ///< of a conditional point
-  std::array<double, 2> range = {};        ///< of it
-  std::array<Function, 3> location = {};   ///< of a moving point [m]
+  std::string type = {};                  ///< "PathPoint", "ConditionalPathPoint", "MovingPathPoint"
+  Frame at;                               ///< its origin is the point
+  std::string coordinate = {};            ///< of a conditional point
+  std::array<double, 2> range = {};       ///< of it
+  std::array<Function, 3> location = {};  ///< of a moving point [m]
 };
 
 /// A wrap object as a line uses it.
@@ -121,10 +121,10 @@ struct Line {
   bool applies = true;
   std::vector<PathPoint> points = {};
   std::vector<PathWrapUse> wraps = {};
-  double stiffness = 0.0;               ///< [N] of a Blankevoort1991Ligament
-  double slack_length = 0.0;            ///< [m]
-  double transition_strain = 0.06;      ///< [-]
-  double damping = 0.003;               ///< [N s]
+  double stiffness = 0.0;           ///< [N] of a Blankevoort1991Ligament
+  double slack_length = 0.0;        ///< [m]
+  double transition_strain = 0.06;  ///< [-]
+  double damping = 0.003;           ///< [N s]
   Muscle muscle = {};
 };
 
@@ -192,7 +192,8 @@ struct Model {
 [[nodiscard]] double value_of(const Function& function, const Model& model);
 /// Pose of the child frame in the parent frame, with the coordinates at their defaults.
 [[nodiscard]] Pose joint_pose(const Joint& joint);
-/// Sets coordinates that follow others to what their couplers say. @returns names of those that change, with a line each
+/// Sets coordinates that follow others to what their couplers say. @returns names of those that change, with a line
+/// each
 std::vector<std::string> apply_couplers(Model& model);
 
 /// @param text  content of the file. @param file  its name, for messages

@@ -187,10 +187,10 @@ bool follows(const Axis& axis, const std::string& coordinate) {
 bool is_turn(const Joint& joint, const std::string& coordinate) {
   const auto turns = joint.axes.begin() + 3;
   // A shift that is the coordinate itself is its own; other turns and shifts that follow a turn go along with it.
-  const bool shifts = std::any_of(turns, joint.axes.end(),
-                                  [&](const Axis& axis) { return axis.coordinate() == coordinate; });
-  const bool own_turn = std::any_of(joint.axes.begin(), turns,
-                                    [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+  const bool shifts =
+      std::any_of(turns, joint.axes.end(), [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+  const bool own_turn =
+      std::any_of(joint.axes.begin(), turns, [&](const Axis& axis) { return axis.coordinate() == coordinate; });
   return own_turn || (!shifts && std::any_of(joint.axes.begin(), turns,
                                              [&](const Axis& axis) { return follows(axis, coordinate); }));
 }
@@ -223,9 +223,8 @@ void Importer::set_coordinates() {
         known.push_back(coordinate.name);
         if (coordinate.name != name) continue;
         if (!has_motion_of(joint, name)) {
-          throw mistake("coordinates",
-                        "expected a coordinate that turns or shifts its joint, found '{}' of {} {}", name, joint.type,
-                        joint.name);
+          throw mistake("coordinates", "expected a coordinate that turns or shifts its joint, found '{}' of {} {}",
+                        name, joint.type, joint.name);
         }
         coordinate.value = is_turn(joint, name) ? wish_.angle_unit * value : value;
         if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
@@ -278,9 +277,9 @@ void Importer::begin_motion() {
     }
   }
   if (any) return;
-  throw input_error("motion", fmt::format("{}: expected columns named like coordinates of the model, found {}",
-                                          wish_.motion->table.file_name,
-                                          fmt::join(wish_.motion->table.headings, ", ")));
+  throw input_error("motion",
+                    fmt::format("{}: expected columns named like coordinates of the model, found {}",
+                                wish_.motion->table.file_name, fmt::join(wish_.motion->table.headings, ", ")));
 }
 
 /// Coordinates that others determine have the values that these give them, whatever the file or a wish says.
@@ -408,9 +407,10 @@ models::MassProperties Importer::mass_of(const std::string& name) {
   // Of a body no principal moment is above the sum of the two others, nor zero.
   const double lacks = std::max(least_inertia - principal[0], principal[2] - principal[0] - principal[1]);
   if (lacks > 1e-9 * principal[2]) {
-    miss(fmt::format("body {}: its inertia, of which no body has the principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; "
-                     "{:.3g} is added to each",
-                     name, principal[0], principal[1], principal[2], lacks));
+    miss(
+        fmt::format("body {}: its inertia, of which no body has the principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; "
+                    "{:.3g} is added to each",
+                    name, principal[0], principal[1], principal[2], lacks));
     mass.inertia += lacks * Matrix3::Identity();
   }
   return mass;
@@ -443,7 +443,8 @@ std::string Importer::custom_text(const Joint& joint, const Frame& a, const Fram
   std::string coordinates;
   for (const Coordinate& c : joint.coordinates) {
     coordinates += fmt::format("{}{}: {{initial: {}}}", coordinates.empty() ? "" : ", ", plain(c.name), c.value);
-    if (c.speed != 0.0) miss(fmt::format("coordinate {}: its default speed, {:.6g}; it begins at rest", c.name, c.speed));
+    if (c.speed != 0.0)
+      miss(fmt::format("coordinate {}: its default speed, {:.6g}; it begins at rest", c.name, c.speed));
   }
   std::string text = fmt::format("  {}:\n    type: custom\n", plain(joint.name));
   for (const std::string& line : {"bodies: [" + plain(a.body) + ", " + plain(b.body) + "]",
@@ -463,7 +464,8 @@ std::string Importer::custom_text(const Joint& joint, const Frame& a, const Fram
     if (!axis.function.terms.empty()) text += ", of: {" + terms_text(axis.function) + "}";
     text += "}\n";
   }
-  import_.taken.push_back(fmt::format("joint {} as a function of {} coordinates", joint.name, joint.coordinates.size()));
+  import_.taken.push_back(
+      fmt::format("joint {} as a function of {} coordinates", joint.name, joint.coordinates.size()));
   return text;
 }
 
@@ -473,14 +475,13 @@ std::string Importer::joint_text(const Joint& joint) {
   const Frame b = at_home(joint.child);
   std::string text;
   for (const Coordinate& c : joint.coordinates) {
-    text += fmt::format("  # {}: coordinate {} = {} at the initial poses, {} to {}\n", joint.name, c.name, c.value, c.min,
-                        c.max);
+    text += fmt::format("  # {}: coordinate {} = {} at the initial poses, {} to {}\n", joint.name, c.name, c.value,
+                        c.min, c.max);
   }
   const std::string ends =
       fmt::format("bodies: [{}, {}], points: [{}, {}]", plain(a.body), plain(b.body), list(a.X_BF.p), list(b.X_BF.p));
-  if (joint.coordinates.empty() || !std::ranges::any_of(joint.axes, [](const Axis& axis) {
-        return !axis.function.terms.empty();
-      })) {
+  if (joint.coordinates.empty() ||
+      !std::ranges::any_of(joint.axes, [](const Axis& axis) { return !axis.function.terms.empty(); })) {
     if (a.body == b.body) return "";
     import_.taken.push_back(fmt::format("joint {} as a fixed one", joint.name));
     return text + fmt::format("  {}: {{type: fixed, {}}}\n", plain(joint.name), ends);
@@ -582,7 +583,8 @@ std::string Importer::motion_file() {
     for (const Coordinate& c : joint->coordinates) {
       if (!driven(c.name)) continue;
       text += "," + plain(c.name);
-      columns.emplace_back(&table.column(heading_of(c.name, table)), is_turn(*joint, c.name) ? unit_of(*wish_.motion) : 1.0);
+      columns.emplace_back(&table.column(heading_of(c.name, table)),
+                           is_turn(*joint, c.name) ? unit_of(*wish_.motion) : 1.0);
     }
   }
   text += "\n";
@@ -640,14 +642,15 @@ void Importer::drive_coordinates() {
   }
   all_driven_ = undriven.empty() && all_joined;
   if (wish_.motion && !undriven.empty()) {
-    miss(fmt::format("motion of coordinates that {} has not, which move freely: {}", wish_.motion->file.filename().string(),
-                     fmt::join(undriven, ", ")));
+    miss(fmt::format("motion of coordinates that {} has not, which move freely: {}",
+                     wish_.motion->file.filename().string(), fmt::join(undriven, ", ")));
   }
   if (entries.empty()) return;
   if (from_file) {
     if (wish_.in_section) {
-      throw mistake("motion", "expected a motion of one joint of a subset, found the whole model; import it with "
-                              "`heelstrike import-osim`");
+      throw mistake("motion",
+                    "expected a motion of one joint of a subset, found the whole model; import it with "
+                    "`heelstrike import-osim`");
     }
     import_.meshes.push_back({.from = {}, .to = name, .content = motion_file()});
     import_.taken.push_back(fmt::format("motion {}", wish_.motion->file.filename().string()));
@@ -706,7 +709,8 @@ void Importer::prescribe_flexion() {
                   bent_->name);
   }
   const double sign = bend.slope() * bend.direction[k];
-  const double start = sign * coordinate_of(*bent_, bend.coordinate())->value + bend.function.constant * bend.direction[k];
+  const double start =
+      sign * coordinate_of(*bent_, bend.coordinate())->value + bend.function.constant * bend.direction[k];
   const Pose X_WB = pose(b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
                                    {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
@@ -814,9 +818,9 @@ std::string Importer::limits_text() {
     const bool here = joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
     if (!limit.applies || !here) {
       miss(fmt::format("CoordinateLimitForce {}: {}", limit.name,
-                       !limit.applies ? std::string("it is switched off (appliesForce)")
-                                      : fmt::format("its coordinate {} is not in the scenario or locked",
-                                                    limit.coordinate)));
+                       !limit.applies
+                           ? std::string("it is switched off (appliesForce)")
+                           : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
       continue;
     }
     const double unit = is_turn(*joint, limit.coordinate) ? std::numbers::pi / 180.0 : 1.0;
@@ -878,9 +882,9 @@ std::string Importer::springs_text() {
       if (reason) {
         miss(fmt::format("SpringGeneralizedForce {}: {}", spring.name, *reason));
       } else if (is_custom(*joint)) {
-        text += fmt::format("  {}: {{type: coordinate_spring, coordinate: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
-                            plain(spring.name), plain(spring.coordinate), spring.stiffness, spring.viscosity,
-                            spring.rest);
+        text +=
+            fmt::format("  {}: {{type: coordinate_spring, coordinate: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
+                        plain(spring.name), plain(spring.coordinate), spring.stiffness, spring.viscosity, spring.rest);
         import_.taken.push_back(fmt::format("spring and damper {} of coordinate {}", spring.name, spring.coordinate));
       } else if (joint->type == "PinJoint") {
         text += torsional_text(*joint, spring);

@@ -89,9 +89,10 @@ class Deck {
       if (!fs::exists(named, ignored)) {
         if (const fs::path beside = file.parent_path() / reference->file; fs::exists(beside, ignored)) named = beside;
       }
-      append(named, read_file(named, fmt::format("{}: file named by {}, line {}", what_, file.string(), line->number),
-                              limits_),
-             depth + 1);
+      append(
+          named,
+          read_file(named, fmt::format("{}: file named by {}, line {}", what_, file.string(), line->number), limits_),
+          depth + 1);
     }
   }
 

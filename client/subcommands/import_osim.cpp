@@ -98,8 +98,9 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
   command
-      ->add_option("--subset", options->joints,
-                   "Joints whose bodies are taken, with all ligaments and muscles between them; without, the whole model")
+      ->add_option(
+          "--subset", options->joints,
+          "Joints whose bodies are taken, with all ligaments and muscles between them; without, the whole model")
       ->delimiter(',')
       ->type_name("JOINT");
   command
@@ -147,7 +148,8 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
   add_footer(*command,
-             "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim lenhart2015.osim "
+             "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim "
+             "lenhart2015.osim "
              "--subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "
              "lenhart2015.osim --subset knee_r,pf_r --hold hip_r,ankle_r,subtalar_r,mtp_r -o leg");
   command->callback([&invocation, options] {

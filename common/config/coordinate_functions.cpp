@@ -32,13 +32,13 @@ std::vector<KeySchema> coordinate_function_keys() {
                     .keys = {required(number_list("x", "-", function_numbers, "increasing values of the coordinate")),
                              required(number_list("y", "-", function_numbers, "as many values"))}});
   }
-  keys.push_back({.name = "sine",
-                  .kind = KeyKind::map,
-                  .meaning = "offset + amplitude sin(frequency u + phase)",
-                  .keys = {required(number("amplitude", "-", function_numbers, "amplitude")),
-                           number("frequency", "-", function_numbers, "factor of the coordinate", "1"),
-                           number("phase", "rad", angles, "phase", "0"),
-                           number("offset", "-", function_numbers, "mean", "0")}});
+  keys.push_back(
+      {.name = "sine",
+       .kind = KeyKind::map,
+       .meaning = "offset + amplitude sin(frequency u + phase)",
+       .keys = {required(number("amplitude", "-", function_numbers, "amplitude")),
+                number("frequency", "-", function_numbers, "factor of the coordinate", "1"),
+                number("phase", "rad", angles, "phase", "0"), number("offset", "-", function_numbers, "mean", "0")}});
   return keys;
 }
 

@@ -28,10 +28,10 @@ struct LinePoint {
     ScalarFunctionPtr f = {};
   };
   std::string body;
-  Vector3 point = Vector3::Zero();     ///< [m] in the frame of the body
-  std::optional<WrapSpec> wrap;        ///< on the way to the next point
-  std::array<Move, 3> moves = {};      ///< [m] added to `point`
-  std::string within = {};             ///< coordinate while which is in `range` the point counts; empty = always
+  Vector3 point = Vector3::Zero();  ///< [m] in the frame of the body
+  std::optional<WrapSpec> wrap;     ///< on the way to the next point
+  std::array<Move, 3> moves = {};   ///< [m] added to `point`
+  std::string within = {};          ///< coordinate while which is in `range` the point counts; empty = always
   std::array<double, 2> range = {};
 
   [[nodiscard]] bool depends_on_coordinates() const;

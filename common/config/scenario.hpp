@@ -42,10 +42,10 @@ struct FunctionSpec {
   std::string file;
   std::string column;
   std::string time_column;
-  int degree = 3;      ///< of the spline through the column
-  double scale = 1.0;  ///< factor on the column's values
+  int degree = 3;         ///< of the spline through the column
+  double scale = 1.0;     ///< factor on the column's values
   bool is_angle = false;  ///< in rad: a file may say that its column is in degrees
-  std::string where;   ///< "file:line: key", for messages
+  std::string where;      ///< "file:line: key", for messages
 };
 
 /// Force and torque on a body: a constant part, and components that follow functions of time.

@@ -1,6 +1,6 @@
 /// Columns of motion files: OpenSim's .mot and .sto (a header that ends with `endheader`, then headings and rows) and
-/// CSV (headings and rows). A byte-order mark, quotes around headings and numbers, and lines that begin with # (which are
-/// comments, or the headings where none follow) are taken as other programs write them.
+/// CSV (headings and rows). A byte-order mark, quotes around headings and numbers, and lines that begin with # (which
+/// are comments, or the headings where none follow) are taken as other programs write them.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace heelstrike {
 
-/// Columns of numbers by their headings. Entries are separated as the headings are: by commas, by semicolons (numbers may
-/// then have a decimal comma), or by tabs and blanks.
+/// Columns of numbers by their headings. Entries are separated as the headings are: by commas, by semicolons (numbers
+/// may then have a decimal comma), or by tabs and blanks.
 /// @param file_name  for messages
 /// @param lines  becomes the line numbers of the headings and of every row
 /// @throws Error{invalid_input} "file:line: ..." for a column that is not there (the headings found are listed), rows

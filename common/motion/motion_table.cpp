@@ -48,7 +48,8 @@ void read_header_line(const TextLine& line, const std::string& file_name, Header
   const std::string_view value = text.substr(std::min(text.find_first_not_of("= \t", split), text.size()));
   const std::string name = lower(key);
   if (name == "nrows" || name == "datarows" || name == "nr") header.rows = count_in(key, value, line, file_name);
-  if (name == "ncolumns" || name == "datacolumns" || name == "nc") header.columns = count_in(key, value, line, file_name);
+  if (name == "ncolumns" || name == "datacolumns" || name == "nc")
+    header.columns = count_in(key, value, line, file_name);
   if (name == "version") std::from_chars(value.data(), value.data() + value.size(), header.version);
   if (name == "angles" && header.version == 0 && !header.in_degrees) {
     if (text == "Angles are in degrees.") header.in_degrees = true;

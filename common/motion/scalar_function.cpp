@@ -81,8 +81,8 @@ void check_table(const std::vector<double>& x, const std::vector<double>& y) {
       throw input_error("x", fmt::format("expected finite numbers, found none at entry {}", i + 1));
     }
     if (i > 0 && !(x[i] > x[i - 1])) {
-      throw input_error("x", fmt::format("expected increasing places, found {} after {} at entry {}", x[i], x[i - 1],
-                                         i + 1));
+      throw input_error(
+          "x", fmt::format("expected increasing places, found {} after {} at entry {}", x[i], x[i - 1], i + 1));
     }
   }
 }
@@ -147,8 +147,7 @@ ScalarFunctionPtr make_table(std::vector<double> x, std::vector<double> y, Joini
     pieces.push_back({x[i], y[i], b, 0.5 * m[i], (m[i + 1] - m[i]) / (6.0 * h)});
   }
   const double h = x[n - 1] - x[n - 2];
-  const double b =
-      joining == Joining::steps ? 0.0 : (y[n - 1] - y[n - 2]) / h + h * (m[n - 2] + 2.0 * m[n - 1]) / 6.0;
+  const double b = joining == Joining::steps ? 0.0 : (y[n - 1] - y[n - 2]) / h + h * (m[n - 2] + 2.0 * m[n - 1]) / 6.0;
   pieces.push_back({x[n - 1], y[n - 1], b, 0.0, 0.0});
   return std::make_shared<CubicPieces>(std::move(pieces));
 }

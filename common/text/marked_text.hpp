@@ -6,8 +6,8 @@
 
 namespace heelstrike {
 
-/// The text of a file without its byte-order mark: UTF-8's is left out, UTF-16 (either order) becomes UTF-8. Bytes without
-/// a mark are handed on as they are, without a copy. The bytes outlive it.
+/// The text of a file without its byte-order mark: UTF-8's is left out, UTF-16 (either order) becomes UTF-8. Bytes
+/// without a mark are handed on as they are, without a copy. The bytes outlive it.
 class MarkedText {
  public:
   explicit MarkedText(std::string_view bytes);

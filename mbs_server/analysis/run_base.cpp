@@ -289,8 +289,8 @@ void RunBase::finish_energy() {
   }
 }
 
-/// Where motion is prescribed, or one state of equilibrium follows another, the balance tells how coarse the frames are.
-/// Of a motion that is integrated it is the one number that every mistake of contact, elements and steps shows in.
+/// Where motion is prescribed, or one state of equilibrium follows another, the balance tells how coarse the frames
+/// are. Of a motion that is integrated it is the one number that every mistake of contact, elements and steps shows in.
 void RunBase::check_balance() {
   // A method of second order with steps that resolve the motion is right to a few parts in a thousand, one of the
   // examples' explicit coupling schemes to some per cent: more was not computed, whatever it is.
@@ -303,11 +303,12 @@ void RunBase::check_balance() {
       std::max(std::abs(energy.external_work) + std::abs(energy.dissipated), model_.totals().max_kinetic_energy);
   const double error = std::abs(energy.balance_error);
   if (!(error > wrong_share * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final)))) return;
-  sink_.on_log("warning",
-               fmt::format("the energy balance is wrong by {:.3g} J, {:.2g} % of all energy that moved ({:.3g} J): do not "
-                           "trust this motion; take smaller steps or tolerances, and look in the time series for where "
-                           "the energy appears",
-                           energy.balance_error, 100.0 * error / moved, moved));
+  sink_.on_log(
+      "warning",
+      fmt::format("the energy balance is wrong by {:.3g} J, {:.2g} % of all energy that moved ({:.3g} J): do not "
+                  "trust this motion; take smaller steps or tolerances, and look in the time series for where "
+                  "the energy appears",
+                  energy.balance_error, 100.0 * error / moved, moved));
 }
 
 RunSummary RunBase::run(const ContactFactory& open_contact) {

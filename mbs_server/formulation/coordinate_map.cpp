@@ -211,7 +211,8 @@ CoordinateMap::Row CoordinateMap::turn_row(const Turns& turns, const Direction& 
   row.value = inner_along(row.G, R);
   for (std::size_t k = 0; k < 3; ++k) {
     if (transform_.axes[k].terms.empty()) continue;
-    const Jet by_turn = inner_along(half * (turns.by_turn[k] * skew_along(d.v) + turns.Q * skew_along(d.by_turn[k])), R);
+    const Jet by_turn =
+        inner_along(half * (turns.by_turn[k] * skew_along(d.v) + turns.Q * skew_along(d.by_turn[k])), R);
     for (std::size_t i = 0; i < n(); ++i) row.by_u[i] = row.by_u[i] + by_turn * axis_slope(k, i, u);
   }
   return row;
@@ -248,7 +249,8 @@ void CoordinateMap::add_turn_rows(const Turns& turns, const Along<Matrix3>& R, c
   const Direction& x = turns.axes[own_[turning_[0]]];
   const Direction& y = turns.axes[own_[turning_[1]]];
   Direction normal{cross_along(x.v, y.v), {}};
-  for (std::size_t k = 0; k < 3; ++k) normal.by_turn[k] = cross_along(x.by_turn[k], y.v) + cross_along(x.v, y.by_turn[k]);
+  for (std::size_t k = 0; k < 3; ++k)
+    normal.by_turn[k] = cross_along(x.by_turn[k], y.v) + cross_along(x.v, y.by_turn[k]);
   add(next, normal);
 }
 
@@ -280,8 +282,7 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
   const double middle = std::atan2(S, C);
   const double amplitude = std::hypot(C, S);
   // A second axis along the first or the third tells nothing: where it stands, no coordinate turns about it.
-  const double spread =
-      amplitude < 1e-9 ? 0.0 : std::acos(std::clamp((a1.dot(R * a3) - c) / amplitude, -1.0, 1.0));
+  const double spread = amplitude < 1e-9 ? 0.0 : std::acos(std::clamp((a1.dot(R * a3) - c) / amplitude, -1.0, 1.0));
   double best = 0.0;
   for (const double sign : {1.0, -1.0}) {
     std::array<double, 3> angles{};

@@ -36,11 +36,11 @@ struct MotionAxis {
 };
 
 struct CoordinateTransform {
-  std::array<MotionAxis, 6> axes;     ///< turns, then shifts
-  Vector3 radii = Vector3::Zero();    ///< [m] of an ellipsoid about the origin of a: b's origin is further shifted by
-                                      ///< (r_x z_x, r_y z_y, r_z z_z), z the third axis of b in a
-  std::vector<std::string> names{};   ///< of the coordinates
-  std::vector<double> near{};         ///< values of u at the initial poses, which choose the branch of angles
+  std::array<MotionAxis, 6> axes;    ///< turns, then shifts
+  Vector3 radii = Vector3::Zero();   ///< [m] of an ellipsoid about the origin of a: b's origin is further shifted by
+                                     ///< (r_x z_x, r_y z_y, r_z z_z), z the third axis of b in a
+  std::vector<std::string> names{};  ///< of the coordinates
+  std::vector<double> near{};        ///< values of u at the initial poses, which choose the branch of angles
 };
 
 class CoordinateMap {
@@ -71,8 +71,8 @@ class CoordinateMap {
  private:
   using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
   struct Frames {
-    Along<Matrix3> A, B, R;     ///< axes in the world, and of b in a
-    Along<Vector3> r_W, r;      ///< from a to b in the world and in a
+    Along<Matrix3> A, B, R;  ///< axes in the world, and of b in a
+    Along<Vector3> r_W, r;   ///< from a to b in the world and in a
   };
   /// A vector in b's axes that depends on the turns.
   struct Direction {
@@ -113,10 +113,10 @@ class CoordinateMap {
   JointSide a_, b_;
   CoordinateTransform transform_;
   std::vector<int> indices_;
-  std::vector<std::size_t> own_;          ///< the axis of each coordinate
-  std::vector<std::size_t> turning_;      ///< coordinates that turn
-  std::array<Vector3, 2> across_{};       ///< of the only axis that is turned about: two vectors in b normal to it
-  Matrix3 duals_ = Matrix3::Identity();   ///< rows: shifts along t_k are duals_.row(k) p
+  std::vector<std::size_t> own_;         ///< the axis of each coordinate
+  std::vector<std::size_t> turning_;     ///< coordinates that turn
+  std::array<Vector3, 2> across_{};      ///< of the only axis that is turned about: two vectors in b normal to it
+  Matrix3 duals_ = Matrix3::Identity();  ///< rows: shifts along t_k are duals_.row(k) p
 };
 
 using CoordinateMapPtr = std::shared_ptr<const CoordinateMap>;

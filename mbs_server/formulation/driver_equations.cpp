@@ -185,14 +185,14 @@ std::unique_ptr<Constraint> drive_turns(const std::string& name, const Coordinat
           dot_equation(body_direction(a.body, a.X_BF.R.col(i)), body_direction(b.body, b.X_BF.R.col(j)));
       for (int k = 0; k < 3; ++k) {
         auto& equation = equations[static_cast<std::size_t>(k)];
-        equation.positive.push_back({.factor = [turned, entry_of, i, j](double t) { return entry_of(turned(t), i, j); },
-                                     .form = form});
+        equation.positive.push_back(
+            {.factor = [turned, entry_of, i, j](double t) { return entry_of(turned(t), i, j); }, .form = form});
         if (j == k) continue;
         const int other = 3 - j - k;
         const double sign = j == (k + 1) % 3 ? 0.5 : -0.5;
-        equation.terms.push_back({.factor = [turned, entry_of, i, other, sign](
-                                                double t) { return sign * entry_of(turned(t), i, other); },
-                                  .form = form});
+        equation.terms.push_back(
+            {.factor = [turned, entry_of, i, other, sign](double t) { return sign * entry_of(turned(t), i, other); },
+             .form = form});
       }
     }
   }

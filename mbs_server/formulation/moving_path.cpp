@@ -81,7 +81,8 @@ void MovingPath::follow(const MovingPoint& point, Eigen::Index column, const Con
                         const VectorX& gradient, Eigen::MatrixXd& by_q, Eigen::MatrixXd& hessian) const {
   const BodyIndex body = point.point.body;
   const Eigen::Index first = coordinates_per_body * static_cast<Eigen::Index>(body);
-  const Matrix3 V = body == ground ? Matrix3(Matrix3::Identity()) : Matrix3(Eigen::Map<const Matrix3>(q.data() + first + 3));
+  const Matrix3 V =
+      body == ground ? Matrix3(Matrix3::Identity()) : Matrix3(Eigen::Map<const Matrix3>(q.data() + first + 3));
   const Vector3 pull = gradient.segment<3>(column);
   const VectorX zero = VectorX::Zero(q.size());
   if (body != ground) by_q.block<3, 3>(0, place(static_cast<int>(first))).setIdentity();
@@ -97,7 +98,8 @@ void MovingPath::follow(const MovingPoint& point, Eigen::Index column, const Con
       p += f.f;
       VectorX u_q = VectorX::Zero(by_q.cols());
       const auto& indices = u->indices();
-      for (std::size_t i = 0; i < indices.size(); ++i) u_q[place(indices[i])] = along.f(0, static_cast<Eigen::Index>(i));
+      for (std::size_t i = 0; i < indices.size(); ++i)
+        u_q[place(indices[i])] = along.f(0, static_cast<Eigen::Index>(i));
       by_q += f.d1 * V.col(k) * u_q.transpose();
       if (curvature) {
         hessian += pull.dot(V.col(k)) * f.d2 * u_q * u_q.transpose();
@@ -144,7 +146,8 @@ void MovingPath::at(const ConstVector& q, bool curvature, PathLength& out) const
   }
   now.path.at(extended, curvature, inner_);
   VectorX gradient = VectorX::Zero(n + 3 * m);
-  for (std::size_t i = 0; i < now.places.size(); ++i) gradient[now.places[i]] = inner_.gradient[static_cast<Eigen::Index>(i)];
+  for (std::size_t i = 0; i < now.places.size(); ++i)
+    gradient[now.places[i]] = inner_.gradient[static_cast<Eigen::Index>(i)];
   Eigen::MatrixXd hessian = Eigen::MatrixXd::Zero(curvature ? n + 3 * m : 0, curvature ? n + 3 * m : 0);
   for (std::size_t i = 0; curvature && i < now.places.size(); ++i) {
     for (std::size_t j = 0; j < now.places.size(); ++j) {

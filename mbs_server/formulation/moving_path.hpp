@@ -52,7 +52,7 @@ class MovingPath {
   std::vector<MovingPoint> points_;
   std::vector<std::size_t> moving_;  ///< points that move
   std::vector<int> coordinates_;
-  int first_free_ = 0;  ///< coordinates of moving points begin here, as if they were bodies
+  int first_free_ = 0;             ///< coordinates of moving points begin here, as if they were bodies
   std::optional<LinePath> plain_;  ///< where nothing moves and all points count
   mutable std::map<std::vector<bool>, Fixed> paths_;  ///< by the points that count
   mutable PathLength inner_;

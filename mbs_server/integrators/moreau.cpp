@@ -301,7 +301,8 @@ StepResult Moreau::step(double t_end) {
   }
   // The little that bodies in contact have sunk into each other, by the curvature of their paths.
   if (contacts != nullptr) {
-    separate(*contacts, problem_, from_t_ + h, end_y_, [this](const RigidPoint& point) { return acts(point); }, 3);
+    separate(
+        *contacts, problem_, from_t_ + h, end_y_, [this](const RigidPoint& point) { return acts(point); }, 3);
   }
   t_ = from_t_ + h == attempted_ ? attempted_ : from_t_ + h;
   y_ = end_y_;

@@ -47,8 +47,8 @@ struct SampledUnit;
 
 struct Joint {
   std::string name;
-  JointSide a = {}, b = {};           ///< of a gear: ground
-  JointCoordinates coordinates = {};  ///< that drivers, springs and gears may refer to
+  JointSide a = {}, b = {};                       ///< of a gear: ground
+  JointCoordinates coordinates = {};              ///< that drivers, springs and gears may refer to
   std::shared_ptr<const CoordinateMap> map = {};  ///< of a joint with named coordinates
   bool reactions = false;
   std::string where = {};  ///< for messages

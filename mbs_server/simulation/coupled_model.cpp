@@ -225,7 +225,8 @@ std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const Ve
   return asked;
 }
 
-/// Accelerations and reactions of a row know the forces of elements, but not those of rigid contact, which are impulses.
+/// Accelerations and reactions of a row know the forces of elements, but not those of rigid contact, which are
+/// impulses.
 void CoupledModel::add_rigid_contact(const MotionState& at, std::span<const Response> told, std::vector<double>& row) {
   VectorX g = VectorX::Zero(system_.n_q());
   for (std::size_t i = 0; i < told.size(); ++i) {
@@ -236,8 +237,7 @@ void CoupledModel::add_rigid_contact(const MotionState& at, std::span<const Resp
     const auto add = [&](BodyIndex body, const Wrench& F_W) {
       if (body == ground) return;
       const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
-      g.segment<coordinates_per_body>(first) +=
-          generalized_force(at.q.segment<coordinates_per_body>(first), F_W);
+      g.segment<coordinates_per_body>(first) += generalized_force(at.q.segment<coordinates_per_body>(first), F_W);
     };
     const Vector3 p_WB = pair.partner == ground
                              ? Vector3(Vector3::Zero())

@@ -43,7 +43,8 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
       points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate});
       Point at{.p_W = X_WA * point.p_AC};
       at.axes.col(0) = X_WA.R * point.n_A;
-      const double to_A = 0.5 * point.gap + radius_of_curvature(point.curvature_A), to_B = 0.5 * point.gap + radius_of_curvature(point.curvature_B);
+      const double to_A = 0.5 * point.gap + radius_of_curvature(point.curvature_A),
+                   to_B = 0.5 * point.gap + radius_of_curvature(point.curvature_B);
       at.centres_W = {at.p_W - to_A * at.axes.col(0), at.p_W + to_B * at.axes.col(0)};
       at.axes.col(1) = Vector3(at.axes.col(0)).unitOrthogonal();
       at.axes.col(2) = Vector3(at.axes.col(0)).cross(Vector3(at.axes.col(1)));

@@ -295,26 +295,31 @@ void Simulation::separate_rigid_bodies() {
   if (!rigid.any()) return;
   const double t = committed_.t;
   constexpr double decimals = 1e-6;  // [m] below which nobody meant anything
-  const auto look = [&] { return model_.overlaps(exchange_.responses(t, model_.q(committed_.y), model_.qd(committed_.y))); };
+  const auto look = [&] {
+    return model_.overlaps(exchange_.responses(t, model_.q(committed_.y), model_.qd(committed_.y)));
+  };
   const auto before = look();
   constexpr int rounds = 50;  // points change as bodies of a stack are moved
-  separate(rigid, *problem_, t, committed_.y, [](const RigidPoint&) { return true; }, rounds);
+  separate(
+      rigid, *problem_, t, committed_.y, [](const RigidPoint&) { return true; }, rounds);
   committed_.y = model_.system().start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
   for (const auto& [pair, depth] : look()) {
     if (depth <= decimals) continue;
     const PairModel& of = scenario_.pairs[pair];
-    throw input_error("contact." + of.spec.name,
-                      fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
-                                  "{:.3g} m inside each other, between others or held by joints; move one of them "
-                                  "(bodies.{}.position)",
-                                  of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
+    throw input_error(
+        "contact." + of.spec.name,
+        fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
+                    "{:.3g} m inside each other, between others or held by joints; move one of them "
+                    "(bodies.{}.position)",
+                    of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
   }
   for (const auto& [pair, depth] : before) {
     if (depth <= decimals) continue;
     const PairModel& of = scenario_.pairs[pair];
-    listener_->on_log("warning", fmt::format("contact.{}: '{}' and '{}' overlap by {:.3g} m at the start and were moved "
-                                             "apart; the motion begins from there",
-                                             of.spec.name, of.main_body, of.partner_body, depth));
+    listener_->on_log("warning",
+                      fmt::format("contact.{}: '{}' and '{}' overlap by {:.3g} m at the start and were moved "
+                                  "apart; the motion begins from there",
+                                  of.spec.name, of.main_body, of.partner_body, depth));
   }
 }
 

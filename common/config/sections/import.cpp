@@ -15,8 +15,9 @@ KeySchema import_keys() {
           "is refused",
       .keys = {
           required(text("osim", "the model, .osim of version 4; `${NAME}` stands for a variable of the environment")),
-          text_list("subset",
-                    "joints whose bodies are taken, with all ligaments and muscles between them; without, the whole model"),
+          text_list(
+              "subset",
+              "joints whose bodies are taken, with all ligaments and muscles between them; without, the whole model"),
           text_list("hold",
                     "joints that are held where their coordinates are: what hangs on them becomes part of the bodies "
                     "of the subset, and muscles that reach there come along"),

@@ -42,7 +42,7 @@ double finest_edge(const SurfaceMesh& mesh) {
 }
 
 int refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
-                const SignedDistance& shape) {
+               const SignedDistance& shape) {
   const auto too_coarse = [&] {
     return linear_share(mean_edge(mesh), seen.least_curvature, least_depth * seen.layers) > worst_linear_share;
   };
@@ -59,11 +59,12 @@ std::optional<std::string> what_is_lost(const SeenContact& seen, double edge) {
     const double curvature = std::max(seen.curvature, seen.least_curvature);
     throw input_error(
         seen.key,
-        fmt::format("{}: expected springs that see the partner, found triangles of the casting surface with edges of "
-                    "{:.3g} m: a partner {:.3g} m in radius gets {:.3g} m deep between their springs before one of them "
-                    "meets it, more than the layers are thick, {:.3g} m; cut the triangles with refine, give a finer "
-                    "mesh, or let the other body carry the springs with casting",
-                    seen.key, edge, 1.0 / curvature, 0.5 * hole * hole * curvature, seen.layers));
+        fmt::format(
+            "{}: expected springs that see the partner, found triangles of the casting surface with edges of "
+            "{:.3g} m: a partner {:.3g} m in radius gets {:.3g} m deep between their springs before one of them "
+            "meets it, more than the layers are thick, {:.3g} m; cut the triangles with refine, give a finer "
+            "mesh, or let the other body carry the springs with casting",
+            seen.key, edge, 1.0 / curvature, 0.5 * hole * hole * curvature, seen.layers));
   }
   const double depth = worth_seeing * seen.layers;
   const auto percent = [&](double at) {
@@ -71,10 +72,11 @@ std::optional<std::string> what_is_lost(const SeenContact& seen, double edge) {
     return 100.0 * std::min(1.0, share * share);
   };
   if (percent(depth) <= 10.0) return std::nullopt;
-  return fmt::format("{}: triangles of the casting surface have edges of {:.3g} m, which is long for surfaces that touch "
-                     "with a relative radius of {:.3g} m: of the force up to {:.2g} % may be missing at a depth of "
-                     "{:.3g} m, and {:.2g} % at {:.3g} m; cut them with refine, or give a finer mesh",
-                     seen.key, edge, 1.0 / seen.curvature, percent(depth), depth, percent(10.0 * depth), 10.0 * depth);
+  return fmt::format(
+      "{}: triangles of the casting surface have edges of {:.3g} m, which is long for surfaces that touch "
+      "with a relative radius of {:.3g} m: of the force up to {:.2g} % may be missing at a depth of "
+      "{:.3g} m, and {:.2g} % at {:.3g} m; cut them with refine, or give a finer mesh",
+      seen.key, edge, 1.0 / seen.curvature, percent(depth), depth, percent(10.0 * depth), 10.0 * depth);
 }
 
 }  // namespace heelstrike::fem

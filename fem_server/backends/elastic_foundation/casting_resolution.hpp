@@ -15,8 +15,8 @@ inline constexpr double worth_seeing = 1e-2;
 
 /// What the springs are to see.
 struct SeenContact {
-  std::string key;               ///< the parameter that makes triangles finer, for messages
-  double curvature = 0.0;        ///< [1/m] of the gap between the surfaces, where their kinds tell it; 0 = flat, or unknown
+  std::string key;         ///< the parameter that makes triangles finer, for messages
+  double curvature = 0.0;  ///< [1/m] of the gap between the surfaces, where their kinds tell it; 0 = flat, or unknown
   double least_curvature = 0.0;  ///< [1/m] at least so much somewhere: of the balls around meshes and shapes with ends
   double layers = 0.0;           ///< [m] thickness of all layers
 };
@@ -28,7 +28,7 @@ struct SeenContact {
 
 /// Cuts triangles of a shape into four until contact is resolved, or there are very many. @returns how often
 int refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
-                const SignedDistance& shape);
+               const SignedDistance& shape);
 
 /// A sentence about the force that triangles with edges of that length [m] miss; none where that is little.
 /// @throws Error{invalid_input} where they miss all of it until the layers are used up

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <utility>
 
+#include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
-#include "common/contact/preparation.hpp"
 #include "common/spatial/extents.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/plane.hpp"
@@ -45,10 +45,11 @@ std::vector<ParameterSchema> geometry_parameters() {
           "triangle; "
           "centres = one in the centre of each triangle, as in the literature",
           "vertices", {"vertices", "centres"}),
-      number_parameter("refine", "-",
-                       "how often each triangle of the casting surface is cut into four; default 0 for meshes, as often "
-                       "as contacts of a thousandth of the layers need for shapes",
-                       std::nullopt, {.min = 0.0, .max = most_refinements}),
+      number_parameter(
+          "refine", "-",
+          "how often each triangle of the casting surface is cut into four; default 0 for meshes, as often "
+          "as contacts of a thousandth of the layers need for shapes",
+          std::nullopt, {.min = 0.0, .max = most_refinements}),
       list_parameter(
           "grid", "-",
           "two numbers of cells: the casting surface is cut anew by a rectangular grid, projected on it along "

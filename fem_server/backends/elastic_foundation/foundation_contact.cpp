@@ -303,11 +303,12 @@ void FoundationContact::check_overlooked(const Pose& X_CT) const {
   if (!unseen) return;
   const std::string& where = bed_.options().where;
   throw RecoverableError(
-      fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
-                  "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
-                  "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
-                  "with casting",
-                  where, unseen->depth, unseen->point.x(), unseen->point.y(), unseen->point.z(), unseen->spacing, where),
+      fmt::format(
+          "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
+          "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
+          "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
+          "with casting",
+          where, unseen->depth, unseen->point.x(), unseen->point.y(), unseen->point.z(), unseen->spacing, where),
       where);
 }
 

@@ -630,8 +630,8 @@ void SpringBed::load_triangles(Search& search) const {
 }
 
 /// Compressions of the springs of a triangle, each that of one of them up to its sign. Where T ends over the triangle
-/// they break off, and how far beyond says nothing of the depth: a spring that T does not reach to is as far in front as
-/// the deepest one is behind, at the most, so that the load ends in the middle between them.
+/// they break off, and how far beyond says nothing of the depth: a spring that T does not reach to is as far in front
+/// as the deepest one is behind, at the most, so that the load ends in the middle between them.
 struct SpringBed::FourDepths {
   std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
   std::array<double, 4> signs{1.0, 1.0, 1.0, 1.0};

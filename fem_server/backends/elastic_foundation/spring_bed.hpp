@@ -59,8 +59,8 @@ struct LoadedFace {
   std::array<std::uint32_t, 4> springs{};  ///< of corners and centre, in BedState::springs; or the only one
 };
 
-/// The plane of depths over a triangle (four_shares): how its three corners follow from the four springs, and what bears
-/// on them.
+/// The plane of depths over a triangle (four_shares): how its three corners follow from the four springs, and what
+/// bears on them.
 struct LoadedPlane {
   std::array<std::uint32_t, 4> springs{};  ///< in BedState::springs
   std::array<double, 4> signs{};           ///< with which their compressions stand for those of corners and centre
@@ -79,11 +79,11 @@ struct BedState {
   std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not asked for
   std::vector<LoadedFace> faces{};
   std::vector<LoadedPlane> planes{};  ///< of each face; empty = with springs in the centres, or rates are not asked for
-  double energy = 0.0;             ///< [J]
-  double area = 0.0;               ///< [m^2]
-  double deepest = 0.0;            ///< [m] largest compression; <= 0 = no contact
-  std::size_t deepest_spring = 0;  ///< in `springs`
-  std::size_t compressed = 0;      ///< springs with d > 0
+  double energy = 0.0;                ///< [J]
+  double area = 0.0;                  ///< [m^2]
+  double deepest = 0.0;               ///< [m] largest compression; <= 0 = no contact
+  std::size_t deepest_spring = 0;     ///< in `springs`
+  std::size_t compressed = 0;         ///< springs with d > 0
 };
 
 /// [-] By which dissipation multiplies the force of a face. @param dissipation  [s/m] c >= 0 of the factor 1 + c dd/dt

@@ -32,9 +32,10 @@ struct MotionSlopes {
   Matrix6 dwrench;  ///< d wrench / d X
 };
 
-/// [-] A ray that is more than so many times as long as the way to T's nearest point leads along T rather than out of it:
-/// that of a box's side wall, whose lower edge is pressed into a plane, meets the plane anywhere. Strains of a tenth,
-/// to which layers of small strain are loaded, end at the base of the layer when they are lengthened by that much.
+/// [-] A ray that is more than so many times as long as the way to T's nearest point leads along T rather than out of
+/// it: that of a box's side wall, whose lower edge is pressed into a plane, meets the plane anywhere. Strains of a
+/// tenth, to which layers of small strain are loaded, end at the base of the layer when they are lengthened by that
+/// much.
 inline constexpr double longest_ray = 10.0;
 
 /// Where a spring meets T.

@@ -47,8 +47,8 @@ CornerParts smooth_corners(const SurfaceMesh& mesh, const std::vector<Vector3>& 
     const std::size_t end = end_of_edge(uses, begin);
     const EdgeUse& one = uses[begin];
     const EdgeUse& other = uses[end - 1];
-    const bool smooth = end - begin == 2 && one.forward != other.forward &&
-                        faces[one.triangle].dot(faces[other.triangle]) >= least;
+    const bool smooth =
+        end - begin == 2 && one.forward != other.forward && faces[one.triangle].dot(faces[other.triangle]) >= least;
     for (const std::uint32_t vertex : one.edge) {
       if (smooth) parts.join(corner_at(mesh, one.triangle, vertex), corner_at(mesh, other.triangle, vertex));
     }

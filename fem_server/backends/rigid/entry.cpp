@@ -117,12 +117,14 @@ std::vector<std::string> pairs() {
 std::vector<std::string> rolling_doubts(const PairSpec& pair, const PrepareContext& context) {
   std::vector<std::string> doubts;
   for (const auto& [side, body] : {std::pair{"main", &pair.main}, std::pair{"partner", &pair.partner}}) {
-    const double turn = RigidGeometry::curve_turn(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
+    const double turn =
+        RigidGeometry::curve_turn(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
     if (turn == 0.0) continue;
-    doubts.push_back(fmt::format("contact.{}.{}.surface: flat triangles stand for a curve and turn by up to {:.2g} degrees: "
-                                 "the body rolls as a polyhedron and loses energy at its edges; a sphere or a cylinder "
-                                 "rolls as one, finer triangles lose less",
-                                 pair.name, side, turn * 180.0 / std::numbers::pi));
+    doubts.push_back(
+        fmt::format("contact.{}.{}.surface: flat triangles stand for a curve and turn by up to {:.2g} degrees: "
+                    "the body rolls as a polyhedron and loses energy at its edges; a sphere or a cylinder "
+                    "rolls as one, finer triangles lose less",
+                    pair.name, side, turn * 180.0 / std::numbers::pi));
   }
   return doubts;
 }

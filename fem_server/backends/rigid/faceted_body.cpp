@@ -15,9 +15,9 @@ constexpr double one_plane = 1e-6;
 
 struct NearFace {
   FacetedBody::Face face;
-  Vector3 centre;        ///< [m] of the triangle
-  double beside = 0.0;   ///< [m] of the corner's foot on the plane from the triangle
-  bool is_level = false; ///< see FacetedBody::Faces
+  Vector3 centre;         ///< [m] of the triangle
+  double beside = 0.0;    ///< [m] of the corner's foot on the plane from the triangle
+  bool is_level = false;  ///< see FacetedBody::Faces
 };
 
 bool same_plane(const FacetedBody::Face& one, const FacetedBody::Face& other, double margin) {
@@ -62,8 +62,8 @@ std::vector<Probe> corners_of(const SurfaceMesh& mesh, const std::vector<SharpEd
     for (std::size_t i = 1; i < normals[v].size() && !spans; ++i) {
       const Vector3 across = normals[v][0].cross(normals[v][i]);
       spans = across.norm() > one_plane && std::ranges::any_of(normals[v], [&](const Vector3& n) {
-        return std::abs(across.normalized().dot(n)) > one_plane;
-      });
+                return std::abs(across.normalized().dot(n)) > one_plane;
+              });
     }
     if (spans) corners.push_back({.center = mesh.vertices[v], .spokes = std::move(spokes[v])});
   }
@@ -87,7 +87,8 @@ FacetedBody::Faces FacetedBody::faces_at(const Probe& corner, const Vector3& p, 
     NearFace found{.face = {.normal = n, .gap = n.dot(p - a), .triangle = t}, .centre = (a + b + c) / 3.0};
     found.beside = (away - n.dot(away) * n).norm();
     found.is_level = std::abs(found.face.gap) <= margin;
-    const auto same = std::ranges::find_if(near, [&](const NearFace& f) { return same_plane(f.face, found.face, margin); });
+    const auto same =
+        std::ranges::find_if(near, [&](const NearFace& f) { return same_plane(f.face, found.face, margin); });
     if (same == near.end()) {
       near.push_back(found);
       return;

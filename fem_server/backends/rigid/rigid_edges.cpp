@@ -38,11 +38,11 @@ std::vector<SharpEdge> edges_of(const SurfaceMesh& mesh) {
     const EdgeUse& one = uses[begin];
     const EdgeUse& other = uses[begin + 1];
     if (one.forward == other.forward) continue;
-    SharpEdge edge{.a = mesh.vertices[one.edge[0]],
-                   .b = mesh.vertices[one.edge[1]],
-                   .normals = {triangle_cross(mesh, one.triangle).normalized(),
-                               triangle_cross(mesh, other.triangle).normalized()},
-                   .vertices = {one.edge[0], one.edge[1]}};
+    SharpEdge edge{
+        .a = mesh.vertices[one.edge[0]],
+        .b = mesh.vertices[one.edge[1]],
+        .normals = {triangle_cross(mesh, one.triangle).normalized(), triangle_cross(mesh, other.triangle).normalized()},
+        .vertices = {one.edge[0], one.edge[1]}};
     if (!one.forward) {
       std::swap(edge.a, edge.b);
       std::swap(edge.vertices[0], edge.vertices[1]);
@@ -66,8 +66,8 @@ bool is_sharp(const SharpEdge& edge) {
 
 bool in_cone(const SharpEdge& edge, const Vector3& n) {
   const Vector3 along = (edge.b - edge.a).normalized();
-  return edge.normals[0].cross(n).dot(along) >= -cone_rounding && n.cross(edge.normals[1]).dot(along) >= -cone_rounding &&
-         n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
+  return edge.normals[0].cross(n).dot(along) >= -cone_rounding &&
+         n.cross(edge.normals[1]).dot(along) >= -cone_rounding && n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
 }
 
 double from_wedge(const SharpEdge& edge, const Vector3& n, double gap) {
@@ -91,7 +91,8 @@ bool is_convex(const SurfaceMesh& mesh) {
   const std::vector<SharpEdge> edges = edges_of(mesh);
   // Euler's formula for one closed surface without holes: E = 3 F / 2 = V + F - 2. A surface that bends outwards
   // everywhere is then convex.
-  return 2 * edges.size() == 3 * mesh.triangles.size() && edges.size() + 2 == mesh.vertices.size() + mesh.triangles.size() &&
+  return 2 * edges.size() == 3 * mesh.triangles.size() &&
+         edges.size() + 2 == mesh.vertices.size() + mesh.triangles.size() &&
          std::ranges::all_of(edges, [](const SharpEdge& edge) { return turn_of(edge) >= -none; });
 }
 

@@ -15,9 +15,9 @@ namespace heelstrike::fem {
 
 /// A convex edge of a body.
 struct SharpEdge {
-  Vector3 a = Vector3::Zero();     ///< [m]
-  Vector3 b = Vector3::Zero();     ///< [m]
-  std::array<Vector3, 2> normals;  ///< [-] out of the faces on its sides, as n0 x n1 points from a to b
+  Vector3 a = Vector3::Zero();              ///< [m]
+  Vector3 b = Vector3::Zero();              ///< [m]
+  std::array<Vector3, 2> normals;           ///< [-] out of the faces on its sides, as n0 x n1 points from a to b
   std::array<std::uint32_t, 2> vertices{};  ///< of the mesh: a and b
   [[nodiscard]] SharpEdge moved(const Pose& X) const;
 };
@@ -51,7 +51,8 @@ struct EdgeCrossing {
   double gap_A, gap_B;
 };
 /// @param A, B    in one frame
-/// @param margin  [m] by which an end may miss the other edge: where corners lie on edges the pose rounds to either side
+/// @param margin  [m] by which an end may miss the other edge: where corners lie on edges the pose rounds to either
+/// side
 /// @return none when they are parallel, their common normal is in neither cone, or one ends on the other's face and
 ///         lies beyond the other face of that edge, so that what both bodies share has no extent
 [[nodiscard]] std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, double margin);

@@ -223,8 +223,7 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
   const Probe& corner = from.probes[probe];
   const Vector3 c = X_to_from * corner.center;
   const auto add = [&](std::size_t feature, const Vector3& n, double gap) {
-    points.push_back(
-        {.feature = static_cast<std::int64_t>(feature), .p_AC = c - 0.5 * gap * n, .n_A = n, .gap = gap});
+    points.push_back({.feature = static_cast<std::int64_t>(feature), .p_AC = c - 0.5 * gap * n, .n_A = n, .gap = gap});
   };
   // Inside, the face that is nearest may be one that the corner's body is beside of: then farther ones are asked.
   double radius = std::abs(at.gap);
@@ -237,8 +236,8 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
   std::size_t feature = probe;
   for (const FacetedBody::Face& face : faces.touched) {
     if (face.gap <= reach) add(feature, face.normal, face.gap);
-    feature += &face == faces.touched.data() ? from.probes.size() + A_.edges.size() * B_.edges.size()
-                                             : from.probes.size();
+    feature +=
+        &face == faces.touched.data() ? from.probes.size() + A_.edges.size() * B_.edges.size() : from.probes.size();
   }
   if (faces.touched.empty() && !faces.level && at.gap > margin_ && bears(corner, X_to_from.R, at.normal)) {
     add(probe, at.normal, at.gap);
@@ -246,8 +245,7 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
 }
 
 /// Probes of one side against the surface of the other, told in the frame of that other side with normals out of it.
-void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
-                            Found& found) const {
+void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, Found& found) const {
   const double bound = bound_on_gap(from, to, X_to_from);
   for (std::size_t i = 0; i < from.clusters.size();) {
     const Cluster& cluster = from.clusters[i];

@@ -96,8 +96,8 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
     // The body around a point of the rim lies towards the middle of the end and behind it.
     const auto add = [&](const ContactPoint& point, const Vector3& p) {
       if (point.gap < nearest.gap) nearest = point;
-      const bool bears = point.n_A.dot(out) <= cone_rounding &&
-                         point.n_A.dot(middle - p) >= -cone_rounding * cylinder.radius;
+      const bool bears =
+          point.n_A.dot(out) <= cone_rounding && point.n_A.dot(middle - p) >= -cone_rounding * cylinder.radius;
       if (bears && point.gap <= reach) found.push_back(point);
     };
     SurfacePoint at = to.closest(middle);
@@ -143,10 +143,8 @@ std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const 
   const Vector3 p_axis = cylinder.center + met->s * cylinder.axis;
   if (to.closest(p_axis).gap < (1.0 - cone_rounding) * away - margin) return std::nullopt;
   const double gap = away - cylinder.radius;
-  return ContactPoint{.p_AC = edge.a + met->t * f + 0.5 * gap * n,
-                      .n_A = n,
-                      .gap = gap,
-                      .curvature_B = 1.0 / cylinder.radius};
+  return ContactPoint{
+      .p_AC = edge.a + met->t * f + 0.5 * gap * n, .n_A = n, .gap = gap, .curvature_B = 1.0 / cylinder.radius};
 }
 
 std::optional<ContactPoint> side_on_side(const RollingCylinder& A, const RollingCylinder& B, double margin) {

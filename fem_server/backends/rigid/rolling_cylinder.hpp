@@ -1,5 +1,5 @@
-/// Round cylinders of rigid bodies, which roll as such: contact of the lower points of their rims, which move around the
-/// body as it turns, and of their side with edges and with each other.
+/// Round cylinders of rigid bodies, which roll as such: contact of the lower points of their rims, which move around
+/// the body as it turns, and of their side with edges and with each other.
 #pragma once
 
 #include <limits>
@@ -36,7 +36,8 @@ inline constexpr std::int64_t cylinder_features = 2 + 2 * 16;
 [[nodiscard]] std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const SignedDistance& to,
                                                    double reach, ContactPoint& nearest);
 
-/// The side of a cylinder and a convex edge: none when they are parallel, beside each other, or the edge's faces hide it.
+/// The side of a cylinder and a convex edge: none when they are parallel, beside each other, or the edge's faces hide
+/// it.
 /// @param to      body of the edge; all in one frame
 /// @param margin  [m] by which an end may be missed
 /// @returns the point with its normal out of `to`; `feature` is left at zero

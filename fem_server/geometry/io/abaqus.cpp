@@ -1,5 +1,5 @@
-// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces; parts and where instances of them are.
-// Keywords of analyses and elements that are no solids are left out, with a note.
+// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces; parts and where instances of them
+// are. Keywords of analyses and elements that are no solids are left out, with a note.
 #include <fmt/format.h>
 
 #include <map>
@@ -141,8 +141,7 @@ class AbaqusReader {
     for (std::size_t i = 1; i < fields.size(); ++i) {
       const std::size_t equals = fields[i].find('=');
       const std::string key = lower_case(trimmed(fields[i].substr(0, equals)));
-      keyword.parameters[key] =
-          equals == std::string_view::npos ? "" : unquoted(trimmed(fields[i].substr(equals + 1)));
+      keyword.parameters[key] = equals == std::string_view::npos ? "" : unquoted(trimmed(fields[i].substr(equals + 1)));
     }
     return keyword;
   }
@@ -165,8 +164,9 @@ class AbaqusReader {
                                                                 "elgen",  "elcopy", "nmap"};
     static const std::set<std::string, std::less<>> of_mesh{"node", "element", "nset", "elset", "surface"};
     if (keyword.name == "include" || (of_mesh.contains(keyword.name) && keyword.parameters.contains("input"))) {
-      fail(fmt::format("*{}: what follows is in another file, '{}', which is not read here; put its content in its place",
-                       keyword.name, keyword.value("input")));
+      fail(fmt::format(
+          "*{}: what follows is in another file, '{}', which is not read here; put its content in its place",
+          keyword.name, keyword.value("input")));
     }
     if (keyword.name == "node") return read_nodes(keyword);
     if (keyword.name == "element") return read_elements(keyword);
@@ -250,7 +250,8 @@ class AbaqusReader {
       scanner_.rewind(found->second.first, found->second.second);
       read_keywords("end part");
       check_limit(options_.name, "bytes of parts, read once for every instance,",
-                  n_bytes_of_parts_ += scanner_.offset() - found->second.first, bytes_per_node * options_.limits.max_nodes);
+                  n_bytes_of_parts_ += scanner_.offset() - found->second.first,
+                  bytes_per_node * options_.limits.max_nodes);
       scanner_.rewind(offset, line);
     }
     read_keywords("end instance");
@@ -397,7 +398,8 @@ class AbaqusReader {
         cell.element = builder_.add_element(cell.nodes, place);
         cell.nodes.clear();
       }
-      if (!cells_.emplace(element, std::move(cell)).second) fail(fmt::format("element {} is given twice", element % VolumeBuilder::copy_stride));
+      if (!cells_.emplace(element, std::move(cell)).second)
+        fail(fmt::format("element {} is given twice", element % VolumeBuilder::copy_stride));
       if (!set.empty()) add_member(element_sets_, set, element);
     }
   }
@@ -452,8 +454,8 @@ class AbaqusReader {
 
   struct SurfaceLine {
     const Instance* instance;  ///< that the surface is one of; null for none
-    std::string of;     ///< set or label
-    std::uint8_t face;  ///< 0..5
+    std::string of;            ///< set or label
+    std::uint8_t face;         ///< 0..5
     std::size_t line;
   };
 
@@ -475,7 +477,8 @@ class AbaqusReader {
         fail("expected an element set or element and a face S1 to S6");
       }
       surface_faces_.push_back(
-          {name, {current_, std::string(unquoted(data->fields[0])), static_cast<std::uint8_t>(face[1] - '1'), data->line}});
+          {name,
+           {current_, std::string(unquoted(data->fields[0])), static_cast<std::uint8_t>(face[1] - '1'), data->line}});
     }
   }
 
@@ -506,8 +509,8 @@ class AbaqusReader {
       for (const std::uint64_t element : members(element_sets_, line)) {
         if (skipped_labels_.contains(element)) continue;
         const Cell& cell = find_cell(element, name);
-        if (cell.kind != Cell::Kind::solid) fail(fmt::format("surface '{}': element {} has no faces", name,
-                                                                element % VolumeBuilder::copy_stride));
+        if (cell.kind != Cell::Kind::solid)
+          fail(fmt::format("surface '{}': element {} has no faces", name, element % VolumeBuilder::copy_stride));
         if (!builder_.add_side_of(name, cell.element, line.face)) {
           fail(
               fmt::format("surface '{}': element {} has no face S{}; the last one of tetrahedra is S4, of prisms S5, "

@@ -37,8 +37,8 @@ void check_limit(const std::string& name, std::string_view what, std::uint64_t c
 /// Without regard to upper and lower case of ASCII letters.
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 
-/// Words and lines of a text. Lines count from 1 and end with LF, CR LF or CR. Every `expected_...` call throws Error{invalid_input} at the current
-/// line.
+/// Words and lines of a text. Lines count from 1 and end with LF, CR LF or CR. Every `expected_...` call throws
+/// Error{invalid_input} at the current line.
 class Scanner {
  public:
   Scanner(std::string name, std::string_view bytes, std::size_t first_line = 1)

@@ -29,8 +29,8 @@ bool is_binary(std::string_view bytes) {
   return !lower_case(trimmed(begin)).starts_with("solid") || begin.find('\0') != std::string_view::npos;
 }
 
-/// The number in the header must be that of the triangles that follow it. Programs that write triangle by triangle leave
-/// a zero there: then the file's size says it.
+/// The number in the header must be that of the triangles that follow it. Programs that write triangle by triangle
+/// leave a zero there: then the file's size says it.
 std::uint64_t triangle_count(std::string_view bytes, const ReadOptions& options, SurfaceBuilder& builder) {
   const std::uint64_t count = stored_count(bytes);
   const std::uint64_t expected = header_bytes + triangle_bytes * count;

@@ -36,8 +36,8 @@ bool unpack_lzma(std::string_view packed, std::span<char> unpacked) {
   return result == LZMA_OK && to == unpacked.size();
 }
 
-/// Ratios: a length byte of LZ4 stands for 255 bytes; deflate takes two bits for a match of 258; a repeated match of LZMA
-/// takes 14 decisions of 0.022 bit each for 273 bytes.
+/// Ratios: a length byte of LZ4 stands for 255 bytes; deflate takes two bits for a match of 258; a repeated match of
+/// LZMA takes 14 decisions of 0.022 bit each for 273 bytes.
 constexpr auto compressors = std::to_array<VtkCompressor>({{"vtkZLibDataCompressor", 1032, unpack_zlib},
                                                            {"vtkLZ4DataCompressor", 255, unpack_lz4},
                                                            {"vtkLZMADataCompressor", 7100, unpack_lzma}});

@@ -234,11 +234,10 @@ class LegacyReader {
 
   static const std::map<std::string, std::size_t>& sizes() {
     static const std::map<std::string, std::size_t> table{
-        {"char", 1},         {"unsigned_char", 1}, {"short", 2}, {"unsigned_short", 2},
-        {"int", 4},          {"unsigned_int", 4},  {"long", 8},  {"unsigned_long", 8},
-        {"vtktypeint64", 8}, {"vtkidtype", 4},     {"float", 4}, {"double", 8},
-        {"vtktypeuint64", 8}, {"signed_char", 1},  {"bit", 1},   {"string", 1},
-        {"utf8_string", 1}};
+        {"char", 1},         {"unsigned_char", 1}, {"short", 2},         {"unsigned_short", 2}, {"int", 4},
+        {"unsigned_int", 4}, {"long", 8},          {"unsigned_long", 8}, {"vtktypeint64", 8},   {"vtkidtype", 4},
+        {"float", 4},        {"double", 8},        {"vtktypeuint64", 8}, {"signed_char", 1},    {"bit", 1},
+        {"string", 1},       {"utf8_string", 1}};
     return table;
   }
 
@@ -247,7 +246,8 @@ class LegacyReader {
     return scanner_.raw(n * sizes().at(value_type), "an array");
   }
 
-  /// Strings of a binary file have their lengths before them, in one, two, four or eight bytes as the first two bits say.
+  /// Strings of a binary file have their lengths before them, in one, two, four or eight bytes as the first two bits
+  /// say.
   void skip_strings(std::uint64_t n) {
     scanner_.rest_of_line();
     for (std::uint64_t i = 0; i < n; ++i) {

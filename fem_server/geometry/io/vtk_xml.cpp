@@ -1,5 +1,6 @@
-// VTK XML files: PolyData (.vtp) and UnstructuredGrid (.vtu); ASCII, base64 and appended data in both byte orders, plain
-// or compressed. Format: VTK user's guide, chapter "VTK file formats"; layout of compressed blocks: vtkXMLDataParser.
+// VTK XML files: PolyData (.vtp) and UnstructuredGrid (.vtu); ASCII, base64 and appended data in both byte orders,
+// plain or compressed. Format: VTK user's guide, chapter "VTK file formats"; layout of compressed blocks:
+// vtkXMLDataParser.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -173,7 +174,8 @@ class VtkXmlFile {
     ByteReader reader(options_.name, bytes, 0, big_endian_);
     std::vector<Value> values(n);
     for (Value& value : values) {
-      value = static_cast<Value>(reader.read<Stored>("a value"));  // NOLINT(bugprone-signed-char-misuse): Int8 is a number
+      value =
+          static_cast<Value>(reader.read<Stored>("a value"));  // NOLINT(bugprone-signed-char-misuse): Int8 is a number
     }
     return values;
   }

@@ -20,8 +20,8 @@ void read_body_driver(const config::Field& field, DriverSpec& driver, Scenario& 
     for (const char* key : keys) {
       if (!field.has(key)) continue;
       const bool is_angle = keys == angle_keys;
-      driver.functions.emplace(
-          key, config::read_function(field[key], scenario.analysis.end_time, scenario.files, is_angle));
+      driver.functions.emplace(key,
+                               config::read_function(field[key], scenario.analysis.end_time, scenario.files, is_angle));
       if (is_angle) ++n_angles;
     }
   }

@@ -19,8 +19,8 @@ void read_coordinates_driver(const config::Field& field, DriverSpec& driver, Sce
       entry.refuse("a coordinate that no other driver moves", fmt::format("'{}' in '{}' too", entry.name(), other.name),
                    "keep one of them");
     }
-    driver.functions.emplace(entry.name(), config::read_function(entry["follows"], scenario.analysis.end_time,
-                                                                 scenario.files));
+    driver.functions.emplace(entry.name(),
+                             config::read_function(entry["follows"], scenario.analysis.end_time, scenario.files));
   }
   if (driver.functions.empty()) coordinates.refuse("a coordinate", "none", "name one and what it follows");
 }

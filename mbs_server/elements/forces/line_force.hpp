@@ -48,10 +48,10 @@ struct LineStates {
 struct LineElement {
   std::string name;
   std::vector<MovingPoint> points;  ///< from the end on a to the end on b
-  double unstrained = 0.0;        ///< [m] > 0
-  double damping = 0.0;           ///< [N s/m]
-  bool slackens = false;          ///< pulls only while it is longer than that, and never pushes; its strain is told
-  bool is_driven = false;         ///< its tension is brought in from outside, and may depend on the time: a muscle
+  double unstrained = 0.0;          ///< [m] > 0
+  double damping = 0.0;             ///< [N s/m]
+  bool slackens = false;            ///< pulls only while it is longer than that, and never pushes; its strain is told
+  bool is_driven = false;           ///< its tension is brought in from outside, and may depend on the time: a muscle
   std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
   LineStates states = {};
   /// Columns besides those of all lines, by their names behind that of the element, and their values.

@@ -9,17 +9,10 @@ ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_sprin
     ligament(), muscle(), coordinate_spring(), coordinate_limit(), fmu();
 
 std::span<const ForceType> force_types() {
-  static const std::vector<ForceType> types = {spring_damper(),
-                                               ligament_quadratic(),
-                                               ligament_toe(),
-                                               torsional_spring(),
-                                               bushing(),
-                                               viscoelastic_spring(),
-                                               ligament(),
-                                               muscle(),
-                                               coordinate_spring(),
-                                               coordinate_limit(),
-                                               fmu()};
+  static const std::vector<ForceType> types = {
+      spring_damper(),     ligament_quadratic(),  ligament_toe(), torsional_spring(),
+      bushing(),           viscoelastic_spring(), ligament(),     muscle(),
+      coordinate_spring(), coordinate_limit(),    fmu()};
   return types;
 }
 

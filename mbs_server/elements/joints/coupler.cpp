@@ -32,10 +32,8 @@ Joint build_coupler(const JointSpec& spec, const Model& model) {
     terms.push_back(term(field.name(), config::read_coordinate_function(field)));
   }
   Joint joint{.name = spec.name};
-  joint.make = [name = spec.name,
-                functions = coupled_coordinates(spec.keys["constant"].number(), std::move(terms))](const ConstVector&) {
-    return std::make_unique<FunctionConstraint>(name, functions);
-  };
+  joint.make = [name = spec.name, functions = coupled_coordinates(spec.keys["constant"].number(), std::move(terms))](
+                   const ConstVector&) { return std::make_unique<FunctionConstraint>(name, functions); };
   return joint;
 }
 

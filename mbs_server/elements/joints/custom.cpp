@@ -18,16 +18,16 @@ config::KeySchema axis_list(const char* name, const char* unit, const std::strin
                        .kind = config::KeyKind::named,
                        .meaning = "functions of coordinates, by their names, that are added",
                        .keys = config::coordinate_function_keys()};
-  return {.name = name,
-          .kind = config::KeyKind::list,
-          .unit = unit,
-          .meaning = meaning,
-          .keys = {{.kind = config::KeyKind::map,
-                    .meaning = "an axis and what is done about or along it",
-                    .keys = {config::direction("axis", "direction"),
-                             config::number("constant", unit, config::coordinates, "what is added to the functions",
-                                            "0"),
-                             std::move(of)}}}};
+  return {
+      .name = name,
+      .kind = config::KeyKind::list,
+      .unit = unit,
+      .meaning = meaning,
+      .keys = {{.kind = config::KeyKind::map,
+                .meaning = "an axis and what is done about or along it",
+                .keys = {config::direction("axis", "direction"),
+                         config::number("constant", unit, config::coordinates, "what is added to the functions", "0"),
+                         std::move(of)}}}};
 }
 
 /// The i-th entry of a list.
@@ -48,8 +48,8 @@ MotionAxis read_axis(const config::Field& field, const std::vector<std::string>&
       term.refuse("a name in `coordinates` of the joint", fmt::format("'{}'", term.name()),
                   near ? fmt::format("did you mean '{}'?", *near) : "list it there");
     }
-    axis.terms.push_back({.coordinate = static_cast<std::size_t>(name - names.begin()),
-                          .f = config::read_coordinate_function(term)});
+    axis.terms.push_back(
+        {.coordinate = static_cast<std::size_t>(name - names.begin()), .f = config::read_coordinate_function(term)});
   }
   return axis;
 }
@@ -99,8 +99,8 @@ void check_custom(const config::Field& field, const Scenario& scenario) {
   for (const JointSpec& joint : scenario.joints) {
     for (const std::string& name : coordinate_names(joint)) {
       if (std::ranges::find(transform.names, name) == transform.names.end()) continue;
-      field["coordinates"].refuse("names that no other joint has",
-                                  fmt::format("'{}' in '{}' too", name, joint.name), "choose another name");
+      field["coordinates"].refuse("names that no other joint has", fmt::format("'{}' in '{}' too", name, joint.name),
+                                  "choose another name");
     }
   }
   try {

@@ -274,7 +274,8 @@ TEST(Rigid, FacesThatLieOnEachOtherBearOnTheCornersOfWhatTheyShare) {
   }
 }
 
-// A cube that slides on one neighbour, level with the next: nothing that both share has an extent, and nothing stops it.
+// A cube that slides on one neighbour, level with the next: nothing that both share has an extent, and nothing stops
+// it.
 TEST(Rigid, WhatIsLevelPassesBy) {
   for (const double ahead : {5e-5, 1e-6, 1e-9, 0.0}) {
     for (const double deep : {0.0, 1e-13, 1e-11}) {
@@ -291,8 +292,8 @@ TEST(Rigid, WhatIsLevelPassesBy) {
 
 /// A cylinder of 0.1 m radius and 0.3 m length along y, on a plane at z = 0, turned about x, then about z, then lifted.
 Response cylinder_on_plane(double tilt, double heading, double height) {
-  const auto backend = make_example(
-      pair_of(PlaneSurface{}, CylinderSurface{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3}));
+  const auto backend =
+      make_example(pair_of(PlaneSurface{}, CylinderSurface{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3}));
   PairState state;
   state.X_AB.R = (Eigen::AngleAxisd(heading, Vector3::UnitZ()) * Eigen::AngleAxisd(tilt, Vector3::UnitX()) *
                   Eigen::AngleAxisd(0.7, Vector3::UnitY()))
@@ -350,8 +351,9 @@ TEST(Rigid, ACylinderLiesOnEdgesAndOnCylinders) {
 
 // Corners of a box just inside the flat end of a cylinder are at its end, not at its side.
 TEST(Rigid, ABoxStandsOnTheEndOfACylinder) {
-  const Response r = ask(pair_of(CylinderSurface{.radius = 0.1, .length = 0.2}, BlockSurface{.lengths = {0.1, 0.1, 0.1}}),
-                         {0.0, 0.0, 0.15 - 1e-12});
+  const Response r =
+      ask(pair_of(CylinderSurface{.radius = 0.1, .length = 0.2}, BlockSurface{.lengths = {0.1, 0.1, 0.1}}),
+          {0.0, 0.0, 0.15 - 1e-12});
   ASSERT_EQ(r.points.size(), 4U);
   for (const ContactPoint& point : r.points) {
     EXPECT_NEAR(point.gap, -1e-12, 1e-14);

@@ -143,7 +143,8 @@ TEST_F(ReadFile, AnAbaqusDeckBringsTheFilesThatItNames) {
     }
     return "was read";
   };
-  EXPECT_THAT(message("*Node\n*Include, input=none.inp\n"), testing::AllOf(HasSubstr("bad.inp, line 2"), HasSubstr("none.inp")));
+  EXPECT_THAT(message("*Node\n*Include, input=none.inp\n"),
+              testing::AllOf(HasSubstr("bad.inp, line 2"), HasSubstr("none.inp")));
   EXPECT_THAT(message("*Include, input=bad.inp\n"), HasSubstr("does a file include itself?"));
 }
 

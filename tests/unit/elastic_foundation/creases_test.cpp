@@ -1,4 +1,5 @@
-// Surfaces with sharp edges: boxes, wedges, pyramids and L-shapes of few or many triangles, on planes and on each other.
+// Surfaces with sharp edges: boxes, wedges, pyramids and L-shapes of few or many triangles, on planes and on each
+// other.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ Response asked(const ContactBackend& backend, const Pose& X_AB) {
   return backend.evaluate(*backend.initial_history(), state);
 }
 
-constexpr double h = 0.008;  // [m] layer of layer_pair
+constexpr double h = 0.008;                                     // [m] layer of layer_pair
 const double stiffness = LayerLaw::confined(0.46) * 463e6 / h;  // [Pa/m]
 const Surface floor_plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
 
@@ -179,9 +180,8 @@ Pose pressed_by(const std::vector<Polygon>& faces, const Matrix3& R, double dept
 
 const std::vector<std::pair<std::string, std::vector<Polygon>>>& shapes() {
   static const std::vector<std::pair<std::string, std::vector<Polygon>>> all{
-      {"cube", box({0.02, 0.02, 0.02})},      {"plank", box({0.06, 0.02, 0.004})},
-      {"chamfered", chamfered()},             {"l_shaped", l_shaped()},
-      {"steep_pyramid", pyramid(0.9)},        {"flat_pyramid", pyramid(0.5)},
+      {"cube", box({0.02, 0.02, 0.02})}, {"plank", box({0.06, 0.02, 0.004})}, {"chamfered", chamfered()},
+      {"l_shaped", l_shaped()},          {"steep_pyramid", pyramid(0.9)},     {"flat_pyramid", pyramid(0.5)},
       {"hexagonal", cone(0.7, 6)}};
   return all;
 }
@@ -198,9 +198,10 @@ TEST(Creases, CubePressedFlat) {
       for (const std::string springs : {"vertices", "centres"}) {
         for (const std::string normals : {"interpolated", "facets"}) {
           for (const std::string penetration : {"ray", "nearest"}) {
-            const auto backend = made(layer_pair(mesh_named("cube"), floor_plane,
-                                                 {{"springs", springs}, {"normals", normals}, {"penetration", penetration}}),
-                                      assets);
+            const auto backend =
+                made(layer_pair(mesh_named("cube"), floor_plane,
+                                {{"springs", springs}, {"normals", normals}, {"penetration", penetration}}),
+                     assets);
             for (const double depth : {1e-6, 1e-4, 1e-3}) {
               const Response r = asked(*backend, Pose{.p = {0.003, 0.001, depth - 0.05}});
               const std::string what = fmt::format("{} {} {} n {} depth {}", springs, normals, penetration, n, depth);
@@ -237,8 +238,8 @@ TEST(Creases, CubeOnItsEdge) {
   }
 }
 
-// Any pose of any shape, of few triangles and of many: over a plane depths are linear over faces, so that what triangles
-// sum is exact whatever their size.
+// Any pose of any shape, of few triangles and of many: over a plane depths are linear over faces, so that what
+// triangles sum is exact whatever their size.
 TEST(Creases, AnyShapeInAnyPose) {
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
@@ -293,7 +294,8 @@ TEST(Creases, BallOnTrianglesThatNobodyChose) {
       F += k * 2.0 * std::numbers::pi * R * R * (depth / R / n) * (R * c - R + depth) / (c * c);
     }
     double worst = 0.0;
-    for (const Vector3& turned : {Vector3(0, 0, 0), Vector3(0.7, 0.3, 0), Vector3(1.5, 0, 0.4), Vector3(0.2, 2.0, 1.0)}) {
+    for (const Vector3& turned :
+         {Vector3(0, 0, 0), Vector3(0.7, 0.3, 0), Vector3(1.5, 0, 0.4), Vector3(0.2, 2.0, 1.0)}) {
       const Pose X_WC{.R = rotation_from_vector(turned), .p = {0, 0, R - depth}};
       const Response r = asked(*backend, X_WC.inverse());
       worst = std::max(worst, std::abs((X_WC.R * r.F_A.force).z() / F - 1.0));
@@ -421,7 +423,8 @@ TEST(Creases, EdgesOfThePartner) {
     int poses = 0;
     for (const double x : {0.0, 0.00037, 0.00081, 0.00123}) {
       for (const double turned : {0.0, 0.2, 0.7}) {
-        const Response r = asked(*backend, {.R = rotation_from_vector({0, 0, turned}), .p = {x, -0.6 * x, 0.5 * a - d}});
+        const Response r =
+            asked(*backend, {.R = rotation_from_vector({0, 0, turned}), .p = {x, -0.6 * x, 0.5 * a - d}});
         const double error = -r.F_A.force.z() / (stiffness * a * a * d) - 1.0;
         worst = std::max(worst, std::abs(error));
         mean += error;

@@ -254,7 +254,8 @@ TEST(C3d, TheHeaderSaysWhatParametersLack) {
   }
   C3dWriter file = small_trial();
   file.without = {"POINT:RATE"};
-  EXPECT_THAT(read_c3d(file.text(), "walk.c3d").notes, Contains(HasSubstr("POINT:RATE is missing; the header's 100 Hz")));
+  EXPECT_THAT(read_c3d(file.text(), "walk.c3d").notes,
+              Contains(HasSubstr("POINT:RATE is missing; the header's 100 Hz")));
   file.without = {"POINT:UNITS"};
   EXPECT_THAT(read_c3d(file.text(), "walk.c3d").notes, Contains(HasSubstr("taken as mm")));
   file.without = {"ANALOG:SCALE", "ANALOG:OFFSET"};
@@ -348,7 +349,8 @@ TEST(C3dPlates, WhatLacksAParameterIsLeftOut) {
 TEST(C3dPlates, WhatCannotBeIsLeftOut) {
   C3dWriter file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
   file.plates[0].channel[5] = 7;
-  EXPECT_THAT(left_out(file), HasSubstr("force plate 1: FORCE_PLATFORM:CHANNEL: expected analog channels from 1 to 6, found 7"));
+  EXPECT_THAT(left_out(file),
+              HasSubstr("force plate 1: FORCE_PLATFORM:CHANNEL: expected analog channels from 1 to 6, found 7"));
   file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
   file.plates[0].corners = {};
   EXPECT_THAT(left_out(file), HasSubstr("force plate 1: expected corners that span a surface"));
@@ -391,7 +393,8 @@ TEST(C3dPlates, ASaturatedTailTurnsNoPlateUpsideDown) {
   for (std::size_t k = 60; k < 200; ++k) file.analog[k] = {{0, 0, 2877, 0, 0, 0}};
   const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   expect_stance(plates);
-  EXPECT_THAT(plates.notes, testing::ElementsAre(HasSubstr("140 of its loaded samples, from 0.7 to 2.09 s, are saturated")));
+  EXPECT_THAT(plates.notes,
+              testing::ElementsAre(HasSubstr("140 of its loaded samples, from 0.7 to 2.09 s, are saturated")));
 }
 
 /// Whatever a byte is changed into, the answer is a trial or a sentence.

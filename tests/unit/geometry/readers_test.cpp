@@ -101,7 +101,8 @@ TEST(SurfaceReaders, BinaryStlWithMoreBehindIt) {
   expect_unit_cube(mesh);
   EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("17 bytes behind the last triangle")));
   // Written triangle by triangle, with a count that was never filled in.
-  const SurfaceMesh counted = read_surface(bytes.substr(0, 80) + std::string(4, '\0') + bytes.substr(84), named("c.stl"));
+  const SurfaceMesh counted =
+      read_surface(bytes.substr(0, 80) + std::string(4, '\0') + bytes.substr(84), named("c.stl"));
   expect_unit_cube(counted);
   EXPECT_THAT(counted.notes, testing::Contains(testing::HasSubstr("12 are taken")));
 }
@@ -109,7 +110,8 @@ TEST(SurfaceReaders, BinaryStlWithMoreBehindIt) {
 TEST(SurfaceReaders, ObjStatementsGoOnInTheNextLine) {
   const std::string text =
       "\xEF\xBB\xBF# a comment does not \\\nmtllib a.mtl \\\n b.mtl\nv 0 0 0\nv 1 \\\n0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\n"
-      "v 1 0 1\nv 1 1 1\nv 0 1 1\nlod 2\ncstype bezier\ng side\nf 1 4 \\\n 3 2\nf 5 6 \\\r\n\t7 8\nf 1/1 2/1\\\n6/1 5/1\nf 2 3 "
+      "v 1 0 1\nv 1 1 1\nv 0 1 1\nlod 2\ncstype bezier\ng side\nf 1 4 \\\n 3 2\nf 5 6 \\\r\n\t7 8\nf 1/1 2/1\\\n6/1 "
+      "5/1\nf 2 3 "
       "\\\n\\\n 7 6 # behind\nf 3 4 8 7\nf -8 -4 -1 -5\n";
   const SurfaceMesh mesh = read_surface(text, named("cont.obj"));
   expect_unit_cube(mesh);

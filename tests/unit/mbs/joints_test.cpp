@@ -266,9 +266,10 @@ std::vector<CustomJoint> custom_joints() {
        },
        5},
       {"two turns", "{u: {initial: 0.7}, v: {initial: 1.4}}",
-       fmt::format("rotations: {}, translations: {}",
-                   three(axis(x, of("v", "sine: {amplitude: 0.2}")), axis(oblique, of("u", own)), axis(z, of("v", own))),
-                   shifts),
+       fmt::format(
+           "rotations: {}, translations: {}",
+           three(axis(x, of("v", "sine: {amplitude: 0.2}")), axis(oblique, of("u", own)), axis(z, of("v", own))),
+           shifts),
        [=] {
          return Pose{.R = turn(x, 0.2 * std::sin(1.4)) * turn(oblique, 0.7) * turn(z, 1.4),
                      .p = {along_spline(0.7), 0.1, 0.0}};
@@ -284,16 +285,10 @@ std::vector<CustomJoint> custom_joints() {
       {"planar", "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 2.5}}",
        fmt::format("rotations: {}, translations: {}", three(axis(z, of("u", own)), axis(x, ""), axis(y, "")),
                    three(axis(x, of("v", own)), axis(oblique, of("w", own)), axis(z, ", constant: 0.3"))),
-       [=] {
-         return Pose{.R = turn(z, -0.7), .p = 0.3 * x + 2.5 * oblique.normalized() + 0.3 * z};
-       },
-       3},
+       [=] { return Pose{.R = turn(z, -0.7), .p = 0.3 * x + 2.5 * oblique.normalized() + 0.3 * z}; }, 3},
       {"slider", "{u: {initial: -0.7}}",
        fmt::format("translations: {}", three(axis(x, ""), axis(oblique, of("u", own)), axis(z, ", constant: 0.3"))),
-       [=] {
-         return Pose{.R = Matrix3::Identity(), .p = -0.7 * oblique.normalized() + 0.3 * z};
-       },
-       5},
+       [=] { return Pose{.R = Matrix3::Identity(), .p = -0.7 * oblique.normalized() + 0.3 * z}; }, 5},
       {"free",
        "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 0.5}, a: {initial: 1}, b: {initial: 2}, c: {initial: 3}}",
        fmt::format("rotations: {}, translations: {}",

@@ -108,7 +108,8 @@ TEST(Trc, HeaderVariantsOfOpenSim) {
 }
 
 TEST(Trc, UnitsByTheirNames) {
-  for (const char* name : {"MM", "Mm", "millimeters", "Millimetres", "mill"}) expect_trc(changed(trc, "\tmm\t", "\t" + std::string(name) + "\t"));
+  for (const char* name : {"MM", "Mm", "millimeters", "Millimetres", "mill"})
+    expect_trc(changed(trc, "\tmm\t", "\t" + std::string(name) + "\t"));
   const auto first = [&](const char* name) {
     return read_trc(changed(trc, "\tmm\t", "\t" + std::string(name) + "\t"), "a.trc").positions[0][0].x();
   };
@@ -123,7 +124,8 @@ TEST(Trc, CountsThatDoNotFitAreNoted) {
     return read_trc(text, "walk.trc").notes;
   };
   EXPECT_TRUE(read_trc(trc, "walk.trc").notes.empty());
-  EXPECT_THAT(notes("\t3\t2\tmm", "\t2\t2\tmm"), ElementsAre("walk.trc:3: NumFrames is 2, the file has 3 rows, which are taken"));
+  EXPECT_THAT(notes("\t3\t2\tmm", "\t2\t2\tmm"),
+              ElementsAre("walk.trc:3: NumFrames is 2, the file has 3 rows, which are taken"));
   EXPECT_THAT(notes("\t3\t2\tmm", "\t4\t2\tmm"), ElementsAre(HasSubstr("is the file cut off?")));
   EXPECT_THAT(notes("\t3\t2\tmm", "\t3\t12\tmm"), ElementsAre(HasSubstr("NumMarkers is 12, the file has 2 markers")));
   EXPECT_THAT(notes("50.00\t50.00\t3", "100.0\t50.00\t3"),
@@ -165,17 +167,19 @@ TEST(MotionTable, CountsThatDoNotFitAreNoted) {
   const MotionTable less = read_motion_table(changed(mot, "nRows=3", "nRows=2"), "grf.mot");
   EXPECT_THAT(less.times(), ElementsAre(0.0, 0.1, 0.2));
   EXPECT_THAT(less.notes, ElementsAre("grf.mot: the header says 2 rows, the file has 3, which are taken"));
-  EXPECT_THAT(read_motion_table(changed(mot, "nRows=3", "nRows=5"), "grf.mot").notes, ElementsAre(HasSubstr("cut off?")));
+  EXPECT_THAT(read_motion_table(changed(mot, "nRows=3", "nRows=5"), "grf.mot").notes,
+              ElementsAre(HasSubstr("cut off?")));
   EXPECT_THAT(read_motion_table(changed(mot, "nColumns=3", "nColumns=4"), "grf.mot").notes,
               ElementsAre(HasSubstr("4 columns, the file has 3")));
 }
 
 TEST(MotionTable, MarksQuotesSeparatorsAndComments) {
   for (const char* text :
-       {"\xEF\xBB\xBFtime,q\n0,1.5\n1,2\n", "\"time\",\"q\"\n0,1.5\n1,2\n", "\"time\",\"q\"\n\"0\",\"1.5\"\n\"1\",\"2\"\n",
-        " \"time\" , \"q\" \n0 , 1.5\n1,2\n", "time;q\n0;1.5\n1;2\n", "time;q\r\n0;1,5\r\n1,0;2\r\n", "time,q\r0,1.5\r1,2\r",
-        "# time,q\n0,1.5\n1,2\n", "# time q\n0 1.5\n1 2\n", "# made by a program\n# units: s, rad\ntime\tq\n0\t1.5\n1\t2\n",
-        "\"time\" \"q\"\n0 1.5\n# a comment\n1 2\n", "name q\ndatacolumns 2\ndatarows 2\nendheader\n\ntime q\n0 1.5\n1 2\n",
+       {"\xEF\xBB\xBFtime,q\n0,1.5\n1,2\n", "\"time\",\"q\"\n0,1.5\n1,2\n",
+        "\"time\",\"q\"\n\"0\",\"1.5\"\n\"1\",\"2\"\n", " \"time\" , \"q\" \n0 , 1.5\n1,2\n", "time;q\n0;1.5\n1;2\n",
+        "time;q\r\n0;1,5\r\n1,0;2\r\n", "time,q\r0,1.5\r1,2\r", "# time,q\n0,1.5\n1,2\n", "# time q\n0 1.5\n1 2\n",
+        "# made by a program\n# units: s, rad\ntime\tq\n0\t1.5\n1\t2\n", "\"time\" \"q\"\n0 1.5\n# a comment\n1 2\n",
+        "name q\ndatacolumns 2\ndatarows 2\nendheader\n\ntime q\n0 1.5\n1 2\n",
         "\xEF\xBB\xBFq\nnRows=2\nnColumns=2\nendheader\ntime\tq\n0\t1.5\n1\t2\n"}) {
     const MotionTable table = read_motion_table(text, "a.csv");
     EXPECT_THAT(table.times(), ElementsAre(0.0, 1.0)) << text;

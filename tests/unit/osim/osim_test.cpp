@@ -630,7 +630,8 @@ std::map<std::string, Pose> leg_poses(const std::map<std::string, double>& u) {
   const Vector3 x = Vector3::UnitX(), y = Vector3::UnitY(), z = Vector3::UnitZ();
   const auto xyz = [&](double a, double b, double c) { return Matrix3(about(x, a) * about(y, b) * about(z, c)); };
   const double k = u.at("knee_angle");
-  const double tx = 1.1 * make_table({-2, -1, -0.5, 0, 0.5}, {-0.003, 0.002, 0.004, 0.005, 0.001}, Joining::spline)->at(k).f;
+  const double tx =
+      1.1 * make_table({-2, -1, -0.5, 0, 0.5}, {-0.003, 0.002, 0.004, 0.005, 0.001}, Joining::spline)->at(k).f;
   const double cap = make_table({-2, -1, 0, 0.5}, {1, 0.6, 0.1, 0}, Joining::spline)->at(k).f;
   std::map<std::string, Pose> X;
   X["pelvis"] = {.R = xyz(u.at("rx"), u.at("ry"), u.at("rz")), .p = {u.at("px"), u.at("py"), u.at("pz")}};
@@ -679,8 +680,7 @@ TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
   for (const double k : {-1.1, -0.6, -0.2}) {
     ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
     wish.coordinates = {{"knee_angle", k}};
-    const Scenario scenario =
-        test::scenario_from(import_model(read_model(leg_model, "leg.osim"), wish).scenario);
+    const Scenario scenario = test::scenario_from(import_model(read_model(leg_model, "leg.osim"), wish).scenario);
     const mbs::Model model = mbs::build_model(scenario);
     mbs::VectorX q(12 * static_cast<Eigen::Index>(model.bodies.size()));
     for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -694,8 +694,9 @@ TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
     u["knee_angle"] = k;
     const auto X = leg_poses(u);
     const Vector3 p = X.at("thigh") * Vector3(0.03, -0.05, 0.0), c = X.at("thigh") * Vector3(0.05, -0.38, 0.0);
-    const Vector3 m = X.at("shank") * Vector3(make_table({-2, -1, 0, 0.5}, {0.03, 0.04, 0.06, 0.05}, Joining::spline)->at(k).f,
-                                              -0.02 + 0.03 * (k + 2.0) / 2.5, 0.001);
+    const Vector3 m =
+        X.at("shank") * Vector3(make_table({-2, -1, 0, 0.5}, {0.03, 0.04, 0.06, 0.05}, Joining::spline)->at(k).f,
+                                -0.02 + 0.03 * (k + 2.0) / 2.5, 0.001);
     const double right = k < -0.5 ? (c - p).norm() + (m - c).norm() : (m - p).norm();
     EXPECT_NEAR(values.at(0), right, 1e-12) << "at " << k;
   }
@@ -703,7 +704,8 @@ TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
 
 // Degrees of turns, metres of shifts, from the first row on; coordinates without a column are free.
 TEST(OsimImport, AMotionDrivesAllCoordinatesOfAModel) {
-  std::string header = "leg\nversion=1\nnRows=2\nnColumns=13\ninDegrees=yes\nendheader\ntime", first = "1.5", second = "2.5";
+  std::string header = "leg\nversion=1\nnRows=2\nnColumns=13\ninDegrees=yes\nendheader\ntime", first = "1.5",
+              second = "2.5";
   for (const auto& [name, value] : leg_defaults()) {
     const bool shift = name.starts_with('p');
     header += "\t" + name;
@@ -711,7 +713,8 @@ TEST(OsimImport, AMotionDrivesAllCoordinatesOfAModel) {
     second += fmt::format("\t{}", (shift ? 1.0 : 180.0 / std::numbers::pi) * (value + 0.2));
   }
   ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
-  wish.motion = {.file = "walk.mot", .table = read_motion_table(header + "\n" + first + "\n" + second + "\n", "walk.mot")};
+  wish.motion = {.file = "walk.mot",
+                 .table = read_motion_table(header + "\n" + first + "\n" + second + "\n", "walk.mot")};
   const Import import = import_model(read_model(leg_model, "leg.osim"), wish);
   ASSERT_EQ(import.meshes.size(), 1U);
   EXPECT_EQ(import.meshes[0].to, "walk.csv");

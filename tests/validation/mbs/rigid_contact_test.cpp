@@ -505,14 +505,15 @@ std::string cubes(const std::vector<Vector3>& places, const std::vector<std::pai
                   const std::vector<int>& grounded, double friction = 0.5) {
   std::string text = "heelstrike: 1\ngravity: [0, 0, -9.81]\nbodies:\n";
   for (std::size_t i = 0; i < places.size(); ++i) {
-    text += fmt::format("  b{}: {{mass: 1, inertia: [{:.17g}, {:.17g}, {:.17g}], position: [{:.17g}, {:.17g}, {:.17g}]}}\n", i,
-                        0.01 / 6.0, 0.01 / 6.0, 0.01 / 6.0, places[i].x(), places[i].y(), places[i].z());
+    text +=
+        fmt::format("  b{}: {{mass: 1, inertia: [{:.17g}, {:.17g}, {:.17g}], position: [{:.17g}, {:.17g}, {:.17g}]}}\n",
+                    i, 0.01 / 6.0, 0.01 / 6.0, 0.01 / 6.0, places[i].x(), places[i].y(), places[i].z());
   }
   text += "contact:\n";
   const char* surface = "{block: {lengths: [0.1, 0.1, 0.1]}}";
   const auto pair = [&](const std::string& name, const std::string& main, const std::string& partner) {
-    text += fmt::format("  {}: {{main: {}, partner: {}, backend: rigid_coulomb, parameters: {{friction: {}}}}}\n", name, main,
-                        partner, friction);
+    text += fmt::format("  {}: {{main: {}, partner: {}, backend: rigid_coulomb, parameters: {{friction: {}}}}}\n", name,
+                        main, partner, friction);
   };
   for (const int i : grounded) {
     pair(fmt::format("f{}", i), fmt::format("{{body: b{}, surface: {}}}", i, surface),
@@ -537,7 +538,8 @@ void expect_rest(const RecordedRun& run, std::size_t n_bodies, double moved = 1e
 
 // What stands on its like stays, aligned or not, alone or as a stack, and each interface carries what is above it.
 TEST(RigidContact, EqualCubesRestOnEachOther) {
-  for (const Vector3& shift : {Vector3(0, 0, 0), Vector3(0.005, 0.003, 0), Vector3(0.04, 0.04, 0), Vector3(1e-9, 5e-5, 0)}) {
+  for (const Vector3& shift :
+       {Vector3(0, 0, 0), Vector3(0.005, 0.003, 0), Vector3(0.04, 0.04, 0), Vector3(1e-9, 5e-5, 0)}) {
     const auto run = completed(scenario_from(cubes({{0, 0, 0.05}, Vector3(0, 0, 0.15) + shift}, {{0, 1}}, {0})));
     expect_rest(run, 2);
     for (const double force : run.column("f0.fz_N")) EXPECT_NEAR(force, 2.0 * g, 1e-6);
@@ -562,7 +564,9 @@ TEST(RigidContact, CubesStandSideBySide) {
     const auto run = completed(scenario_from(cubes({{0, 0, 0.05}, {0, 0.1 - overlap, 0.05}}, {{0, 1}}, {0, 1})));
     expect_rest(run, 2);
     EXPECT_NEAR(run.column("b1.y_m").back() - run.column("b0.y_m").back(), 0.1, 1e-9) << overlap;
-    const auto told = [](const std::string& line) { return line.find("'b0' and 'b1' overlap by") != std::string::npos; };
+    const auto told = [](const std::string& line) {
+      return line.find("'b0' and 'b1' overlap by") != std::string::npos;
+    };
     EXPECT_EQ(std::ranges::any_of(run.log, told), overlap > 1.5e-6) << overlap;
   }
 }
@@ -571,8 +575,9 @@ TEST(RigidContact, CubesStandSideBySide) {
 TEST(RigidContact, NothingCatchesOnTheSeamsOfAFloor) {
   const auto text = cubes({{0, 0, 0.05}, {0.1, 0, 0.05}, {0.2, 0, 0.05}, {0.01, 0.013, 0.15}}, {{0, 3}, {1, 3}, {2, 3}},
                           {0, 1, 2}, 0.1);
-  const auto run = completed(scenario_from(text, {"bodies.b3.velocity=[0.5, 0, 0]", "analysis.end_time=0.4",
-                                                  "bodies.b0.mass=1000", "bodies.b1.mass=1000", "bodies.b2.mass=1000"}));
+  const auto run =
+      completed(scenario_from(text, {"bodies.b3.velocity=[0.5, 0, 0]", "analysis.end_time=0.4", "bodies.b0.mass=1000",
+                                     "bodies.b1.mass=1000", "bodies.b2.mass=1000"}));
   const auto t = run.column("time_s"), x = run.column("b3.x_m"), z = run.column("b3.z_m");
   for (std::size_t i = 0; i < t.size(); ++i) {
     EXPECT_NEAR(x[i], 0.01 + 0.5 * t[i] - 0.5 * 0.1 * g * t[i] * t[i], 1e-6) << t[i];
@@ -581,8 +586,8 @@ TEST(RigidContact, NothingCatchesOnTheSeamsOfAFloor) {
 }
 
 /// A body with its lowest point on the floor, with a speed along x and a spin about y.
-RecordedRun on_the_floor(const std::string& surface, const std::string& inertia, double friction, double speed, double spin,
-                         double end_time) {
+RecordedRun on_the_floor(const std::string& surface, const std::string& inertia, double friction, double speed,
+                         double spin, double end_time) {
   return completed(scenario_from(fmt::format(R"(
 heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -643,7 +648,8 @@ TEST(RigidContact, AccelerationsKnowOfImpulses) {
   const auto ax = sliding.column("b0.ax_m_s2");
   for (std::size_t i = 1; i < ax.size(); ++i) EXPECT_NEAR(ax[i], -0.2 * g, 1e-6) << i;
   for (const double alpha : sliding.column("b0.alphay_rad_s2")) EXPECT_NEAR(alpha, 0.0, 1e-6);
-  auto flying = completed(scenario_from(cubes({{0, 0, 0.5}}, {}, {0}), {"analysis.end_time=0.2", "output.accelerations=true"}));
+  auto flying =
+      completed(scenario_from(cubes({{0, 0, 0.5}}, {}, {0}), {"analysis.end_time=0.2", "output.accelerations=true"}));
   for (const double a : flying.column("b0.az_m_s2")) EXPECT_NEAR(a, -g, 1e-9);
 }
 
