@@ -269,11 +269,7 @@ std::vector<std::pair<std::size_t, std::size_t>> C3dReader::channel_choices() co
   if (used == 0 && has_count) choices.emplace_back(0, 0);
   // Rates are stored as floats.
   if (const double whole = std::round(ratio);
-<<<<<<< HEAD
       used > 0 && ratio >= 1.0 && ratio < 65536.0 && std::abs(ratio - whole) <= 1e-4 * ratio)
-=======
-      ratio >= 1.0 && ratio < 65536.0 && std::abs(ratio - whole) <= 1e-4 * ratio)
->>>>>>> ready/integrators
     add_once(choices, {used, static_cast<std::size_t>(whole)});
   const std::size_t all = unsigned_word(4), each = unsigned_word(18);
   if (used > 0 && all > 0 && all % used == 0) add_once(choices, {used, all / used});

@@ -181,14 +181,9 @@ std::vector<bool> PlateReader::saturated() const {
   return at_limit;
 }
 
-<<<<<<< HEAD
 /// Whether the file has the force on the plate: on which side the largest load is. (Most loads may be the offset of a
 /// plate on which nobody stands.) Amplifiers at their limits make large loads of either sign; their samples do not
 /// count where there are others.
-=======
-/// Whether the file has the force on the plate. Amplifiers at their limits make large loads of either sign for as long
-/// as it pleases them, so the side is that of most of the other loaded samples.
->>>>>>> ready/integrators
 bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
   const std::vector<bool> at_limit = saturated();
   std::array<double, 2> largest{};  // [N] of all samples, and of those that are not saturated
@@ -203,7 +198,6 @@ bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
     if (++n_saturated == 1) first = i;
     last = i;
   }
-<<<<<<< HEAD
   const double decisive = largest[1] != 0.0 ? largest[1] : largest[0];
   if (largest[1] != 0.0 && n_saturated > 0) {
     note(
@@ -217,22 +211,6 @@ bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
                   "moment are turned around",
                   -decisive));
   return true;
-=======
-  const std::size_t k = n_up[1] + n_down[1] > 0 ? 1 : 0;
-  if (k == 1 && last >= first) {
-    note(
-        fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
-                    "value; they are no forces",
-                    n_up[0] + n_down[0] - n_up[1] - n_down[1], plate.times[first], plate.times[last]));
-  }
-  if (n_down[k] > n_up[k]) {
-    note(
-        fmt::format("most of its loads ({} of {} samples) point into the floor: the file has the force on the plate; "
-                    "force and moment are turned around",
-                    n_down[k], n_down[k] + n_up[k]));
-  }
-  return n_down[k] > n_up[k];
->>>>>>> ready/integrators
 }
 
 ForcePlate PlateReader::plate() {

@@ -22,14 +22,9 @@ struct C3dPlates {
 /// plate, `point` is the centre of pressure on the plane of CORNERS and `moment` the free moment, elsewhere they are
 /// the centre of the surface and the moment about it.
 ///
-<<<<<<< HEAD
 /// The plates' z points into the floor and the files usually hold the force on the foot. A plate whose largest load,
 /// saturated samples aside, would pull the foot into the floor holds the force on the plate: it is turned around, and
 /// noted.
-=======
-/// The plates' z points into the floor and the files usually hold the force on the foot. A plate most of whose loads
-/// would pull the foot into the floor holds the force on the plate: it is turned around, and noted.
->>>>>>> ready/integrators
 [[nodiscard]] C3dPlates c3d_plates(const C3dTrial& trial);
 
 }  // namespace heelstrike

@@ -35,12 +35,8 @@ struct MarkerTrial {
 
 /// Reads a .trc file as OpenSim does: any number of tabs in the header lines, blanks where there is no tab. A marker
 /// whose three entries are empty, NaN or all exactly zero was not seen in that frame. NumFrames, NumMarkers and a
-<<<<<<< HEAD
 /// DataRate (by more than 5 % off the times) that do not fit the rows are noted, and the rows are taken; markers behind
 /// the named ones are left out, and noted.
-=======
-/// DataRate (by more than 5 % off the times) that do not fit the rows are noted, and the rows are taken.
->>>>>>> ready/integrators
 /// @throws Error{invalid_input} "file:line: ..." for units other than those of length_of_unit, a number of names that
 ///         does not fit the columns, names given twice, rows of another length, entries that are not numbers, times
 ///         that do not increase

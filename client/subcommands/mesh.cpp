@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "client/embedded/geometry.hpp"
+#include "client/runs/mesh_file.hpp"
 #include "client/runs/quantity.hpp"
 #include "client/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"

@@ -629,18 +629,12 @@ void SpringBed::load_triangles(Search& search) const {
   }
 }
 
-<<<<<<< HEAD
 /// [-] Where T ends anywhere over an edge of a triangle, the part of it that is loaded stores half of what the whole
 /// edge would on average; so does a depth that falls linearly to this share: (1 + g + g^2) / 3 = 1 / 2.
 const double share_beyond_end = 0.5 * (std::numbers::sqrt3 - 1.0);
 
 /// Compressions of the springs of a triangle, each a share of that of one of them. Where T ends over the triangle they
 /// break off, and how far beyond says nothing of the depth.
-=======
-/// Compressions of the springs of a triangle, each that of one of them up to its sign. Where T ends over the triangle
-/// they break off, and how far beyond says nothing of the depth: a spring that T does not reach to is as far in front
-/// as the deepest one is behind, at the most, so that the load ends in the middle between them.
->>>>>>> ready/integrators
 struct SpringBed::FourDepths {
   std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
   std::array<double, 4> shares{1.0, 1.0, 1.0, 1.0};
