@@ -389,7 +389,7 @@ TEST(UnitMistakes, OfTheFileAreNamed) {
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("found binaries for x86_64-windows"));
   members[binary] = "no machine code";
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("found 15 bytes that are none, or are cut off"));
-  const std::string whole = read_text(PD_UNIT_3);
+  const std::string whole = unit_members(3).at(binary);
   members[binary] = whole;
   const std::string needed = "libc.so.6";
   members[binary].replace(whole.find(needed), needed.size(), "libq.so.6");
@@ -406,7 +406,7 @@ TEST(UnitMistakes, OfTheFileAreNamed) {
 TEST(UnitMistakes, BinariesThatAreCutOffAreRefused) {
   const std::string yaml = slider(unit_force("0.01"));
   const std::string binary = std::string(fmi3_binaries) + "/pd.so";
-  const std::string whole = read_text(PD_UNIT_3);
+  const std::string whole = unit_members(3).at(binary);
   for (std::size_t size = 0; size < whole.size(); size += whole.size() / 61 + 1) {
     Members members = unit_members(3);
     members[binary].resize(size);

@@ -129,7 +129,7 @@ TEST_P(EveryIntegrator, FunctionsThatComeToZeroAndStayHaveOneRoot) {
   const auto stops = run_to(*integrator, 0.9 * pi / oscillator_omega);
   ASSERT_EQ(stops.size(), 2U);
   EXPECT_EQ(stops[0].roots, std::vector<int>{2});
-  EXPECT_NEAR(stops[0].t, 0.2, 1e-12);
+  EXPECT_NEAR(stops[0].t, 0.2, 1e-11);  // 100 rounding errors of t and of the step, as SUNDIALS brackets roots
   EXPECT_EQ(stops[1].roots, std::vector<int>{0});
   EXPECT_NEAR(stops[1].t, 0.5 * pi / oscillator_omega, motion_tolerance);
 }
