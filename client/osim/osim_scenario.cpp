@@ -399,7 +399,7 @@ models::MassProperties Importer::mass_of(const std::string& name) {
   // A body that only carries points and joints: what moves it is not to feel it.
   constexpr double least_mass = 1e-6;      // [kg]
   constexpr double least_inertia = 1e-10;  // [kg m^2] of that mass at a centimetre
-  if (!(mass.mass > 0.0)) {
+  if (mass.mass == 0.0) {
     miss(fmt::format("body {}: it has no mass; here it has {} kg", name, least_mass));
     mass.mass = least_mass;
   }

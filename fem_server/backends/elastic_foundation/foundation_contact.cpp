@@ -332,7 +332,7 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
     const auto& vertices = casting.mesh().vertices;
     const double force = factor * face.pressure * casting.area(face.triangle);
     const Vector3 moment = force / 3.0 * (vertices[a] + vertices[b] + vertices[c]);
-    double peak = 0.0;
+    double peak = options_.dissipation > 0.0 ? force / face.area : 0.0;
     for (const std::uint32_t i : face.springs) peak = std::max(peak, pressures[i]);
     for (std::size_t r = 0; r < loads.size(); ++r) {
       if (!options_.regions[r].triangles[face.triangle]) continue;
@@ -370,6 +370,14 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
       peak = std::max(peak, pressure);
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
+  }
+  // Damping acts on the planes over triangles, whose mean may be above the pressures of their springs.
+  for (std::size_t f = 0; f < bed.faces.size() && options_.dissipation > 0.0; ++f) {
+    const LoadedFace& face = bed.faces[f];
+    if (!(face.area > 0.0)) continue;
+    const double force =
+        face_factor(bed, f, options_.dissipation, V) * face.pressure * bed_.casting().area(face.triangle);
+    peak = std::max(peak, force / face.area);
   }
   for (std::size_t i = 0; i < bed.layers.size(); ++i) {
     add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);

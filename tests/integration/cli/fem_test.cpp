@@ -465,7 +465,7 @@ INSTANTIATE_TEST_SUITE_P(
                 cloud_scenario(", candidate_limit: 20", "0.02"),
                 {},
                 {"candidate_limit", "partner.surface.points: 25 points"},
-                4},
+                3},
         BadBody{
             "LayerOfNegativeDepth", outer_layer_scenario(", layer_depth: -0.001"), {}, {"layer_depth", "-0.001"}, 2},
         BadBody{"LayerTakesEverything",
@@ -490,7 +490,7 @@ INSTANTIATE_TEST_SUITE_P(
                 outer_layer_scenario(", interface_limit: 10"),
                 {},
                 {"interface_limit is 10", "GB"},
-                4},
+                3},
         BadBody{"LayerOfAFreeBody",
                 block_scenario("backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top, ",
                                "backend: fem_layered\n    parameters: {element_size: 0.005, "),
