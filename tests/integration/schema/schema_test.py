@@ -47,7 +47,7 @@ MISTAKES = {
     "unknown key": ("bodies.ball.mas", 1.0),
     "missing key": ("bodies.ball.mass", None),
     "missing section": ("gravity", None),
-    "import of nothing": ("import", {"osim": 1}),
+    "import of nothing": ("import", {}),
     "text for a number": ("bodies.ball.mass", "1 kg"),
     "number out of range": ("bodies.ball.mass", -1.0),
     "too few numbers": ("gravity", [0.0, -9.81]),
