@@ -416,10 +416,6 @@ TEST(UnitMistakes, BinariesThatAreCutOffAreRefused) {
         message.find(fmt::format("found {} bytes that are none, or are cut off", size)) != std::string::npos;
     EXPECT_TRUE(is_told || (message == "accepted" && size > whole.size() / 2)) << size << ": " << message;
   }
-  Members members = unit_members(3);
-  members.erase(binary);
-  members[binary + "/inside"] = "x";
-  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("found 0 bytes that are none"));
 }
 
 TEST(UnitMistakes, MembersInTheWayOfEachOtherAreRefused) {
