@@ -243,13 +243,10 @@ TEST_F(Gait, RefusesFilesThatCannotBe) {
           {"gait.yaml:10", "static.trc", "0.1 to 0.45 m", "found 291 m", "units"});
   refused("walk.trc", changed("walk.trc", "\tmm\n", "\tm\n"),
           {"gait.yaml:10", "walk.trc", "static trial, 0.291 m", "found 291 m", "units"});
-  refused("walk.trc", changed("walk.trc", "\t0.50\t", "\t0.30\t"),
-          {"walk.trc:57", "from 0.49 s of the row before", "must increase"});
+  refused("walk.trc", changed("walk.trc", "\t0.50\t", "\t0.30\t"), {"walk.trc:57", "above 0.49 s", "must increase"});
   refused("walk.trc", changed("walk.trc", "\tHeel\t", "\tHeal\t"),
           {"gait.yaml:10", "walk.trc", "'Heel'", "did you mean 'Heal'?"});
   refused("static.trc", changed("static.trc", "3\t0.02", "3\t0.01"), {"static.trc:9", "must increase"});
-  std::string bad = read_text(folder_.path() / "walk.trc");
-  bad = bad.substr(0, bad.find("\n50\t"));
 }
 
 /// The rows of a .trc with a marker's three entries changed by `change`; x, y, z in the laboratory.
