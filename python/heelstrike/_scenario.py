@@ -91,9 +91,9 @@ def _around(pair: Mapping[str, Any], name: str) -> dict[str, Any]:
         if not isinstance(pair.get(side), Mapping):
             raise _refused(side, "a mapping with the surface, as {'surface': {'sphere': {'radius': 0.1}}}", pair.get(side))
         sides[side] = {"body": side, **pair[side]}
-    bodies = {side["body"] for side in sides.values()} - {"ground"}
+    bodies = sorted({side["body"] for side in sides.values()} - {"ground"})
     # What moves them is whoever asks the contact; masses are not its business.
-    return {"heelstrike": 1, "bodies": {body: {"mass": 1.0, "inertia": [1.0, 1.0, 1.0], "position": [0.0, 0.0, 0.0]} for body in bodies},
+    return {"heelstrike": 1, "gravity": [0.0, 0.0, 0.0], "output": {"interval": 1.0}, "bodies": {body: {"mass": 1.0, "inertia": [1.0, 1.0, 1.0], "position": [0.0, 0.0, 0.0]} for body in bodies},
             "contact": {name: {**pair, **sides}}, "analysis": {"type": "forward", "end_time": 1.0}}
 
 
