@@ -186,7 +186,8 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
     // As the run itself warns of, from what a summary knows.
     if (*share > 0.1 && scenario.analysis.traits.finds_events) text += ": do not trust this motion";
   }
-  if (scenario.analysis.traits.prescribed) text += ": of all but the contact, whose work is what it stored and dissipated";
+  if (scenario.analysis.traits.prescribed)
+    text += ": of all but the contact, whose work is what it stored and dissipated";
   return text + "\n";
 }
 
