@@ -23,6 +23,7 @@
 #include "client/runs/read_file.hpp"
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
+#include "common/contact/require_forces.hpp"
 #include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/fmi_platform.hpp"
@@ -363,7 +364,9 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const fs::path&
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
     // The gap changes its sign where the contact begins and ends.
     std::ranges::find(content.variables, "gap_m", &UnitVariable::name)->is_indicator = kind.model_exchange;
-    take_contact(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get());
+    const auto contact = open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}});
+    require_forces(contact->pairs().front());
+    take_contact(contact.get());
   }
   add_scenario_numbers(content, content.variables);
   const Scenario& scenario = request.scenario;

@@ -11,6 +11,7 @@
 #include "client/library/convert.hpp"
 #include "common/config/document.hpp"
 #include "common/contact/batch_contact.hpp"
+#include "common/contact/require_forces.hpp"
 
 namespace hs {
 
@@ -103,6 +104,7 @@ Contact Contact::open(const Pair& pair, const OpenOptions& options) {
     try {
       content->contact =
           inner::client::contact_source(options)({&what.spec, 1}, what.assets, inner::client::open_context(options));
+      inner::require_forces(content->get().pairs().front());
     } catch (const inner::Error& error) {
       if (error.code() != inner::ErrorCode::invalid_input || error.field().empty()) throw;
       throw inner::config::mistake_of(inner::config::load_document(what.yaml, what.file), error);

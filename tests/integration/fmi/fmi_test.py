@@ -1345,6 +1345,11 @@ class Units(unittest.TestCase):
             values = (c.c_double * 1)()
             self.refused(unit, unit.numbers("Get", [made.reference("fx_N")], values), "quaternion other than zero")
             unit.free()
+        for interface in ([], ["--model-exchange"]):
+            bad = subprocess.run([BINARIES / "heelstrike", "fmu", SOURCES / "examples/bar_on_three.yaml", "--contact", "left", "-o",
+                                  self.folder / "rigid.fmu", *interface], capture_output=True, text=True)
+            self.assertEqual((bad.returncode, (self.folder / "rigid.fmu").exists()), (2, False), bad.stderr)
+            self.assertIn("answers a pose with a wrench, found 'rigid'", bad.stderr)
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--contact", "ball"], capture_output=True, text=True)
         self.assertIn("expected one of the scenario's contact pairs (ball-ground), found 'ball'", bad.stderr)
         for place in (self.folder / "nowhere/ball.fmu", self.folder):

@@ -174,9 +174,11 @@ TEST(Recorded, MistakesInTheTableAreNamed) {
 std::pair<double, std::vector<std::string>> angle_of(const std::string& file, const std::string& text,
                                                      const std::string& more = "", const std::string& column = "q") {
   Scenario scenario = scenario_from(fmt::format(
-      "heelstrike: 1\nbodies:\n  arm: {{mass: 1, inertia: [1, 1, 1], position: [0, 0, -0.5]}}\njoints:\n  pin: {{type: "
+      "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n  arm: {{mass: 1, inertia: [1, 1, 1], position: [0, 0, "
+      "-0.5]}}\njoints:\n  pin: {{type: "
       "revolute, bodies: [ground, arm], point: [0, 0, 0], axis: [0, 1, 0]}}\ndrivers:\n  turn: {{joint: pin, angle: "
-      "{{file: {{name: {}, column: {}{}}}}}}}\nanalysis: {{type: kinematic, end_time: 1}}\n",
+      "{{file: {{name: {}, column: {}{}}}}}}}\nanalysis: {{type: kinematic, end_time: 1}}\noutput: "
+      "{{interval: 0.5}}\n",
       file, column, more));
   read_motion_columns(scenario, [&](const std::string&) { return &text; });
   return {scenario.drivers.front().functions.at("angle").function->at(1.0).f, scenario.notes};
