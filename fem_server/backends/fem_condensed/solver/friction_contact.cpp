@@ -470,8 +470,9 @@ class Iterate {
   bool changed_ = false;                                // who is active
 };
 
+/// @param is_near  the first guess is a solution but for rounding, which sweeps in single precision would lose
 /// @return whether it converged
-bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error) {
+bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error, bool is_near = false) {
   for (int iteration = 1; iteration <= limit; ++iteration) {
     ++result.iterations;
     iterate.sort();
@@ -497,7 +498,7 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error)
       iterate.sweep(sweeps_per_rescue);
       continue;
     }
-    if (iteration == 1) {
+    if (iteration == 1 && !is_near) {
       iterate.sweep(first_sweeps);
       iterate.sort();
       error = iterate.error();
@@ -533,7 +534,7 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
       friction::solve_friction(local_problem(compliance, problem),
                                {.tolerance = rescue_tolerance, .most_sweeps = 2000, .most_newton_steps = 200});
   iterate.start_from(solution.r);
-  if (newton(iterate, newton_patience - 1, result, error)) return result;
+  if (newton(iterate, newton_patience - 1, result, error, true)) return result;
   throw RecoverableError(
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
                   "{} m); take a smaller step",
