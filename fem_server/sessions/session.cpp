@@ -159,10 +159,19 @@ Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairSta
         fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
                     last.step + 1, step));
   }
-  return {.step = step,
-          .state = state,
-          .committed = backend_->commit(*last.history, canonical(state, pair_.name)),
-          .repetition = false};
+  return {.step = step, .state = state, .committed = committed_after(last, state), .repetition = false};
+}
+
+Committed Session::committed_after(const Memory& last, const PairState& state) const {
+  const PairState at = canonical(state, pair_.name);
+  Committed committed = backend_->commit(*last.history, at);
+  if (last.step >= 0 || traits().history_independent || !(committed.response.gap <= 0.0)) return committed;
+  // Before the first commit friction knows no place that it holds on to: the answer has no stiffness along the surface.
+  Response held;
+  if (refusal([&] { held = backend_->evaluate(*committed.history, at); })) return committed;
+  committed.response.dF_A_dX = held.dF_A_dX;
+  committed.response.dF_A_dV = held.dF_A_dV;
+  return committed;
 }
 
 void Session::check_current(const PreparedCommit& prepared) const {

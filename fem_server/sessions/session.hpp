@@ -117,6 +117,8 @@ class Session {
     std::shared_ptr<const CommittedMotion> motion;  ///< null = the last commit was a single one
   };
   [[nodiscard]] Memory memory() const;
+  /// The back-end's commit, with the tangents under the history that it leaves.
+  [[nodiscard]] Committed committed_after(const Memory& last, const PairState& state) const;
   /// Answer to the repetition of a step that has been committed. @throws Error{out_of_order}
   [[nodiscard]] Response repeated(const Memory& memory, std::int64_t step, const PairState& state) const;
   [[nodiscard]] static std::vector<std::unique_lock<std::mutex>> locked(std::span<Session* const> sessions);

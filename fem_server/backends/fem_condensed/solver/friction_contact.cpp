@@ -45,6 +45,10 @@ constexpr double close_gap = 0.05;
 constexpr double coarse_step = 1e-2;
 /// Error of a product in single precision, of its largest entry.
 constexpr double single_error = 1e-6;
+/// [m] Overlaps below are none: they are the rounding of places of 1e-8 m and less, and forces that belong to them would
+/// leave the range of single precision, in which Newton's steps are taken. Bodies that just touch and turn by what
+/// rounds in their wrenches come by overlaps of 1e-90 m.
+constexpr double smallest_depth = 1e-24;
 
 Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
   return contact_axes(problem.R_AB, problem.near.normals[position]);
@@ -516,6 +520,7 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error,
 
 FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, const FrictionProblem& problem) {
   FrictionContact result;
+  if (problem.near.deepest() < smallest_depth) return result;
   Iterate iterate(compliance, problem);
   double error = 0.0;
   if (problem.committed) {
