@@ -577,15 +577,38 @@ void SpringBed::load_centres(BedState& state) const {
   }
 }
 
+/// What the normal of a spring in front of T meets where the flat face of T that another spring meets goes on beyond its
+/// rim: how far a load that begins on that face reaches is a matter of where the face lies, not of where it ends.
+std::optional<SpringMeeting> SpringBed::beyond_rim(const Search& search, const Spring& s, const Spring& behind) const {
+  const Vector3 q = search.X_TC * behind.point;
+  const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
+  const auto face = target_->crossing(q, -(search.X_TC.R * behind.normal), reach, true, target_->closest(q, 0).triangle);
+  if (!face || !face->curvature.isZero(0.0)) return std::nullopt;
+  TargetPoint met = turned(*face, search.X_CT.R);
+  const double height = met.normal.dot(s.point - behind.point - met.gap * behind.normal);
+  const double slope = -met.normal.dot(s.normal);
+  if (!(height > 0.0) || !(slope * endless_ray >= 1.0)) return std::nullopt;
+  met.gap = height / slope;
+  SpringMeeting meeting{.met = met, .by_ray = true, .direction = options_.direction};
+  if (slope * longest_ray >= 1.0) {
+    meeting.flat = options_.direction == ForceDirection::energy;
+  } else {
+    meeting.shortest = met;
+    meeting.shortest->gap = height;
+  }
+  return meeting;
+}
+
 /// A spring that is not compressed, whose gap says how far the load reaches into its triangles. false = it meets
-/// nothing.
-bool SpringBed::place_at_rim(Search& search, std::uint32_t spring) const {
+/// nothing. @param behind  a spring of such a triangle that is compressed
+bool SpringBed::place_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const {
   if (const SpringMeeting* over = over_plane(search, spring)) {
     place(search, spring, *over);
     return true;
   }
   const Memory::OfSpring& last = search.memory.springs[spring];
-  const Vector3 q = search.X_TC * casting_.springs()[spring].point;
+  const Spring& s = casting_.springs()[spring];
+  const Vector3 q = search.X_TC * s.point;
   LocalCrossing met;
   if (met_close_by(search, spring, q, met)) {
     place(search, spring, along_normal(search, spring, met));
@@ -593,7 +616,10 @@ bool SpringBed::place_at_rim(Search& search, std::uint32_t spring) const {
   }
   const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
   search.note(q, nearest.triangle);
-  const auto meeting = meeting_of(search, casting_.springs()[spring], nearest);
+  auto meeting = meeting_of(search, s, nearest);
+  if (meeting && options_.by_ray && !meeting->by_ray && !layer_) {
+    if (const auto beyond = beyond_rim(search, s, casting_.springs()[behind])) meeting = beyond;
+  }
   if (meeting) place(search, spring, *meeting);
   return meeting.has_value();
 }
@@ -602,11 +628,17 @@ bool SpringBed::place_at_rim(Search& search, std::uint32_t spring) const {
 /// join; false = one of them meets nothing.
 inline bool SpringBed::find_places(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const {
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
-  places = {a, b, c, casting_.centre_spring(triangle)};
-  for (std::uint32_t& place : places) {
-    const Memory::Place& known = search.memory.places[place];
-    if (known.question != search.memory.question && !place_at_rim(search, place)) return false;
-    place = known.place;
+  const std::array<std::uint32_t, 4> springs{a, b, c, casting_.centre_spring(triangle)};
+  const auto depth = [&](std::uint32_t spring) {
+    if (!search.memory.is_placed(spring)) return -std::numeric_limits<double>::infinity();
+    return search.state.springs[search.memory.places[spring].place].motion.d;
+  };
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (!search.memory.is_placed(springs[k]) &&
+        !place_at_rim(search, springs[k], *std::ranges::max_element(springs, {}, depth))) {
+      return false;
+    }
+    places[k] = search.memory.places[springs[k]].place;
   }
   return true;
 }

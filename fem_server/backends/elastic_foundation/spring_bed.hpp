@@ -179,7 +179,9 @@ class SpringBed {
   [[nodiscard]] SpringMeeting along_ray(const Search& search, const TargetPoint& met, const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, const Spring& spring,
                                                         const TargetPoint& nearest) const;
-  [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring) const;
+  [[nodiscard]] std::optional<SpringMeeting> beyond_rim(const Search& search, const Spring& s,
+                                                        const Spring& behind) const;
+  [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const;
   void load_centres(BedState& state) const;
   struct FourDepths;
   [[nodiscard]] bool ends_before(const LoadedSpring& deepest, const LoadedSpring& beside) const;

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "tests/support/local_run.hpp"
 
@@ -58,6 +60,38 @@ TEST(FreeBlock, WithoutFrictionEveryTimeOfASequenceHasItsEquilibrium) {
     // Nothing moves it sideways but what rounding leaves of the tangents.
     EXPECT_NEAR(run.column("block.x_m")[i], 0.0, 1e-9);
   }
+}
+
+/// On a slope of 15 degrees, put down 10 um to 1 mm deep: friction 0.5 holds it, and Newton's steps of the overdamped
+/// motion see that. Without the stiffness of what sticks they slid to and fro for 2000 steps.
+TEST(FreeBlock, FrictionHoldsItOnASlopeFromAnyOverlap) {
+  const double slope = 15.0 * std::numbers::pi / 180.0;
+  const double gx = 10.0 * std::sin(slope);
+  const double gz = 10.0 * std::cos(slope);
+  for (const double overlap : {0.0, 1e-6, 1e-5, 1e-4, 1e-3}) {
+    SCOPED_TRACE(overlap);
+    Scenario scenario = block("}", 0.5, at_rest, 0.01 - overlap);
+    scenario.gravity = {gx, 0.0, -gz};
+    const auto run = run_local(scenario);
+    expect_completed(run);
+    EXPECT_NEAR(run.column("touch.fx_N").back(), -0.1 * gx, 1e-7) << "balance to 1e-10 of the forces";
+    EXPECT_NEAR(run.column("touch.fz_N").back(), 0.1 * gz, 1e-7);
+    EXPECT_LE(run.summary.integrator.jacobian_evaluations, 20);
+  }
+}
+
+/// Bodies that exactly touch at the start turn by what rounds in their wrenches, and come by overlaps of 1e-89 m.
+TEST(FreeBlock, SlidesFromExactTouchWithEveryIntegrator) {
+  std::vector<double> speeds;
+  for (const char* integrator : {"arkode_dirk", "arkode_erk", "cvode_index1", "ida_ggl"}) {
+    SCOPED_TRACE(integrator);
+    const auto analysis = fmt::format("analysis: {{end_time: 0.001, integrator: {{name: {}}}}}\noutput: {{interval: 0.001}}",
+                                      integrator);
+    const auto run = run_local(block(", velocity: [0.1, 0, 0]}", 0.5, analysis));
+    expect_completed(run);
+    speeds.push_back(run.column("block.vx_m_s").back());
+  }
+  for (const double speed : speeds) EXPECT_NEAR(speed, speeds[1], 1e-5);
 }
 
 /// Dropped with a speed along the ground: it sticks, slides, lifts off and comes again.
