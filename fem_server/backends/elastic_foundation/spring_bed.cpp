@@ -577,12 +577,13 @@ void SpringBed::load_centres(BedState& state) const {
   }
 }
 
-/// What the normal of a spring in front of T meets where the flat face of T that another spring meets goes on beyond its
-/// rim: how far a load that begins on that face reaches is a matter of where the face lies, not of where it ends.
+/// What the normal of a spring in front of T meets where the flat face of T that another spring meets goes on beyond
+/// its rim: how far a load that begins on that face reaches is a matter of where the face lies, not of where it ends.
 std::optional<SpringMeeting> SpringBed::beyond_rim(const Search& search, const Spring& s, const Spring& behind) const {
   const Vector3 q = search.X_TC * behind.point;
   const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
-  const auto face = target_->crossing(q, -(search.X_TC.R * behind.normal), reach, true, target_->closest(q, 0).triangle);
+  const auto face =
+      target_->crossing(q, -(search.X_TC.R * behind.normal), reach, true, target_->closest(q, 0).triangle);
   if (!face || !face->curvature.isZero(0.0)) return std::nullopt;
   TargetPoint met = turned(*face, search.X_CT.R);
   const double height = met.normal.dot(s.point - behind.point - met.gap * behind.normal);

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <numbers>
 #include <string>
@@ -24,7 +26,7 @@ constexpr double bar_density = 2500.0;
 constexpr double bar_modulus = 2e9;
 constexpr double speed = 1.0;
 
-PairSpec bar_on_wall(double n_modes) {
+PairSpec bar_on_wall(double n_modes, const std::string& element = "as_meshed") {
   PairSpec pair;
   pair.name = "bar-wall";
   pair.backend = "fem_modal";
@@ -33,6 +35,7 @@ PairSpec bar_on_wall(double n_modes) {
   pair.partner.surface = PlaneSurface{};
   pair.parameters = {{"support", std::string("inertia_relief")},
                      {"element_size", 0.01},
+                     {"element", element},
                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
                      {"contact_angle", 0.1},
                      {"modes", n_modes}};
@@ -45,16 +48,26 @@ const double bar_wave_speed = std::sqrt(bar_modulus / bar_density);
 struct Bar {
   std::unique_ptr<ContactBackend> backend;
   double highest = 0.0;  ///< [Hz] of the kept modes
+  double waves = 0.0;    ///< [-] modes along the push, and
+  double missed = 0.0;   ///< [%] of duration and speed, as told
 };
 
-Bar bar_with(double n_modes) {
+Bar bar_with(double n_modes, const std::string& element = "as_meshed") {
   Bar bar;
   PrepareContext context;
   context.on_progress = [&](std::string_view stage, double) {
     double lowest = 0.0;
-    (void)std::sscanf(std::string(stage).c_str(), "vibration modes from %lf to %lf Hz", &lowest, &bar.highest);
+    const std::string text(stage);
+    (void)std::sscanf(text.c_str(), "vibration modes from %lf to %lf Hz", &lowest, &bar.highest);
+    const auto told = [&](const char* before, double& number) {
+      if (const auto at = text.find(before); at != std::string::npos) {
+        number = std::strtod(text.c_str() + at + std::strlen(before), nullptr);
+      }
+    };
+    told("as if ", bar.waves);
+    told("misses up to ", bar.missed);
   };
-  bar.backend = make_backend(bar_on_wall(n_modes), context);
+  bar.backend = make_backend(bar_on_wall(n_modes, element), context);
   return bar;
 }
 
@@ -100,6 +113,22 @@ Impact hit(const ContactBackend& bar) {
   impact.speed_out = v;
   impact.mean_force = mass * (speed + v) / impact.duration;
   return impact;
+}
+
+// Modes of a bar that come first bend and twist it: how many lie along the push is told when the pair is opened, with
+// what the impact then misses of duration and speed.
+TEST(BarImpact, WhatTooFewModesMissIsTold) {
+  const double T = 2.0 * length / bar_wave_speed;
+  for (const auto& [n_modes, element] :
+       {std::pair{40.0, "as_meshed"}, std::pair{40.0, "hex8"}, std::pair{120.0, "hex8"}}) {
+    const Bar bar = bar_with(n_modes, element);
+    const Impact impact = hit(*bar.backend);
+    std::printf("%4.0f modes, %-9s: %.2f along the push, misses up to %.2f %%; duration %.4f, speed out %.4f\n",
+                n_modes, element, bar.waves, bar.missed, impact.duration / T, impact.speed_out / speed);
+    EXPECT_NEAR(bar.waves, std::floor(bar.highest * T), 1.0) << n_modes << element;
+    EXPECT_LT(std::abs(impact.duration / T - 1.0), bar.missed / 100.0) << n_modes << element;
+    EXPECT_LT(std::abs(impact.speed_out / speed - 1.0), bar.missed / 100.0) << n_modes << element;
+  }
 }
 
 TEST(BarImpact, LastsForTheTimeThatAWaveTakesThereAndBack) {

@@ -85,8 +85,8 @@ TEST(FreeBlock, SlidesFromExactTouchWithEveryIntegrator) {
   std::vector<double> speeds;
   for (const char* integrator : {"arkode_dirk", "arkode_erk", "cvode_index1", "ida_ggl"}) {
     SCOPED_TRACE(integrator);
-    const auto analysis = fmt::format("analysis: {{end_time: 0.001, integrator: {{name: {}}}}}\noutput: {{interval: 0.001}}",
-                                      integrator);
+    const auto analysis =
+        fmt::format("analysis: {{end_time: 0.001, integrator: {{name: {}}}}}\noutput: {{interval: 0.001}}", integrator);
     const auto run = run_local(block(", velocity: [0.1, 0, 0]}", 0.5, analysis));
     expect_completed(run);
     speeds.push_back(run.column("block.vx_m_s").back());

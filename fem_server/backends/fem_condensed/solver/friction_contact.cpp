@@ -45,9 +45,9 @@ constexpr double close_gap = 0.05;
 constexpr double coarse_step = 1e-2;
 /// Error of a product in single precision, of its largest entry.
 constexpr double single_error = 1e-6;
-/// [m] Overlaps below are none: they are the rounding of places of 1e-8 m and less, and forces that belong to them would
-/// leave the range of single precision, in which Newton's steps are taken. Bodies that just touch and turn by what
-/// rounds in their wrenches come by overlaps of 1e-90 m.
+/// [m] Overlaps below are none: they are the rounding of places of 1e-8 m and less, and forces that belong to them
+/// would leave the range of single precision, in which Newton's steps are taken. Bodies that just touch and turn by
+/// what rounds in their wrenches come by overlaps of 1e-90 m.
 constexpr double smallest_depth = 1e-24;
 
 Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
