@@ -99,7 +99,7 @@ void tell_resolution(const ModalModel& model, const ContactNodes& contact, const
       fmt::format(
           "pressed evenly, the body yields to {:.3g} % by its {} vibration modes, as if {:.2g} of them lay along "
           "the push, and to the rest at once: an impact that lasts as long as a wave needs there and back misses "
-          "up to {:.2g} % of duration and speed; one that lasts much longer than the first mode's period needs "
+          "about {:.2g} % of duration and speed; one that lasts much longer than the first mode's period needs "
           "none of them",
           100.0 - 600.0 / (std::numbers::pi * std::numbers::pi * waves), model.Phi.cols(), waves, 50.0 / waves),
       0.97);
