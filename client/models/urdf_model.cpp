@@ -245,8 +245,10 @@ std::optional<fs::path> UrdfReader::package_folder(const std::string& name, cons
 std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::string& where) {
   const auto scheme = name.find("://");
   const std::string kind = scheme == std::string::npos ? "" : name.substr(0, scheme);
-  const std::string rest = scheme == std::string::npos ? name : unescaped_url(name.substr(scheme + 3));
+  std::string rest = scheme == std::string::npos ? name : unescaped_url(name.substr(scheme + 3));
   if (kind == "package" || kind == "model") {
+    // A third slash means nothing: readers that put a folder in the place of `package:/` find the file.
+    if (rest.starts_with('/')) rest.erase(0, 1);
     const auto slash = rest.find('/');
     if (slash == std::string::npos || slash == 0) {
       refuse(fmt::format("{}: expected package://NAME/FILE, found '{}'", where, printable(name)));

@@ -232,6 +232,7 @@ void Reader::add_wraps(Node node, const std::string& body) {
     if (wrap.child("quadrant")) object.quadrant = last_part(text(wrap, "quadrant"));
     if (wrap.child("dimensions")) object.dimensions = numbers(wrap, "dimensions", 3);
     if (wrap.child("radius")) object.dimensions = numbers(wrap, "radius", 1);
+    if (object.type == "WrapCylinder") object.length = number(wrap, "length", 1.0);
     model_.wraps.push_back(std::move(object));
   }
 }

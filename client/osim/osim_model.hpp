@@ -82,6 +82,7 @@ struct WrapObject {
   Pose X_BS;
   std::vector<double> dimensions;  ///< [m] radii, or one radius
   std::string quadrant = "all";
+  double length = 0.0;  ///< [m] of a cylinder
   bool active = true;
 };
 

@@ -49,7 +49,10 @@ Vector3 side_of(const WrapObject& wrap) {
 /// @pre it has dimensions
 WrapShape shape_of(const WrapObject& wrap) {
   WrapShape shape{.radii = Vector3::Constant(wrap.dimensions[0]), .side = side_of(wrap)};
-  if (wrap.type == "WrapCylinder") shape.radii.z() = std::numeric_limits<double>::infinity();
+  if (wrap.type == "WrapCylinder") {
+    shape.radii.z() = std::numeric_limits<double>::infinity();
+    shape.half_length = 0.5 * wrap.length;
+  }
   if (wrap.dimensions.size() == 3) shape.radii = {wrap.dimensions[0], wrap.dimensions[1], wrap.dimensions[2]};
   return shape;
 }
@@ -86,10 +89,12 @@ class Importer {
   [[nodiscard]] std::optional<std::string> prescribed_text(const Coordinate& coordinate);
   void choose_joints();
   void absorb_welded();
+  void join_welded(const Joint& weld);
   [[nodiscard]] std::string bodies_text();
   [[nodiscard]] std::string joints_text();
   void choose_bent();
   void leave_out();
+  void require_still(const std::string& parent, const char* key) const;
   void prescribe_flexion();
   [[nodiscard]] std::string course_text(const Axis& bend, double sign, double start);
   [[nodiscard]] std::string springs_text();
@@ -369,8 +374,11 @@ void Importer::choose_joints() {
   for (const Joint* joint : joints_) require_known(*joint);
 }
 
-/// Bodies that are welded to those of the subset become part of them.
+/// Bodies that are welded to those of the subset become part of them, and so do those of the subset to each other.
 void Importer::absorb_welded() {
+  for (const Joint& weld : model_.joints) {
+    if (weld.type == "WeldJoint" && kept(weld.parent.body) && kept(weld.child.body)) join_welded(weld);
+  }
   for (bool changed = true; changed;) {
     changed = false;
     for (const Joint& weld : model_.joints) {
@@ -386,6 +394,19 @@ void Importer::absorb_welded() {
       changed = true;
     }
   }
+}
+
+/// The child of a weld and all that is part of it become part of its parent.
+void Importer::join_welded(const Joint& weld) {
+  const Frame parent = at_home(weld.parent), child = at_home(weld.child);
+  if (parent.body == child.body || parent.body == "ground" || child.body == "ground") return;
+  const Pose X_PC = parent.X_BF * child.X_BF.inverse();
+  for (auto& [name, home] : home_) {
+    if (home.body == child.body) home = {.body = parent.body, .X_BF = X_PC * home.X_BF};
+  }
+  std::erase(bodies_, child.body);
+  import_.taken.push_back(
+      fmt::format("body {} as part of {}, to which {} welds it", child.body, parent.body, weld.name));
 }
 
 /// With what is welded to it.
@@ -484,7 +505,9 @@ std::string Importer::joint_text(const Joint& joint) {
       !std::ranges::any_of(joint.axes, [](const Axis& axis) { return !axis.function.terms.empty(); })) {
     if (a.body == b.body) return "";
     import_.taken.push_back(fmt::format("joint {} as a fixed one", joint.name));
-    return text + fmt::format("  {}: {{type: fixed, {}}}\n", plain(joint.name), ends);
+    // Locked shifts hold the bodies apart.
+    return text + fmt::format("  {}: {{type: fixed, bodies: [{}, {}], points: [{}, {}]}}\n", plain(joint.name),
+                              plain(a.body), plain(b.body), list(a.X_BF * joint_pose(joint).p), list(b.X_BF.p));
   }
   if (is_custom(joint)) return text + custom_text(joint, a, b);
   if (joint.type == "PinJoint") {
@@ -506,9 +529,9 @@ std::string Importer::joints_text() {
     text += fmt::format("  hold: {{type: fixed, bodies: [{}, ground]}}   # the rest moves against it\n",
                         plain(home_.at(bodies_.front()).body));
   }
-  for (const Joint* joint : joints_) {
-    if (joint->type == "WeldJoint" && !is_whole()) continue;
-    text += joint_text(*joint);
+  for (const Joint& joint : model_.joints) {
+    const bool welds = joint.type == "WeldJoint" && kept(joint.parent.body) && kept(joint.child.body);
+    if (welds || std::ranges::find(joints_, &joint) != joints_.end()) text += joint_text(joint);
   }
   text += couplers_text() + constraints_text();
   return text == "joints:\n" ? "" : text;
@@ -675,6 +698,7 @@ void Importer::choose_bent() {
     throw mistake(key, "expected a joint in {} with six coordinates of its own, found none", asked("subset"));
   }
   bent_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
+  require_still(bent_->parent.body, key);
   R_axes_ = (default_pose(model_, at_home(bent_->parent).body).R * at_home(bent_->parent).X_BF.R).transpose();
   if (!wish_.motion) return;
   const MotionTable& table = wish_.motion->table;
@@ -694,6 +718,20 @@ void Importer::choose_bent() {
   }
   std::ranges::find(bent_->coordinates, name, &Coordinate::name)->value =
       unit_of(*wish_.motion) * table.column(heading).front();
+}
+
+/// What bends a joint turns against the ground, and so must its parent not. @throws Error{invalid_input}
+void Importer::require_still(const std::string& parent, const char* key) const {
+  const std::string body = at_home({.body = parent, .X_BF = {}}).body;
+  if (body == "ground" || (!kept("ground") && body == home_.at(bodies_.front()).body)) return;
+  for (const Joint* joint : joints_) {
+    if (joint->coordinates.empty() || at_home(joint->child).body != body) continue;
+    throw mistake(
+        key,
+        "expected a joint whose parent stands still, found {}, which {} moves; hold that one with {}, or leave "
+        "this out and drive the coordinates of both in the section drivers",
+        body, joint->name, asked("hold"));
+  }
 }
 
 /// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
@@ -789,10 +827,12 @@ void Importer::leave_out() {
   }
 }
 
-/// Whether a joint stands in the scenario with its coordinates.
+/// Whether a joint stands in the scenario with its coordinates. Where one is bent by the import, six coordinates are
+/// those of the bodies; else they have their names, so that drivers move them.
 bool Importer::is_custom(const Joint& joint) const {
-  return !joint.coordinates.empty() &&
-         (is_whole() || !(is_free(joint) || joint.type == "PinJoint" || joint.type == "BallJoint"));
+  if (joint.coordinates.empty() || is_whole()) return !joint.coordinates.empty();
+  const bool bends = wish_.flexion || wish_.motion;
+  return joint.type != "PinJoint" && joint.type != "BallJoint" && !(bends && is_free(joint));
 }
 
 std::optional<std::string> Importer::reason_against(const CoordinateSpring& spring, const Joint& joint) const {
@@ -1053,7 +1093,7 @@ std::string Importer::wrap_text(const WrapObject& wrap) const {
   const Frame at = at_home({.body = wrap.body, .X_BF = wrap.X_BS});
   const std::string shape = wrap.type == "WrapSphere" ? fmt::format("sphere: {}", wrap.dimensions[0])
                             : wrap.type == "WrapCylinder"
-                                ? fmt::format("cylinder: {}", wrap.dimensions[0])
+                                ? fmt::format("cylinder: {}, length: {}", wrap.dimensions[0], wrap.length)
                                 : fmt::format("ellipsoid: [{}]", fmt::join(wrap.dimensions, ", "));
   const std::string side = wrap.quadrant == "all" ? "" : fmt::format(", side: {}", list(side_of(wrap)));
   return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}}}", plain(wrap.name), plain(at.body), shape,
@@ -1283,6 +1323,8 @@ std::string Importer::contact_text() {
     } else if (!kept(target->frame.body) || !kept(casting->frame.body)) {
       miss(
           fmt::format("{}: it holds to {}", name, kept(target->frame.body) ? casting->frame.body : target->frame.body));
+    } else if (at_home(target->frame).body == at_home(casting->frame).body) {
+      miss(fmt::format("{}: both of its meshes are in {}", name, at_home(target->frame).body));
     } else {
       pairs += pair_text(contact, *target, *casting);
     }

@@ -18,6 +18,7 @@
 #include "common/contact/contact_point.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/text/marked_text.hpp"
 #include "gait/motion_columns.hpp"
 
 namespace heelstrike::client {
@@ -98,8 +99,10 @@ namespace {
 /// The scenario's text, which goes through protocols and files that know UTF-8 only.
 std::string scenario_text(const fs::path& scenario, const std::stop_token& stop, RunRequest& request) {
   const std::string bytes = read_file(scenario, "scenario", {.max_bytes = config::max_document_bytes, .stop = stop});
-  std::string text = as_utf8(bytes);
-  if (text != bytes) {
+  const MarkedText marked(bytes);
+  if (!marked.note().empty()) request.notes.push_back(fmt::format("{}: {}", request.file_name, marked.note()));
+  std::string text = as_utf8(std::string(marked.bytes()));
+  if (text != marked.bytes()) {
     request.notes.push_back(
         fmt::format("{} is not UTF-8 and was read as Latin-1; save it as UTF-8", request.file_name));
   }

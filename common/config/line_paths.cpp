@@ -32,6 +32,9 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   if (field.has("cylinder")) {
     const double r = field["cylinder"].number();
     shape.radii << r, r, std::numeric_limits<double>::infinity();
+    if (field.has("length")) shape.half_length = 0.5 * field["length"].number();
+  } else if (field.has("length")) {
+    field["length"].refuse("a length of a `cylinder`", "one of another surface", "leave it out");
   }
   if (field.has("side")) {
     shape.side = read_direction(field["side"]);
@@ -138,14 +141,17 @@ KeySchema wrap_surfaces_key() {
       .name = "surfaces",
       .kind = KeyKind::named,
       .meaning = "smooth surfaces that lines of this entry wrap over, by name",
-      .keys = {required(text("body", "that carries it, or `ground`")),
-               number("sphere", "m", radii, "radius of a sphere"),
-               number("cylinder", "m", radii, "radius of a cylinder along z, without ends"),
-               number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
-               vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
-               quaternion("orientation", "of its axes against those of the body"),
-               number_list("side", "-", direction_entries,
-                           "direction in its frame: lines pass on this side of it; without, on the shorter way", {3})}};
+      .keys = {
+          required(text("body", "that carries it, or `ground`")), number("sphere", "m", radii, "radius of a sphere"),
+          number("cylinder", "m", radii, "radius of a cylinder along z"),
+          number("length", "m", lengths,
+                 "of a cylinder: lines that meet and leave it beyond its ends do not wrap, as in OpenSim; without, "
+                 "it has no ends"),
+          number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
+          vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
+          quaternion("orientation", "of its axes against those of the body"),
+          number_list("side", "-", direction_entries,
+                      "direction in its frame: lines pass on this side of it; without, on the shorter way", {3})}};
 }
 
 std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {

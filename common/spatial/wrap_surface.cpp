@@ -300,6 +300,12 @@ std::optional<Solution> solution(const WrapShape& shape, const Vector3& y1, cons
   if (!u || u->rest < 0.0) throw RecoverableError("no shortest line over the surface that it wraps over was found");
   // An ellipsoid's line may touch where the plane arc does not reach.
   if (u->arc <= 0.0) return std::nullopt;
+  if (std::isfinite(shape.half_length)) {
+    // Unrolled, the line is straight: it rises evenly.
+    const double first = u->P.z();
+    const double last = first + (u->P - y1 / unit).normalized().z() * u->arc;
+    if (std::min(std::abs(first), std::abs(last)) > shape.half_length / unit) return std::nullopt;
+  }
   return Solution{.u = *u, .d = d, .y1 = y1 / unit, .y2 = y2 / unit, .steps = steps, .unit = unit};
 }
 

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 #include <vector>
 
 #include "common/spatial/spatial.hpp"
 
 namespace heelstrike {
 
-/// A quadric sum (y_i / radii_i)^2 = 1 about the origin of its own frame: a sphere, an ellipsoid, or a cylinder without
-/// end along z.
+/// A quadric sum (y_i / radii_i)^2 = 1 about the origin of its own frame: a sphere, an ellipsoid, or a cylinder along
+/// z.
 struct WrapShape {
   Vector3 radii = Vector3::Ones();  ///< [m] > 0; that along the axis of a cylinder is infinite
   /// Lines pass on this side of the centre, also where the shorter way is the other one; zero = the shorter way.
   Vector3 side = Vector3::Zero();
+  /// [m] of a cylinder from its centre to its ends. A line that would meet it and leave it beyond its ends is straight,
+  /// as in OpenSim; its length jumps there.
+  double half_length = std::numeric_limits<double>::infinity();
 };
 
 /// How far outside a point is: < 1 inside, 1 on the surface. @param y  [m] in the frame of the shape

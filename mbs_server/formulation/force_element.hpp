@@ -63,6 +63,10 @@ class ForceElement {
   /// Null = none.
   [[nodiscard]] virtual const OwnStates* own_states() const { return nullptr; }
 
+  /// What is unusual about it at the assembled start, a sentence for the log; empty = nothing. @param at  its `s` is
+  /// not looked at
+  [[nodiscard]] virtual std::string start_note(const MotionState& /*at*/) const { return {}; }
+
   /// Columns of the time series that the element writes, "NAME.length_m" and so on; the same at every call.
   [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
   /// Appends a value per column. @throws RecoverableError where the element has no force either

@@ -53,6 +53,10 @@ void CoupledModel::assemble(const AssemblyLog& log, double start_time) {
   report_differentiation(scenario_, log);
   start_ = mbs::assemble(system_, start_time, log, stop_);
   start_time_ = committed_.t = start_time;
+  for (const auto& force : system_.forces()) {
+    const std::string note = force->start_note({start_time, start_.q, start_.qd});
+    if (!note.empty()) log("warning", note);
+  }
 }
 
 void CoupledModel::open(const ContactFactory& open_contact, std::span<const AssetContent> assets,

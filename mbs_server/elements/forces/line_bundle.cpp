@@ -20,6 +20,14 @@ class LineBundle final : public ForceElement {
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
     for (auto& line : lines_) line->add_tangents(at, K, C);
   }
+  [[nodiscard]] std::string start_note(const MotionState& at) const override {
+    std::string notes;
+    for (const auto& line : lines_) {
+      const std::string note = line->start_note(at);
+      if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
+    }
+    return notes;
+  }
   [[nodiscard]] std::vector<Column> columns() const override {
     std::vector<Column> columns = {{name_ + ".force_N", "N", "sum of the tensions of its lines"}};
     for (const auto& line : lines_) {

@@ -28,9 +28,11 @@ std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness) {
 
 namespace {
 
-/// Of the slack length: far from what ligaments bear, which fail below 0.4 [machado2012].
-constexpr double most_slack = -0.5;
-constexpr double most_strained = 1.0;
+/// Lines leave their usual length by more in poses only that no body takes: ligaments fail below a strain of 0.4
+/// [machado2012].
+constexpr double usual_factor = 2.0;
+/// Below what millimetres, centimetres and inches for metres make, less the factor above.
+constexpr double unit_factor = 20.0;
 
 /// [m] between the ends at the initial poses; none where a pose follows from a motion.
 std::optional<double> initial_distance(const Attachment& ends, const std::vector<BodySpec>& bodies) {
@@ -46,6 +48,13 @@ std::optional<double> initial_distance(const Attachment& ends, const std::vector
 
 }  // namespace
 
+void check_line_length(const config::Field& place, double usual, const char* what, double length) {
+  if (length < unit_factor * usual && usual < unit_factor * length) return;
+  place.refuse(fmt::format("{0} within reach of the initial poses, {1:.4g} m, from a {2:g}th to {2:g} times that", what,
+                           length, unit_factor),
+               fmt::format("{:.4g} m", usual), "a length is in another unit, or an end in the wrong body");
+}
+
 void check_ligament_length(const config::Field& line, const char* slack, const char* ends, double length) {
   const auto given = line.optional_number(slack);
   if (!given) {
@@ -54,17 +63,13 @@ void check_ligament_length(const config::Field& line, const char* slack, const c
                       "a strain of no length says nothing");
   }
   const double strain = length / *given - 1.0;
-  if (strain < most_slack) {
-    line[slack].refuse(
-        fmt::format("a length within reach, at most {:.4g} m: twice that of the initial poses", 2.0 * length),
-        fmt::format("{:.4g} m", *given), "it would never pull: check its unit and the bodies of its ends");
-  }
-  if (strain > most_strained) {
+  if (strain > usual_factor - 1.0) {
     line[ends].refuse(
-        fmt::format("insertions that strain the line by at most {:g} at the initial poses", most_strained),
+        fmt::format("insertions that strain the line by at most {:g} at the initial poses", usual_factor - 1.0),
         fmt::format("a strain of {:.3g}: {:.4g} m with the slack length {:.4g} m", strain, length, *given),
         "an insertion is in the wrong body, or a length in another unit");
   }
+  check_line_length(line[slack], *given, "the slack length", length);
 }
 
 void check_ligament_ends(const config::Field& field, const Scenario& scenario) {
@@ -108,6 +113,23 @@ LineMotion LineForce::measure(const MotionState& at, bool curvature) const {
   const auto& coordinates = path_.coordinates();
   for (std::size_t i = 0; i < coordinates.size(); ++i) rates_[static_cast<Eigen::Index>(i)] = at.qd[coordinates[i]];
   return {.t = at.t, .length = line_.length, .speed = line_.gradient.dot(rates_)};
+}
+
+std::string LineForce::start_note(const MotionState& at) const {
+  const double usual = element_.usual > 0.0 ? element_.usual : element_.unstrained;
+  if (!element_.slackens && !(element_.usual > 0.0)) return {};
+  double length = 0.0;
+  try {
+    length = measure(at, false).length;
+  } catch (const RecoverableError&) {
+    return {};  // a path that is nowhere is told where its force is asked for
+  }
+  if (length < usual_factor * usual && usual < usual_factor * length) return {};
+  return fmt::format(
+      "forces.{}: {:.4g} m long at the start, where {:.4g} m are usual ({}): a pose far from those of its use, a point "
+      "in "
+      "the wrong body, or a length in another unit",
+      element_.name, length, usual, element_.usual > 0.0 ? "slack tendon and optimal fibre" : "its slack length");
 }
 
 LineForce::Pull LineForce::pull(const LineMotion& at, const ConstVector& s) const {

@@ -50,6 +50,7 @@ struct LineElement {
   std::vector<MovingPoint> points;  ///< from the end on a to the end on b
   double unstrained = 0.0;          ///< [m] > 0
   double damping = 0.0;             ///< [N s/m]
+  double usual = 0.0;               ///< [m] length that it has at work, roughly; 0 = none is known
   bool slackens = false;            ///< pulls only while it is longer than that, and never pushes; its strain is told
   bool is_driven = false;           ///< its tension is brought in from outside, and may depend on the time: a muscle
   std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
@@ -75,6 +76,8 @@ class LineForce final : public ForceElement, private OwnStates {
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
   [[nodiscard]] bool depends_on_time() const override { return element_.is_driven; }
+  /// A length of less than half or more than twice the usual one: a pose that the model can be moved to, or a mistake.
+  [[nodiscard]] std::string start_note(const MotionState& at) const override;
   [[nodiscard]] std::vector<Column> columns() const override;
   void append_values(const MotionState& at, std::vector<double>& row) const override;
   [[nodiscard]] const OwnStates* own_states() const override { return element_.states.n > 0 ? this : nullptr; }
@@ -110,8 +113,12 @@ class LineForce final : public ForceElement, private OwnStates {
 /// The same, and the strain at the initial poses, from which the unstrained length may follow.
 [[nodiscard]] std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness);
 
-/// Refuses a ligament that no motion of the size of its initial length tightens, or that is torn at the start: an end
-/// is in another body, or a length in mm.
+/// Refuses a line that is far from its usual length at the initial poses, as no pose makes it: a length is in another
+/// unit. What a pose may be is told at the start (LineForce::start_note).
+/// @param place  key that a message names. @param usual  [m]. @param what  the usual length is. @param length  [m]
+/// @throws Mistake
+void check_line_length(const config::Field& place, double usual, const char* what, double length);
+/// The same for a ligament, and one that is torn at the initial poses.
 /// @param line  keys of the line. @param slack  its key of the slack length. @param ends  that of its ends
 /// @param length  [m] at the initial poses
 /// @throws Mistake

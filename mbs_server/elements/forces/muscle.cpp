@@ -17,11 +17,6 @@ namespace {
 /// A spline through a column leaves the range of its rows a little; what is further off is a mistake.
 constexpr double overshoot = 0.05;
 
-/// A muscle whose path is half or twice as long as its fibres and tendon have ever been is a mistake of units or
-/// bodies.
-constexpr double shortest_path = 0.5;
-constexpr double longest_path = 2.0;
-
 /// One muscle on its path: which of activation and fibre length are states, and what they make.
 class PathMuscle {
  public:
@@ -123,13 +118,8 @@ void check_muscle(const config::Field& field, const Scenario& scenario) {
     check_path_coordinates(line, scenario);
     if (!config::placed_at_start(line, scenario.bodies)) continue;
     config::check_insertions(line, scenario.bodies);
-    const double length = config::straight_length(line, scenario.bodies);
-    if (length > shortest_path * longest && length < longest_path * longest) continue;
-    line.keys["path"].refuse(
-        fmt::format("a path of {:g} to {:g} times the tendon's slack length with the optimal fibre ({:.4g} m) at the "
-                    "initial poses",
-                    shortest_path, longest_path, longest),
-        fmt::format("{:.4g} m", length), "a point is in the wrong body, or a length in another unit");
+    check_line_length(line.keys["path"], longest, "slack tendon and optimal fibre",
+                      config::straight_length(line, scenario.bodies));
   }
 }
 
@@ -151,6 +141,7 @@ Force build_muscle(const ElementSpec& spec, const Model& model) {
   const PathMuscle path(spec, muscle);
   const auto line = config::read_lines(keys, body_specs(model)).front();
   LineElement element{.name = spec.name, .points = path_points(line, model), .unstrained = muscle.optimal_length};
+  element.usual = muscle.slack_length + muscle.optimal_length;
   element.is_driven = true;
   element.tension = [path](const LineMotion& at, const ConstVector& s) { return path.tension(at, s); };
   element.states = {

@@ -114,6 +114,19 @@ TEST_F(ReadFile, AScenarioInLatin1IsReadAsWhatItMeans) {
   EXPECT_THAT(request.notes[0], HasSubstr("read as Latin-1"));
 }
 
+// With a byte-order mark, as editors of Windows save it.
+TEST_F(ReadFile, AScenarioWithAMarkIsReadAsWhatItMeans) {
+  const std::string text =
+      "heelstrike: 1\nbodies:\n  a: {mass: 1, inertia: [1, 1, 1]}\nanalysis: {type: forward, end_time: 1}\n"
+      "output: {interval: 1}\n";
+  std::string wide = "\xff\xfe";
+  for (const char c : text) wide += {c, '\0'};
+  EXPECT_EQ(load_request(written("mark.yaml", "\xef\xbb\xbf" + text), {}, {}).yaml, text);
+  const RunRequest request = load_request(written("wide.yaml", wide), {}, {});
+  EXPECT_EQ(request.yaml, text);
+  EXPECT_THAT(request.notes, testing::Contains(HasSubstr("UTF-16")));
+}
+
 TEST(Printable, EscapesWhatNoTerminalShouldSee) {
   EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(printable("a\x1b[2J\xe9\x7f\xc2\x9b!"), "a\\x1b[2J\\xe9\\x7f\\xc2\\x9b!");

@@ -1,5 +1,6 @@
 // Muscles: curves of the sources, derivatives against differences, equilibria, activation, mistakes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/elements/forces/hill_muscle.hpp"
 #include "mbs_server/formulation/system.hpp"
+#include "mbs_server/simulation/model_description.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::mbs {
@@ -165,6 +167,28 @@ TEST(Muscle, HoldsAWeightWhereItsForceIsTheWeight) {
     EXPECT_NEAR(run.column("soleus.activation").back(), 0.3, 1e-12);
     EXPECT_NEAR(run.column("soleus.length_m").back(), -run.column("weight.y_m").back(), 1e-12);
   }
+}
+
+/// What is said at the start of a muscle whose path has this length [m], with 0.3 m of slack tendon and fibre.
+std::string start_of(double length) {
+  const std::string rest = "analysis: {end_time: 1}\noutput: {interval: 1}\n";
+  try {
+    const auto notes =
+        describe_model(test::scenario_from(hanging("activation: {polynomial: [0.3]}", length, rest))).notes;
+    return fmt::format("{}", fmt::join(notes, "; "));
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// A pose that a model can be moved to is no mistake; millimetres are.
+TEST(Muscle, TellsAPoseFarFromThoseOfItsUse) {
+  EXPECT_EQ(start_of(0.29), "");
+  EXPECT_EQ(start_of(0.16), "");
+  EXPECT_THAT(start_of(0.14), HasSubstr("warning: forces.soleus: 0.14 m long at the start, where 0.3 m"));
+  EXPECT_THAT(start_of(0.65), HasSubstr("warning: forces.soleus: 0.65 m long"));
+  EXPECT_THAT(start_of(290.0), HasSubstr("forces.soleus.path: expected"));
+  EXPECT_THAT(start_of(0.00029), HasSubstr("in another unit"));
 }
 
 // What a fibre cannot take up hangs slack: the path is shorter than the tendon, and neither an error nor a force that

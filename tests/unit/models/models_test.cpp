@@ -117,6 +117,7 @@ TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
   folder.write("other.stl", test::wedge_stl);
   const auto message = [&](const std::string& name) { return message_of(with_mesh(name), file); };
   EXPECT_EQ(message("package://robot/meshes/fore arm.STL"), "accepted");
+  EXPECT_EQ(message("package:///robot/meshes/fore arm.STL"), "accepted");
   EXPECT_THAT(message("package://robot/../other.stl"),
               AllOf(HasSubstr("link 'slider'"), HasSubstr("inside the package 'robot'"), HasSubstr("leads outside")));
   // As other importers read them, from wherever they are; but only what is a mesh.

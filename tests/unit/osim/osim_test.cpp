@@ -273,6 +273,78 @@ TEST(OsimImport, SpringsOnCoordinatesAreElements) {
   EXPECT_EQ(scenario.forces[1].keys["neutral"].number(), 0.25);
 }
 
+// Where nothing bends it, it keeps its coordinates, with springs that rest anywhere, and drivers that move them.
+TEST(OsimImport, AFreeJointKeepsItsCoordinatesWhereNothingBendsIt) {
+  const Folder folder;
+  const std::string text = with_spring(with_spring(with_free_knee(), "bend", 0.0, 0.0, 6.0), "tz", 50.0, 0.1, 200.0);
+  const ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  const Import import = import_model(read_model(text, "small.osim"), wish);
+  EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("SpringGeneralizedForce"))));
+  const Scenario scenario = test::scenario_from(
+      import.scenario + "drivers: {bent: {coordinates: {bend: {follows: {polynomial: [0.25, 1]}}}}}\n");
+  const auto spring = std::ranges::find(scenario.forces, std::string("of_tz"), &ElementSpec::name);
+  ASSERT_NE(spring, scenario.forces.end());
+  EXPECT_EQ(spring->type, "coordinate_spring");
+  EXPECT_EQ(spring->keys["neutral"].number(), 0.1);
+  EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 5);
+}
+
+// Bodies of the subset that are welded to one another are one, wherever the weld comes from.
+TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
+  const Folder folder;
+  ImportWish wish{.joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .without = {"A1"}};
+  const Scenario scenario = test::scenario_from(import_model(read_model(small_model, "small.osim"), wish).scenario);
+  ASSERT_EQ(scenario.bodies.size(), 3U);
+  // The calf, which carries the foot, hangs on the shank.
+  EXPECT_NEAR(scenario.bodies[0].mass + scenario.bodies[2].mass, 7.0 + 1.0, 1e-12);
+  EXPECT_NEAR(scenario.bodies[1].mass, 4.0, 1e-12);
+  EXPECT_NEAR(scenario.bodies[1].center_of_mass.y(), -0.15, 1e-12);
+  EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 2);
+  wish.held = {"knee"};
+  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(small_model, "small.osim"), wish).scenario))
+                .degrees_of_freedom,
+            1);
+}
+
+TEST(OsimImport, AWeldToTheGroundHolds) {
+  const Folder folder;
+  std::string text = std::regex_replace(small_model, std::regex("CustomJoint"), "WeldJoint");
+  const ImportWish wish{.joints = {"hip", "knee"}, .meshes = {}, .folders = {folder.path()}};
+  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(text, "small.osim"), wish).scenario))
+                .degrees_of_freedom,
+            1);
+}
+
+TEST(OsimImport, LockedShiftsHoldBodiesApart) {
+  const Folder folder;
+  const std::string text =
+      std::regex_replace(with_free_knee(), std::regex("<default_value>"), "<locked>true</locked><default_value>");
+  for (const std::vector<std::string>& joints : {std::vector<std::string>{"knee"}, {"hip", "knee"}}) {
+    const ImportWish wish{.joints = joints, .meshes = {}, .folders = {folder.path()}, .without = {"L1"}};
+    const Import import = import_model(read_model(text, "small.osim"), wish);
+    EXPECT_THAT(mbs::describe_model(test::scenario_from(import.scenario)).notes,
+                Not(Contains(HasSubstr("assembly moved"))));
+  }
+}
+
+// What bends a joint turns against the ground: a hip that moves would bend it too.
+TEST(OsimImport, AJointIsBentWhereItsParentStandsStill) {
+  const Folder folder;
+  std::string text = with_free_knee();
+  const std::string still = R"(<socket_child_frame>/bodyset/thigh</socket_child_frame><coordinates />)";
+  text.replace(text.find(still), still.size(),
+               R"(<socket_child_frame>/bodyset/thigh</socket_child_frame><coordinates>
+      <Coordinate name="lift"><default_value>0</default_value></Coordinate></coordinates>)");
+  text = std::regex_replace(text, std::regex(R"(<CustomJoint name="hip">([^]*?)</CustomJoint>)"),
+                            R"(<PinJoint name="hip">$1</PinJoint>)");
+  ImportWish wish{
+      .joints = {"hip", "knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
+  EXPECT_THAT(message_of(text, wish), HasSubstr("expected a joint whose parent stands still, found thigh, which hip"));
+  wish.held = {"ankle", "hip"};
+  wish.joints = {"knee"};
+  EXPECT_EQ(message_of(text, wish), "accepted");
+}
+
 // About z, x, y and along x, y, z; the first turn is prescribed where the joint is bent, and bushings come from the
 // body that turns with it.
 TEST(OsimImport, DampersOfAFreeJointAreBushings) {
@@ -287,17 +359,13 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
     for (const ElementSpec& force : test::scenario_from(import.scenario).forces) forces.emplace(force.name, force);
     return forces;
   };
-  const Import free = import_model(read_model(text, "small.osim"), wish);
-  EXPECT_THAT(free.not_taken, Contains(HasSubstr("of_tz: its rest length 0.1 is not where its coordinate is")));
-  auto forces = forces_of(free);
-  EXPECT_EQ(numbers_of(forces.at("knee_turns"), "damping_matrix"), (std::vector<double>{6, 6, 6, 0, 0, 0}));
-  EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "damping_matrix"), (std::vector<double>{0, 0, 0, 0, 200, 0}));
-  EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "stiffness_matrix"), (std::vector<double>{0, 0, 0, 0, 50, 0}));
-  EXPECT_THAT(free.scenario, HasSubstr("knee_turns: {type: bushing, bodies: [thigh, shank]"));
   wish.flexion = 1.0;
   const Import bent = import_model(read_model(text, "small.osim"), wish);
   EXPECT_THAT(bent.not_taken, Contains(HasSubstr("of_bend: its coordinate is prescribed")));
-  forces = forces_of(bent);
+  EXPECT_THAT(bent.not_taken, Contains(HasSubstr("of_tz: its rest length 0.1 is not where its coordinate is")));
+  const auto forces = forces_of(bent);
+  EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "damping_matrix"), (std::vector<double>{0, 0, 0, 0, 200, 0}));
+  EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "stiffness_matrix"), (std::vector<double>{0, 0, 0, 0, 50, 0}));
   EXPECT_THAT(bent.scenario, HasSubstr("knee_turns: {type: bushing, bodies: [flexed, shank]"));
   EXPECT_EQ(numbers_of(forces.at("knee_turns"), "damping_matrix"), (std::vector<double>{6, 6, 0, 0, 0, 0}));
 }
