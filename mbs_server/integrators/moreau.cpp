@@ -17,6 +17,8 @@ using Vector = Eigen::VectorXd;
 /// Impacts at one instant that follow from each other. A chain of n bodies needs about n^2 / 2; without rebound some
 /// never end.
 constexpr int most_waves = 1000;
+/// [s] Longest step where a scenario gives none.
+constexpr double default_step = 1e-3;
 
 /// Half a step with the velocity of its beginning, the impulses of the whole step in the middle, half a step with the
 /// velocity of its end: of second order, exact for bodies that fall. docs/theory/rigid_contact.md.
@@ -45,7 +47,8 @@ class Moreau final : public Integrator {
     ++n_restarts_;
   }
   void set_max_step(std::optional<double> max_step) override {
-    const double longest = std::min(max_step.value_or(spec_.step.value_or(1e-3)), spec_.step.value_or(1e-3));
+    const double step = spec_.step.value_or(default_step);
+    const double longest = std::min(max_step.value_or(step), step);
     nominal_ = std::min(longest, spec_.max_step.value_or(longest));
     grid_start_ = t_;
     count_ = 0;
@@ -74,8 +77,8 @@ class Moreau final : public Integrator {
   [[nodiscard]] double resting_speed(std::size_t touching) const;
   [[nodiscard]] bool sinks(double rate) const;
   void attempt(double h);
+  [[nodiscard]] double least_rate(const RigidPoint& middle, double h) const;
   [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
-  void separate(double t, Vector& y);
   [[nodiscard]] double nearest_new(double t, const Vector& y);
   [[nodiscard]] bool touched_at_start(const RigidPoint& point) const;
   [[nodiscard]] bool acts(const RigidPoint& point) const;
@@ -199,6 +202,29 @@ void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>&
   if (!left.empty()) contacts.note_broken_off(left, most_waves, fastest);
 }
 
+/// [m/s] Rate of the gap over the second half of a step of length h which leaves no gap.
+/// @param middle  the point in the middle of the step
+double Moreau::least_rate(const RigidPoint& middle, double h) const {
+  const auto start = std::ranges::find_if(at_start_, [&](const RigidPoint& p) { return p.same_as(middle); });
+  // What is apart may close, but no more than that.
+  if (!middle.curved || start == at_start_.end()) return std::min(0.0, -2.0 * middle.gap / h);
+  // Along a curve the gap changes beside its rate, by as much in the second half of the step as in the first: a ball in
+  // a socket sinks, one on a ball rises.
+  const double bend = middle.gap - start->gap - 0.5 * h * start->rate;
+  return -2.0 * (middle.gap + bend) / h;
+}
+
+/// Lengths of axes that are left to the projection turn by them the slower: q x v is the spin that a step keeps, of
+/// axes q that come out longer than one, and the projection keeps v.
+void keep_spin(Eigen::Ref<Vector> y, int n) {
+  constexpr int per_body = 12, per_axis = 3;
+  for (int body = 0; body < n; body += per_body) {
+    for (int axis = body + per_axis; axis < body + per_body; axis += per_axis) {
+      y.segment<per_axis>(n + axis) *= y.segment<per_axis>(axis).norm();
+    }
+  }
+}
+
 /// Velocities at the end of the step, from those that it would have without contact.
 /// @param last  the impulses count
 Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, bool last) {
@@ -214,8 +240,7 @@ Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, b
   const friction::ImpactProblem& problem = contacts->choose(near);
   Vector floor(static_cast<Eigen::Index>(near.size()));
   for (std::size_t k = 0; k < near.size(); ++k) {
-    // What is apart may close, but no more than that.
-    floor[static_cast<Eigen::Index>(k)] = std::min(0.0, -2.0 * points[near[k]].gap / h);
+    floor[static_cast<Eigen::Index>(k)] = least_rate(points[near[k]], h);
   }
   const friction::ImpactSolution solution = friction::solve_contact(problem, contacts->velocities(v_free), floor);
   Pushed pushed{.v = v_free};
@@ -248,39 +273,10 @@ void Moreau::attempt(double h) {
   end_y_.head(n_) = q_m + 0.5 * h * pushed.v;
   end_y_.segment(n_, n_) = pushed.v;
   end_y_.tail(size_ - 2 * n_) += h * rates.tail(size_ - 2 * n_);
+  keep_spin(end_y_, n_);
   problem_.project(from_t_ + h, end_y_);
   end_z_ = from_z_ + h * work;
   end_z_[0] += pushed.dissipated;
-}
-
-/// Takes out the little that bodies in contact have sunk into each other, by the curvature of their paths.
-void Moreau::separate(double t, Vector& y) {
-  RigidContacts* contacts = problem_.rigid_contacts();
-  if (contacts == nullptr) return;
-  for (int round = 0; round < 3; ++round) {
-    const auto points = contacts->look(t, y.head(n_), y.segment(n_, n_));
-    std::vector<std::size_t> sunk;
-    double deepest = 0.0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (points[i].gap >= contacts->rounding() || !acts(points[i])) continue;
-      sunk.push_back(i);
-      deepest = std::min(deepest, points[i].gap);
-    }
-    if (deepest >= -0.5 * contacts->rounding()) return;
-    const friction::ImpactProblem& problem = contacts->choose(sunk);
-    const auto m = static_cast<Eigen::Index>(sunk.size());
-    Eigen::MatrixXd A(m, m);
-    Vector gaps(m), lengths;
-    for (Eigen::Index i = 0; i < m; ++i) {
-      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
-      for (Eigen::Index j = 0; j < m; ++j) A(i, j) = problem.W(3 * i, 3 * j);
-    }
-    if (!friction::solve_normal(A, gaps, lengths)) return;
-    Vector pushes = Vector::Zero(3 * m);
-    for (Eigen::Index i = 0; i < m; ++i) pushes[3 * i] = lengths[i];
-    contacts->apply(pushes, y.head(n_));
-    problem_.project(t, y);
-  }
 }
 
 /// [m] Smallest gap of points that act on nothing yet; infinite when there are none.
@@ -330,7 +326,11 @@ StepResult Moreau::step(double t_end) {
       }
     }
   }
-  separate(from_t_ + h, end_y_);
+  // The little that bodies in contact have sunk into each other, by the curvature of their paths.
+  if (contacts != nullptr) {
+    separate(
+        *contacts, problem_, from_t_ + h, end_y_, [this](const RigidPoint& point) { return acts(point); }, 3);
+  }
   t_ = from_t_ + h == attempted_ ? attempted_ : from_t_ + h;
   y_ = end_y_;
   z_ = end_z_;
@@ -350,6 +350,56 @@ void Moreau::interpolate(double t, Vector& y, Vector& z) {
 }
 
 }  // namespace
+
+void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::VectorXd& y,
+              const std::function<bool(const RigidPoint&)>& acts, int rounds) {
+  const int n = problem.n_positions();
+  for (int round = 0; round < rounds; ++round) {
+    const auto points = contacts.look(t, y.head(n), y.segment(n, n));
+    std::vector<std::size_t> sunk;
+    double deepest = 0.0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points[i].gap >= contacts.rounding() || !acts(points[i])) continue;
+      sunk.push_back(i);
+      deepest = std::min(deepest, points[i].gap);
+    }
+    if (deepest >= -0.5 * contacts.rounding()) return;
+    const friction::ImpactProblem& impact = contacts.choose(sunk);
+    const auto m = static_cast<Eigen::Index>(sunk.size());
+    Eigen::MatrixXd A(m, m);
+    Vector gaps(m), lengths;
+    for (Eigen::Index i = 0; i < m; ++i) {
+      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
+      for (Eigen::Index j = 0; j < m; ++j) A(i, j) = impact.W(3 * i, 3 * j);
+    }
+    if (!friction::solve_normal(A, gaps, lengths)) return;
+    Vector pushes = Vector::Zero(3 * m);
+    for (Eigen::Index i = 0; i < m; ++i) pushes[3 * i] = lengths[i];
+    contacts.apply(pushes, y.head(n));
+    problem.project(t, y);
+  }
+}
+
+void note_start_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
+                       std::optional<double> step) {
+  const int n = problem.n_positions();
+  const double h = step.value_or(default_step);
+  Vector rates(problem.size());
+  problem.rhs(0.0, y, rates);
+  const auto points = contacts.look(0.0, y.head(n), y.segment(n, n));
+  std::vector<std::size_t> touching;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].gap <= contacts.rounding() && points[i].rate >= -contacts.resting_speed(points[i]))
+      touching.push_back(i);
+  }
+  if (touching.empty()) return;
+  contacts.begin_step(0.0, h);
+  const friction::ImpactProblem& problem_of_step = contacts.choose(touching);
+  const Vector v_free = y.segment(n, n) + h * rates.segment(n, n);
+  const Vector floor = Vector::Zero(static_cast<Eigen::Index>(touching.size()));
+  contacts.note_contact(friction::solve_contact(problem_of_step, contacts.velocities(v_free), floor));
+  contacts.end_step(h);
+}
 
 IntegratorEntry moreau() {
   IntegratorEntry entry = integrator_entry(

@@ -4,6 +4,15 @@
 
 namespace heelstrike::mbs {
 
+namespace {
+
+/// [m] from a surface to its centre of curvature; none of flat ones.
+double radius_of_curvature(double curvature) {
+  return curvature != 0.0 ? 1.0 / curvature : 0.0;
+}
+
+}  // namespace
+
 RigidContactSet::RigidContactSet(System& system, ContactExchange& exchange) : system_(system), exchange_(exchange) {}
 
 void RigidContactSet::connect(std::span<const PairDescription> pairs) {
@@ -31,9 +40,13 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
     const Pose& X_WA = kinematics.frames(pair).X_WA;
     for (const ContactPoint& point : responses[pair].points) {
       const double rate = point.n_A.dot(point_velocity(state.V_AB, point.p_AC - state.X_AB.p));
-      points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate});
+      const bool curved = point.curvature_A != 0.0 || point.curvature_B != 0.0;
+      points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate, .curved = curved});
       Point at{.p_W = X_WA * point.p_AC};
       at.axes.col(0) = X_WA.R * point.n_A;
+      const double to_A = 0.5 * point.gap + radius_of_curvature(point.curvature_A),
+                   to_B = 0.5 * point.gap + radius_of_curvature(point.curvature_B);
+      at.centres_W = {at.p_W - to_A * at.axes.col(0), at.p_W + to_B * at.axes.col(0)};
       at.axes.col(1) = Vector3(at.axes.col(0)).unitOrthogonal();
       at.axes.col(2) = Vector3(at.axes.col(0)).cross(Vector3(at.axes.col(1)));
       geometry_.push_back(at);
@@ -46,18 +59,26 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
 }
 
 /// The velocity of a point p = r + sum p_k v_k of a body is linear in the rates of r and of the axes v_k.
+///
+/// Of a body that turns, the material point where it touches goes round on a circle: over a step of length h at a speed
+/// v it comes by v^2 h / 2R and leaves as fast, while a ball that rolls has a gap of zero. The gap depends on the
+/// centre of curvature alone; its velocity along the normal is that of the material point, without the circle.
 void RigidContactSet::add_rows(std::size_t row, const RigidPoint& point, const Point& geometry) {
   const ContactPair& pair = system_.model().pairs[point.pair];
   const auto first_row = static_cast<Eigen::Index>(row);
-  for (const auto& [body, sign] : {std::pair{pair.main, -1.0}, std::pair{pair.partner, 1.0}}) {
-    if (body == ground) continue;
-    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+  const std::array<BodyIndex, 2> bodies{pair.main, pair.partner};
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (bodies[side] == ground) continue;
+    const double sign = side == 0 ? -1.0 : 1.0;
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(bodies[side]);
     const Pose X_WB = pose_from_coordinates(q_.segment<12>(first));
-    const Vector3 p_B = X_WB.R.partialPivLu().solve(geometry.p_W - X_WB.p);
-    const std::array<double, 4> weights = {1.0, p_B.x(), p_B.y(), p_B.z()};
+    const auto axes = X_WB.R.partialPivLu();
+    const Vector3 p_B = axes.solve(geometry.p_W - X_WB.p);
+    const Vector3 c_B = axes.solve(geometry.centres_W[side] - X_WB.p);
     for (Eigen::Index k = 0; k < 4; ++k) {
-      J_.block<3, 3>(first_row, first + 3 * k) +=
-          sign * weights[static_cast<std::size_t>(k)] * geometry.axes.transpose();
+      const double of_point = k == 0 ? 1.0 : p_B[k - 1], of_centre = k == 0 ? 1.0 : c_B[k - 1];
+      J_.block<1, 3>(first_row, first + 3 * k) += sign * of_centre * geometry.axes.col(0).transpose();
+      J_.block<2, 3>(first_row + 1, first + 3 * k) += sign * of_point * geometry.axes.rightCols<2>().transpose();
     }
   }
 }

@@ -2,6 +2,7 @@
 /// in place.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -73,6 +74,8 @@ class RigidContactSet final : public RigidContacts {
  private:
   struct Point {
     Vector3 p_W = Vector3::Zero();
+    /// Where the normal velocity of A and of B is taken: the centres of curvature, which lie on the normal too.
+    std::array<Vector3, 2> centres_W{Vector3::Zero(), Vector3::Zero()};
     Matrix3 axes = Matrix3::Identity();  ///< columns: normal and two tangents in the world
   };
   /// Of one pair over a step, on B in the world.
