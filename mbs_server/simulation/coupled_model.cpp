@@ -221,7 +221,7 @@ std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const Ve
   const auto told = rigid_.told(responses, q(y));
   mbs::fill_row(state(t, y), energies, system_, *scheme_, told, row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
-  add_rigid_contact(state(t, y), told, row);
+  add_rigid_contact(state(t, y), row);
   row.insert(row.end(), own.begin(), own.end());
   if (contact_) append_regions(system_.model(), contact_->pairs(), q(y), *scheme_, told, row);
   return asked;
@@ -229,25 +229,9 @@ std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const Ve
 
 /// Accelerations and reactions of a row know the forces of elements, but not those of rigid contact, which are
 /// impulses.
-void CoupledModel::add_rigid_contact(const MotionState& at, std::span<const Response> told, std::vector<double>& row) {
+void CoupledModel::add_rigid_contact(const MotionState& at, std::vector<double>& row) {
   if (!rigid_.any()) return;
-  VectorX g = VectorX::Zero(system_.n_q());
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    if (!rigid_.rigid(i) || !scheme_->acts(i)) continue;
-    const ContactPair& pair = system_.model().pairs[i];
-    const Pose X_WA = main_pose(pair, at.q);
-    const Wrench F_A_W = in_world(X_WA.R, told[i].F_A);
-    const auto add = [&](BodyIndex body, const Wrench& F_W) {
-      if (body == ground) return;
-      const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
-      g.segment<coordinates_per_body>(first) += generalized_force(at.q.segment<coordinates_per_body>(first), F_W);
-    };
-    const Vector3 p_WB = pair.partner == ground
-                             ? Vector3(Vector3::Zero())
-                             : Vector3(at.q.segment<3>(coordinates_per_body * static_cast<Eigen::Index>(pair.partner)));
-    add(pair.main, F_A_W);
-    add(pair.partner, opposite_in_world(F_A_W, p_WB - X_WA.p));
-  }
+  VectorX g = rigid_.mean_force();
   if (g.isZero(0.0)) return;
   const std::vector<double> change = row_change(at, std::move(g), scenario_.output.accelerations, system_);
   for (std::size_t i = 0; i < change.size(); ++i) row[i] += change[i];

@@ -118,7 +118,7 @@ class CoupledModel {
 
  private:
   void refuse_rigid_pairs() const;
-  void add_rigid_contact(const MotionState& at, std::span<const Response> told, std::vector<double>& row);
+  void add_rigid_contact(const MotionState& at, std::vector<double>& row);
 
   const Scenario& scenario_;
   std::stop_token stop_;

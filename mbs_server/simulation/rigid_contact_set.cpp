@@ -41,9 +41,14 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
     for (const ContactPoint& point : responses[pair].points) {
       const double rate = point.n_A.dot(point_velocity(state.V_AB, point.p_AC - state.X_AB.p));
       const bool curved = point.curvature_A != 0.0 || point.curvature_B != 0.0;
-      points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate, .curved = curved});
-      Point at{.p_W = X_WA * point.p_AC};
-      at.axes.col(0) = X_WA.R * point.n_A;
+      points_.push_back({.pair = pair,
+                         .feature = point.feature,
+                         .gap = point.gap,
+                         .rate = rate,
+                         .curved = curved,
+                         .n_W = X_WA.R * point.n_A});
+      Point at{.p_W = X_WA * point.p_AC, .curved = {point.curvature_A != 0.0, point.curvature_B != 0.0}};
+      at.axes.col(0) = points_.back().n_W;
       const double to_A = 0.5 * point.gap + radius_of_curvature(point.curvature_A),
                    to_B = 0.5 * point.gap + radius_of_curvature(point.curvature_B);
       at.centres_W = {at.p_W - to_A * at.axes.col(0), at.p_W + to_B * at.axes.col(0)};
@@ -73,8 +78,11 @@ void RigidContactSet::add_rows(std::size_t row, const RigidPoint& point, const P
     const auto first = coordinates_per_body * static_cast<Eigen::Index>(bodies[side]);
     const Pose X_WB = pose_from_coordinates(q_.segment<12>(first));
     const auto axes = X_WB.R.partialPivLu();
-    const Vector3 p_B = axes.solve(geometry.p_W - X_WB.p);
     const Vector3 c_B = axes.solve(geometry.centres_W[side] - X_WB.p);
+    // A ball that rolls has its point below its centre: within a step, where axes are longer than one, the components
+    // along them are those that make v_k p_k = w x p to the last digit; those of a point of the body are not.
+    const Vector3 p_B = geometry.curved[side] ? Vector3(X_WB.R.transpose() * (geometry.p_W - X_WB.p))
+                                              : Vector3(axes.solve(geometry.p_W - X_WB.p));
     for (Eigen::Index k = 0; k < 4; ++k) {
       const double of_point = k == 0 ? 1.0 : p_B[k - 1], of_centre = k == 0 ? 1.0 : c_B[k - 1];
       J_.block<1, 3>(first_row, first + 3 * k) += sign * of_centre * geometry.axes.col(0).transpose();
@@ -110,6 +118,7 @@ void RigidContactSet::begin_step(double t, double nominal) {
   nominal_step_ = nominal;
   std::ranges::fill(impact_, Sum{});
   std::ranges::fill(left_, Sum{});
+  left_g_.setZero(system_.n_q());
   impact_unsolved_.reset();
   broken_off_.reset();
   forget_contact();
@@ -130,6 +139,7 @@ void RigidContactSet::note_broken_off(std::span<const std::size_t> points, int i
 
 void RigidContactSet::forget_contact() {
   std::ranges::fill(smooth_, Sum{});
+  smooth_g_.setZero(system_.n_q());
   contact_unsolved_.reset();
 }
 
@@ -148,6 +158,7 @@ void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) cons
 
 void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) {
   add(impact.P, at_rest ? left_ : impact_);
+  if (at_rest) left_g_ += J_.transpose() * impact.P;
   if (!impact.converged) impact_unsolved_ = pairs_of(chosen_);
   for (std::size_t k = 0; k < chosen_.size(); ++k) {
     const auto row = 3 * static_cast<Eigen::Index>(k);
@@ -161,6 +172,7 @@ void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const 
 void RigidContactSet::note_contact(const friction::ImpactSolution& contact) {
   forget_contact();
   add(contact.P, smooth_);
+  smooth_g_ = J_.transpose() * contact.P;
   if (!contact.converged) contact_unsolved_ = pairs_of(chosen_);
 }
 
@@ -170,6 +182,18 @@ void RigidContactSet::end_step(double t) {
     if (!pairs) continue;
     if (unsolved_.count++ == 0) unsolved_ = {.count = 1, .t = step_from_, .pairs = *pairs};
   }
+}
+
+bool RigidContactSet::touches(std::size_t pair, double gap, const ConstVector& q) const {
+  constexpr double error_of_a_step = 1e5;  // a micrometre in a model of a metre, as numbers of a scenario may round
+  const double rounding = contact_rounding(q);
+  const bool bears = left_[pair].normal + smooth_[pair].normal > 0.0;
+  return gap <= (bears ? error_of_a_step * rounding : rounding);
+}
+
+VectorX RigidContactSet::mean_force() const {
+  if (!(step_ > 0.0)) return VectorX::Zero(system_.n_q());
+  return left_g_ / std::max(step_, nominal_step_) + smooth_g_ / step_;
 }
 
 std::optional<double> RigidContactSet::impact_impulse(std::size_t pair) const {

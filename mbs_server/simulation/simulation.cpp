@@ -829,7 +829,7 @@ std::vector<std::size_t> Simulation::switched_pairs(std::span<const Response> re
   std::vector<std::size_t> pairs;
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const bool touches = model_.rigid_contacts().rigid(i)
-                             ? responses[i].gap <= RigidContactSet::contact_rounding(model_.q(committed_.y))
+                             ? model_.rigid_contacts().touches(i, responses[i].gap, model_.q(committed_.y))
                              : touching(responses[i].gap, responses[i].gap_rate);
     if (states_.closed(i) != touches) pairs.push_back(i);
   }

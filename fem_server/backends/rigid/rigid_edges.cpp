@@ -64,10 +64,9 @@ bool is_sharp(const SharpEdge& edge) {
 
 }  // namespace
 
-bool in_cone(const SharpEdge& edge, const Vector3& n) {
+bool in_cone(const SharpEdge& edge, const Vector3& n, double outside) {
   const Vector3 along = (edge.b - edge.a).normalized();
-  return edge.normals[0].cross(n).dot(along) >= -cone_rounding &&
-         n.cross(edge.normals[1]).dot(along) >= -cone_rounding && n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
+  return edge.normals[0].cross(n).dot(along) >= -outside && n.cross(edge.normals[1]).dot(along) >= -outside && n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
 }
 
 double from_wedge(const SharpEdge& edge, const Vector3& n, double gap) {
@@ -120,8 +119,8 @@ std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, dou
   const double t = r.cross(d).dot(n) / length;
   const double end_A = margin / d.norm(), end_B = margin / f.norm();
   if (!(s >= -end_A && s <= 1.0 + end_A && t >= -end_B && t <= 1.0 + end_B)) return std::nullopt;
-  if (!in_cone(A, n)) n = -n;
-  if (!in_cone(A, n) || !in_cone(B, -n)) return std::nullopt;
+  if (!in_cone(A, n, edge_tilt)) n = -n;
+  if (!in_cone(A, n, edge_tilt) || !in_cone(B, -n, edge_tilt)) return std::nullopt;
   if (ends_beyond(A, s, end_A, B, -n) || ends_beyond(B, t, end_B, A, n)) return std::nullopt;
   const double gap = r.dot(n);
   return EdgeCrossing{.p_A = A.a + s * d,
@@ -129,7 +128,8 @@ std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, dou
                       .n = n,
                       .gap = gap,
                       .gap_A = from_wedge(A, n, gap),
-                      .gap_B = from_wedge(B, -n, gap)};
+                      .gap_B = from_wedge(B, -n, gap),
+                      .tips = !in_cone(A, n) || !in_cone(B, -n)};
 }
 
 }  // namespace heelstrike::fem

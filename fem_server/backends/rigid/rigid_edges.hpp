@@ -36,8 +36,13 @@ struct SharpEdge {
 /// border of the cone, and the pose of a body at rest rounds to either side.
 inline constexpr double cone_rounding = 1e-5;
 
+/// [rad] The same of edges that cross. An edge that lies on a face meets two of that face's edges; when it tips, its
+/// common normal with the one that it leaves is out of the cone, and yet the bodies touch there again in a moment.
+inline constexpr double edge_tilt = 1e-3;
+
 /// The normal n lies between those of the faces of an edge. @param n  [-] at right angles to it
-[[nodiscard]] bool in_cone(const SharpEdge& edge, const Vector3& n);
+/// @param outside  [rad] by which it may lie outside
+[[nodiscard]] bool in_cone(const SharpEdge& edge, const Vector3& n, double outside = cone_rounding);
 /// [m] from a point at gap n off the edge to its wedge: outside the edge is nearest, inside one of the faces.
 [[nodiscard]] double from_wedge(const SharpEdge& edge, const Vector3& n, double gap);
 
@@ -49,6 +54,7 @@ struct EdgeCrossing {
   /// [m] distance of p_B from the first body, and of p_A from the second, where nothing but these edges is near: each
   /// body is the wedge between its faces.
   double gap_A, gap_B;
+  bool tips;  ///< the normal is out of a cone: not a place where the bodies touch, but one where they may in a moment
 };
 /// @param A, B    in one frame
 /// @param margin  [m] by which an end may miss the other edge: where corners lie on edges the pose rounds to either

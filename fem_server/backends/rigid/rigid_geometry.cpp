@@ -349,19 +349,16 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, Found& fou
   const double least = found.points.empty() ? std::max(reach, found.nearest.gap) : reach;
   const std::vector<std::size_t> near_A = edges_near(A_, B_, X_BA, least);
   const std::vector<std::size_t> near_B = edges_near(B_, A_, X_AB, least);
-  constexpr double share = 2.0 * cone_rounding;
-  const auto is = [&](double gap, double expected) {
-    return std::abs(gap - expected) <= share * std::abs(expected) + margin_;
-  };
   for (const std::size_t b : near_B) {
     const SharpEdge edge = B_.edges[b].moved(X_AB);
     for (const std::size_t a : near_A) {
       const auto met = crossing(A_.edges[a], edge, margin_);
       if (!met || met->gap > least) continue;
       const double gap_A = A_.surface->closest(met->p_B).gap, gap_B = B_.surface->closest(X_BA * met->p_A).gap;
+      const double off = 2.0 * edge_tilt * std::abs(met->gap) + margin_;
       // Of convex bodies that overlap the facets tell by their gaps which of them counts.
-      const bool inside = A_.convex && B_.convex && met->gap < -margin_ && gap_A <= margin_ && gap_B <= margin_;
-      if (!inside && !(is(gap_A, met->gap_A) && is(gap_B, met->gap_B))) continue;
+      const bool inside = A_.convex && B_.convex && met->gap < -margin_ && gap_A <= off && gap_B <= off;
+      if (!inside && !(std::abs(gap_A - met->gap_A) <= off && std::abs(gap_B - met->gap_B) <= off)) continue;
       // Features of edges come after those of all probes.
       const std::size_t feature = B_.probes.size() + b * A_.edges.size() + a;
       const ContactPoint point{.feature = static_cast<std::int64_t>(feature),
@@ -369,7 +366,7 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, Found& fou
                                .n_A = met->n,
                                .gap = met->gap};
       if (met->gap > 0.0 && met->gap < found.nearest.gap) found.nearest = point;
-      if (met->gap <= reach) found.points.push_back(point);
+      if (met->gap <= reach) (met->tips ? found.tipping : found.points).push_back(point);
     }
   }
 }
@@ -398,25 +395,31 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
 /// Leaves out what says the same as a point before it, and what is deeper than another point: of two convex bodies that
 /// have met, the facets of their Minkowski difference that are farther than the nearest one bound nothing; of others,
 /// those at the same place.
-void RigidGeometry::keep_true_points(std::vector<ContactPoint>& points) const {
-  std::ranges::sort(points, {}, &ContactPoint::feature);
-  const auto same_normal = [](const ContactPoint& p, const ContactPoint& q) {
-    return p.n_A.cross(q.n_A).norm() <= 2.0 * cone_rounding && p.n_A.dot(q.n_A) > 0.0;
+void RigidGeometry::keep_true_points(Found& found) const {
+  const auto same_normal = [](const ContactPoint& p, const ContactPoint& q, double turn) {
+    return p.n_A.cross(q.n_A).norm() <= 2.0 * turn && p.n_A.dot(q.n_A) > 0.0;
   };
+  const auto says_less = [&](const ContactPoint& p, const ContactPoint& than) {
+    return p.gap < -margin_ && than.gap > (1.0 - cone_rounding) * p.gap + margin_ && !same_normal(p, than, edge_tilt) &&
+           ((A_.convex && B_.convex) || (p.p_AC - than.p_AC).norm() <= 0.75 * std::abs(p.gap) + margin_);
+  };
+  const auto says_the_same = [&](const ContactPoint& p, const ContactPoint& as) {
+    return same_normal(p, as, cone_rounding) && std::abs(p.gap - as.gap) <= margin_ &&
+           (p.p_AC - as.p_AC).norm() <= 3.0 * margin_;
+  };
+  std::vector<ContactPoint>& points = found.points;
+  std::ranges::sort(points, {}, &ContactPoint::feature);
+  // What tips bounds nothing yet.
+  const std::size_t n_bounds = points.size();
+  points.insert(points.end(), found.tipping.begin(), found.tipping.end());
   std::vector<ContactPoint> kept;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const ContactPoint& p = points[i];
-    const auto says_less = [&](const ContactPoint& q) {
-      return p.gap < -margin_ && q.gap > (1.0 - cone_rounding) * p.gap + margin_ && !same_normal(p, q) &&
-             ((A_.convex && B_.convex) || (p.p_AC - q.p_AC).norm() <= 0.75 * std::abs(p.gap) + margin_);
-    };
-    const auto says_the_same = [&](const ContactPoint& q) {
-      return same_normal(p, q) && std::abs(p.gap - q.gap) <= margin_ && (p.p_AC - q.p_AC).norm() <= 3.0 * margin_;
-    };
-    if (std::ranges::any_of(points, says_less)) continue;
-    if (std::any_of(kept.begin(), kept.end(), says_the_same)) continue;
+  for (const ContactPoint& p : points) {
+    const auto begin = points.begin(), end = begin + static_cast<std::ptrdiff_t>(n_bounds);
+    if (std::any_of(begin, end, [&](const ContactPoint& q) { return says_less(p, q); })) continue;
+    if (std::ranges::any_of(kept, [&](const ContactPoint& q) { return says_the_same(p, q); })) continue;
     kept.push_back(p);
   }
+  std::ranges::sort(kept, {}, &ContactPoint::feature);
   points = std::move(kept);
 }
 
@@ -445,7 +448,7 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const NearProb
   for (const ContactPoint& point : of_A.points) of_B.points.push_back(turned(point));
   if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = turned(of_A.nearest);
   collect_crossings(X_AB, reach, of_B);
-  keep_true_points(of_B.points);
+  keep_true_points(of_B);
   RigidPoints result{.points = std::move(of_B.points), .nearest = of_B.nearest};
   if (!result.points.empty()) result.nearest = *std::ranges::min_element(result.points, {}, &ContactPoint::gap);
   return result;

@@ -80,6 +80,7 @@ class RigidGeometry {
   /// What a search has found so far.
   struct Found {
     std::vector<ContactPoint> points{};
+    std::vector<ContactPoint> tipping{};  ///< crossings with `tips`
     ContactPoint nearest{};
   };
   [[nodiscard]] static Side side_of(const Surface& surface, const PrepareContext& context, const std::string& where);
@@ -101,7 +102,7 @@ class RigidGeometry {
   /// The same among probes that were near before they moved by up to `moved`. @returns false when others may matter
   bool collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
                     const Side& to, const Pose& X_to_from, double reach, Found& found) const;
-  void keep_true_points(std::vector<ContactPoint>& points) const;
+  void keep_true_points(Found& found) const;
   static std::vector<NearProbes::Entry> near_probes_of(const Side& from, const Side& to, const Pose& X_to_from,
                                                        double margin);
 

@@ -560,14 +560,14 @@ TEST(RigidContact, EqualCubesRestOnEachOther) {
 // Neighbours that touch exert nothing on each other; those that overlap by decimals are moved apart, and it is said.
 TEST(RigidContact, CubesStandSideBySide) {
   expect_rest(completed(scenario_from(cubes({{0, 0, 0.05}, {0, 0.1, 0.05}}, {{0, 1}}, {0, 1}))), 2);
-  for (const double overlap : {1e-6, 1e-5, 1e-4}) {
+  for (const double overlap : {0.9e-6, 1.1e-6, 1e-5, 1e-4}) {
     const auto run = completed(scenario_from(cubes({{0, 0, 0.05}, {0, 0.1 - overlap, 0.05}}, {{0, 1}}, {0, 1})));
     expect_rest(run, 2);
     EXPECT_NEAR(run.column("b1.y_m").back() - run.column("b0.y_m").back(), 0.1, 1e-9) << overlap;
     const auto told = [](const std::string& line) {
       return line.find("'b0' and 'b1' overlap by") != std::string::npos;
     };
-    EXPECT_EQ(std::ranges::any_of(run.log, told), overlap > 1.5e-6) << overlap;
+    EXPECT_EQ(std::ranges::any_of(run.log, told), overlap > 1e-6) << overlap;
   }
 }
 
@@ -630,9 +630,9 @@ TEST(RigidContact, SlipEndsInRolling) {
   const auto speed_after = [](const char* surface, const char* inertia) {
     return on_the_floor(surface, inertia, 0.3, 1.0, 0.0, 1.0).column("b0.vx_m_s").back();
   };
-  // To the slip of one step at most, mu g h.
-  EXPECT_NEAR(speed_after(ball, ball_inertia), 5.0 / 7.0, 1e-9);
-  EXPECT_NEAR(speed_after(roller, roller_inertia), 2.0 / 3.0, 1e-9);
+  // The method is of second order: over a step it turns by h w = 0.007.
+  EXPECT_NEAR(speed_after(ball, ball_inertia), 5.0 / 7.0, 0.1 * 0.007 * 0.007);
+  EXPECT_NEAR(speed_after(roller, roller_inertia), 2.0 / 3.0, 0.1 * 0.007 * 0.007);
   const auto spinning = on_the_floor(roller, roller_inertia, 0.0, 0.5, 30.0, 1.0);
   EXPECT_NEAR(spinning.column("b0.wy_rad_s").back(), 30.0, 1e-9);
   EXPECT_NEAR(spinning.column("b0.vx_m_s").back(), 0.5, 1e-12);
