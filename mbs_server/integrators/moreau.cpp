@@ -24,8 +24,8 @@ constexpr double default_step = 1e-3;
 /// face that turns fast comes to lie on another: the step is halved, so often at most.
 constexpr double most_sunk = 1e6;
 constexpr int most_halvings = 6;
-/// [-] Cosine of the turn of a normal over half a step, 2 degrees, up to which a path is smooth: a ball that comes to the
-/// next face of a notch strikes it.
+/// [-] Cosine of the turn of a normal over half a step, 2 degrees, up to which a path is smooth: a ball that comes to
+/// the next face of a notch strikes it.
 constexpr double smooth_turn = 0.9994;
 
 /// Half a step with the velocity of its beginning, the impulses of the whole step in the middle, half a step with the

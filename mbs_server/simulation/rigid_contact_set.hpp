@@ -65,8 +65,8 @@ class RigidContactSet final : public RigidContacts {
   /// [m] What a gap of rigid bodies in contact may be: far above rounding, far below what is measured.
   [[nodiscard]] static double contact_rounding(const ConstVector& q);
 
-  /// Whether a rigid pair with this gap [m] touches where the last step ended: a body that rolls is held by its force to
-  /// the error of a step, which may be above the rounding of gaps.
+  /// Whether a rigid pair with this gap [m] touches where the last step ended: a body that rolls is held by its force
+  /// to the error of a step, which may be above the rounding of gaps.
   [[nodiscard]] bool touches(std::size_t pair, double gap, const ConstVector& q) const;
 
   /// Generalised forces that act in the mean over the last step, without the impact that began it: on the points of the

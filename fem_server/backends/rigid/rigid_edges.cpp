@@ -66,7 +66,8 @@ bool is_sharp(const SharpEdge& edge) {
 
 bool in_cone(const SharpEdge& edge, const Vector3& n, double outside) {
   const Vector3 along = (edge.b - edge.a).normalized();
-  return edge.normals[0].cross(n).dot(along) >= -outside && n.cross(edge.normals[1]).dot(along) >= -outside && n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
+  return edge.normals[0].cross(n).dot(along) >= -outside && n.cross(edge.normals[1]).dot(along) >= -outside &&
+         n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
 }
 
 double from_wedge(const SharpEdge& edge, const Vector3& n, double gap) {

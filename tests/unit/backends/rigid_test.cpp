@@ -237,6 +237,28 @@ TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
   EXPECT_GT(met, 7000);
 }
 
+// An edge that lies across a face and tips a little: the end that it leaves is told as well as the one that it sinks
+// at, or nothing would hold it there in the next moment.
+TEST(Rigid, AnEdgeThatTipsOnAFaceIsHeldAtBothEnds) {
+  const auto backend =
+      make_example(pair_of(BlockSurface{.lengths = {0.1, 0.1, 0.1}}, BlockSurface{.lengths = {0.2, 0.1, 0.1}}));
+  for (const double tilt : {0.0, 1e-4, -1e-4, 5e-4}) {
+    PairState state;
+    state.X_AB.R =
+        (Eigen::AngleAxisd(tilt, Vector3::UnitY()) * Eigen::AngleAxisd(0.25 * std::numbers::pi, Vector3::UnitX()))
+            .toRotationMatrix();
+    state.X_AB.p = {0.0, 0.0, 0.05 + 0.05 * std::numbers::sqrt2};
+    const auto points = backend->evaluate(*backend->initial_history(), state).points;
+    ASSERT_EQ(points.size(), 2U) << tilt;
+    for (const ContactPoint& point : points) {
+      EXPECT_NEAR(std::abs(point.p_AC.x()), 0.05, 1e-4) << tilt;
+      // To the square of the tilt.
+      EXPECT_NEAR(point.gap, -tilt * point.p_AC.x(), 1e-7) << tilt;
+      EXPECT_NEAR(point.n_A.z(), 1.0, 1e-6) << tilt;
+    }
+  }
+}
+
 /// Points of two equal cubes of 0.1 m, the second at `p_AB`, as blocks or as meshes.
 std::vector<ContactPoint> cubes_at(const Vector3& p_AB) {
   const BlockSurface cube{.lengths = {0.1, 0.1, 0.1}};
