@@ -3,7 +3,7 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heelstrike)
 set(CPACK_PACKAGE_VENDOR "The Heelstrike authors")
-set(CPACK_PACKAGE_CONTACT "The Heelstrike authors <heelstrike@localhost>")
+set(CPACK_PACKAGE_CONTACT "The Heelstrike authors <heelstrike@users.noreply.github.com>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -32,9 +32,10 @@ endforeach()
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME heelstrike)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION science)
 set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "deformable contact inside multibody dynamics: programs
- A multibody server and a finite-element contact server exchange poses and wrenches, with exact tangents and friction
- history; the client runs scenarios, compares contact models and writes reports. Both servers come as systemd units,
- which are off until they are enabled.")
+A multibody server and a finite-element contact server exchange poses and
+wrenches, with exact tangents and friction history; the client runs scenarios,
+compares contact models and writes reports. Both servers come as systemd
+units, which are off until they are enabled.")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_DEPENDS
   "${library_package} (= ${package_version}), init-system-helpers (>= 1.54~), systemd-standalone-sysusers | systemd-sysusers")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "heelstrike-doc, python3-heelstrike, paraview, gnuplot-nox")
@@ -45,16 +46,18 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONTROL_EXTRA ${maintainer_scripts}/heelstrike
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "deformable contact inside multibody dynamics: shared library
- The library that C++, C, Python and functional mock-up units call: contact between two bodies, scenarios that a foreign
- master steps, whole runs.")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${maintainer_scripts}/library/triggers)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS_POLICY "=")
+The library that C++, C, Python and functional mock-up units call: contact
+between two bodies, scenarios that a foreign master steps, whole runs.")
+# CPack makes this file for all components or for none, and packages of the others have no library for programs to link.
+set(library_shlibs ${CMAKE_BINARY_DIR}/packaging/shlibs)
+file(WRITE ${library_shlibs}
+  "libheelstrike ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} ${library_package} (= ${package_version})\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${maintainer_scripts}/library/triggers ${library_shlibs})
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libheelstrike-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "deformable contact inside multibody dynamics: headers
- Headers for C++ and C, files for CMake and pkg-config, the wire contract.")
+Headers for C++ and C, files for CMake and pkg-config, the wire contract.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library_package} (= ${package_version})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "heelstrike-doc, pkg-config, cmake")
 
@@ -62,13 +65,13 @@ set(CPACK_DEBIAN_DOC_PACKAGE_NAME heelstrike-doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_COMPONENT_DOC_DESCRIPTION "deformable contact inside multibody dynamics: documentation
- Guides, reference of scenarios and protocol, theory.")
+Guides, reference of scenarios and protocol, theory.")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-heelstrike)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "deformable contact inside multibody dynamics: Python
- Runs scenarios, reads results and fields as arrays, compares contact models, and answers as a contact to any multibody
- code.")
+Runs scenarios, reads results and fields as arrays, compares contact models,
+and answers as a contact to any multibody code.")
 if(TARGET heelstrike_python)
   # A module belongs to one version of the interpreter.
   execute_process(COMMAND ${HEELSTRIKE_PYTHON_EXECUTABLE} -c "import sys; print(sys.version_info[1])"

@@ -77,7 +77,7 @@ void add_fmu(CLI::App& program, Invocation& invocation) {
              "  heelstrike fmu examples/bouncing_ball.yaml\n"
              "  heelstrike fmu examples/foot_drop.yaml --fmi 2 -o foot.fmu\n"
              "  heelstrike fmu examples/bouncing_ball.yaml --model-exchange -o equations.fmu\n"
-             "  heelstrike fmu examples/foot_press.yaml --contact foot-plate -o contact.fmu");
+             "  heelstrike fmu examples/foot_press.yaml --contact sole-plate -o contact.fmu");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return make_unit(*options, invocation.json, stop);

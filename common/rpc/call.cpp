@@ -40,6 +40,7 @@ void call(const std::string& what, const CallOptions& options,
     grpc::ClientContext context;
     if (options.timeout) context.set_deadline(std::chrono::system_clock::now() + *options.timeout);
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+    const SilenceWatch watch(options.silence, context);
     const grpc::Status status = attempt(context);
     if (status.ok()) return;
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");

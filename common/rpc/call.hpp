@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 
+#include "common/rpc/silence.hpp"
 #include "common/wire/checksum.hpp"
 #include "heelstrike/v1/types.pb.h"
 
@@ -24,6 +25,7 @@ struct CallOptions {
   /// A stop that comes meanwhile cancels the call and ends the patience. After one that came before there is a single
   /// attempt: what is left to be said at the end of a run.
   std::stop_token stop{};
+  Silence silence{};
 };
 
 /// In the status of an Exchange call that is refused because all places for them are taken: one is free again soon.

@@ -18,9 +18,9 @@ void ExchangeStream::TryCancel::operator()() const {
   if (stream->direct_) stream->direct_->shut_down();
 }
 
-ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop,
+ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, Silence silence,
                                TicketedSocket direct)
-    : direct_(std::move(direct.socket)), cancel_(stop, TryCancel{this}) {
+    : direct_(std::move(direct.socket)), silence_(std::move(silence)), cancel_(stop, TryCancel{this}) {
   if (direct_) context_.AddMetadata(ticket_metadata, direct.ticket);
   stream_ = stub.PrepareAsyncExchange(&context_, &operations_.queue());
   stream_->StartCall(operations_.begin(Operation::start));
@@ -39,11 +39,16 @@ void ExchangeStream::cancel_and_settle() {
 }
 
 ExchangeStream::Outcome ExchangeStream::wait_for(Operation operation, Deadline deadline) {
-  if (!operations_.wait_for(operation, deadline)) {
+  for (;;) {
+    const Deadline next_look =
+        silence_.period.count() > 0 ? std::chrono::system_clock::now() + silence_.period : Deadline::max();
+    if (operations_.wait_for(operation, std::min(deadline, next_look)))
+      return operations_.failed() ? Outcome::lost : Outcome::done;
+    const bool timed_out = std::chrono::system_clock::now() >= deadline;
+    if (!timed_out && silence_.peer_works()) continue;
     cancel_and_settle();
-    return Outcome::timed_out;
+    return timed_out ? Outcome::timed_out : Outcome::lost;
   }
-  return operations_.failed() ? Outcome::lost : Outcome::done;
 }
 
 void ExchangeStream::begin_read() {

@@ -10,6 +10,7 @@
 
 #include "common/rpc/call_operations.hpp"
 #include "common/rpc/message_socket.hpp"
+#include "common/rpc/silence.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
@@ -21,8 +22,10 @@ class ExchangeStream {
 
   /// Starts the call; whether the server is there shows at the first reply.
   /// @param stop    cancels the call, also in the middle of a wait; what was waited for is lost then
+  /// @param silence  of messages through the call
   /// @param direct  carries the messages; without a socket the call does itself
-  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, TicketedSocket direct = {});
+  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, Silence silence = {},
+                 TicketedSocket direct = {});
   /// Cancels the call unless `finish` has been called.
   ~ExchangeStream();
   ExchangeStream(const ExchangeStream&) = delete;
@@ -63,7 +66,8 @@ class ExchangeStream {
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
   v1::ExchangeResponse incoming_;  ///< read into it when a reply is owed
   std::size_t n_owed_ = 0;         ///< replies
-  wire::SealWatch seals_;          ///< of replies through the call
+  const Silence silence_;
+  wire::SealWatch seals_;  ///< of replies through the call
   bool finished_ = false;
   std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the others
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <numeric>
@@ -162,6 +163,19 @@ class RemoteContact final : public Contact, public BatchContact {
     return {.timeout = timeout, .patience = options_.patience, .stop = stop_};
   }
   [[nodiscard]] CallOptions safe_call() const { return safe_call(options_.call_timeout); }
+  /// The same for a call that works with a session.
+  [[nodiscard]] CallOptions session_call(Timeout timeout) {
+    CallOptions options = safe_call(timeout);
+    options.silence = silence();
+    return options;
+  }
+  /// Twice as long after each loss that it found: what was lost may have been on a slow way.
+  [[nodiscard]] Silence silence() {
+    const auto period = options_.silence * (1 << std::min(n_silences_.load(), 5));
+    return {.period = period, .peer_works = [this, period] { return server_works(period); }};
+  }
+  /// False when the server has done nothing for the sessions for half of the time for which it has been silent.
+  [[nodiscard]] bool server_works(std::chrono::milliseconds silent);
 
   RemoteContactOptions options_;
   std::stop_token stop_;
@@ -172,6 +186,7 @@ class RemoteContact final : public Contact, public BatchContact {
   std::vector<std::string> session_ids_;
   bool all_history_independent_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
+  std::atomic<int> n_silences_{0};     ///< losses that server_works() found
   bool stream_outlives_stop_ = false;  ///< else the stop cancels it
   /// In the order of asking. The first ones are under way in messages of `sent_` questions each; what is behind them
   /// has not been sent.
@@ -358,7 +373,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   wire::seal(request);
   const auto timeout = time_for(states.size());
   const auto begin = std::chrono::steady_clock::now();
-  CallOptions options = safe_call(timeout);
+  CallOptions options = session_call(timeout);
   if (stop.stop_possible()) options.stop = std::move(stop);
   call(called("EvaluateBatch"), options, [&](grpc::ClientContext& context) {
     return intact(stub_->EvaluateBatch(&context, request, &response), response);
@@ -405,7 +420,7 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
   const auto begin = std::chrono::steady_clock::now();
   const std::string what = called("CommitMotion");
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
-  call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop)},
+  call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop), .silence = silence()},
        [&](grpc::ClientContext& context) {
          return intact(stub_->CommitMotion(&context, request, &response), response);
        });
@@ -500,9 +515,23 @@ void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestio
   asked.answered = true;
 }
 
+bool RemoteContact::server_works(std::chrono::milliseconds silent) {
+  grpc::ClientContext context;
+  context.set_deadline(Clock::now() + options_.call_timeout);
+  v1::GetActivityRequest request;
+  for (const auto& id : session_ids_) request.add_session_ids(id);
+  v1::GetActivityResponse response;
+  const grpc::Status status = stub_->GetActivity(&context, request, &response);
+  // A connection that is lost shows by itself, and a server that cannot be asked may be at work.
+  const bool works = status.ok() ? response.idle() < 0.5 * std::chrono::duration<double>(silent).count()
+                                 : status.error_code() != grpc::StatusCode::NOT_FOUND;
+  if (!works) ++n_silences_;
+  return works;
+}
+
 ExchangeStream::Outcome RemoteContact::name_sessions() {
   if (!stream_) {
-    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_,
+    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_, silence(),
                                                message_socket(options_.endpoint));
     n_named_ = 0;
     sent_.clear();  // whatever was under way is asked again
@@ -679,7 +708,7 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
   Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.patience, stop_);
   for (bool answered = false; !answered;) {
     try {
-      call(called("GetFields"), safe_call(time_for(1)), [&](grpc::ClientContext& context) {
+      call(called("GetFields"), session_call(time_for(1)), [&](grpc::ClientContext& context) {
         return intact(stub_->GetFields(&context, message, &response), response);
       });
       answered = true;

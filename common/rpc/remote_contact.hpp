@@ -20,6 +20,8 @@ struct RemoteContactOptions {
   /// the server answers the pings of the connection (transport_settings.hpp): one that has vanished is a lost
   /// connection.
   std::optional<std::chrono::milliseconds> exchange_timeout{};
+  /// After so long without a reply the server is asked whether it works on the request (GetActivity).
+  std::chrono::milliseconds silence = reply_silence;
   std::chrono::milliseconds patience = default_patience;  ///< how long a lost connection is tried again
   /// Who has just been asked something there waits for the first session as patiently as after a loss; else a server
   /// that is absent is told after connect_timeout.

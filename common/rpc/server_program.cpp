@@ -176,18 +176,28 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
   class Watched final : public grpc::experimental::Interceptor {
    public:
     Watched(CallWatch& watch, grpc::ServerContextBase& context, std::atomic<int>& n_open)
-        : n_open_(n_open), call_(watch, context, ++n_open > most_open ? milliseconds{1} : handshake_timeout) {}
+        : watch_(watch),
+          context_(context),
+          n_open_(n_open),
+          stall_(++n_open > most_open ? milliseconds{1} : handshake_timeout) {}
     ~Watched() override { --n_open_; }
     void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
-      if (methods->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::POST_RECV_MESSAGE))
-        call_.moved();
+      using Hook = grpc::experimental::InterceptionHookPoints;
+      // Not in the constructor: gRPC makes interceptors before it gives the context its call, and to cancel a context
+      // without one ends the process. Not at any hook: a cancellation by the watch runs this, too.
+      if (methods->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA))
+        call_.emplace(watch_, context_, stall_);
+      if (call_ && methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) call_->moved();
       methods->Proceed();
     }
 
    private:
     static constexpr int most_open = 16;
+    CallWatch& watch_;
+    grpc::ServerContextBase& context_;
     std::atomic<int>& n_open_;
-    CallWatch::Call call_;
+    const milliseconds stall_;
+    std::optional<CallWatch::Call> call_;
   };
 
   CallWatch& watch_;

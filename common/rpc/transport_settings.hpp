@@ -16,6 +16,10 @@ inline constexpr std::chrono::milliseconds keepalive_timeout{10'000};
 /// disconnected.
 inline constexpr std::chrono::milliseconds keepalive_shortest_tolerated{5'000};
 
+/// A client that has waited for so long for a reply of a session asks the server whether it works for the session. Long
+/// against the answers of most back-ends, short against the patience of a user.
+inline constexpr std::chrono::milliseconds reply_silence{10'000};
+
 /// Re-connection waits grow exponentially between these limits.
 inline constexpr std::chrono::milliseconds reconnect_backoff_min{100};
 /// Small against the patience with which a server is waited for: one that refuses until shortly before its end would be

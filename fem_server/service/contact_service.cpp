@@ -480,6 +480,19 @@ grpc::Status ContactServiceImpl::CloseSession(grpc::ServerContext* context, cons
   });
 }
 
+grpc::Status ContactServiceImpl::GetActivity(grpc::ServerContext* context, const v1::GetActivityRequest* request,
+                                             v1::GetActivityResponse* response) {
+  return answer(*context, [&] {
+    if (request->session_ids().empty()) {
+      throw input_error("session_ids", "session_ids: expected at least one session, found none");
+    }
+    const SessionTable::Client client = rpc::identity_of(*context);
+    auto idle = OpenSession::Clock::duration::max();
+    for (const std::string& id : request->session_ids()) idle = std::min(idle, sessions_.idle(id, client));
+    response->set_idle(std::chrono::duration<double>(idle).count());
+  });
+}
+
 grpc::Status ContactServiceImpl::GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* /*request*/,
                                              v1::Capacity* response) {
   return answer(*context, [&] {

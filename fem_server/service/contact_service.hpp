@@ -106,6 +106,8 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
                             v1::RestoreStateResponse* response) override;
   grpc::Status CloseSession(grpc::ServerContext* context, const v1::CloseSessionRequest* request,
                             v1::CloseSessionResponse* response) override;
+  grpc::Status GetActivity(grpc::ServerContext* context, const v1::GetActivityRequest* request,
+                           v1::GetActivityResponse* response) override;
   grpc::Status GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* request,
                            v1::Capacity* response) override;
 

@@ -123,6 +123,12 @@ std::shared_ptr<OpenSession> SessionTable::find(const std::string& id, const Cli
   return it->second;
 }
 
+OpenSession::Clock::duration SessionTable::idle(const std::string& id, const Client& client) {
+  const std::shared_lock lock(mutex_);
+  const OpenSession& session = *find_locked(id, client)->second;
+  return session.in_use() ? OpenSession::Clock::duration::zero() : OpenSession::Clock::now() - session.last_used();
+}
+
 void SessionTable::close(const std::string& id, const Client& client) {
   std::shared_ptr<OpenSession> entry;  // freed after the lock: releasing a factorisation takes time
   {

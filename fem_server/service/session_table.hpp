@@ -67,6 +67,7 @@ class OpenSession {
 
   void touch();
   [[nodiscard]] Clock::time_point last_used() const;
+  [[nodiscard]] bool in_use() const { return users_ > 0; }
 
  private:
   friend class Use;
@@ -110,6 +111,9 @@ class SessionTable {
   using Client = rpc::ClientIdentity;
   /// Finds and touches. @throws Error{not_found} for an unknown, closed or expired session
   [[nodiscard]] std::shared_ptr<OpenSession> find(const std::string& id, const Client& client);
+
+  /// Time since the last call of a session ended, zero during one. Does not count as a call. @throws Error{not_found}
+  [[nodiscard]] OpenSession::Clock::duration idle(const std::string& id, const Client& client);
 
   /// @throws Error{not_found}
   void close(const std::string& id, const Client& client);

@@ -200,7 +200,9 @@ TEST(Cuts, NoChangedBitChangesAnAnswer) {
     SCOPED_TRACE(std::to_string(i) + (from_server ? ": from the server, " : ": to the server, ") +
                  std::to_string(bytes));
     try {
-      const auto contact = open_contact(proxy.address());
+      const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}},
+                                                                  .silence = milliseconds{300},
+                                                                  .patience = std::chrono::seconds{10}});
       const std::string answers = bounce_through(*contact, n_steps, [&](int step) {
         if (step == 0) proxy.damage(from_server, bytes, bit);
       });

@@ -1,0 +1,31 @@
+/// What a client does while a reply to wait for without bound does not come.
+///
+/// The pings of a connection show that the other end is there, not that it has received the request: without TLS a
+/// changed byte in the length of a message makes either end wait for bytes that nobody sends.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace heelstrike::rpc {
+
+struct Silence {
+  std::chrono::milliseconds period{0};  ///< 0 = the peer is not asked
+  /// Asked from time to time, from any thread. False = the peer does not work on the request: it counts as lost.
+  std::function<bool()> peer_works{};
+};
+
+/// Cancels a call that the peer does not work on.
+class SilenceWatch {
+ public:
+  /// @param silence  outlives the watch
+  SilenceWatch(const Silence& silence, grpc::ClientContext& context);
+
+ private:
+  std::jthread thread_;  ///< ends at once when it is told to
+};
+
+}  // namespace heelstrike::rpc
