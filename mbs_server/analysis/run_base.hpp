@@ -97,6 +97,7 @@ class RunBase {
   void switch_prescribed_pair(std::size_t pair, const Response& response);
   void finish();
   void finish_energy();
+  void check_balance();
   void finish_wall_times();
   [[nodiscard]] double clock() const;
   [[nodiscard]] double wall_time() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }

@@ -17,6 +17,16 @@ using Vector = Eigen::VectorXd;
 /// Impacts at one instant that follow from each other. A chain of n bodies needs about n^2 / 2; without rebound some
 /// never end.
 constexpr int most_waves = 1000;
+/// [s] Longest step where a scenario gives none.
+constexpr double default_step = 1e-3;
+/// How far bodies in contact may sink into each other over a step by the curvature of their paths, over the rounding of
+/// gaps: 10 um in a model of a metre. Deeper, the points in the middle of the step are not those that bear, as where a
+/// face that turns fast comes to lie on another: the step is halved, so often at most.
+constexpr double most_sunk = 1e6;
+constexpr int most_halvings = 6;
+/// [-] Cosine of the turn of a normal over half a step, 2 degrees, up to which a path is smooth: a ball that comes to
+/// the next face of a notch strikes it.
+constexpr double smooth_turn = 0.9994;
 
 /// Half a step with the velocity of its beginning, the impulses of the whole step in the middle, half a step with the
 /// velocity of its end: of second order, exact for bodies that fall. docs/theory/rigid_contact.md.
@@ -45,7 +55,8 @@ class Moreau final : public Integrator {
     ++n_restarts_;
   }
   void set_max_step(std::optional<double> max_step) override {
-    const double longest = std::min(max_step.value_or(spec_.step.value_or(1e-3)), spec_.step.value_or(1e-3));
+    const double step = spec_.step.value_or(default_step);
+    const double longest = std::min(max_step.value_or(step), step);
     nominal_ = std::min(longest, spec_.max_step.value_or(longest));
     grid_start_ = t_;
     count_ = 0;
@@ -69,14 +80,18 @@ class Moreau final : public Integrator {
   };
   [[nodiscard]] double next_time(double t_end);
   void apply_impacts();
-  void strike(std::span<const std::size_t> touching, std::span<const double> rates);
+  std::vector<double> strike(std::span<const std::size_t> touching, std::span<const double> rates);
   void hand_on(std::span<const std::size_t> touching, std::vector<double>& rates);
   [[nodiscard]] double resting_speed(std::size_t touching) const;
   [[nodiscard]] bool sinks(double rate) const;
   void attempt(double h);
+  [[nodiscard]] double least_rate(const RigidPoint& middle, double rate, double h) const;
   [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
-  void separate(double t, Vector& y);
-  [[nodiscard]] double nearest_new(double t, const Vector& y);
+  /// [m] Smallest gaps of points that act on nothing yet, and of those that do; infinite when there are none.
+  struct Gaps {
+    double of_new = 0.0, of_acting = 0.0;
+  };
+  [[nodiscard]] Gaps gaps_at(double t, const Vector& y);
   [[nodiscard]] bool touched_at_start(const RigidPoint& point) const;
   [[nodiscard]] bool acts(const RigidPoint& point) const;
 
@@ -90,7 +105,7 @@ class Moreau final : public Integrator {
   Vector from_y_, from_z_;            ///< where the last step began, after its impacts
   Vector end_y_, end_z_;              ///< of an attempt
   std::vector<RigidPoint> looked_;    ///< all points where the step begins
-  std::vector<RigidPoint> at_start_;  ///< points that touch where the step begins
+  std::vector<RigidPoint> at_start_;  ///< points that touch where the step begins, with rates after its impacts
   std::vector<RigidPoint> slow_;      ///< those apart that close slowly, if they do
   std::int64_t n_restarts_ = 0;
   IntegratorStatistics totals_;
@@ -136,9 +151,10 @@ void Moreau::apply_impacts() {
   if (std::ranges::any_of(at_start_, [&](const RigidPoint& p) { return contacts.in_turn(p); })) {
     hand_on(touching, rates);
     // What is left are bodies that rest on each other, or more impacts than are followed.
-    if (std::ranges::none_of(rates, [&](double rate) { return sinks(rate); })) return;
+    impact = std::ranges::any_of(rates, [&](double rate) { return sinks(rate); });
   }
-  strike(touching, rates);
+  if (impact) rates = strike(touching, rates);
+  for (std::size_t k = 0; k < rates.size(); ++k) at_start_[k].rate = rates[k];
 }
 
 /// Whether a point that touches would sink in over a step. A step that an impact may end is taken for whole: over a
@@ -147,8 +163,8 @@ bool Moreau::sinks(double rate) const {
   return -rate * nominal_ > 0.1 * problem_.rigid_contacts()->rounding();
 }
 
-/// Impulses at touching points, given the rates of their gaps.
-void Moreau::strike(std::span<const std::size_t> touching, std::span<const double> rates) {
+/// Impulses at touching points, given the rates of their gaps. @returns the rates behind them
+std::vector<double> Moreau::strike(std::span<const std::size_t> touching, std::span<const double> rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   friction::ImpactProblem problem = contacts.choose(touching);
   bool at_rest = true;
@@ -162,6 +178,9 @@ void Moreau::strike(std::span<const std::size_t> touching, std::span<const doubl
   contacts.apply(solution.P, from_y_.segment(n_, n_));
   contacts.note_impact(solution, before, at_rest);
   from_z_[0] -= solution.energy;
+  std::vector<double> after(touching.size());
+  for (std::size_t k = 0; k < after.size(); ++k) after[k] = solution.u[3 * static_cast<Eigen::Index>(k)];
+  return after;
 }
 
 double Moreau::resting_speed(std::size_t touching) const {
@@ -184,7 +203,7 @@ void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>&
       fast = fast || approaches;
     }
     if (!fast) return;
-    strike(struck, struck_rates);
+    (void)strike(struck, struck_rates);
     (void)contacts.choose(touching);
     const Vector u = contacts.velocities(from_y_.segment(n_, n_));
     for (std::size_t k = 0; k < touching.size(); ++k) rates[k] = u[3 * static_cast<Eigen::Index>(k)];
@@ -197,6 +216,38 @@ void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>&
     fastest = std::max(fastest, -rates[k]);
   }
   if (!left.empty()) contacts.note_broken_off(left, most_waves, fastest);
+}
+
+/// [m/s] Rate of the gap over the second half of a step of length h which leaves no gap.
+/// @param middle  the point in the middle of the step
+/// @param rate    [m/s] of its gap there, with the velocities of the beginning
+double Moreau::least_rate(const RigidPoint& middle, double rate, double h) const {
+  const auto of = [&](const std::vector<RigidPoint>& points) -> const RigidPoint* {
+    const auto found = std::ranges::find_if(points, [&](const RigidPoint& p) { return p.same_as(middle); });
+    return found == points.end() ? nullptr : &*found;
+  };
+  const RigidPoint* touching = of(at_start_);
+  const RigidPoint* start = touching != nullptr ? touching : of(slow_);
+  const bool smooth = middle.curved && start != nullptr && middle.n_W.dot(start->n_W) > smooth_turn;
+  // What is apart may close, but no more than that.
+  if (!smooth) return std::min(0.0, -2.0 * middle.gap / h);
+  // Along a curve the rate changes by itself, in the second half of the step as much as in the first: a ball in a
+  // socket comes nearer, one on a ball leaves.
+  if (touching == nullptr) return -2.0 * start->gap / h - rate;
+  // What touches ends without a rate, and half of the little gap that is left is taken out. A path that leaves as fast
+  // as it came gains no energy.
+  return std::min(start->rate - rate - 0.5 * start->gap / h, std::max(0.0, -rate));
+}
+
+/// Lengths of axes that are left to the projection turn by them the slower: q x v is the spin that a step keeps, of
+/// axes q that come out longer than one, and the projection keeps v.
+void keep_spin(Eigen::Ref<Vector> y, int n) {
+  constexpr int per_body = 12, per_axis = 3;
+  for (int body = 0; body < n; body += per_body) {
+    for (int axis = body + per_axis; axis < body + per_body; axis += per_axis) {
+      y.segment<per_axis>(n + axis) *= y.segment<per_axis>(axis).norm();
+    }
+  }
 }
 
 /// Velocities at the end of the step, from those that it would have without contact.
@@ -212,15 +263,15 @@ Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, b
   }
   if (near.empty()) return {.v = v_free};
   const friction::ImpactProblem& problem = contacts->choose(near);
+  const Vector before = contacts->velocities(v);
   Vector floor(static_cast<Eigen::Index>(near.size()));
   for (std::size_t k = 0; k < near.size(); ++k) {
-    // What is apart may close, but no more than that.
-    floor[static_cast<Eigen::Index>(k)] = std::min(0.0, -2.0 * points[near[k]].gap / h);
+    const auto row = static_cast<Eigen::Index>(k);
+    floor[row] = least_rate(points[near[k]], before[3 * row], h);
   }
   const friction::ImpactSolution solution = friction::solve_contact(problem, contacts->velocities(v_free), floor);
   Pushed pushed{.v = v_free};
   contacts->apply(solution.P, pushed.v);
-  const Vector before = contacts->velocities(v);
   pushed.dissipated = -0.5 * solution.P.dot(before + solution.u);
   if (last) contacts->note_contact(solution);
   return pushed;
@@ -248,50 +299,22 @@ void Moreau::attempt(double h) {
   end_y_.head(n_) = q_m + 0.5 * h * pushed.v;
   end_y_.segment(n_, n_) = pushed.v;
   end_y_.tail(size_ - 2 * n_) += h * rates.tail(size_ - 2 * n_);
+  keep_spin(end_y_, n_);
   problem_.project(from_t_ + h, end_y_);
   end_z_ = from_z_ + h * work;
   end_z_[0] += pushed.dissipated;
 }
 
-/// Takes out the little that bodies in contact have sunk into each other, by the curvature of their paths.
-void Moreau::separate(double t, Vector& y) {
+Moreau::Gaps Moreau::gaps_at(double t, const Vector& y) {
   RigidContacts* contacts = problem_.rigid_contacts();
-  if (contacts == nullptr) return;
-  for (int round = 0; round < 3; ++round) {
-    const auto points = contacts->look(t, y.head(n_), y.segment(n_, n_));
-    std::vector<std::size_t> sunk;
-    double deepest = 0.0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (points[i].gap >= contacts->rounding() || !acts(points[i])) continue;
-      sunk.push_back(i);
-      deepest = std::min(deepest, points[i].gap);
-    }
-    if (deepest >= -0.5 * contacts->rounding()) return;
-    const friction::ImpactProblem& problem = contacts->choose(sunk);
-    const auto m = static_cast<Eigen::Index>(sunk.size());
-    Eigen::MatrixXd A(m, m);
-    Vector gaps(m), lengths;
-    for (Eigen::Index i = 0; i < m; ++i) {
-      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
-      for (Eigen::Index j = 0; j < m; ++j) A(i, j) = problem.W(3 * i, 3 * j);
-    }
-    if (!friction::solve_normal(A, gaps, lengths)) return;
-    Vector pushes = Vector::Zero(3 * m);
-    for (Eigen::Index i = 0; i < m; ++i) pushes[3 * i] = lengths[i];
-    contacts->apply(pushes, y.head(n_));
-    problem_.project(t, y);
-  }
-}
-
-/// [m] Smallest gap of points that act on nothing yet; infinite when there are none.
-double Moreau::nearest_new(double t, const Vector& y) {
-  RigidContacts* contacts = problem_.rigid_contacts();
-  double nearest = std::numeric_limits<double>::infinity();
-  if (contacts == nullptr) return nearest;
+  constexpr double none = std::numeric_limits<double>::infinity();
+  Gaps gaps{.of_new = none, .of_acting = none};
+  if (contacts == nullptr) return gaps;
   for (const RigidPoint& point : contacts->look(t, y.head(n_), y.segment(n_, n_))) {
-    if (!acts(point)) nearest = std::min(nearest, point.gap);
+    double& least = acts(point) ? gaps.of_acting : gaps.of_new;
+    least = std::min(least, point.gap);
   }
-  return nearest;
+  return gaps;
 }
 
 StepResult Moreau::step(double t_end) {
@@ -307,17 +330,25 @@ StepResult Moreau::step(double t_end) {
   }
   attempt(h);
   const double tolerance = contacts == nullptr ? 0.0 : contacts->rounding();
-  double right_gap = nearest_new(from_t_ + h, end_y_);
+  Gaps gaps = gaps_at(from_t_ + h, end_y_);
+  double sunk = most_sunk * tolerance;
+  for (const RigidPoint& point : at_start_) sunk = std::max(sunk, most_sunk * tolerance - point.gap);
+  for (int i = 0; i < most_halvings && gaps.of_acting < -sunk; ++i) {
+    h *= 0.5;
+    attempt(h);
+    gaps = gaps_at(from_t_ + h, end_y_);
+  }
+  double right_gap = gaps.of_new;
   if (right_gap < -tolerance) {
     // The Illinois variant of false position, as for roots: what touches first ends the step.
     double left = 0.0, right = h;
-    double left_gap = std::max(nearest_new(from_t_, from_y_), tolerance);
+    double left_gap = std::max(gaps_at(from_t_, from_y_).of_new, tolerance);
     if (!std::isfinite(left_gap)) left_gap = -right_gap;
     for (int i = 0; i < 100 && std::abs(right_gap) > 0.0; ++i) {
       h = (left * right_gap - right * left_gap) / (right_gap - left_gap);
       if (!(h > left && h < right)) h = 0.5 * (left + right);
       attempt(h);
-      const double gap = nearest_new(from_t_ + h, end_y_);
+      const double gap = gaps_at(from_t_ + h, end_y_).of_new;
       if (std::abs(gap) <= 0.5 * tolerance || right - left <= 1e-15 * (std::abs(t_) + nominal_)) break;
       if (gap < 0.0) {
         right = h;
@@ -330,7 +361,11 @@ StepResult Moreau::step(double t_end) {
       }
     }
   }
-  separate(from_t_ + h, end_y_);
+  // The little that bodies in contact have sunk into each other, by the curvature of their paths.
+  if (contacts != nullptr) {
+    separate(
+        *contacts, problem_, from_t_ + h, end_y_, [this](const RigidPoint& point) { return acts(point); }, 3);
+  }
   t_ = from_t_ + h == attempted_ ? attempted_ : from_t_ + h;
   y_ = end_y_;
   z_ = end_z_;
@@ -350,6 +385,56 @@ void Moreau::interpolate(double t, Vector& y, Vector& z) {
 }
 
 }  // namespace
+
+void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::VectorXd& y,
+              const std::function<bool(const RigidPoint&)>& acts, int rounds) {
+  const int n = problem.n_positions();
+  for (int round = 0; round < rounds; ++round) {
+    const auto points = contacts.look(t, y.head(n), y.segment(n, n));
+    std::vector<std::size_t> sunk;
+    double deepest = 0.0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points[i].gap >= contacts.rounding() || !acts(points[i])) continue;
+      sunk.push_back(i);
+      deepest = std::min(deepest, points[i].gap);
+    }
+    if (deepest >= -0.5 * contacts.rounding()) return;
+    const friction::ImpactProblem& impact = contacts.choose(sunk);
+    const auto m = static_cast<Eigen::Index>(sunk.size());
+    Eigen::MatrixXd A(m, m);
+    Vector gaps(m), lengths;
+    for (Eigen::Index i = 0; i < m; ++i) {
+      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
+      for (Eigen::Index j = 0; j < m; ++j) A(i, j) = impact.W(3 * i, 3 * j);
+    }
+    if (!friction::solve_normal(A, gaps, lengths)) return;
+    Vector pushes = Vector::Zero(3 * m);
+    for (Eigen::Index i = 0; i < m; ++i) pushes[3 * i] = lengths[i];
+    contacts.apply(pushes, y.head(n));
+    problem.project(t, y);
+  }
+}
+
+void note_start_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
+                       std::optional<double> step) {
+  const int n = problem.n_positions();
+  const double h = step.value_or(default_step);
+  Vector rates(problem.size());
+  problem.rhs(0.0, y, rates);
+  const auto points = contacts.look(0.0, y.head(n), y.segment(n, n));
+  std::vector<std::size_t> touching;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].gap <= contacts.rounding() && points[i].rate >= -contacts.resting_speed(points[i]))
+      touching.push_back(i);
+  }
+  if (touching.empty()) return;
+  contacts.begin_step(0.0, h);
+  const friction::ImpactProblem& problem_of_step = contacts.choose(touching);
+  const Vector v_free = y.segment(n, n) + h * rates.segment(n, n);
+  const Vector floor = Vector::Zero(static_cast<Eigen::Index>(touching.size()));
+  contacts.note_contact(friction::solve_contact(problem_of_step, contacts.velocities(v_free), floor));
+  contacts.end_step(h);
+}
 
 IntegratorEntry moreau() {
   IntegratorEntry entry = integrator_entry(

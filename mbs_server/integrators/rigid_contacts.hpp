@@ -18,8 +18,10 @@ namespace heelstrike::mbs {
 struct RigidPoint {
   std::size_t pair = 0;
   std::int64_t feature = 0;
-  double gap = 0.0;   ///< [m]
-  double rate = 0.0;  ///< [m/s] of the gap
+  double gap = 0.0;     ///< [m]
+  double rate = 0.0;    ///< [m/s] of the gap
+  bool curved = false;  ///< one of the surfaces is: the gap is no linear function of the places, even at small motion
+  Eigen::Vector3d n_W = Eigen::Vector3d::Zero();  ///< [-] out of A
   [[nodiscard]] bool same_as(const RigidPoint& other) const { return pair == other.pair && feature == other.feature; }
 };
 

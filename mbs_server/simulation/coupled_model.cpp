@@ -90,18 +90,27 @@ void CoupledModel::refuse_moving_supports() const {
   if (contact_ != nullptr) mbs::refuse_moving_supports(scenario_, contact_->pairs());
 }
 
-/// The user's numbers may touch by decimals that are rounded; what is deeper than a micrometre was not meant.
-void CoupledModel::require_no_penetration(std::span<const Response> responses) const {
-  constexpr double meant = 1e-6;
+std::vector<CoupledModel::Overlap> CoupledModel::overlaps(std::span<const Response> responses) const {
+  // Numbers of a scenario touch by decimals that are rounded, those of files in single precision or tenths of a
+  // millimetre. Within half a per cent of the smaller body, five times the default reach, there is one way out.
+  constexpr double decimals = 1e-6, reaches = 5.0;
+  std::vector<Overlap> found;
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    if (!rigid_.rigid(i) || responses[i].gap >= -meant) continue;
+    const double depth = -responses[i].gap;
+    if (!rigid_.rigid(i) || depth <= 0.0) continue;
+    const double most = std::max(decimals, reaches * number(contact_->pairs()[i].parameters, "reach"));
+    if (depth <= most) {
+      found.push_back({.pair = i, .depth = depth});
+      continue;
+    }
     const PairModel& pair = scenario_.pairs[i];
     const std::string key = "contact." + pair.spec.name;
-    throw input_error(key,
-                      fmt::format("{}: expected rigid bodies that do not overlap at the start, found '{}' and '{}' "
-                                  "{:.3g} m inside each other; move one of them apart (bodies.{}.position)",
-                                  key, pair.main_body, pair.partner_body, -responses[i].gap, pair.partner_body));
+    throw input_error(key, fmt::format("{}: expected rigid bodies that overlap by {:.3g} m at most at the start, found "
+                                       "'{}' and '{}' {:.3g} m inside each other; move one of them apart "
+                                       "(bodies.{}.position)",
+                                       key, most, pair.main_body, pair.partner_body, depth, pair.partner_body));
   }
+  return found;
 }
 
 std::vector<std::string> CoupledModel::pair_names() const {
@@ -113,9 +122,10 @@ std::vector<std::string> CoupledModel::pair_names() const {
 void CoupledModel::begin(std::span<const Response> responses) {
   const auto& [t, y, z] = committed_;
   require_numbers(system_, t, y, z);
-  require_no_penetration(responses);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    contact_states_.set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
+    // Rigid bodies that touch do so to the rounding of places.
+    const double gap = responses[i].gap - (rigid_.rigid(i) ? RigidContactSet::contact_rounding(q(y)) : 0.0);
+    contact_states_.set_closed(i, touching(gap, responses[i].gap_rate));
     // A run may begin in contact; its first episode then has no onset before the start.
     if (contact_states_.closed(i)) trackers_[i].begin(t, responses[i]);
   }
@@ -134,6 +144,7 @@ void CoupledModel::note_violation() {
   const Violation violation = system_.violation(t, q(y), qd(y));
   totals_.max_position_violation = std::max(totals_.max_position_violation, violation.position);
   totals_.max_velocity_violation = std::max(totals_.max_velocity_violation, violation.velocity);
+  totals_.max_kinetic_energy = std::max(totals_.max_kinetic_energy, system_.kinetic_energy(qd(y)));
 }
 
 Checkpoint CoupledModel::save(const std::string& scenario_digest) {
@@ -214,9 +225,20 @@ std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const Ve
   const auto told = rigid_.told(responses, q(y));
   mbs::fill_row(state(t, y), energies, system_, *scheme_, told, row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
+  add_rigid_contact(state(t, y), row);
   row.insert(row.end(), own.begin(), own.end());
   if (contact_) append_regions(system_.model(), contact_->pairs(), q(y), *scheme_, told, row);
   return asked;
+}
+
+/// Accelerations and reactions of a row know the forces of elements, but not those of rigid contact, which are
+/// impulses.
+void CoupledModel::add_rigid_contact(const MotionState& at, std::vector<double>& row) {
+  if (!rigid_.any()) return;
+  VectorX g = rigid_.mean_force();
+  if (g.isZero(0.0)) return;
+  const std::vector<double> change = row_change(at, std::move(g), scenario_.output.accelerations, system_);
+  for (std::size_t i = 0; i < change.size(); ++i) row[i] += change[i];
 }
 
 void CoupledModel::complete_row(const PostedQuestion& answered, std::vector<double>& row) const {

@@ -74,14 +74,20 @@ class CoupledModel {
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }
   [[nodiscard]] auto qd(const VectorX& y) const { return y.segment(system_.n_q(), system_.n_q()); }
 
-  /// @throws Error{invalid_input} for rigid bodies that overlap. @param responses  of the start
-  void require_no_penetration(std::span<const Response> responses) const;
+  /// How far rigid bodies may overlap in the scenario: they are moved apart, and it is said.
+  struct Overlap {
+    std::size_t pair = 0;
+    double depth = 0.0;  ///< [m] > 0
+  };
+  /// Those of rigid pairs. @param responses  of the start
+  /// @throws Error{invalid_input} where bodies lie so deep in each other that nobody can tell where they belong
+  [[nodiscard]] std::vector<Overlap> overlaps(std::span<const Response> responses) const;
   /// Opens the episodes of pairs that touch in the first committed state, and measures its energy.
   /// @param responses  of the commit of step 0
   void begin(std::span<const Response> responses);
   /// [J] kinetic, potential and stored in contacts, of the committed state. @throws whatever the partner throws
   [[nodiscard]] double total_energy();
-  /// Takes the constraint residuals of the committed state into the totals.
+  /// Takes constraint residuals and kinetic energy of the committed state into the totals.
   void note_violation();
 
   /// The committed state, the history of the contact and totals() with the trackers, sealed. Nothing changes.
@@ -112,6 +118,7 @@ class CoupledModel {
 
  private:
   void refuse_rigid_pairs() const;
+  void add_rigid_contact(const MotionState& at, std::vector<double>& row);
 
   const Scenario& scenario_;
   std::stop_token stop_;

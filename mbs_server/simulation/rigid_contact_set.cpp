@@ -4,6 +4,15 @@
 
 namespace heelstrike::mbs {
 
+namespace {
+
+/// [m] from a surface to its centre of curvature; none of flat ones.
+double radius_of_curvature(double curvature) {
+  return curvature != 0.0 ? 1.0 / curvature : 0.0;
+}
+
+}  // namespace
+
 RigidContactSet::RigidContactSet(System& system, ContactExchange& exchange) : system_(system), exchange_(exchange) {}
 
 void RigidContactSet::connect(std::span<const PairDescription> pairs) {
@@ -31,9 +40,18 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
     const Pose& X_WA = kinematics.frames(pair).X_WA;
     for (const ContactPoint& point : responses[pair].points) {
       const double rate = point.n_A.dot(point_velocity(state.V_AB, point.p_AC - state.X_AB.p));
-      points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate});
-      Point at{.p_W = X_WA * point.p_AC};
-      at.axes.col(0) = X_WA.R * point.n_A;
+      const bool curved = point.curvature_A != 0.0 || point.curvature_B != 0.0;
+      points_.push_back({.pair = pair,
+                         .feature = point.feature,
+                         .gap = point.gap,
+                         .rate = rate,
+                         .curved = curved,
+                         .n_W = X_WA.R * point.n_A});
+      Point at{.p_W = X_WA * point.p_AC, .curved = {point.curvature_A != 0.0, point.curvature_B != 0.0}};
+      at.axes.col(0) = points_.back().n_W;
+      const double to_A = 0.5 * point.gap + radius_of_curvature(point.curvature_A),
+                   to_B = 0.5 * point.gap + radius_of_curvature(point.curvature_B);
+      at.centres_W = {at.p_W - to_A * at.axes.col(0), at.p_W + to_B * at.axes.col(0)};
       at.axes.col(1) = Vector3(at.axes.col(0)).unitOrthogonal();
       at.axes.col(2) = Vector3(at.axes.col(0)).cross(Vector3(at.axes.col(1)));
       geometry_.push_back(at);
@@ -46,18 +64,29 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
 }
 
 /// The velocity of a point p = r + sum p_k v_k of a body is linear in the rates of r and of the axes v_k.
+///
+/// Of a body that turns, the material point where it touches goes round on a circle: over a step of length h at a speed
+/// v it comes by v^2 h / 2R and leaves as fast, while a ball that rolls has a gap of zero. The gap depends on the
+/// centre of curvature alone; its velocity along the normal is that of the material point, without the circle.
 void RigidContactSet::add_rows(std::size_t row, const RigidPoint& point, const Point& geometry) {
   const ContactPair& pair = system_.model().pairs[point.pair];
   const auto first_row = static_cast<Eigen::Index>(row);
-  for (const auto& [body, sign] : {std::pair{pair.main, -1.0}, std::pair{pair.partner, 1.0}}) {
-    if (body == ground) continue;
-    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+  const std::array<BodyIndex, 2> bodies{pair.main, pair.partner};
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (bodies[side] == ground) continue;
+    const double sign = side == 0 ? -1.0 : 1.0;
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(bodies[side]);
     const Pose X_WB = pose_from_coordinates(q_.segment<12>(first));
-    const Vector3 p_B = X_WB.R.partialPivLu().solve(geometry.p_W - X_WB.p);
-    const std::array<double, 4> weights = {1.0, p_B.x(), p_B.y(), p_B.z()};
+    const auto axes = X_WB.R.partialPivLu();
+    const Vector3 c_B = axes.solve(geometry.centres_W[side] - X_WB.p);
+    // A ball that rolls has its point below its centre: within a step, where axes are longer than one, the components
+    // along them are those that make v_k p_k = w x p to the last digit; those of a point of the body are not.
+    const Vector3 p_B = geometry.curved[side] ? Vector3(X_WB.R.transpose() * (geometry.p_W - X_WB.p))
+                                              : Vector3(axes.solve(geometry.p_W - X_WB.p));
     for (Eigen::Index k = 0; k < 4; ++k) {
-      J_.block<3, 3>(first_row, first + 3 * k) +=
-          sign * weights[static_cast<std::size_t>(k)] * geometry.axes.transpose();
+      const double of_point = k == 0 ? 1.0 : p_B[k - 1], of_centre = k == 0 ? 1.0 : c_B[k - 1];
+      J_.block<1, 3>(first_row, first + 3 * k) += sign * of_centre * geometry.axes.col(0).transpose();
+      J_.block<2, 3>(first_row + 1, first + 3 * k) += sign * of_point * geometry.axes.rightCols<2>().transpose();
     }
   }
 }
@@ -89,6 +118,7 @@ void RigidContactSet::begin_step(double t, double nominal) {
   nominal_step_ = nominal;
   std::ranges::fill(impact_, Sum{});
   std::ranges::fill(left_, Sum{});
+  left_g_.setZero(system_.n_q());
   impact_unsolved_.reset();
   broken_off_.reset();
   forget_contact();
@@ -109,6 +139,7 @@ void RigidContactSet::note_broken_off(std::span<const std::size_t> points, int i
 
 void RigidContactSet::forget_contact() {
   std::ranges::fill(smooth_, Sum{});
+  smooth_g_.setZero(system_.n_q());
   contact_unsolved_.reset();
 }
 
@@ -127,6 +158,7 @@ void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) cons
 
 void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) {
   add(impact.P, at_rest ? left_ : impact_);
+  if (at_rest) left_g_ += J_.transpose() * impact.P;
   if (!impact.converged) impact_unsolved_ = pairs_of(chosen_);
   for (std::size_t k = 0; k < chosen_.size(); ++k) {
     const auto row = 3 * static_cast<Eigen::Index>(k);
@@ -140,6 +172,7 @@ void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const 
 void RigidContactSet::note_contact(const friction::ImpactSolution& contact) {
   forget_contact();
   add(contact.P, smooth_);
+  smooth_g_ = J_.transpose() * contact.P;
   if (!contact.converged) contact_unsolved_ = pairs_of(chosen_);
 }
 
@@ -149,6 +182,18 @@ void RigidContactSet::end_step(double t) {
     if (!pairs) continue;
     if (unsolved_.count++ == 0) unsolved_ = {.count = 1, .t = step_from_, .pairs = *pairs};
   }
+}
+
+bool RigidContactSet::touches(std::size_t pair, double gap, const ConstVector& q) const {
+  constexpr double error_of_a_step = 1e5;  // a micrometre in a model of a metre, as numbers of a scenario may round
+  const double rounding = contact_rounding(q);
+  const bool bears = left_[pair].normal + smooth_[pair].normal > 0.0;
+  return gap <= (bears ? error_of_a_step * rounding : rounding);
+}
+
+VectorX RigidContactSet::mean_force() const {
+  if (!(step_ > 0.0)) return VectorX::Zero(system_.n_q());
+  return left_g_ / std::max(step_, nominal_step_) + smooth_g_ / step_;
 }
 
 std::optional<double> RigidContactSet::impact_impulse(std::size_t pair) const {

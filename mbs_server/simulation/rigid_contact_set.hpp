@@ -2,6 +2,7 @@
 /// in place.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -64,6 +65,14 @@ class RigidContactSet final : public RigidContacts {
   /// [m] What a gap of rigid bodies in contact may be: far above rounding, far below what is measured.
   [[nodiscard]] static double contact_rounding(const ConstVector& q);
 
+  /// Whether a rigid pair with this gap [m] touches where the last step ended: a body that rolls is held by its force
+  /// to the error of a step, which may be above the rounding of gaps.
+  [[nodiscard]] bool touches(std::size_t pair, double gap, const ConstVector& q) const;
+
+  /// Generalised forces that act in the mean over the last step, without the impact that began it: on the points of the
+  /// bodies that touched in its middle.
+  [[nodiscard]] VectorX mean_force() const;
+
   /// The responses with the mean force over the last step of rigid pairs, without the impact that began it.
   /// @param q  coordinates where they are told
   [[nodiscard]] std::span<const Response> told(std::span<const Response> responses, const ConstVector& q);
@@ -73,7 +82,10 @@ class RigidContactSet final : public RigidContacts {
  private:
   struct Point {
     Vector3 p_W = Vector3::Zero();
+    /// Where the normal velocity of A and of B is taken: the centres of curvature, which lie on the normal too.
+    std::array<Vector3, 2> centres_W{Vector3::Zero(), Vector3::Zero()};
     Matrix3 axes = Matrix3::Identity();  ///< columns: normal and two tangents in the world
+    std::array<bool, 2> curved{};        ///< the surface of A and of B
   };
   /// Of one pair over a step, on B in the world.
   struct Sum {
@@ -103,6 +115,7 @@ class RigidContactSet final : public RigidContacts {
   double step_from_ = 0.0, step_ = 0.0, nominal_step_ = 0.0;  ///< [s]
   /// Per pair: of the impact that began the step; of the approach that the step before has left; of the step.
   std::vector<Sum> impact_, left_, smooth_;
+  VectorX smooth_g_, left_g_;  ///< the same as generalised forces
   /// Whether the impact, or contact over the step, lacks a solution, and of which pairs.
   std::optional<std::vector<std::size_t>> impact_unsolved_, contact_unsolved_;
   Unsolved unsolved_;

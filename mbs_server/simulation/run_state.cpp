@@ -17,7 +17,7 @@ namespace heelstrike::mbs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::string_view format_version = "heelstrike run state 6";
+constexpr std::string_view format_version = "heelstrike run state 7";
 
 #if defined(__clang__)
 constexpr std::string_view compiler_identity = __VERSION__;
@@ -148,6 +148,7 @@ Json to_json(const RunState& state) {
             {"n_rows", state.n_rows},
             {"committed_dissipation", state.committed_dissipation},
             {"initial_energy", state.initial_energy},
+            {"max_kinetic_energy", state.max_kinetic_energy},
             {"max_position_violation", state.max_position_violation},
             {"max_velocity_violation", state.max_velocity_violation},
             {"closed", flags_json(state.closed)},
@@ -184,6 +185,7 @@ RunState state_from_json(const Json& j) {
                  .n_rows = j.at("n_rows"),
                  .committed_dissipation = j.at("committed_dissipation"),
                  .initial_energy = j.at("initial_energy"),
+                 .max_kinetic_energy = j.at("max_kinetic_energy"),
                  .max_position_violation = j.at("max_position_violation"),
                  .max_velocity_violation = j.at("max_velocity_violation"),
                  .closed = {},
@@ -248,6 +250,8 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
   expect(state.next_row == next || state.next_row == next - 1, fmt::format("{} as the next row", next),
          fmt::to_string(state.next_row));
   expect(state.n_rows >= 0, "a number of rows", fmt::to_string(state.n_rows));
+  expect(state.max_kinetic_energy >= 0.0, "a kinetic energy that is not negative",
+         fmt::to_string(state.max_kinetic_energy));
   expect(state.max_position_violation >= 0.0 && state.max_velocity_violation >= 0.0, "violations that are not negative",
          fmt::format("{} and {}", state.max_position_violation, state.max_velocity_violation));
   expect(state.closed.size() == frame.pairs.size() && state.episodes.size() == frame.pairs.size(),

@@ -50,6 +50,7 @@ struct RunState {
   std::int64_t n_rows = 0;             ///< written
   double committed_dissipation = 0.0;  ///< [J] from rate-independent terms, by commits
   double initial_energy = 0.0;         ///< [J]
+  double max_kinetic_energy = 0.0;     ///< [J] at committed steps
   double max_position_violation = 0.0;
   double max_velocity_violation = 0.0;
   std::vector<char> closed;                     ///< per pair

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "mbs_server/simulation/reaction_table.hpp"
 
@@ -232,8 +233,13 @@ void fill_row(const MotionState& at, const RowEnergies& energies, System& system
 std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wrench& force, bool accelerations,
                                System& system) {
   const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
-  VectorX qdd = VectorX::Zero(system.n_q());
-  qdd.segment<coordinates_per_body>(first) = generalized_force(at.q.segment<coordinates_per_body>(first), force);
+  VectorX g = VectorX::Zero(system.n_q());
+  g.segment<coordinates_per_body>(first) = generalized_force(at.q.segment<coordinates_per_body>(first), force);
+  return row_change(at, std::move(g), accelerations, system);
+}
+
+std::vector<double> row_change(const MotionState& at, VectorX g, bool accelerations, System& system) {
+  VectorX& qdd = g;
   const VectorX lambda = system.respond(at.t, at.q, qdd);
   // Places, velocities, energies, contacts.
   std::vector<double> row(first_pair_entry(system.model()) + entries_per_pair * system.model().pairs.size(), 0.0);

@@ -23,6 +23,8 @@ void append_accelerations(const MotionState& at, System& system, std::vector<dou
 /// @param force  on a body, about its origin, that changes them
 [[nodiscard]] std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wrench& force,
                                              bool accelerations, System& system);
+/// The same of any forces. @param g  generalised forces
+[[nodiscard]] std::vector<double> row_change(const MotionState& at, VectorX g, bool accelerations, System& system);
 
 /// Energies of one row [J].
 struct RowEnergies {

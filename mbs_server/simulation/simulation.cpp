@@ -11,6 +11,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
@@ -278,13 +279,50 @@ void Simulation::start() {
   problem_->project(t, committed_.y);
   // Elements start with states that belong to the pose to the last bit.
   committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
+  separate_rigid_bodies();
   model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
+  if (model_.rigid_contacts().any()) {
+    note_start_forces(model_.rigid_contacts(), *problem_, committed_.y, scenario_.analysis.integrator.step);
+  }
   if (problem_->unilateral_joints().any()) {
     constexpr double touching = 1e-6;  // [m] as at the start of rigid bodies
     take_event(problem_->unilateral_joints().settle(t, committed_.y, {}, touching));
   }
   restart_due_ = true;
   if (units_.due(t)) step_units();
+}
+
+/// Bodies that overlap by decimals would be told apart by the first step, as if a force had done it.
+void Simulation::separate_rigid_bodies() {
+  RigidContactSet& rigid = model_.rigid_contacts();
+  if (!rigid.any()) return;
+  constexpr double decimals = 1e-6;  // [m] below which nobody meant anything
+  const auto look = [&] {
+    return model_.overlaps(exchange_.responses(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
+  };
+  const auto before = look();
+  constexpr int rounds = 50;  // points change as bodies of a stack are moved
+  separate(
+      rigid, *problem_, 0.0, committed_.y, [](const RigidPoint&) { return true; }, rounds);
+  committed_.y = model_.system().start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
+  for (const auto& [pair, depth] : look()) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    throw input_error(
+        "contact." + of.spec.name,
+        fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
+                    "{:.3g} m inside each other, between others or held by joints; move one of them "
+                    "(bodies.{}.position)",
+                    of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
+  }
+  for (const auto& [pair, depth] : before) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    listener_->on_log("warning",
+                      fmt::format("contact.{}: '{}' and '{}' overlap by {:.3g} m at the start and were moved "
+                                  "apart; the motion begins from there",
+                                  of.spec.name, of.main_body, of.partner_body, depth));
+  }
 }
 
 void Simulation::step_units() {
@@ -791,7 +829,7 @@ std::vector<std::size_t> Simulation::switched_pairs(std::span<const Response> re
   std::vector<std::size_t> pairs;
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const bool touches = model_.rigid_contacts().rigid(i)
-                             ? responses[i].gap <= RigidContactSet::contact_rounding(model_.q(committed_.y))
+                             ? model_.rigid_contacts().touches(i, responses[i].gap, model_.q(committed_.y))
                              : touching(responses[i].gap, responses[i].gap_rate);
     if (states_.closed(i) != touches) pairs.push_back(i);
   }

@@ -155,6 +155,7 @@ class Simulation {
   [[nodiscard]] std::vector<double> driver_derivative(std::size_t input);
 
   /// Steps the units that wait where the simulation stands; what they give acts from here on.
+  void separate_rigid_bodies();
   void step_units();
   /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when refused
   [[nodiscard]] bool take_step(double t);

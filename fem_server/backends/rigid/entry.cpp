@@ -1,6 +1,9 @@
 #include "fem_server/backends/rigid/entry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numbers>
 #include <utility>
 
 #include "common/surfaces/surface_kind.hpp"
@@ -42,8 +45,10 @@ class RigidContact final : public ContactBackend {
   [[nodiscard]] Response evaluate(const History& history, const PairState& state,
                                   const EvaluateOptions& /*options*/) const override {
     Response r;
-    r.points = geometry_.points(state.X_AB, reach_, RigidHistory::from(history).near.get());
-    const ContactPoint& nearest = *std::ranges::min_element(r.points, {}, &ContactPoint::gap);
+    auto [points, nearest] = geometry_.points(state.X_AB, reach_, RigidHistory::from(history).near.get());
+    // Nearer than the reach, what bounds the distance alone is no point that bodies touch at.
+    if (points.empty() && nearest.gap > reach_) points.push_back(nearest);
+    r.points = std::move(points);
     r.gap = nearest.gap;
     r.gap_rate = nearest.n_A.dot(point_velocity(state.V_AB, nearest.p_AC - state.X_AB.p));
     r.p_ACop = nearest.p_AC;
@@ -108,6 +113,22 @@ std::vector<std::string> pairs() {
   return names;
 }
 
+/// Where triangles stand for a curve, bodies roll as polyhedra.
+std::vector<std::string> rolling_doubts(const PairSpec& pair, const PrepareContext& context) {
+  std::vector<std::string> doubts;
+  for (const auto& [side, body] : {std::pair{"main", &pair.main}, std::pair{"partner", &pair.partner}}) {
+    const double turn =
+        RigidGeometry::curve_turn(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
+    if (turn == 0.0) continue;
+    doubts.push_back(
+        fmt::format("contact.{}.{}.surface: flat triangles stand for a curve and turn by up to {:.2g} degrees: "
+                    "the body rolls as a polyhedron and loses energy at its edges; a sphere or a cylinder "
+                    "rolls as one, finer triangles lose less",
+                    pair.name, side, turn * 180.0 / std::numbers::pi));
+  }
+  return doubts;
+}
+
 BackendEntry entry(std::string name, std::string summary, bool friction) {
   BackendEntry entry;
   entry.summary = std::move(summary);
@@ -121,6 +142,7 @@ BackendEntry entry(std::string name, std::string summary, bool friction) {
     parameters["reach"] = reach;
     return std::make_unique<RigidContact>(name, std::move(geometry), reach, std::move(parameters));
   };
+  entry.doubts = rolling_doubts;
   entry.name = std::move(name);
   return entry;
 }

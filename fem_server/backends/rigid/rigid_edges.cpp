@@ -11,33 +11,26 @@ namespace heelstrike::fem {
 
 namespace {
 
-const double flat = std::cos(std::numbers::pi / 9.0);
+/// [rad] 20 degrees.
+constexpr double flat = std::numbers::pi / 9.0;
 /// [-] sine of the angle between edges below which they have no common normal worth the name.
-constexpr double parallel = 1e-9;
-/// [rad] by which the normal may lie outside of a cone: where faces lie on each other it is the edge of the cone, and
-/// the pose of a body at rest rounds to either side.
-constexpr double rounded = 1e-3;
+constexpr double parallel = 1e-7;
 
-/// The normal n, at right angles to the edge, lies between those of its faces.
-bool in_cone(const SharpEdge& edge, const Vector3& n) {
-  const Vector3 along = (edge.b - edge.a).normalized();
-  return edge.normals[0].cross(n).dot(along) >= -rounded && n.cross(edge.normals[1]).dot(along) >= -rounded &&
-         n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
+/// `edge` ends (at its share `s` of the way from a to b) on a face of `other`, of which n is the normal, and leaves it
+/// over that face's border.
+bool ends_beyond(const SharpEdge& edge, double s, double end, const SharpEdge& other, const Vector3& n) {
+  const bool at_a = s <= end, at_b = s >= 1.0 - end;
+  if (at_a == at_b) return false;
+  const Vector3 along = at_a ? Vector3((edge.b - edge.a).normalized()) : Vector3((edge.a - edge.b).normalized());
+  const auto faces = [&](const Vector3& face) { return n.cross(face).norm() <= cone_rounding && n.dot(face) > 0.0; };
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (faces(other.normals[i]) && along.dot(other.normals[1 - i]) > cone_rounding) return true;
+  }
+  return false;
 }
 
-/// [m] from a point at gap n off the edge to its wedge: outside the edge is nearest, inside one of the faces.
-double from_wedge(const SharpEdge& edge, const Vector3& n, double gap) {
-  if (gap >= 0.0) return gap;
-  return gap * std::max(0.0, std::min(n.dot(edge.normals[0]), n.dot(edge.normals[1])));
-}
-
-}  // namespace
-
-SharpEdge SharpEdge::moved(const Pose& X) const {
-  return {.a = X * a, .b = X * b, .normals = {X.R * normals[0], X.R * normals[1]}};
-}
-
-std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh) {
+/// All with two faces; along the edge, [m], their turn is positive where it is convex.
+std::vector<SharpEdge> edges_of(const SurfaceMesh& mesh) {
   std::vector<SharpEdge> edges;
   const std::vector<EdgeUse> uses = edge_uses(mesh);
   for (std::size_t begin = 0; begin < uses.size(); begin = end_of_edge(uses, begin)) {
@@ -45,55 +38,99 @@ std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh) {
     const EdgeUse& one = uses[begin];
     const EdgeUse& other = uses[begin + 1];
     if (one.forward == other.forward) continue;
-    SharpEdge edge{.a = mesh.vertices[one.edge[0]],
-                   .b = mesh.vertices[one.edge[1]],
-                   .normals = {triangle_cross(mesh, one.triangle).normalized(),
-                               triangle_cross(mesh, other.triangle).normalized()}};
-    if (!one.forward) std::swap(edge.a, edge.b);
-    const auto& [n0, n1] = edge.normals;
-    const bool convex = n0.cross(n1).dot(edge.b - edge.a) > 0.0;
-    if (convex && n0.dot(n1) < flat) edges.push_back(edge);
-  }
-  return edges;
-}
-
-std::vector<SharpEdge> sharp_edges(const BlockSurface& block) {
-  std::vector<SharpEdge> edges;
-  for (Eigen::Index axis = 0; axis < 3; ++axis) {
-    const Vector3 along = 0.5 * block.lengths[axis] * Vector3::Unit(axis);
-    for (const double first : {-1.0, 1.0}) {
-      for (const double second : {-1.0, 1.0}) {
-        std::array<Vector3, 2> normals{first * Vector3::Unit((axis + 1) % 3), second * Vector3::Unit((axis + 2) % 3)};
-        const Vector3 middle = block.center + 0.5 * block.lengths.cwiseProduct(normals[0] + normals[1]);
-        if (first * second < 0.0) std::swap(normals[0], normals[1]);
-        edges.push_back({.a = middle - along, .b = middle + along, .normals = normals});
-      }
+    SharpEdge edge{
+        .a = mesh.vertices[one.edge[0]],
+        .b = mesh.vertices[one.edge[1]],
+        .normals = {triangle_cross(mesh, one.triangle).normalized(), triangle_cross(mesh, other.triangle).normalized()},
+        .vertices = {one.edge[0], one.edge[1]}};
+    if (!one.forward) {
+      std::swap(edge.a, edge.b);
+      std::swap(edge.vertices[0], edge.vertices[1]);
     }
+    edges.push_back(edge);
   }
   return edges;
 }
 
-std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B) {
+/// [rad] > 0 where it is convex.
+double turn_of(const SharpEdge& edge) {
+  const auto& [n0, n1] = edge.normals;
+  return std::atan2(n0.cross(n1).dot((edge.b - edge.a).normalized()), n0.dot(n1));
+}
+
+bool is_sharp(const SharpEdge& edge) {
+  return turn_of(edge) > flat;
+}
+
+}  // namespace
+
+bool in_cone(const SharpEdge& edge, const Vector3& n, double outside) {
+  const Vector3 along = (edge.b - edge.a).normalized();
+  return edge.normals[0].cross(n).dot(along) >= -outside && n.cross(edge.normals[1]).dot(along) >= -outside &&
+         n.dot(edge.normals[0] + edge.normals[1]) > 0.0;
+}
+
+double from_wedge(const SharpEdge& edge, const Vector3& n, double gap) {
+  if (gap >= 0.0) return gap;
+  return gap * std::max(0.0, std::min(n.dot(edge.normals[0]), n.dot(edge.normals[1])));
+}
+
+SharpEdge SharpEdge::moved(const Pose& X) const {
+  return {.a = X * a, .b = X * b, .normals = {X.R * normals[0], X.R * normals[1]}, .vertices = vertices};
+}
+
+std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh) {
+  std::vector<SharpEdge> edges = edges_of(mesh);
+  std::erase_if(edges, [](const SharpEdge& edge) { return !is_sharp(edge); });
+  return edges;
+}
+
+bool is_convex(const SurfaceMesh& mesh) {
+  // Flat faces of files in single precision turn by less.
+  constexpr double none = 1e-6;
+  const std::vector<SharpEdge> edges = edges_of(mesh);
+  // Euler's formula for one closed surface without holes: E = 3 F / 2 = V + F - 2. A surface that bends outwards
+  // everywhere is then convex.
+  return 2 * edges.size() == 3 * mesh.triangles.size() &&
+         edges.size() + 2 == mesh.vertices.size() + mesh.triangles.size() &&
+         std::ranges::all_of(edges, [](const SharpEdge& edge) { return turn_of(edge) >= -none; });
+}
+
+double largest_curve_turn(const SurfaceMesh& mesh) {
+  // Flat faces of files in single precision turn by less.
+  constexpr double none = 1e-3;
+  double largest = 0.0;
+  for (const SharpEdge& edge : edges_of(mesh)) {
+    const double turn = turn_of(edge);
+    if (!is_sharp(edge) && turn > none) largest = std::max(largest, turn);
+  }
+  return largest;
+}
+
+std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, double margin) {
   const Vector3 d = A.b - A.a;
   const Vector3 f = B.b - B.a;
   const Vector3 product = d.cross(f);
   const double length = product.norm();
   if (!(length > parallel * d.norm() * f.norm())) return std::nullopt;
   Vector3 n = product / length;
-  // A.a + s d + g n = B.a + t f; ends belong to the next edge.
+  // A.a + s d + g n = B.a + t f.
   const Vector3 r = B.a - A.a;
   const double s = r.cross(f).dot(n) / length;
   const double t = r.cross(d).dot(n) / length;
-  if (!(s >= 0.0 && s < 1.0 && t >= 0.0 && t < 1.0)) return std::nullopt;
-  if (!in_cone(A, n)) n = -n;
-  if (!in_cone(A, n) || !in_cone(B, -n)) return std::nullopt;
+  const double end_A = margin / d.norm(), end_B = margin / f.norm();
+  if (!(s >= -end_A && s <= 1.0 + end_A && t >= -end_B && t <= 1.0 + end_B)) return std::nullopt;
+  if (!in_cone(A, n, edge_tilt)) n = -n;
+  if (!in_cone(A, n, edge_tilt) || !in_cone(B, -n, edge_tilt)) return std::nullopt;
+  if (ends_beyond(A, s, end_A, B, -n) || ends_beyond(B, t, end_B, A, n)) return std::nullopt;
   const double gap = r.dot(n);
   return EdgeCrossing{.p_A = A.a + s * d,
                       .p_B = B.a + t * f,
                       .n = n,
                       .gap = gap,
                       .gap_A = from_wedge(A, n, gap),
-                      .gap_B = from_wedge(B, -n, gap)};
+                      .gap_B = from_wedge(B, -n, gap),
+                      .tips = !in_cone(A, n) || !in_cone(B, -n)};
 }
 
 }  // namespace heelstrike::fem

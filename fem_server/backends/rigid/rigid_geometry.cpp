@@ -22,53 +22,14 @@ namespace heelstrike::fem {
 
 namespace {
 
-std::vector<Probe> corners(const std::vector<Vector3>& points) {
-  std::vector<Probe> probes;
-  for (const Vector3& p : points) probes.push_back({.center = p});
-  return probes;
-}
-
-std::vector<Probe> block_corners(const BlockSurface& block) {
-  std::vector<Probe> probes;
-  for (int corner = 0; corner < 8; ++corner) {
-    const Vector3 sign((corner & 1) != 0 ? 0.5 : -0.5, (corner & 2) != 0 ? 0.5 : -0.5, (corner & 4) != 0 ? 0.5 : -0.5);
-    probes.push_back({.center = block.center + sign.cwiseProduct(block.lengths)});
-  }
-  return probes;
-}
-
-/// None for a plane, which every other body meets with probes of its own, and for a socket.
-std::vector<Probe> probes_of(const Surface& surface, const PrepareContext& context, const std::string& where) {
-  if (PlaneSurface::of(surface)) return {};
-  if (const auto sphere = SphereSurface::of(surface)) {
-    if (sphere->radius < 0.0) return {};
-    return {{.center = sphere->center, .radius = sphere->radius}};
-  }
-  if (const auto block = BlockSurface::of(surface)) return block_corners(*block);
-  if (const auto cloud = PointCloudSurface::of(surface)) return corners(cloud->points);
-  return corners(cast_triangles(surface, {}, context, where).mesh.vertices);
-}
-
-std::unique_ptr<SignedDistance> surface_of(const Surface& surface, const PrepareContext& context,
-                                           const std::string& where) {
-  if (kind_of(surface).distance != nullptr) return signed_distance(surface);
-  if (kind_of(surface).is_cloud) return nullptr;
-  TriangleSize size;
-  // Its sides are flat: two triangles each say all.
-  if (const auto block = BlockSurface::of(surface)) size.edge = block->lengths.maxCoeff();
-  return mesh_distance(cast_triangles(surface, size, context, where).mesh);
-}
+/// [m] Distances below are rounding, over the size of the smaller body: a hundred times what a gap in contact may be
+/// where the model is ten times as large as the body (RigidContactSet::contact_rounding).
+constexpr double rounding_share = 1e-8;
+/// How deep a corner may be in a body, over that size, to be found on a face that is not the nearest one.
+constexpr double deepest_share = 0.1;
 
 bool is_ball(const std::vector<Probe>& probes) {
   return probes.size() == 1 && probes.front().radius > 0.0;
-}
-
-/// Bodies with triangles or corners, whose edges may bear.
-std::vector<SharpEdge> edges_of(const Surface& surface, const PrepareContext& context, const std::string& where) {
-  if (const auto block = BlockSurface::of(surface)) return sharp_edges(*block);
-  // Shapes with a distance by formula are smooth, or endless.
-  if (kind_of(surface).distance != nullptr || kind_of(surface).is_cloud) return {};
-  return sharp_edges(cast_triangles(surface, {}, context, where).mesh);
 }
 
 double largest_edge(const std::vector<Probe>& probes) {
@@ -78,46 +39,105 @@ double largest_edge(const std::vector<Probe>& probes) {
   return extents_of(centers).maxCoeff() + 2.0 * probes.front().radius;
 }
 
+double largest_edge(const RollingCylinder& cylinder) {
+  const double diameter = 2.0 * cylinder.radius;
+  return std::isfinite(cylinder.half_length) ? std::max(diameter, 2.0 * cylinder.half_length) : diameter;
+}
+
+bool has_sharp_corners(const std::vector<Probe>& probes) {
+  return std::ranges::any_of(probes, [](const Probe& probe) { return !probe.spokes.empty(); });
+}
+
 }  // namespace
+
+/// No probes for a plane, which every other body meets with its own, for a socket, and for a cylinder, whose points
+/// move around it.
+RigidGeometry::Side RigidGeometry::side_of(const Surface& surface, const PrepareContext& context,
+                                           const std::string& where) {
+  Side side;
+  if (PlaneSurface::of(surface)) return side;
+  if (const auto sphere = SphereSurface::of(surface)) {
+    if (sphere->radius > 0.0) side.probes = {{.center = sphere->center, .radius = sphere->radius}};
+    return side;
+  }
+  if (const auto cloud = PointCloudSurface::of(surface)) {
+    for (const Vector3& p : cloud->points) side.probes.push_back({.center = p});
+    return side;
+  }
+  side.cylinder = RollingCylinder::of(surface);
+  if (side.cylinder) return side;
+  TriangleSize size;
+  // Its sides are flat: two triangles each say all.
+  if (const auto block = BlockSurface::of(surface)) size.edge = block->lengths.maxCoeff();
+  SurfaceMesh mesh = cast_triangles(surface, size, context, where).mesh;
+  // Shapes with a distance by formula are smooth, or endless.
+  if (kind_of(surface).distance == nullptr) side.edges = sharp_edges(mesh);
+  side.probes = corners_of(mesh, side.edges);
+  side.convex = is_convex(mesh);
+  side.mesh = std::move(mesh);
+  return side;
+}
+
+double RigidGeometry::curve_turn(const Surface& surface, const PrepareContext& context, const std::string& where) {
+  const Side side = side_of(surface, context, where);
+  return side.mesh ? largest_curve_turn(*side.mesh) : 0.0;
+}
 
 RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context) {
   const std::string where = "contact." + pair.name;
-  A_.probes = probes_of(pair.main.surface, context, where + ".main.surface");
-  B_.probes = probes_of(pair.partner.surface, context, where + ".partner.surface");
-  size_ = std::min(largest_edge(A_.probes), largest_edge(B_.probes));
+  A_ = side_of(pair.main.surface, context, where + ".main.surface");
+  B_ = side_of(pair.partner.surface, context, where + ".partner.surface");
+  size_ = std::numeric_limits<double>::infinity();
+  for (const Side* side : {&A_, &B_}) {
+    size_ = std::min(size_, side->cylinder ? largest_edge(*side->cylinder) : largest_edge(side->probes));
+  }
+  margin_ = rounding_share * size_;
+  const auto surface_of = [](const Surface& surface, const Side& side) -> std::unique_ptr<SignedDistance> {
+    if (side.cylinder) return solid_cylinder(surface);
+    if (kind_of(surface).distance != nullptr) return signed_distance(surface);
+    return side.mesh ? mesh_distance(*side.mesh) : nullptr;
+  };
+  A_.surface = surface_of(pair.main.surface, A_);
+  B_.surface = surface_of(pair.partner.surface, B_);
   // One ball finds the nearest point of any surface: what the other body has as corners lies on that surface too.
-  probes_of_B_ = is_ball(B_.probes) || (!B_.probes.empty() && !is_ball(A_.probes));
-  probes_of_A_ = !A_.probes.empty() && !is_ball(B_.probes);
-  if (probes_of_B_) A_.surface = surface_of(pair.main.surface, context, where + ".main.surface");
-  if (probes_of_A_) B_.surface = surface_of(pair.partner.surface, context, where + ".partner.surface");
-  if (probes_of_B_ && !A_.surface) probes_of_B_ = false;
-  if (probes_of_A_ && !B_.surface) probes_of_A_ = false;
+  const bool ball_of_A = is_ball(A_.probes), ball_of_B = is_ball(B_.probes);
+  probes_of_B_ = A_.surface && (ball_of_B || (!B_.probes.empty() && !ball_of_A));
+  probes_of_A_ = B_.surface && !A_.probes.empty() && !ball_of_B;
+  if (ball_of_B) A_.cylinder.reset();
+  if (ball_of_A) B_.cylinder.reset();
   for (Side* side : {&A_, &B_}) {
     if (side->probes.empty()) continue;
     std::vector<std::size_t> all(side->probes.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     make_clusters(side->probes, std::move(all), side->clusters);
   }
-  if (probes_of_A_ && probes_of_B_) take_edges(pair, context);
-  if (probes_of_A_ || probes_of_B_) return;
-  throw input_error(where, fmt::format("{}: expected two bodies of which at least one has corners, vertices or points "
-                                       "and the other a surface, found {} on {}; give a mesh for one of them",
+  take_edges();
+  const auto rolls = [](const Side& side, const Side& on) {
+    return side.cylinder && on.surface && (std::isfinite(side.cylinder->half_length) || !on.edges.empty());
+  };
+  if (probes_of_A_ || probes_of_B_ || rolls(A_, B_) || rolls(B_, A_)) return;
+  throw input_error(where, fmt::format("{}: expected two bodies of which at least one has corners, vertices, points or "
+                                       "ends and the other a surface, found {} on {}; give a mesh for one of them, or "
+                                       "the cylinder its `length`",
                                        where, pair.main.surface.kind, pair.partner.surface.kind));
 }
 
-void RigidGeometry::take_edges(const PairSpec& pair, const PrepareContext& context) {
-  const std::string where = "contact." + pair.name;
-  A_.edges = edges_of(pair.main.surface, context, where + ".main.surface");
-  B_.edges = edges_of(pair.partner.surface, context, where + ".partner.surface");
-  if (A_.edges.empty() || B_.edges.empty()) {
-    A_.edges.clear();
-    B_.edges.clear();
-    return;
-  }
-  for (Side* side : {&A_, &B_}) {
-    for (const auto& [a, b, normals] : side->edges) {
-      side->edge_balls.push_back({.center = 0.5 * (a + b), .radius = 0.5 * (b - a).norm()});
+/// Edges meet edges and cylinders; faces meet sharp corners.
+void RigidGeometry::take_edges() {
+  for (const auto& [side, other] : {std::pair{&A_, &B_}, std::pair{&B_, &A_}}) {
+    if (!side->edges.empty() && has_sharp_corners(other->probes)) {
+      side->faces = std::make_unique<FacetedBody>(std::move(side->mesh).value());
     }
+    side->mesh.reset();
+  }
+  const bool both = probes_of_A_ && probes_of_B_ && !A_.edges.empty() && !B_.edges.empty();
+  if (!both && !B_.cylinder) A_.edges.clear();
+  if (!both && !A_.cylinder) B_.edges.clear();
+  for (Side* side : {&A_, &B_}) {
+    for (const SharpEdge& edge : side->edges) {
+      side->edge_balls.push_back({.center = 0.5 * (edge.a + edge.b), .radius = 0.5 * (edge.b - edge.a).norm()});
+    }
+    if (side->edges.empty()) continue;
     std::vector<std::size_t> all(side->edges.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     make_clusters(side->edge_balls, std::move(all), side->edge_clusters);
@@ -174,31 +194,62 @@ double RigidGeometry::bound_on_gap(const Side& from, const Side& to, const Pose&
 }
 
 void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
-                            double reach, std::vector<ContactPoint>& found, ContactPoint& nearest) {
-  const auto& [center, radius] = from.probes[probe];
-  const Vector3 c = X_to_from * center;
-  if (to.surface->gap(c, least + radius) > least + radius) return;
+                            double reach, Found& found) const {
+  const Probe& own = from.probes[probe];
+  const Vector3 c = X_to_from * own.center;
+  if (to.surface->gap(c, least + own.radius) > least + own.radius) return;
   const SurfacePoint at = to.surface->closest(c);
-  const double gap = at.gap - radius;
+  const double gap = at.gap - own.radius;
   ContactPoint point{.feature = static_cast<std::int64_t>(probe),
-                     .p_AC = c - (radius + 0.5 * gap) * at.normal,
+                     .p_AC = c - (own.radius + 0.5 * gap) * at.normal,
                      .n_A = at.normal,
                      .gap = gap};
   // A level surface at distance d has the curvature k / (1 + k d).
   const double level = 1.0 - at.bend * at.gap;
   point.curvature_A = level != 0.0 ? at.bend / level : 0.0;
-  point.curvature_B = radius > 0.0 ? 1.0 / radius : 0.0;
-  if (gap < nearest.gap) nearest = point;
-  if (gap <= reach) found.push_back(point);
+  point.curvature_B = own.radius > 0.0 ? 1.0 / own.radius : 0.0;
+  if (gap < found.nearest.gap) found.nearest = point;
+  if (gap > reach) return;
+  if (to.faces && !own.spokes.empty()) {
+    add_at_faces(from, probe, to, X_to_from, at, reach, found.points);
+  } else {
+    found.points.push_back(point);
+  }
+}
+
+/// A sharp corner at a body with faces: the faces that it can bear on, or the edge or corner that is nearest.
+void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from,
+                                 const SurfacePoint& at, double reach, std::vector<ContactPoint>& points) const {
+  const Probe& corner = from.probes[probe];
+  const Vector3 c = X_to_from * corner.center;
+  const auto add = [&](std::size_t feature, const Vector3& n, double gap) {
+    points.push_back({.feature = static_cast<std::int64_t>(feature), .p_AC = c - 0.5 * gap * n, .n_A = n, .gap = gap});
+  };
+  // Inside, the face that is nearest may be one that the corner's body is beside of: then farther ones are asked.
+  double radius = std::abs(at.gap);
+  FacetedBody::Faces faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
+  while (at.gap < 0.0 && faces.touched.empty() && !faces.level && radius < deepest_share * size_) {
+    radius = std::max(8.0 * radius, 100.0 * margin_);
+    faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
+  }
+  // Further faces, of a corner in a notch, are features behind all others.
+  std::size_t feature = probe;
+  for (const FacetedBody::Face& face : faces.touched) {
+    if (face.gap <= reach) add(feature, face.normal, face.gap);
+    feature +=
+        &face == faces.touched.data() ? from.probes.size() + A_.edges.size() * B_.edges.size() : from.probes.size();
+  }
+  if (faces.touched.empty() && !faces.level && at.gap > margin_ && bears(corner, X_to_from.R, at.normal)) {
+    add(probe, at.normal, at.gap);
+  }
 }
 
 /// Probes of one side against the surface of the other, told in the frame of that other side with normals out of it.
-void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
-                            std::vector<ContactPoint>& found, ContactPoint& nearest) {
+void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, Found& found) const {
   const double bound = bound_on_gap(from, to, X_to_from);
   for (std::size_t i = 0; i < from.clusters.size();) {
     const Cluster& cluster = from.clusters[i];
-    const double least = std::max(reach, std::min(bound, nearest.gap));
+    const double least = std::max(reach, std::min(bound, found.nearest.gap));
     const double far = least + cluster.radius;
     // A single probe is asked at once. Where the ball around the cluster is farther than what is looked for, all of it
     // is: a distance changes by no more than the way.
@@ -206,27 +257,23 @@ void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_f
       i = cluster.next;
       continue;
     }
-    for (const std::size_t probe : cluster.probes) look_at(from, probe, to, X_to_from, least, reach, found, nearest);
+    for (const std::size_t probe : cluster.probes) look_at(from, probe, to, X_to_from, least, reach, found);
     ++i;
   }
-  std::ranges::sort(found, {}, &ContactPoint::feature);
 }
 
 bool RigidGeometry::collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
-                                 const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
-                                 ContactPoint& nearest) {
+                                 const Side& to, const Pose& X_to_from, double reach, Found& found) const {
   if (reach + moved > margin) return false;
-  const ContactPoint none = nearest;
+  const ContactPoint none = found.nearest;
   for (const auto& [probe, gap] : near) {
-    const double least = std::max(reach, nearest.gap);
-    if (gap - moved <= least) look_at(from, probe, to, X_to_from, least, reach, found, nearest);
+    const double least = std::max(reach, found.nearest.gap);
+    if (gap - moved <= least) look_at(from, probe, to, X_to_from, least, reach, found);
   }
-  if (std::max(reach, nearest.gap) + moved > margin) {
-    found.clear();
-    nearest = none;
+  if (std::max(reach, found.nearest.gap) + moved > margin) {
+    found = {.nearest = none};
     return false;
   }
-  std::ranges::sort(found, {}, &ContactPoint::feature);
   return true;
 }
 
@@ -241,8 +288,8 @@ std::vector<NearProbes::Entry> RigidGeometry::near_probes_of(const Side& from, c
       continue;
     }
     for (const std::size_t probe : cluster.probes) {
-      const auto& [center, radius] = from.probes[probe];
-      const double gap = to.surface->gap(X_to_from * center, margin + radius) - radius;
+      const Probe& own = from.probes[probe];
+      const double gap = to.surface->gap(X_to_from * own.center, margin + own.radius) - own.radius;
       if (gap <= margin) near.push_back({.probe = probe, .gap = gap});
     }
     ++i;
@@ -296,67 +343,115 @@ std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side&
 
 /// A crossing counts where both bodies are, around it, the wedges between the faces of these edges: of a body whose
 /// other side is nearer the distance says otherwise.
-void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, std::vector<ContactPoint>& found,
-                                      ContactPoint& nearest) const {
-  if (A_.edges.empty()) return;
+void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, Found& found) const {
+  if (!probes_of_A_ || !probes_of_B_ || A_.edges.empty() || B_.edges.empty()) return;
   const Pose X_BA = X_AB.inverse();
-  const double least = found.empty() ? std::max(reach, nearest.gap) : reach;
+  const double least = found.points.empty() ? std::max(reach, found.nearest.gap) : reach;
   const std::vector<std::size_t> near_A = edges_near(A_, B_, X_BA, least);
   const std::vector<std::size_t> near_B = edges_near(B_, A_, X_AB, least);
-  constexpr double share = 2e-3;     // twice what the normal may lie outside of a cone
-  constexpr double rounding = 1e-9;  // of distances, over the size
-  const auto is = [&](double gap, double expected) {
-    return std::abs(gap - expected) <= share * std::abs(expected) + rounding * size_;
-  };
   for (const std::size_t b : near_B) {
     const SharpEdge edge = B_.edges[b].moved(X_AB);
     for (const std::size_t a : near_A) {
-      const auto met = crossing(A_.edges[a], edge);
-      if (!met || met->gap > std::max(reach, nearest.gap)) continue;
-      if (!is(A_.surface->closest(met->p_B).gap, met->gap_A)) continue;
-      if (!is(B_.surface->closest(X_BA * met->p_A).gap, met->gap_B)) continue;
+      const auto met = crossing(A_.edges[a], edge, margin_);
+      if (!met || met->gap > least) continue;
+      const double gap_A = A_.surface->closest(met->p_B).gap, gap_B = B_.surface->closest(X_BA * met->p_A).gap;
+      const double off = 2.0 * edge_tilt * std::abs(met->gap) + margin_;
+      // Of convex bodies that overlap the facets tell by their gaps which of them counts.
+      const bool inside = A_.convex && B_.convex && met->gap < -margin_ && gap_A <= off && gap_B <= off;
+      if (!inside && !(std::abs(gap_A - met->gap_A) <= off && std::abs(gap_B - met->gap_B) <= off)) continue;
       // Features of edges come after those of all probes.
       const std::size_t feature = B_.probes.size() + b * A_.edges.size() + a;
       const ContactPoint point{.feature = static_cast<std::int64_t>(feature),
                                .p_AC = 0.5 * (met->p_A + met->p_B),
                                .n_A = met->n,
                                .gap = met->gap};
-      if (met->gap < nearest.gap) nearest = point;
-      if (met->gap <= reach) found.push_back(point);
+      if (met->gap > 0.0 && met->gap < found.nearest.gap) found.nearest = point;
+      if (met->gap <= reach) (met->tips ? found.tipping : found.points).push_back(point);
     }
   }
 }
 
-std::vector<ContactPoint> RigidGeometry::points(const Pose& X_AB, double reach, const NearProbes* near) const {
+/// A cylinder of `from` on the other body, told in the frame of that one.
+void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach,
+                                     Found& found) const {
+  if (!from.cylinder || !to.surface) return;
+  const RollingCylinder cylinder = from.cylinder->moved(X_to_from);
+  for (const ContactPoint& point : rim_points(cylinder, *to.surface, reach, found.nearest)) {
+    found.points.push_back(point);
+  }
+  const auto add = [&](std::optional<ContactPoint> point, std::size_t number) {
+    if (!point) return;
+    point->feature = cylinder_features + static_cast<std::int64_t>(number);
+    if (point->gap > 0.0 && point->gap < found.nearest.gap) found.nearest = *point;
+    if (point->gap <= reach) found.points.push_back(*point);
+  };
+  if (to.cylinder && &from == &B_) add(side_on_side(*to.cylinder, cylinder, margin_), 0);
+  if (to.edges.empty()) return;
+  for (const std::size_t edge : edges_near(to, from, X_to_from.inverse(), std::max(reach, found.nearest.gap))) {
+    add(side_on_edge(cylinder, to.edges[edge], *to.surface, margin_), edge);
+  }
+}
+
+/// Leaves out what says the same as a point before it, and what is deeper than another point: of two convex bodies that
+/// have met, the facets of their Minkowski difference that are farther than the nearest one bound nothing; of others,
+/// those at the same place.
+void RigidGeometry::keep_true_points(Found& found) const {
+  const auto same_normal = [](const ContactPoint& p, const ContactPoint& q, double turn) {
+    return p.n_A.cross(q.n_A).norm() <= 2.0 * turn && p.n_A.dot(q.n_A) > 0.0;
+  };
+  const auto says_less = [&](const ContactPoint& p, const ContactPoint& than) {
+    return p.gap < -margin_ && than.gap > (1.0 - cone_rounding) * p.gap + margin_ && !same_normal(p, than, edge_tilt) &&
+           ((A_.convex && B_.convex) || (p.p_AC - than.p_AC).norm() <= 0.75 * std::abs(p.gap) + margin_);
+  };
+  const auto says_the_same = [&](const ContactPoint& p, const ContactPoint& as) {
+    return same_normal(p, as, cone_rounding) && std::abs(p.gap - as.gap) <= margin_ &&
+           (p.p_AC - as.p_AC).norm() <= 3.0 * margin_;
+  };
+  std::vector<ContactPoint>& points = found.points;
+  std::ranges::sort(points, {}, &ContactPoint::feature);
+  // What tips bounds nothing yet.
+  const std::size_t n_bounds = points.size();
+  points.insert(points.end(), found.tipping.begin(), found.tipping.end());
+  std::vector<ContactPoint> kept;
+  for (const ContactPoint& p : points) {
+    const auto begin = points.begin(), end = begin + static_cast<std::ptrdiff_t>(n_bounds);
+    if (std::any_of(begin, end, [&](const ContactPoint& q) { return says_less(p, q); })) continue;
+    if (std::ranges::any_of(kept, [&](const ContactPoint& q) { return says_the_same(p, q); })) continue;
+    kept.push_back(p);
+  }
+  std::ranges::sort(kept, {}, &ContactPoint::feature);
+  points = std::move(kept);
+}
+
+RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const NearProbes* near) const {
   constexpr double none = std::numeric_limits<double>::infinity();
-  std::vector<ContactPoint> of_B, of_A;
-  ContactPoint nearest{.gap = none};
+  Found of_B{.nearest = {.gap = none}}, of_A{.nearest = {.gap = none}};
   const double margin = near != nullptr ? near->margin : 0.0;
   const double moved = near != nullptr ? way(near->X_AB, X_AB) : none;
-  if (probes_of_B_ &&
-      (near == nullptr || !collect_near(B_, near->of_B, margin, moved, A_, X_AB, reach, of_B, nearest))) {
-    collect(B_, A_, X_AB, reach, of_B, nearest);
+  if (probes_of_B_ && (near == nullptr || !collect_near(B_, near->of_B, margin, moved, A_, X_AB, reach, of_B))) {
+    collect(B_, A_, X_AB, reach, of_B);
   }
-  if (probes_of_A_) {
-    const Pose X_BA = X_AB.inverse();
-    ContactPoint nearest_of_A{.gap = none};
-    if (near == nullptr || !collect_near(A_, near->of_A, margin, moved, B_, X_BA, reach, of_A, nearest_of_A)) {
-      collect(A_, B_, X_BA, reach, of_A, nearest_of_A);
-    }
-    const auto turned = [&](ContactPoint point) {
-      // Features of A's own probes are told apart by their sign.
-      point.feature = -1 - point.feature;
-      point.p_AC = X_AB * point.p_AC;
-      point.n_A = -(X_AB.R * point.n_A);
-      std::swap(point.curvature_A, point.curvature_B);
-      return point;
-    };
-    for (const ContactPoint& point : of_A) of_B.push_back(turned(point));
-    if (nearest_of_A.gap < nearest.gap) nearest = turned(nearest_of_A);
+  const Pose X_BA = X_AB.inverse();
+  if (probes_of_A_ && (near == nullptr || !collect_near(A_, near->of_A, margin, moved, B_, X_BA, reach, of_A))) {
+    collect(A_, B_, X_BA, reach, of_A);
   }
-  collect_crossings(X_AB, reach, of_B, nearest);
-  if (of_B.empty()) of_B.push_back(nearest);
-  return of_B;
+  collect_cylinder(B_, A_, X_AB, reach, of_B);
+  collect_cylinder(A_, B_, X_BA, reach, of_A);
+  const auto turned = [&](ContactPoint point) {
+    // Features of A's own probes are told apart by their sign.
+    point.feature = -1 - point.feature;
+    point.p_AC = X_AB * point.p_AC;
+    point.n_A = -(X_AB.R * point.n_A);
+    std::swap(point.curvature_A, point.curvature_B);
+    return point;
+  };
+  for (const ContactPoint& point : of_A.points) of_B.points.push_back(turned(point));
+  if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = turned(of_A.nearest);
+  collect_crossings(X_AB, reach, of_B);
+  keep_true_points(of_B);
+  RigidPoints result{.points = std::move(of_B.points), .nearest = of_B.nearest};
+  if (!result.points.empty()) result.nearest = *std::ranges::min_element(result.points, {}, &ContactPoint::gap);
+  return result;
 }
 
 }  // namespace heelstrike::fem

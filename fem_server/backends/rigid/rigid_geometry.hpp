@@ -1,5 +1,5 @@
 /// Where two rigid bodies touch: probes of one, points or balls that are fixed on it, against the surface of the other,
-/// and sharp edges of both that cross.
+/// sharp edges of both that cross, and cylinders, which roll.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,11 @@
 #include "common/contact/contact.hpp"
 #include "common/surfaces/signed_distance.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/rigid/faceted_body.hpp"
 #include "fem_server/backends/rigid/rigid_edges.hpp"
+#include "fem_server/backends/rigid/rolling_cylinder.hpp"
 
 namespace heelstrike::fem {
-
-/// A ball that belongs to a body; of radius zero a corner, a vertex of a mesh or a point.
-struct Probe {
-  Vector3 center = Vector3::Zero();  ///< [m] in the frame of its body
-  double radius = 0.0;               ///< [m] >= 0
-};
 
 /// Probes that were near the other surface at one pose: while the bodies have hardly moved since, no other comes near,
 /// for a distance changes by no more than the way.
@@ -32,20 +28,30 @@ struct NearProbes {
   std::vector<Entry> of_A{}, of_B{};  ///< in the order in which a search comes to them
 };
 
+/// Points at which two bodies touch at one pose, or may soon.
+struct RigidPoints {
+  std::vector<ContactPoint> points{};  ///< with gaps up to the reach that was asked for, in the order of their features
+  /// The one with the smallest gap of these, or what is nearest without them: a bound of the distance of the bodies.
+  ContactPoint nearest{};
+};
+
 /// Made once per pair. Thread-safe.
 class RigidGeometry {
  public:
   /// @throws Error{invalid_input} for surfaces that have no probes and no surface to meet, and what reading throws
   RigidGeometry(const PairSpec& pair, const PrepareContext& context);
 
-  /// All points with gaps up to `reach` [m], and the nearest one in any case, in the order of their features.
+  /// Points with gaps up to `reach` [m].
   /// @param near  of another pose, or null: changes the time, not the answer
-  [[nodiscard]] std::vector<ContactPoint> points(const Pose& X_AB, double reach,
-                                                 const NearProbes* near = nullptr) const;
+  [[nodiscard]] RigidPoints points(const Pose& X_AB, double reach, const NearProbes* near = nullptr) const;
   /// Probes with gaps up to `margin` [m].
   [[nodiscard]] NearProbes near_probes(const Pose& X_AB, double margin) const;
   /// [m] that no probe has moved farther between both poses, seen from the other body.
   [[nodiscard]] double way(const Pose& X_AB, const Pose& Y_AB) const;
+
+  /// [rad] by which triangles turn that stand for a curve of the surface, 0 where none do. @throws what reading throws
+  [[nodiscard]] static double curve_turn(const Surface& surface, const PrepareContext& context,
+                                         const std::string& where);
 
   /// [m] largest edge of a box around the smaller body.
   [[nodiscard]] double size() const { return size_; }
@@ -62,34 +68,48 @@ class RigidGeometry {
   struct Side {
     std::vector<Probe> probes;
     std::vector<Cluster> clusters;
-    std::vector<SharpEdge> edges;   ///< empty where the other side has none, or one side has no surface
-    std::vector<Probe> edge_balls;  ///< around them
+    std::optional<RollingCylinder> cylinder;
+    std::optional<SurfaceMesh> mesh;  ///< of shapes without a formula; until all is made
+    bool convex = false;              ///< a polyhedron
+    std::vector<SharpEdge> edges;     ///< empty where nothing of the other side meets them
+    std::vector<Probe> edge_balls;    ///< around them
     std::vector<Cluster> edge_clusters;
     std::unique_ptr<SignedDistance> surface;  ///< null when nobody asks for it
+    std::unique_ptr<FacetedBody> faces;       ///< of a body with edges; null when the other has no sharp corners
   };
+  /// What a search has found so far.
+  struct Found {
+    std::vector<ContactPoint> points{};
+    std::vector<ContactPoint> tipping{};  ///< crossings with `tips`
+    ContactPoint nearest{};
+  };
+  [[nodiscard]] static Side side_of(const Surface& surface, const PrepareContext& context, const std::string& where);
   static void make_clusters(const std::vector<Probe>& probes, std::vector<std::size_t> members,
                             std::vector<Cluster>& clusters);
   /// [m] gap of a probe that is among the nearest ones: none that is farther matters.
   static double bound_on_gap(const Side& from, const Side& to, const Pose& X_to_from);
-  static void look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
-                      double reach, std::vector<ContactPoint>& found, ContactPoint& nearest);
-  void take_edges(const PairSpec& pair, const PrepareContext& context);
+  void look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least, double reach,
+               Found& found) const;
+  void add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, const SurfacePoint& at,
+                    double reach, std::vector<ContactPoint>& points) const;
+  void take_edges();
   /// Edges of one side that are not farther from the surface of the other than `reach`.
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
                                                            double reach);
-  void collect_crossings(const Pose& X_AB, double reach, std::vector<ContactPoint>& found, ContactPoint& nearest) const;
-  static void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
-                      std::vector<ContactPoint>& found, ContactPoint& nearest);
+  void collect_crossings(const Pose& X_AB, double reach, Found& found) const;
+  void collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach, Found& found) const;
+  void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, Found& found) const;
   /// The same among probes that were near before they moved by up to `moved`. @returns false when others may matter
-  static bool collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
-                           const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
-                           ContactPoint& nearest);
+  bool collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
+                    const Side& to, const Pose& X_to_from, double reach, Found& found) const;
+  void keep_true_points(Found& found) const;
   static std::vector<NearProbes::Entry> near_probes_of(const Side& from, const Side& to, const Pose& X_to_from,
                                                        double margin);
 
   Side A_, B_;
   bool probes_of_A_ = false, probes_of_B_ = false;
   double size_ = 0.0;
+  double margin_ = 0.0;  ///< [m] below which places are one: far above the rounding of poses, far below what is meant
 };
 
 }  // namespace heelstrike::fem

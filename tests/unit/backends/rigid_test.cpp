@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <random>
 
 #include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
 #include "common/surfaces/knee.hpp"
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/points.hpp"
@@ -176,6 +178,209 @@ TEST(Rigid, BarsLaidFlatAcrossBearOnTheCornersOfWhatTheyShare) {
 TEST(Rigid, CornersOnAFaceGainNoEdges) {
   const PairSpec pair = pair_of(BlockSurface{.lengths = {1.0, 1.0, 0.1}}, BlockSurface{.lengths = {0.1, 0.1, 0.1}});
   EXPECT_EQ(ask(pair, {0.1, 0.2, 0.1 + 1e-5}).points.size(), 4U);
+}
+
+/// Boxes of different size at any pose: the smallest overlap along the axes that may separate them, negative where they
+/// do not overlap along one. The theorem of separating axes is exact for boxes, overlapping or not.
+double smallest_overlap(const Vector3& half_A, const Vector3& half_B, const Pose& X_AB) {
+  const Matrix3& R = X_AB.R;
+  std::vector<Vector3> axes;
+  for (Eigen::Index i = 0; i < 3; ++i) axes.insert(axes.end(), {Vector3::Unit(i), R.col(i)});
+  for (Eigen::Index i = 0; i < 3; ++i) {
+    for (Eigen::Index j = 0; j < 3; ++j) axes.emplace_back(Vector3::Unit(i).cross(Vector3(R.col(j))));
+  }
+  double overlap = std::numeric_limits<double>::infinity();
+  for (const Vector3& axis : axes) {
+    if (axis.norm() < 1e-9) continue;
+    const Vector3 n = axis.normalized();
+    const double reach = n.cwiseAbs().dot(half_A) + (R.transpose() * n).cwiseAbs().dot(half_B);
+    overlap = std::min(overlap, reach - std::abs(n.dot(X_AB.p)));
+  }
+  return overlap;
+}
+
+// Boxes that overlap by up to a hundredth of their size: the deepest point says what has to be undone, for points of
+// deeper facets of the Minkowski difference are none. Boxes that are apart have no point inside.
+TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
+  std::mt19937 generator(5);
+  const auto random = [&] { return static_cast<double>(generator()) / 4294967296.0; };
+  const auto any = [&] { return Vector3(2.0 * random() - 1.0, 2.0 * random() - 1.0, 2.0 * random() - 1.0); };
+  int met = 0;
+  for (int shape = 0; shape < 100; ++shape) {
+    const Vector3 A = Vector3(0.05, 0.05, 0.05) + 0.1 * any().cwiseAbs();
+    const Vector3 B = Vector3(0.05, 0.05, 0.05) + 0.1 * any().cwiseAbs();
+    const auto backend = make_example(pair_of(BlockSurface{.lengths = A}, BlockSurface{.lengths = B}));
+    const auto history = backend->initial_history();
+    for (int i = 0; i < 100; ++i) {
+      PairState state;
+      state.X_AB.R = Eigen::AngleAxisd(std::numbers::pi * random(), any().normalized()).toRotationMatrix();
+      // Moved along a random direction until they overlap by as much as is wanted.
+      const Vector3 way = any().normalized();
+      const double wanted = 1e-3 * (random() - 0.2);
+      double far = 0.4, near = 0.0;
+      for (int k = 0; k < 60; ++k) {
+        const double middle = 0.5 * (far + near);
+        state.X_AB.p = middle * way;
+        (smallest_overlap(0.5 * A, 0.5 * B, state.X_AB) > wanted ? near : far) = middle;
+      }
+      const double overlap = smallest_overlap(0.5 * A, 0.5 * B, state.X_AB);
+      const Response r = backend->evaluate(*history, state);
+      if (overlap < 0.0) {
+        EXPECT_GT(r.gap, 0.0) << shape << " " << i;
+        continue;
+      }
+      ASSERT_FALSE(r.points.empty()) << shape << " " << i;
+      EXPECT_NEAR(r.gap, -overlap, 1e-9) << shape << " " << i;
+      ++met;
+    }
+  }
+  EXPECT_GT(met, 7000);
+}
+
+// An edge that lies across a face and tips a little: the end that it leaves is told as well as the one that it sinks
+// at, or nothing would hold it there in the next moment.
+TEST(Rigid, AnEdgeThatTipsOnAFaceIsHeldAtBothEnds) {
+  const auto backend =
+      make_example(pair_of(BlockSurface{.lengths = {0.1, 0.1, 0.1}}, BlockSurface{.lengths = {0.2, 0.1, 0.1}}));
+  for (const double tilt : {0.0, 1e-4, -1e-4, 5e-4}) {
+    PairState state;
+    state.X_AB.R =
+        (Eigen::AngleAxisd(tilt, Vector3::UnitY()) * Eigen::AngleAxisd(0.25 * std::numbers::pi, Vector3::UnitX()))
+            .toRotationMatrix();
+    state.X_AB.p = {0.0, 0.0, 0.05 + 0.05 * std::numbers::sqrt2};
+    const auto points = backend->evaluate(*backend->initial_history(), state).points;
+    ASSERT_EQ(points.size(), 2U) << tilt;
+    for (const ContactPoint& point : points) {
+      EXPECT_NEAR(std::abs(point.p_AC.x()), 0.05, 1e-4) << tilt;
+      // To the square of the tilt.
+      EXPECT_NEAR(point.gap, -tilt * point.p_AC.x(), 1e-7) << tilt;
+      EXPECT_NEAR(point.n_A.z(), 1.0, 1e-6) << tilt;
+    }
+  }
+}
+
+/// Points of two equal cubes of 0.1 m, the second at `p_AB`, as blocks or as meshes.
+std::vector<ContactPoint> cubes_at(const Vector3& p_AB) {
+  const BlockSurface cube{.lengths = {0.1, 0.1, 0.1}};
+  return ask(pair_of(cube, cube), p_AB).points;
+}
+
+// Faces of two equal cubes that lie on each other: the corners of what both share, all with the normal of the faces, in
+// every direction, whatever coincides and by whatever they overlap.
+TEST(Rigid, FacesThatLieOnEachOtherBearOnTheCornersOfWhatTheyShare) {
+  for (const double depth : {0.0, 1e-16, -1e-13, 1e-12, 1e-6, 1e-4, -1e-5}) {
+    for (const double x : {0.0, 1e-17, 1e-12, 1e-6, 5e-5, 0.005, 0.04}) {
+      for (const double y : {0.0, -1e-12, 1e-5, -0.003, 0.04}) {
+        for (Eigen::Index axis = 0; axis < 3; ++axis) {
+          for (const double side : {-1.0, 1.0}) {
+            Vector3 p;
+            p[axis] = side * (0.1 - depth);
+            p[(axis + 1) % 3] = x;
+            p[(axis + 2) % 3] = y;
+            const auto points = cubes_at(p);
+            ASSERT_EQ(points.size(), 4U) << p.transpose();
+            Vector3 middle = Vector3::Zero();
+            for (const ContactPoint& point : points) {
+              EXPECT_NEAR(point.gap, -depth, 1e-12);
+              EXPECT_NEAR(side * point.n_A[axis], 1.0, 1e-9) << p.transpose();
+              EXPECT_NEAR(std::abs(point.p_AC[(axis + 1) % 3] - 0.5 * x), 0.05 - 0.5 * std::abs(x), 1e-9);
+              EXPECT_NEAR(std::abs(point.p_AC[(axis + 2) % 3] - 0.5 * y), 0.05 - 0.5 * std::abs(y), 1e-9);
+              middle += 0.25 * point.p_AC;
+            }
+            EXPECT_NEAR(middle[(axis + 1) % 3], 0.5 * x, 1e-9);
+            EXPECT_NEAR(middle[(axis + 2) % 3], 0.5 * y, 1e-9);
+          }
+        }
+      }
+    }
+  }
+}
+
+// A cube that slides on one neighbour, level with the next: nothing that both share has an extent, and nothing stops
+// it.
+TEST(Rigid, WhatIsLevelPassesBy) {
+  for (const double ahead : {5e-5, 1e-6, 1e-9, 0.0}) {
+    for (const double deep : {0.0, 1e-13, 1e-11}) {
+      for (const ContactPoint& point : cubes_at({0.1 + ahead, 0.01, 0.1 - deep})) {
+        EXPECT_GT(point.gap, 1e-4) << ahead << " " << deep;
+      }
+    }
+  }
+  // A step that is meant stops it.
+  const auto points = cubes_at({0.1 + 1e-5, 0.01, 0.1 - 1e-4});
+  ASSERT_EQ(points.size(), 4U);
+  for (const ContactPoint& point : points) EXPECT_NEAR(point.n_A.x(), 1.0, 1e-9);
+}
+
+/// A cylinder of 0.1 m radius and 0.3 m length along y, on a plane at z = 0, turned about x, then about z, then lifted.
+Response cylinder_on_plane(double tilt, double heading, double height) {
+  const auto backend =
+      make_example(pair_of(PlaneSurface{}, CylinderSurface{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3}));
+  PairState state;
+  state.X_AB.R = (Eigen::AngleAxisd(heading, Vector3::UnitZ()) * Eigen::AngleAxisd(tilt, Vector3::UnitX()) *
+                  Eigen::AngleAxisd(0.7, Vector3::UnitY()))
+                     .toRotationMatrix();
+  state.X_AB.p = {0.0, 0.0, height};
+  return backend->evaluate(*backend->initial_history(), state);
+}
+
+TEST(Rigid, ACylinderLiesOnTheEndsOfALine) {
+  const Response r = cylinder_on_plane(0.0, 0.3, 0.1);
+  ASSERT_EQ(r.points.size(), 2U);
+  for (const ContactPoint& point : r.points) {
+    EXPECT_NEAR(point.gap, 0.0, 1e-15);
+    EXPECT_NEAR(point.curvature_B, 10.0, 1e-12);
+    EXPECT_NEAR(point.p_AC.norm(), 0.15, 1e-12);
+    EXPECT_NEAR(std::abs(point.p_AC.y()), 0.15 * std::cos(0.3), 1e-12);
+  }
+  // Leaning, on one point of a rim; upright, on points around it.
+  const double lean = 0.4;
+  const double height = 0.15 * std::sin(lean) + 0.1 * std::cos(lean);
+  const Response leaning = cylinder_on_plane(lean, 1.0, height);
+  ASSERT_EQ(leaning.points.size(), 1U);
+  EXPECT_NEAR(leaning.points[0].gap, 0.0, 1e-15);
+  const Response upright = cylinder_on_plane(0.5 * std::numbers::pi, 0.0, 0.15);
+  EXPECT_EQ(upright.points.size(), 16U);
+  for (const ContactPoint& point : upright.points) EXPECT_NEAR(point.gap, 0.0, 1e-12);
+}
+
+// A roller across a rail that is narrower: where its lowest line leaves the rail, and so for two crossed rollers.
+TEST(Rigid, ACylinderLiesOnEdgesAndOnCylinders) {
+  const CylinderSurface roller{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3};
+  const Response r = ask(pair_of(BlockSurface{.lengths = {1.0, 0.1, 0.05}}, roller), {0.2, 0.02, 0.125});
+  ASSERT_EQ(r.points.size(), 2U);
+  for (const ContactPoint& point : r.points) {
+    EXPECT_NEAR(point.gap, 0.0, 1e-15);
+    EXPECT_NEAR(point.n_A.z(), 1.0, 1e-12);
+    EXPECT_NEAR(point.p_AC.x(), 0.2, 1e-12);
+    EXPECT_NEAR(std::abs(point.p_AC.y()), 0.05, 1e-12);
+    EXPECT_NEAR(point.curvature_B, 10.0, 1e-12);
+  }
+  CylinderSurface other{.radius = 0.05, .axis = Vector3::UnitX(), .length = 0.4};
+  const Response crossed = ask(pair_of(other, roller), {0.1, 0.05, 0.15 + 1e-5});
+  ASSERT_EQ(crossed.points.size(), 1U);
+  EXPECT_NEAR(crossed.points[0].gap, 1e-5, 1e-15);
+  EXPECT_NEAR((crossed.points[0].p_AC - Vector3(0.1, 0.0, 0.05 + 5e-6)).norm(), 0.0, 1e-12);
+  // Side by side, on the ends of the line that both share.
+  other = {.radius = 0.05, .axis = Vector3::UnitY(), .length = 0.2};
+  const Response beside = ask(pair_of(other, roller), {0.15, 0.12, 0.0});
+  ASSERT_EQ(beside.points.size(), 2U);
+  for (const ContactPoint& point : beside.points) {
+    EXPECT_NEAR(point.gap, 0.0, 1e-14);
+    EXPECT_NEAR(point.p_AC.y(), point.p_AC.y() > 0.0 ? 0.1 : -0.03, 1e-12);
+  }
+}
+
+// Corners of a box just inside the flat end of a cylinder are at its end, not at its side.
+TEST(Rigid, ABoxStandsOnTheEndOfACylinder) {
+  const Response r =
+      ask(pair_of(CylinderSurface{.radius = 0.1, .length = 0.2}, BlockSurface{.lengths = {0.1, 0.1, 0.1}}),
+          {0.0, 0.0, 0.15 - 1e-12});
+  ASSERT_EQ(r.points.size(), 4U);
+  for (const ContactPoint& point : r.points) {
+    EXPECT_NEAR(point.gap, -1e-12, 1e-14);
+    EXPECT_NEAR(point.n_A.z(), 1.0, 1e-12);
+  }
 }
 
 }  // namespace

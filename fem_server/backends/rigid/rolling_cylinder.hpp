@@ -1,0 +1,54 @@
+/// Round cylinders of rigid bodies, which roll as such: contact of the lower points of their rims, which move around
+/// the body as it turns, and of their side with edges and with each other.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/contact/contact_point.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/signed_distance.hpp"
+#include "fem_server/backends/rigid/rigid_edges.hpp"
+
+namespace heelstrike::fem {
+
+/// A cylinder in some frame.
+struct RollingCylinder {
+  double radius = 0.0;                                           ///< [m] > 0
+  Vector3 axis = Vector3::UnitZ();                               ///< [-]
+  Vector3 center = Vector3::Zero();                              ///< [m]
+  double half_length = std::numeric_limits<double>::infinity();  ///< [m] > 0
+
+  [[nodiscard]] static std::optional<RollingCylinder> of(const Surface& surface);
+  [[nodiscard]] RollingCylinder moved(const Pose& X) const;
+};
+
+/// Features of a cylinder: two lowest points of rims, points around both rims, then edges of the other body.
+inline constexpr std::int64_t cylinder_features = 2 + 2 * 16;
+
+/// Of each rim the point with the smallest gap; of one that lies flat, points around it. None of an endless one.
+/// @param cylinder  in the frame of `to`
+/// @param reach     [m] largest gap of what is returned
+/// @param nearest   takes the nearest point, if it is nearer
+/// @returns points with normals out of `to`, which is A, on which the cylinder can bear
+[[nodiscard]] std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const SignedDistance& to,
+                                                   double reach, ContactPoint& nearest);
+
+/// The side of a cylinder and a convex edge: none when they are parallel, beside each other, or the edge's faces hide
+/// it.
+/// @param to      body of the edge; all in one frame
+/// @param margin  [m] by which an end may be missed
+/// @returns the point with its normal out of `to`; `feature` is left at zero
+[[nodiscard]] std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const SharpEdge& edge,
+                                                       const SignedDistance& to, double margin);
+
+/// The sides of two cylinders that are not parallel. @returns the point with its normal out of A
+[[nodiscard]] std::optional<ContactPoint> side_on_side(const RollingCylinder& A, const RollingCylinder& B,
+                                                       double margin);
+
+/// Distance to a cylinder that is one inside, too: near an end the gap is that of the end.
+[[nodiscard]] std::unique_ptr<SignedDistance> solid_cylinder(const Surface& surface);
+
+}  // namespace heelstrike::fem
