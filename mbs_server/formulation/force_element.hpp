@@ -63,8 +63,8 @@ class ForceElement {
   /// Null = none.
   [[nodiscard]] virtual const OwnStates* own_states() const { return nullptr; }
 
-  /// What is unusual about it at the assembled start, a sentence for the log; empty = nothing. @param at  its `s` is
-  /// not looked at
+  /// What is unusual about it at the assembled start, of which it does not look at own states: a sentence for the log;
+  /// empty = nothing.
   [[nodiscard]] virtual std::string start_note(const MotionState& /*at*/) const { return {}; }
 
   /// Columns of the time series that the element writes, "NAME.length_m" and so on; the same at every call.
