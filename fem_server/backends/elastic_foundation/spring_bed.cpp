@@ -297,15 +297,22 @@ inline const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_
   return search.along;
 }
 
-/// What a ray met, shortened where it leads along T.
-SpringMeeting SpringBed::along_ray(const Search& search, const TargetPoint& met, const TargetPoint& nearest) const {
+/// What a ray met, shortened where it leads along T, or where T near the spring does not face it.
+SpringMeeting SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& met,
+                                   const TargetPoint& nearest) const {
   SpringMeeting meeting{.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
-  if (std::abs(met.gap) <= longest_ray * std::abs(nearest.gap)) {
-    meeting.flat = options_.direction == ForceDirection::energy && met.curvature.isZero(0.0);
-    return meeting;
+  TargetPoint shortest = turned(nearest, search.X_CT.R);
+  if ((met.gap > 0.0) != (nearest.gap > 0.0)) look_from_other_side(shortest);
+  const double way = longest_ray * std::abs(nearest.gap);
+  if (met.gap < 0.0 && met.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
+    const double facing = faces_spring(s, meeting.met, shortest);
+    if (longest_ray * facing < std::min(1.0, way / -met.gap)) meeting.facing = facing;
   }
-  meeting.shortest = turned(nearest, search.X_CT.R);
-  if ((met.gap > 0.0) != (nearest.gap > 0.0)) look_from_other_side(*meeting.shortest);
+  if (meeting.facing || std::abs(met.gap) > way) {
+    meeting.shortest = shortest;
+  } else {
+    meeting.flat = options_.direction == ForceDirection::energy && met.curvature.isZero(0.0);
+  }
   return meeting;
 }
 
@@ -317,7 +324,7 @@ std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, const S
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met && std::abs(met->gap) <= endless_ray * std::abs(nearest.gap)) return along_ray(search, *met, nearest);
+    if (met && std::abs(met->gap) <= endless_ray * std::abs(nearest.gap)) return along_ray(search, s, *met, nearest);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
@@ -402,7 +409,7 @@ void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringMe
 /// Of a spring behind T.
 inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
   // Corrected to the midsurface or not, a compression has the sign of the raw one.
-  if (!(meeting.met.gap < 0.0)) return;
+  if (!(meeting.met.gap < 0.0) || meeting.bears_nothing()) return;
   place(search, spring, meeting);
   BedState& state = search.state;
   const double d = state.springs.back().motion.d;

@@ -176,7 +176,8 @@ class SpringBed {
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   [[nodiscard]] const SpringMeeting& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
-  [[nodiscard]] SpringMeeting along_ray(const Search& search, const TargetPoint& met, const TargetPoint& nearest) const;
+  [[nodiscard]] SpringMeeting along_ray(const Search& search, const Spring& s, const TargetPoint& met,
+                                        const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, const Spring& spring,
                                                         const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringMeeting> beyond_rim(const Search& search, const Spring& s,

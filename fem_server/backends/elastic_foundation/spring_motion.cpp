@@ -1,5 +1,6 @@
 #include "fem_server/backends/elastic_foundation/spring_motion.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace heelstrike::fem {
@@ -66,22 +67,63 @@ struct Compressed {
   }
 };
 
-/// A compression f = s (2 r^2 - r^4), r = longest_ray k / s <= 1, of a ray s and the shortest way k, with its partial
-/// derivatives. At r = 1 it goes over into s with its first derivatives; at r = 0 it vanishes with them.
+/// A compression f = s (2 r^2 - r^4), 0 <= r <= 1, of a ray s, with its partial derivatives. At r = 1 it goes over into
+/// s with its first derivatives; at r = 0 it vanishes with them. r = longest_ray k / s, where x = k is the shortest
+/// way, or r = longest_ray x with x = faces_spring().
 struct Shortened {
-  double value, by_s, by_k, by_ss, by_sk, by_kk;
-  Shortened(double s, double k) {
+  double value, by_s, by_x, by_ss, by_sx, by_xx;
+  explicit Shortened(const SpringMeeting& meeting) {
+    if (meeting.facing) {
+      by_cosine(-meeting.met.gap, *meeting.facing);
+    } else {
+      by_way(-meeting.met.gap, -meeting.shortest->gap);
+    }
+  }
+
+ private:
+  void by_way(double s, double k) {
     const double r = longest_ray * k / s;
     const double r2 = r * r;
     const double curved = (4.0 - 12.0 * r2) / s;
     value = s * r2 * (2.0 - r2);
     by_s = r2 * (3.0 * r2 - 2.0);
-    by_k = longest_ray * 4.0 * r * (1.0 - r2);
+    by_x = longest_ray * 4.0 * r * (1.0 - r2);
     by_ss = curved * r2;
-    by_sk = -longest_ray * curved * r;
-    by_kk = longest_ray * longest_ray * curved;
+    by_sx = -longest_ray * curved * r;
+    by_xx = longest_ray * longest_ray * curved;
+  }
+  void by_cosine(double s, double c) {
+    const double r = longest_ray * std::max(c, 0.0);
+    const double r2 = r * r;
+    by_s = r2 * (2.0 - r2);
+    value = s * by_s;
+    by_sx = longest_ray * 4.0 * r * (1.0 - r2);
+    by_x = s * by_sx;
+    by_ss = 0.0;
+    by_xx = c > 0.0 ? s * longest_ray * longest_ray * (4.0 - 12.0 * r2) : 0.0;
   }
 };
+
+/// What the face that a ray meets adds to faces_spring, with its derivatives by the cosine.
+struct Facing {
+  double value, by_cosine, by_cosine_twice;
+  Facing(const Spring& spring, const Vector3& met_normal) {
+    const double c = -spring.normal.dot(met_normal);
+    constexpr double share = 4.0 / longest_ray;
+    value = share * c * c * c * c;
+    by_cosine = share * 4.0 * c * c * c;
+    by_cosine_twice = share * 12.0 * c * c;
+  }
+};
+
+/// d x / d X of the x of Shortened.
+Vector6 shortening_rate(const Spring& spring, const SpringMeeting& meeting, const Vector3& arm) {
+  if (!meeting.facing) return line(arm, meeting.shortest->normal);
+  const Facing facing(spring, meeting.met.normal);
+  Vector6 rate = Vector6::Zero();
+  rate.head<3>() = spring.normal.cross(meeting.shortest->normal + facing.by_cosine * meeting.met.normal);
+  return rate;
+}
 
 /// The compression, before any correction to the midsurface.
 struct Compression {
@@ -92,9 +134,9 @@ struct Compression {
 Compression compression(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT) {
   const Compressed at(spring, meeting, p_CT);
   if (!meeting.shortest) return {.d = -meeting.met.gap, .rate = line(at.arm, at.w)};
-  const Shortened f(-meeting.met.gap, -meeting.shortest->gap);
+  const Shortened f(meeting);
   return {.d = f.value,
-          .rate = f.by_s * line(at.arm, at.w) + f.by_k * line(spring.point - p_CT, meeting.shortest->normal)};
+          .rate = f.by_s * line(at.arm, at.w) + f.by_x * shortening_rate(spring, meeting, spring.point - p_CT)};
 }
 
 /// d rate / d X where the ray is shortened. @param change  the same of the ray itself
@@ -102,16 +144,25 @@ Matrix6 shortened_change(const Spring& spring, const SpringMeeting& meeting, con
                          const Matrix6& change) {
   const Compressed at(spring, meeting, p_CT);
   const Vector3& normal = meeting.shortest->normal;
-  const Shortened f(-meeting.met.gap, -meeting.shortest->gap);
+  const Shortened f(meeting);
   const Vector3 arm = spring.point - p_CT;
   const Vector6 by_ray = line(at.arm, at.w);
-  const Vector6 by_depth = line(arm, normal);
+  const Vector6 by_x = shortening_rate(spring, meeting, arm);
   Matrix36 carried;
   carried << -skew(arm), Matrix3::Identity();
   const Matrix36 turn = normal_change(normal, meeting.shortest->curvature, Matrix36::Zero(), carried);
-  return f.by_s * change + f.by_k * line_change(arm, normal, Matrix36::Zero(), turn) +
-         f.by_ss * by_ray * by_ray.transpose() + f.by_kk * by_depth * by_depth.transpose() +
-         f.by_sk * (by_ray * by_depth.transpose() + by_depth * by_ray.transpose());
+  Matrix6 dx = Matrix6::Zero();
+  if (meeting.facing) {
+    const Facing facing(spring, meeting.met.normal);
+    const Vector3 turned = spring.normal.cross(meeting.met.normal);
+    dx.topLeftCorner<3, 3>() =
+        -skew(spring.normal) * skew(Vector3(meeting.shortest->normal + facing.by_cosine * meeting.met.normal)) +
+        facing.by_cosine_twice * turned * turned.transpose();
+  } else {
+    dx = line_change(arm, normal, Matrix36::Zero(), turn);
+  }
+  return f.by_s * change + f.by_x * dx + f.by_ss * by_ray * by_ray.transpose() + f.by_xx * by_x * by_x.transpose() +
+         f.by_sx * (by_ray * by_x.transpose() + by_x * by_ray.transpose());
 }
 
 /// Direction along the bisector of the normals, and by how much the compression along it is larger.
@@ -141,6 +192,10 @@ MotionSlopes midsurface_slopes(const Spring& spring, const SpringMeeting& meetin
 
 }  // namespace
 
+double faces_spring(const Spring& spring, const TargetPoint& met, const TargetPoint& nearest) {
+  return -spring.normal.dot(nearest.normal) + Facing(spring, met.normal).value;
+}
+
 void spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, SpringMotion& motion) {
   const Compression compressed = compression(spring, meeting, p_CT);
   motion.d = compressed.d;
@@ -158,7 +213,7 @@ void spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vec
 
 void motion_slopes(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, MotionSlopes& slopes,
                    Matrix6* drate) {
-  const auto& [met, by_ray, direction, flat, shortest] = meeting;
+  const auto& [met, by_ray, direction, flat, shortest, facing_cosine] = meeting;
   const Vector3& n = spring.normal;
   const auto [arm, w] = Compressed(spring, meeting, p_CT);
   const Compression compressed = compression(spring, meeting, p_CT);

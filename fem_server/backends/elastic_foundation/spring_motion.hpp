@@ -47,7 +47,17 @@ struct SpringMeeting {
   /// Of a ray longer than longest_ray: T's nearest point, in C, on the same side of T as `met`. The compression is then
   /// shorter than the ray and vanishes as it leads along T (docs/theory/elastic_foundation.md, section 2).
   std::optional<TargetPoint> shortest{};
+  /// Set where T at its nearest point stands across the spring more than the ray is long: faces_spring(), of which the
+  /// compression is a function then instead of the way to that point. @pre shortest; T is flat at both points
+  std::optional<double> facing{};
+
+  [[nodiscard]] bool bears_nothing() const { return facing && *facing <= 0.0; }
 };
+
+/// [-] How much T faces a spring: the cosine c between the spring and T at its nearest point, plus 0.4 c_met^4 where
+/// the ray meets it. What the ray meets at an angle of less than 45 degrees faces the spring, whatever lies beside it
+/// (0.4 / 4 = 1 / longest_ray); what it meets at a grazing angle does not because of that.
+[[nodiscard]] double faces_spring(const Spring& spring, const TargetPoint& met, const TargetPoint& nearest);
 
 /// @param motion  is written, all of it
 /// @pre meeting.met.normal . spring.normal < 0 when by_ray

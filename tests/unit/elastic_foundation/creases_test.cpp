@@ -386,6 +386,23 @@ TEST(Creases, PlaneThatCarriesSpringsSeesTheBall) {
   }
 }
 
+/// About the origin, n facets from pole to pole.
+std::vector<Polygon> ball_of_facets(double radius, int n) {
+  std::vector<Polygon> facets;
+  const auto at = [&](int i, int j) {
+    const double theta = std::numbers::pi * i / n, phi = std::numbers::pi * (j % (2 * n)) / n;
+    return Vector3(radius * std::sin(theta) * std::cos(phi), radius * std::sin(theta) * std::sin(phi),
+                   radius * std::cos(theta));
+  };
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < 2 * n; ++j) {
+      if (i > 0) facets.push_back({at(i, j), at(i + 1, j), at(i, j + 1)});
+      if (i < n - 1) facets.push_back({at(i, j + 1), at(i + 1, j), at(i + 1, j + 1)});
+    }
+  }
+  return facets;
+}
+
 // A small ball of triangles between the springs of a plate whose other triangles are small enough for it: neither kind
 // nor size tells beforehand. Where no spring shows it, that is told with the place, and not answered by 0 N.
 TEST(Creases, BallBetweenTheSprings) {
@@ -396,19 +413,7 @@ TEST(Creases, BallBetweenTheSprings) {
     plate.push_back(triangle);
   }
   assets.add("plate", plate);
-  std::vector<Polygon> facets;  // a ball of 5 mm about the origin
-  const auto at = [](int i, int j) {
-    const double theta = std::numbers::pi * i / 12, phi = 2.0 * std::numbers::pi * (j % 24) / 24;
-    return Vector3(0.005 * std::sin(theta) * std::cos(phi), 0.005 * std::sin(theta) * std::sin(phi),
-                   0.005 * std::cos(theta));
-  };
-  for (int i = 0; i < 12; ++i) {
-    for (int j = 0; j < 24; ++j) {
-      if (i > 0) facets.push_back({at(i, j), at(i + 1, j), at(i, j + 1)});
-      if (i < 11) facets.push_back({at(i, j + 1), at(i + 1, j), at(i + 1, j + 1)});
-    }
-  }
-  assets.add("ball", triangles_of(facets, 1));
+  assets.add("ball", triangles_of(ball_of_facets(0.005, 12), 1));
   const auto backend = made(layer_pair(mesh_named("plate"), mesh_named("ball")), assets);
   for (const double depth : {1e-3, 2e-4}) {
     try {
@@ -420,6 +425,43 @@ TEST(Creases, BallBetweenTheSprings) {
   }
   EXPECT_EQ(asked(*backend, Pose{.p = {0.02, -0.035, 0.0051}}).F_A.force.norm(), 0.0);
   EXPECT_LT(asked(*backend, Pose{.p = {0.1, 0.0, 0.0049}}).F_A.force.z(), 0.0);
+}
+
+// A side wall beside the load looks across the ball, and the rays of its springs leave it far away, where it faces
+// them: five times the force of the ball by its formula. Facets lie up to 15 um inside of it, and the force goes with
+// the square of the depth.
+TEST(Creases, AWallBesideACurvedMesh) {
+  Assets assets;
+  assets.add("cube", triangles_of(box({0.1, 0.1, 0.1}), 24));
+  assets.add("ball", triangles_of(ball_of_facets(0.05, 64), 1));
+  const auto facets = made(layer_pair(mesh_named("cube"), mesh_named("ball")), assets);
+  const auto formula =
+      made(layer_pair(mesh_named("cube"), SphereSurface{.radius = 0.05, .center = Vector3::Zero()}), assets);
+  for (const double beyond : {0.002, 0.005}) {  // [m] of the pole inside the wall
+    for (const double tilt : {0.0, 0.02}) {
+      constexpr double depth = 6e-4;
+      const Pose X_WC{.R = rotation_from_vector({0.0, tilt, 0.0}),
+                      .p = {0.05 - beyond, 0.003, 0.1 - depth - tilt * (0.05 - beyond)}};
+      const double F = (X_WC.R * asked(*formula, X_WC.inverse()).F_A.force).z();
+      EXPECT_NEAR((X_WC.R * asked(*facets, X_WC.inverse()).F_A.force).z() / F, 1.0, 2.0 * 15e-6 / depth + 0.02)
+          << beyond << " " << tilt << ": " << F;
+      const Pose X_CW = X_WC.inverse();
+      const Response r = asked(*facets, X_CW);
+      for (const Eigen::Index k : {1, 5}) {
+        const auto moved = [&](double by) {
+          const Vector6 x = by * Vector6::Unit(k);
+          const Pose X{.R = rotation_from_vector(x.head<3>()) * X_CW.R, .p = X_CW.p + x.tail<3>()};
+          return asked(*facets, X);
+        };
+        const double step = k < 3 ? 3e-8 : 1e-9;
+        const Vector6 slope = (moved(step).F_A.vector() - moved(-step).F_A.vector()) / (2.0 * step);
+        EXPECT_LT((slope - r.dF_A_dX.col(k)).norm(), 1e-5 * slope.norm()) << beyond << " " << tilt << " " << k;
+        const double power = (moved(step).stored_energy - moved(-step).stored_energy) / (2.0 * step);
+        const Vector6 about_B = shift_wrench(r.F_A, X_CW.p).vector();
+        EXPECT_NEAR(power, about_B[k], 1e-6 * about_B.norm()) << beyond << " " << tilt << " " << k;
+      }
+    }
+  }
 }
 
 // A cube that stands on a plate, whose side walls look across the plate to its rim far away; turned a little, over the
