@@ -117,8 +117,8 @@ TEST_F(ReadFile, AScenarioInLatin1IsReadAsWhatItMeans) {
 // With a byte-order mark, as editors of Windows save it.
 TEST_F(ReadFile, AScenarioWithAMarkIsReadAsWhatItMeans) {
   const std::string text =
-      "heelstrike: 1\nbodies:\n  a: {mass: 1, inertia: [1, 1, 1]}\nanalysis: {type: forward, end_time: 1}\n"
-      "output: {interval: 1}\n";
+      "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n  a: {mass: 1, inertia: [1, 1, 1]}\n"
+      "analysis: {type: forward, end_time: 1}\noutput: {interval: 1}\n";
   std::string wide = "\xff\xfe";
   for (const char c : text) wide += {c, '\0'};
   EXPECT_EQ(load_request(written("mark.yaml", "\xef\xbb\xbf" + text), {}, {}).yaml, text);
