@@ -127,8 +127,7 @@ std::string LineForce::start_note(const MotionState& at) const {
   if (length < usual_factor * usual && usual < usual_factor * length) return {};
   return fmt::format(
       "forces.{}: {:.4g} m long at the start, where {:.4g} m are usual ({}): a pose far from those of its use, a point "
-      "in "
-      "the wrong body, or a length in another unit",
+      "in the wrong body, or a length in another unit",
       element_.name, length, usual, element_.usual > 0.0 ? "slack tendon and optimal fibre" : "its slack length");
 }
 

@@ -443,7 +443,7 @@ TEST(Creases, AWallBesideACurvedMesh) {
       const Pose X_WC{.R = rotation_from_vector({0.0, tilt, 0.0}),
                       .p = {0.05 - beyond, 0.003, 0.1 - depth - tilt * (0.05 - beyond)}};
       const double F = (X_WC.R * asked(*formula, X_WC.inverse()).F_A.force).z();
-      EXPECT_NEAR((X_WC.R * asked(*facets, X_WC.inverse()).F_A.force).z() / F, 1.0, 2.0 * 15e-6 / depth + 0.02)
+      EXPECT_NEAR((X_WC.R * asked(*facets, X_WC.inverse()).F_A.force).z() / F, 1.0, 2.0 * 15e-6 / depth)
           << beyond << " " << tilt << ": " << F;
       const Pose X_CW = X_WC.inverse();
       const Response r = asked(*facets, X_CW);
