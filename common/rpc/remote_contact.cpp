@@ -54,6 +54,9 @@ TicketedSocket message_socket(const Endpoint& server) {
   return connect_message_socket(address, server.max_message_bytes, ticket_patience);
 }
 
+/// A server that does not say soon whether it works is taken to be at work: a stop of the run does not wait for it.
+constexpr std::chrono::milliseconds activity_patience{1'000};
+
 /// In one message; the server takes more.
 constexpr std::size_t most_questions = 512;
 /// So many messages may be under way before the sender waits for the first of them.
@@ -517,7 +520,8 @@ void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestio
 
 bool RemoteContact::server_works(std::chrono::milliseconds silent) {
   grpc::ClientContext context;
-  context.set_deadline(Clock::now() + options_.call_timeout);
+  context.set_deadline(Clock::now() + activity_patience);
+  const std::stop_callback cancel(stop_, [&context] { context.TryCancel(); });
   v1::GetActivityRequest request;
   for (const auto& id : session_ids_) request.add_session_ids(id);
   v1::GetActivityResponse response;
