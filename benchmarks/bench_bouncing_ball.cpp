@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "benchmarks/served_contact.hpp"
-#include "common/rpc/remote_contact.hpp"
+#include "rpc/remote_contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/local_run.hpp"
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "benchmarks/chain_record.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 #include "mbs_server/analysis/run.hpp"

@@ -16,9 +16,9 @@
 
 #include "benchmarks/clocks.hpp"
 #include "benchmarks/foundation_record.hpp"
-#include "common/surfaces/mesh.hpp"
-#include "common/surfaces/plane.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/surface_repair.hpp"

@@ -12,7 +12,7 @@
 
 #include "benchmarks/clocks.hpp"
 #include "benchmarks/served_contact.hpp"
-#include "common/rpc/remote_contact.hpp"
+#include "rpc/remote_contact.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/local_run.hpp"

@@ -31,8 +31,8 @@
 #include "benchmarks/foot_steps.hpp"
 #endif
 #include "benchmarks/siconos_friction.hpp"
-#include "common/friction/fclib/fclib_file.hpp"
-#include "common/friction/siconos_text.hpp"
+#include "benchmarks/friction_problems/fclib_file.hpp"
+#include "benchmarks/friction_problems/siconos_text.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace {

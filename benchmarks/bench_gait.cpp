@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
-#include "client/embedded/embedded.hpp"
+#include "library/composition/embedded.hpp"
 #include "common/errors/error.hpp"
-#include "common/surfaces/mesh.hpp"
+#include "scenario/surfaces/mesh.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/open_session.hpp"
 #include "mbs_server/analysis/run.hpp"
@@ -51,11 +51,11 @@ class Rows final : public RunSink {
   int count = 0;
 };
 
-client::RunRequest request(const std::string& size, const std::string& friction) {
-  client::Overrides overrides;
+RunRequest request(const std::string& size, const std::string& friction) {
+  Overrides overrides;
   overrides.assignments = {"analysis.type=kinematic", "contact.friction=" + friction, "contact.element_size=" + size};
-  return client::load_request(HEELSTRIKE_SOURCE_DIR "/examples/gait_subject01_toes.yaml", overrides,
-                              schemas_of(client::embedded_backends()));
+  return load_request(HEELSTRIKE_SOURCE_DIR "/examples/gait_subject01_toes.yaml", overrides,
+                              schemas_of(embedded_backends()));
 }
 
 struct Cost {
@@ -73,8 +73,8 @@ class Watch {
   double processor_ = bench::process_seconds();
 };
 
-mbs::RunInput input_of(const client::RunRequest& walk) {
-  return mbs::make_run_input(walk.yaml, walk.file_name, walk.files, schemas_of(client::embedded_backends()));
+mbs::RunInput input_of(const RunRequest& walk) {
+  return mbs::make_run_input(walk.yaml, walk.file_name, walk.files, schemas_of(embedded_backends()));
 }
 
 /// What one run costs from the text of its scenario to its last row, and how much of that is opening the contact.
@@ -84,12 +84,12 @@ struct RunCost {
   double wall() const { return all.wall - opening.wall; }
 };
 
-RunCost timed_run(const client::RunRequest& walk, Rows& rows) {
+RunCost timed_run(const RunRequest& walk, Rows& rows) {
   RunCost cost;
   const ContactFactory timed = [&](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                    const OpenContext& context) {
     const Watch watch;
-    auto contact = client::embedded_contact()(pairs, assets, context);
+    auto contact = embedded_contact()(pairs, assets, context);
     cost.opening = watch.read();
     return contact;
   };
@@ -102,7 +102,7 @@ RunCost timed_run(const client::RunRequest& walk, Rows& rows) {
 
 void whole_run(const std::string& size, const std::string& friction, double goal) {
   constexpr int runs = 5;
-  const client::RunRequest walk = request(size, friction);
+  const RunRequest walk = request(size, friction);
   std::vector<RunCost> costs;
   Rows rows;
   for (int i = 0; i < runs; ++i) {
@@ -135,11 +135,11 @@ class Recorder final : public test::ForwardingContact {
   std::vector<std::vector<PairState>>& asked_;
 };
 
-std::vector<std::vector<PairState>> states_of(const client::RunRequest& walk) {
+std::vector<std::vector<PairState>> states_of(const RunRequest& walk) {
   std::vector<std::vector<PairState>> asked;
   const ContactFactory recorded = [&](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                       const OpenContext& context) -> std::unique_ptr<Contact> {
-    return std::make_unique<Recorder>(client::embedded_contact()(pairs, assets, context), asked);
+    return std::make_unique<Recorder>(embedded_contact()(pairs, assets, context), asked);
   };
   Rows rows;
   const RunSummary summary = mbs::run_scenario(input_of(walk), recorded, rows, {});
@@ -148,9 +148,9 @@ std::vector<std::vector<PairState>> states_of(const client::RunRequest& walk) {
 }
 
 void batches(const std::string& size) {
-  const client::RunRequest walk = request(size, "0");
+  const RunRequest walk = request(size, "0");
   const auto asked = states_of(walk);
-  const client::ContactSetup setup = client::contact_setup(walk);
+  const ContactSetup setup = contact_setup(walk);
   std::vector<std::unique_ptr<fem::Session>> sessions;
   for (const PairSpec& pair : setup.pairs) {
     sessions.push_back(

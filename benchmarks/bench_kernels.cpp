@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
-#include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
-#include "fem_server/backends/fem_condensed/kernels/local_compliance.hpp"
-#include "fem_server/backends/fem_condensed/kernels/plain_kernels.hpp"
+#include "fem_server/contact_solver/kernels/compliance_product.hpp"
+#include "fem_server/contact_solver/kernels/local_compliance.hpp"
+#include "fem_server/contact_solver/kernels/plain_kernels.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
-#include "common/surfaces/registry.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/fem_body/body_preparation.hpp"
-#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
+#include "scenario/surfaces/registry.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"

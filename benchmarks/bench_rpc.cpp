@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "common/rpc/listener.hpp"
-#include "common/rpc/remote_contact.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/wire/contact_wire.hpp"
+#include "rpc/server/listener.hpp"
+#include "rpc/remote_contact.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "rpc/wire/contact_wire.hpp"
 #include "fem_server/service/contact_service.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
-#include "common/surfaces/signed_distance.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 

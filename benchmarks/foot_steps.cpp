@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "benchmarks/clocks.hpp"
-#include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
+#include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "tests/support/foot_case.hpp"
 

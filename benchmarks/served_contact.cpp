@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "common/rpc/listener.hpp"
-#include "common/rpc/poll_strategy.hpp"
+#include "rpc/server/listener.hpp"
+#include "rpc/poll_strategy.hpp"
 #include "fem_server/service/contact_service.hpp"
 
 namespace heelstrike {

@@ -22,7 +22,7 @@
 #include <stdexcept>
 
 #include "benchmarks/clocks.hpp"
-#include "common/friction/siconos_text.hpp"
+#include "benchmarks/friction_problems/siconos_text.hpp"
 
 namespace heelstrike::bench {
 

@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "client/exit_codes.hpp"
+#include "library/runs/exit_codes.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/stop_signal.hpp"
-#include "common/config/parameter.hpp"
-#include "common/config/version.hpp"
+#include "library/terminal/screen.hpp"
+#include "library/terminal/stop_signal.hpp"
+#include "common/parameters/parameter.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/errors/refusal.hpp"
-#include "common/signals/end_program.hpp"
+#include "common/process/end_program.hpp"
 #include "common/text/suggestion.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 /// Axes of a motion file turned into those of the world, as the scenario declares them.
 #pragma once
 
-#include "common/config/marker_motion.hpp"
+#include "scenario/marker_motion.hpp"
 #include "common/spatial/spatial.hpp"
 #include "gait/force_plate.hpp"
 #include "gait/marker_file.hpp"

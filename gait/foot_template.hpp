@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/marker_motion.hpp"
+#include "scenario/marker_motion.hpp"
 #include "common/spatial/spatial.hpp"
 #include "gait/marker_file.hpp"
 

@@ -1,7 +1,7 @@
 /// From the markers of a scenario to what its drivers follow.
 #pragma once
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "gait/motion_columns.hpp"
 
 namespace heelstrike {

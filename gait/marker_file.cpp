@@ -9,7 +9,7 @@
 #include <limits>
 #include <map>
 
-#include "common/config/parameter.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/text_lines.hpp"
 #include "common/text/marked_text.hpp"

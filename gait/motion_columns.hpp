@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/contact/contact.hpp"
 
 namespace heelstrike {

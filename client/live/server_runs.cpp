@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/runs/event_reader.hpp"
+#include "library/runs/event_reader.hpp"
 #include "common/errors/error.hpp"
-#include "common/wire/run_records_wire.hpp"
+#include "rpc/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "client/live/live_runs.hpp"
-#include "client/runs/simulation_client.hpp"
+#include "report/live/live_runs.hpp"
+#include "library/runs/simulation_client.hpp"
 
 namespace heelstrike::client {
 

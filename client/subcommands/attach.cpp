@@ -4,14 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "client/runs/execute.hpp"
-#include "client/runs/remote_runner.hpp"
+#include "library/runs/execute.hpp"
+#include "library/runs/remote_runner.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
+#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
 
 namespace heelstrike::client {
 namespace {

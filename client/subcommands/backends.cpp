@@ -8,8 +8,8 @@
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"
 

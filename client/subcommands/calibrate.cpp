@@ -7,17 +7,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "client/embedded/embedded.hpp"
-#include "client/runs/calibration.hpp"
-#include "client/runs/quantity.hpp"
-#include "client/runs/trial_journal.hpp"
+#include "library/composition/embedded.hpp"
+#include "client/studies/calibration.hpp"
+#include "client/studies/quantity.hpp"
+#include "client/studies/trial_journal.hpp"
 #include "client/subcommands/calibrate_registration.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/progress_display.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
-#include "common/config/digest.hpp"
+#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
+#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "client/embedded/embedded.hpp"
-#include "client/runs/quantity.hpp"
-#include "client/runs/registration.hpp"
-#include "client/runs/registration_modulus.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
+#include "library/composition/embedded.hpp"
+#include "client/studies/quantity.hpp"
+#include "client/studies/registration.hpp"
+#include "client/studies/registration_modulus.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {

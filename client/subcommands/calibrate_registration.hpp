@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <string>
 
-#include "client/exit_codes.hpp"
-#include "client/runs/run_request.hpp"
+#include "library/runs/exit_codes.hpp"
+#include "library/runs/run_request.hpp"
 
 namespace heelstrike::client {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
 
 namespace heelstrike::client {
 namespace {

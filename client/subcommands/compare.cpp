@@ -9,19 +9,19 @@
 #include <memory>
 #include <system_error>
 
-#include "client/embedded/catalog.hpp"
-#include "client/embedded/shapes.hpp"
-#include "client/report/shapes.hpp"
-#include "client/report/write_report.hpp"
-#include "client/runs/comparison.hpp"
-#include "client/runs/earlier_runs.hpp"
-#include "client/runs/execute.hpp"
+#include "library/composition/catalog.hpp"
+#include "library/composition/shapes.hpp"
+#include "report/shapes.hpp"
+#include "report/write_report.hpp"
+#include "client/studies/comparison.hpp"
+#include "client/studies/earlier_runs.hpp"
+#include "library/runs/execute.hpp"
 #include "client/subcommands/command_again.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
+#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
 #include "common/text/suggestion.hpp"
 
 namespace heelstrike::client {
@@ -328,7 +328,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
     write_files(comparison, folder);
     if (stop.stop_requested()) break;
   }
-  (void)report::write_report(folder);
+  (void)report::write_report(folder, scenario_catalog());
   tell(comparison, folder, options, json);
   if (stop.stop_requested()) return ExitCode::interrupted;
   return comparison.exit_code();

@@ -7,17 +7,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "client/embedded/catalog.hpp"
-#include "client/report/grf_report.hpp"
-#include "client/report/stance_figure.hpp"
-#include "client/runs/ground_reactions.hpp"
-#include "client/runs/run_request.hpp"
+#include "library/composition/catalog.hpp"
+#include "report/grf_report.hpp"
+#include "report/stance_figure.hpp"
+#include "gait/ground_reactions.hpp"
+#include "library/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
 #include "gait/grf_comparison.hpp"
 
 namespace heelstrike::client {

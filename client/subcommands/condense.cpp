@@ -6,12 +6,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "client/embedded/embedded.hpp"
+#include "library/composition/embedded.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/progress_display.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
+#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/plain_text.hpp"
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <memory>
 
-#include "client/embedded/embedded.hpp"
-#include "client/fmi/unit_file.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/fmu/unit_file.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/progress_display.hpp"
+#include "library/terminal/progress_display.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"

@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "client/embedded/embedded.hpp"
-#include "client/embedded/friction_problems.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/composition/friction_problems.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
-#include "common/friction/fclib/fclib_file.hpp"
-#include "common/friction/siconos_text.hpp"
+#include "benchmarks/friction_problems/fclib_file.hpp"
+#include "benchmarks/friction_problems/siconos_text.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::client {

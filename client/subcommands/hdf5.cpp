@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "client/hdf5/run_hdf5.hpp"
+#include "report/hdf5/run_hdf5.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 

@@ -6,10 +6,10 @@
 #include <pugixml.hpp>
 #include <string_view>
 
-#include "client/embedded/geometry.hpp"
-#include "client/models/mjcf_model.hpp"
-#include "client/models/urdf_model.hpp"
-#include "client/runs/read_file.hpp"
+#include "library/composition/geometry.hpp"
+#include "importers/robots/mjcf_model.hpp"
+#include "importers/robots/urdf_model.hpp"
+#include "common/files/read_file.hpp"
 #include "client/subcommands/import_folder.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"

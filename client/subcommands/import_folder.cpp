@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
 #include "gait/c3d_plates.hpp"
 
 namespace heelstrike::client {

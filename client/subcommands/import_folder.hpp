@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "client/exit_codes.hpp"
-#include "client/models/scenario_text.hpp"
+#include "library/runs/exit_codes.hpp"
+#include "importers/scenario_text.hpp"
 
 namespace heelstrike::client {
 

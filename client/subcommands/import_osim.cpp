@@ -9,9 +9,9 @@
 #include <numbers>
 #include <optional>
 
-#include "client/embedded/catalog.hpp"
-#include "client/osim/osim_scenario.hpp"
-#include "client/runs/read_file.hpp"
+#include "library/composition/catalog.hpp"
+#include "importers/opensim/osim_scenario.hpp"
+#include "common/files/read_file.hpp"
 #include "client/subcommands/import_folder.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"

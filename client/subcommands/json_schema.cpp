@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "common/config/import_section.hpp"
+#include "scenario/import_section.hpp"
 
 namespace heelstrike::client {
 namespace {

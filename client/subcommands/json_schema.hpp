@@ -3,8 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "common/config/scenario.hpp"
-#include "common/config/schema.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/schema.hpp"
 
 namespace heelstrike::client {
 

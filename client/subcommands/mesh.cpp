@@ -9,17 +9,17 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "client/embedded/geometry.hpp"
-#include "client/runs/mesh_file.hpp"
-#include "client/runs/quantity.hpp"
-#include "client/runs/run_request.hpp"
+#include "library/composition/geometry.hpp"
+#include "client/studies/mesh_file.hpp"
+#include "client/studies/quantity.hpp"
+#include "library/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/progress_display.hpp"
+#include "library/terminal/progress_display.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/results/output_file.hpp"
-#include "common/surfaces/knee.hpp"
+#include "common/files/output_file.hpp"
+#include "scenario/surfaces/knee.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -6,12 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 
-#include "client/embedded/embedded.hpp"
-#include "client/exit_codes.hpp"
-#include "client/runs/remote_runner.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/runs/exit_codes.hpp"
+#include "library/runs/remote_runner.hpp"
 #include "client/subcommands/tls_options.hpp"
-#include "common/rpc/backend_list.hpp"
-#include "common/rpc/remote_contact.hpp"
+#include "rpc/backend_list.hpp"
+#include "rpc/remote_contact.hpp"
 
 namespace heelstrike::client {
 

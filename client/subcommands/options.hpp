@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "client/runs/run_request.hpp"
-#include "client/runs/runner.hpp"
-#include "client/servers/servers.hpp"
-#include "common/config/backend_info.hpp"
+#include "library/runs/run_request.hpp"
+#include "library/runs/runner.hpp"
+#include "library/servers/servers.hpp"
+#include "common/contact/backend_info.hpp"
 
 namespace CLI {
 class App;

@@ -5,13 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "client/embedded/catalog.hpp"
-#include "client/plantar/plantar.hpp"
-#include "client/runs/run_request.hpp"
+#include "library/composition/catalog.hpp"
+#include "report/plantar/plantar.hpp"
+#include "library/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
 
 namespace heelstrike::client {
 namespace {

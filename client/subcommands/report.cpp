@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "client/report/pictures.hpp"
-#include "client/report/write_report.hpp"
+#include "report/pictures.hpp"
+#include "report/write_report.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "library/composition/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -38,7 +39,7 @@ std::vector<std::filesystem::path> run_folders(const std::filesystem::path& fold
 }
 
 std::vector<std::string> write_files(const ReportOptions& options) {
-  std::vector<std::string> files = {report::write_report(options.folder).string()};
+  std::vector<std::string> files = {report::write_report(options.folder, scenario_catalog()).string()};
   for (const auto& [wanted, format] :
        {std::pair{options.png, report::PictureFormat::png}, std::pair{options.svg, report::PictureFormat::svg},
         std::pair{options.pdf, report::PictureFormat::pdf}}) {
@@ -50,7 +51,7 @@ std::vector<std::string> write_files(const ReportOptions& options) {
       for (const auto& file : report::write_comparison_pictures(options.folder, style)) files.push_back(file.string());
     }
     for (const auto& folder : run_folders(options.folder)) {
-      for (const auto& file : report::write_pictures(folder, style)) files.push_back(file.string());
+      for (const auto& file : report::write_pictures(folder, style, scenario_catalog())) files.push_back(file.string());
     }
   }
   return files;

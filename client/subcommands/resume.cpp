@@ -5,12 +5,13 @@
 #include <memory>
 #include <system_error>
 
-#include "client/report/write_report.hpp"
+#include "report/write_report.hpp"
 #include "client/subcommands/command_again.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
+#include "library/terminal/screen.hpp"
+#include "library/composition/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -35,7 +36,7 @@ bool lacks_its_page(const fs::path& run) {
 ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& stop) {
   if (has_command(options.folder)) give_command_again(options.folder);
   if (lacks_its_page(options.folder)) {
-    (void)report::write_report(options.folder);
+    (void)report::write_report(options.folder, scenario_catalog());
     tell_user("note", fmt::format("{} is complete; only its page was missing", options.folder.string()));
     return ExitCode::ok;
   }

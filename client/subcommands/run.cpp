@@ -5,12 +5,12 @@
 #include <memory>
 #include <system_error>
 
-#include "client/embedded/embedded.hpp"
-#include "client/runs/execute.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -4,13 +4,14 @@
 
 #include <filesystem>
 
-#include "client/embedded/shapes.hpp"
-#include "client/hdf5/run_hdf5.hpp"
-#include "client/report/shapes.hpp"
-#include "client/report/write_report.hpp"
-#include "client/runs/execute.hpp"
-#include "client/terminal/screen.hpp"
+#include "library/composition/shapes.hpp"
+#include "report/hdf5/run_hdf5.hpp"
+#include "report/shapes.hpp"
+#include "report/write_report.hpp"
+#include "library/runs/execute.hpp"
+#include "library/terminal/screen.hpp"
 #include "common/results/summary.hpp"
+#include "library/composition/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -49,7 +50,7 @@ ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& fol
   // While it goes on, and when it may be resumed, its rows are text that survives the death of the process row by row.
   const bool as_hdf5 = telling.hdf5 && summary.status == "completed";
   if (as_hdf5) write_hdf5_table(path);
-  (void)report::write_report(path);
+  (void)report::write_report(path, scenario_catalog());
   if (as_hdf5) fs::remove(path / "timeseries.csv");
   tell(summary, request.scenario, path, telling);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;

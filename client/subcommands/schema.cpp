@@ -4,11 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "client/embedded/catalog.hpp"
+#include "library/composition/catalog.hpp"
 #include "client/subcommands/json_schema.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "common/config/schema.hpp"
+#include "scenario/schema.hpp"
 
 namespace heelstrike::client {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <stop_token>
 
-#include "client/exit_codes.hpp"
+#include "library/runs/exit_codes.hpp"
 
 namespace CLI {
 class App;

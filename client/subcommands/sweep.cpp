@@ -10,18 +10,19 @@
 #include <thread>
 #include <utility>
 
-#include "client/report/write_report.hpp"
-#include "client/runs/comparison.hpp"
-#include "client/runs/earlier_runs.hpp"
-#include "client/runs/sweep_grid.hpp"
-#include "client/servers/child_process.hpp"
+#include "report/write_report.hpp"
+#include "client/studies/comparison.hpp"
+#include "client/studies/earlier_runs.hpp"
+#include "client/studies/sweep_grid.hpp"
+#include "common/process/child_process.hpp"
 #include "client/subcommands/command_again.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
+#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
 #include "common/results/run_folder.hpp"
+#include "library/composition/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -214,7 +215,7 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   write_whole_file(folder / "comparison.csv", comparison.csv());
   write_whole_file(folder / "comparison.json", comparison.json());
   write_whole_file(folder / "comparison.md", comparison.markdown());
-  const fs::path page = report::write_report(folder);
+  const fs::path page = report::write_report(folder, scenario_catalog());
   fmt::print("{}", json ? comparison.json() : comparison.table().fitted(screen_width(Stream::out)));
   if (!json && !options.quiet) fmt::print("results     {}\n", page.string());
   for (const std::string& failure : comparison.failures()) tell_user("error", failure);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/rpc/channel.hpp"
+#include "rpc/channel.hpp"
 
 namespace CLI {
 class App;

@@ -7,11 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "client/embedded/embedded.hpp"
+#include "library/composition/embedded.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
-#include "client/terminal/table.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
 #include "common/errors/plain_text.hpp"
 
 namespace heelstrike::client {

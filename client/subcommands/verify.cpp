@@ -11,9 +11,9 @@
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/terminal/screen.hpp"
+#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
-#include "common/results/file_digests.hpp"
+#include "common/files/file_digests.hpp"
 #include "common/results/run_folder.hpp"
 
 namespace heelstrike::client {

@@ -11,8 +11,8 @@
 #include <memory>
 #include <mutex>
 
-#include "client/live/folder_runs.hpp"
-#include "client/live/live_page.hpp"
+#include "report/live/folder_runs.hpp"
+#include "report/live/live_page.hpp"
 #include "client/live/server_runs.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"

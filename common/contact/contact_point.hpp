@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "common/config/parameter.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/spatial/spatial.hpp"
 
 namespace heelstrike {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/parameter.hpp"
+#include "common/parameters/parameter.hpp"
 
 namespace heelstrike {
 
@@ -19,9 +19,9 @@ struct Material {
 };
 
 /// Geometry of a body, in its frame; normals point out of the body. What kinds there are, and what their values mean:
-/// common/surfaces.
+/// scenario/surfaces.
 struct Surface {
-  std::string kind;       ///< name in the registry of common/surfaces
+  std::string kind;       ///< name in the registry of scenario/surfaces
   ParameterMap values{};  ///< by the keys of the kind, SI, defaults filled in; directions have unit length
   std::string sha256{};   ///< of the file that the values name, once its content is known
   bool operator==(const Surface&) const = default;

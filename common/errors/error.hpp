@@ -1,5 +1,5 @@
 /// One error type for everything a caller can act on. Where it crosses a border it is translated once: to a gRPC status
-/// (common/wire), to a SUNDIALS return code (mbs_server/integrators), to an exit code (client).
+/// (rpc/wire), to a SUNDIALS return code (mbs_server/integrators), to an exit code (client).
 #pragma once
 
 #include <stdexcept>

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <optional>
 
-#include "common/config/parameter.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
 #include "common/motion/text_lines.hpp"

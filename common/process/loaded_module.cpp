@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/own_folder.hpp"
 

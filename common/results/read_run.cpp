@@ -3,7 +3,7 @@
 #include <charconv>
 #include <limits>
 
-#include "common/config/parameter.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/run_folder.hpp"
 #include "common/results/summary.hpp"

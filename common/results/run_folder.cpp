@@ -16,12 +16,12 @@
 #include <system_error>
 #include <thread>
 
-#include "common/config/digest.hpp"
+#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/results/plain_name.hpp"
-#include "common/results/sealed_json.hpp"
-#include "common/results/storage.hpp"
+#include "common/files/plain_name.hpp"
+#include "common/files/sealed_json.hpp"
+#include "common/files/storage.hpp"
 #include "common/results/summary.hpp"
 
 namespace heelstrike {

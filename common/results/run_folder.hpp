@@ -6,8 +6,8 @@
 ///     timing.json        wall times
 ///     forces.sto         OpenSim storages made from the same rows
 ///     kinematics.sto
-///     shapes.json        triangles of bodies that have a mesh (client/report)
-///     report.html        page made of the files above (client/report)
+///     shapes.json        triangles of bodies that have a mesh (report)
+///     report.html        page made of the files above (report)
 ///     run.log
 ///     fields.pvd         series for ParaView, when the scenario asks for fields
 ///     fields/PAIR_BODY_00042.vtu
@@ -35,8 +35,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/results/file_digests.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/file_digests.hpp"
+#include "common/files/output_file.hpp"
 #include "common/results/run_records.hpp"
 
 namespace heelstrike {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "common/results/sealed_json.hpp"
+#include "common/files/sealed_json.hpp"
 
 namespace heelstrike {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/results/file_digests.hpp"
+#include "common/files/file_digests.hpp"
 #include "common/results/run_records.hpp"
 
 namespace heelstrike {

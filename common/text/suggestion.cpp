@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "common/config/parameter.hpp"
+#include "common/parameters/parameter.hpp"
 
 namespace heelstrike {
 

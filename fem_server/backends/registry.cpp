@@ -4,18 +4,18 @@
 #include <iterator>
 
 #include "common/contact/material_laws.hpp"
-#include "common/contact/shared_bodies.hpp"
+#include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/friction/local_problem.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #include "fem_server/backends/rigid/entry.hpp"
-#include "fem_server/backends/shared/material_doubts.hpp"
+#include "fem_server/backend_interface/material_doubts.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
-#include "fem_server/backends/fem_layered/entry.hpp"
+#include "fem_server/backends/fem_full/layered_entry.hpp"
 #include "fem_server/backends/fem_modal/entry.hpp"
 #endif
 

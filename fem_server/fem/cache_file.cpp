@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "common/config/digest.hpp"
+#include "common/files/digest.hpp"
 
 namespace heelstrike::fem {
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/config/digest.hpp"
+#include "common/files/digest.hpp"
 #include "fem_server/fem/cache_file.hpp"
 
 namespace heelstrike::fem {

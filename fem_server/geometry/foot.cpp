@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/foot.hpp"
+#include "scenario/surfaces/foot.hpp"
 #include "fem_server/geometry/implicit_surface.hpp"
 
 namespace heelstrike::fem {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/contact/surface.hpp"
-#include "common/surfaces/foot.hpp"
+#include "scenario/surfaces/foot.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/cylinder.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 #include "fem_server/geometry/named_sets.hpp"
 
 namespace heelstrike::fem {

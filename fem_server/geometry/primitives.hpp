@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/contact/surface.hpp"
-#include "common/surfaces/cylinder.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/config/digest.hpp"
+#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::fem {

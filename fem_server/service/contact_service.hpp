@@ -1,15 +1,15 @@
 /// ContactService of proto/heelstrike/v1/contact.proto: a shell over sessions. Every failure leaves as the status and
-/// the trailing metadata of common/wire/error_wire.hpp; nothing a client sends stops the server.
+/// the trailing metadata of rpc/wire/error_wire.hpp; nothing a client sends stops the server.
 #pragma once
 
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
 
-#include "common/rpc/call_watch.hpp"
-#include "common/rpc/exchange_server.hpp"
-#include "common/rpc/upload_call.hpp"
-#include "fem_server/backends/shared/preparation_locks.hpp"
+#include "rpc/server/call_watch.hpp"
+#include "rpc/server/exchange_server.hpp"
+#include "rpc/server/upload_call.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
 #include "fem_server/service/asset_store.hpp"
 #include "fem_server/service/limits.hpp"
 #include "fem_server/service/metrics.hpp"

@@ -7,8 +7,8 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
-#include "common/wire/contact_wire.hpp"
-#include "common/wire/error_wire.hpp"
+#include "rpc/wire/contact_wire.hpp"
+#include "rpc/wire/error_wire.hpp"
 
 namespace heelstrike::fem {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/rpc/stream_places.hpp"
+#include "rpc/server/stream_places.hpp"
 
 namespace heelstrike::fem {
 

@@ -6,13 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/metrics/metrics_page.hpp"
-#include "common/rpc/poll_strategy.hpp"
-#include "common/rpc/server_program.hpp"
-#include "common/signals/end_program.hpp"
+#include "rpc/metrics_page.hpp"
+#include "rpc/poll_strategy.hpp"
+#include "rpc/server/server_program.hpp"
+#include "common/process/end_program.hpp"
 #include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "common/rpc/client_identity.hpp"
+#include "rpc/server/client_identity.hpp"
 #include "fem_server/service/limits.hpp"
 #include "fem_server/sessions/session.hpp"
 

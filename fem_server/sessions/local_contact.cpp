@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "common/contact/shared_bodies.hpp"
+#include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/friction/local_problem.hpp"
 #include "fem_server/sessions/open_session.hpp"

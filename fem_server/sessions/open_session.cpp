@@ -4,17 +4,17 @@
 #include <string>
 #include <utility>
 
-#include "common/config/digest.hpp"
+#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/cylinder.hpp"
-#include "common/surfaces/foot.hpp"
-#include "common/surfaces/mesh.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/points.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/shared/state_bytes.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/foot.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/points.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/backend_interface/state_bytes.hpp"
 
 namespace heelstrike::fem {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/session.hpp"
 
 namespace heelstrike::fem {

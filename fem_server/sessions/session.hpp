@@ -17,7 +17,7 @@
 
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {

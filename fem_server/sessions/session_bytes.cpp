@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "common/config/digest.hpp"
+#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/backends/shared/state_bytes.hpp"
+#include "fem_server/backend_interface/state_bytes.hpp"
 
 namespace heelstrike::fem {
 

@@ -1,7 +1,7 @@
 /// Triangles of a kind of surface as a mesh.
 #pragma once
 
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {

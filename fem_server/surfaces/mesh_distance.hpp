@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "common/surfaces/signed_distance.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {

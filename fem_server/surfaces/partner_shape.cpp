@@ -1,6 +1,6 @@
 #include "fem_server/surfaces/partner_shape.hpp"
 
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/surfaces/kind_triangles.hpp"
 
 namespace heelstrike::fem {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 #include "fem_server/surfaces/profile_pair.hpp"
 
 namespace heelstrike::fem {

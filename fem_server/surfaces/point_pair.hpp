@@ -9,8 +9,8 @@
 #include "common/contact/contact.hpp"
 #include "common/contact/surface.hpp"
 #include "common/spatial/spatial.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 
 namespace heelstrike::fem {
 

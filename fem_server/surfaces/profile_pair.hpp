@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "common/surfaces/profile.hpp"
+#include "scenario/surfaces/profile.hpp"
 #include "fem_server/surfaces/point_pair.hpp"
 
 namespace heelstrike::fem {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/surfaces/signed_distance.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
 
 namespace heelstrike::fem {

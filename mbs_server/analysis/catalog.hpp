@@ -1,7 +1,7 @@
 /// All registries of the multibody side in one table for the reader of scenarios.
 #pragma once
 
-#include "common/config/catalog.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/formulation/constraint.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 #include "mbs_server/simulation/run_state.hpp"
 
 namespace heelstrike::mbs {

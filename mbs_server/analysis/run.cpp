@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "common/config/keys.hpp"
-#include "common/config/sections/sections.hpp"
+#include "scenario/keys.hpp"
+#include "scenario/sections/sections.hpp"
 #include "mbs_server/analysis/forward.hpp"
 #include "mbs_server/analysis/prescribed.hpp"
 #include "mbs_server/analysis/static_run.hpp"

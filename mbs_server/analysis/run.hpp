@@ -5,7 +5,7 @@
 #include <span>
 #include <stop_token>
 
-#include "common/config/catalog.hpp"
+#include "scenario/catalog.hpp"
 #include "mbs_server/simulation/model_description.hpp"
 #include "mbs_server/simulation/run_input.hpp"
 

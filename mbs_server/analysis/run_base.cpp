@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "common/config/backend_label.hpp"
+#include "scenario/backend_label.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"

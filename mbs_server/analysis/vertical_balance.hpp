@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "mbs_server/coupling/contact_exchange.hpp"
 
 namespace heelstrike::mbs {

@@ -18,7 +18,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/coupling/pair_kinematics.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -8,7 +8,7 @@
 #include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/coupling/pair_kinematics.hpp"
 #include "mbs_server/formulation/force_element.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "common/config/catalog.hpp"
+#include "scenario/catalog.hpp"
 #include "common/contact/contact.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/coupling/contact_exchange.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/coupling/acceleration.hpp"
 #include "mbs_server/coupling/macro_step_scheme.hpp"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "common/config/keys.hpp"
-#include "common/config/sections/sections.hpp"
+#include "scenario/keys.hpp"
+#include "scenario/sections/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -7,7 +7,7 @@
 #include "common/contact/contact.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/constraint.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

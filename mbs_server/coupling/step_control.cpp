@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "common/config/catalog.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

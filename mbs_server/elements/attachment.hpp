@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

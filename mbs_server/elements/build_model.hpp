@@ -1,8 +1,8 @@
 /// From a scenario to its multibody model.
 #pragma once
 
-#include "common/config/scenario.hpp"
-#include "mbs_server/model/model.hpp"
+#include "scenario/scenario.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "common/config/catalog.hpp"
-#include "mbs_server/model/model.hpp"
+#include "scenario/catalog.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/config/line_paths.hpp"
+#include "scenario/line_paths.hpp"
 #include "mbs_server/formulation/moving_path.hpp"
 
 namespace heelstrike::mbs {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/model/sampled_unit.hpp"
+#include "mbs_server/formulation/sampled_unit.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mbs_server/formulation/quadratic_constraint.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

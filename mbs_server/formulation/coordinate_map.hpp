@@ -20,7 +20,7 @@
 #include "common/motion/scalar_function.hpp"
 #include "mbs_server/formulation/along.hpp"
 #include "mbs_server/formulation/motion_functions.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

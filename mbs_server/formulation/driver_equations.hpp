@@ -8,7 +8,7 @@
 
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/rheonomic_constraint.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "mbs_server/formulation/force_element.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

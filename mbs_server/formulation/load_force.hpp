@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mbs_server/formulation/force_element.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -5,7 +5,7 @@
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/sparse_assembler.hpp"
-#include "mbs_server/model/mass_properties.hpp"
+#include "mbs_server/formulation/mass_properties.hpp"
 
 namespace heelstrike::mbs {
 

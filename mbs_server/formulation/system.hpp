@@ -18,7 +18,7 @@
 #include "mbs_server/formulation/force_element.hpp"
 #include "mbs_server/formulation/rigid_elimination.hpp"
 #include "mbs_server/formulation/unilateral_constraint.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

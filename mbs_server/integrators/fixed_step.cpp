@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 
 namespace heelstrike::mbs {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/catalog.hpp"
+#include "scenario/catalog.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/integrators/problem.hpp"
 

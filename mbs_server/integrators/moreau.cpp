@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/integrators/rigid_contacts.hpp"
 
 namespace heelstrike::mbs {

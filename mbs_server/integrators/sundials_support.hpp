@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/integrators/problem.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "common/config/backend_label.hpp"
+#include "scenario/backend_label.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/wire/run_records_wire.hpp"
+#include "rpc/wire/run_records_wire.hpp"
 
 namespace heelstrike::mbs {
 namespace {

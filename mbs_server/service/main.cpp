@@ -10,15 +10,15 @@
 #include <optional>
 #include <string>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/metrics/metrics_page.hpp"
-#include "common/rpc/backend_list.hpp"
-#include "common/rpc/poll_strategy.hpp"
-#include "common/rpc/remote_contact.hpp"
-#include "common/rpc/server_program.hpp"
-#include "common/signals/end_program.hpp"
+#include "rpc/metrics_page.hpp"
+#include "rpc/backend_list.hpp"
+#include "rpc/poll_strategy.hpp"
+#include "rpc/remote_contact.hpp"
+#include "rpc/server/server_program.hpp"
+#include "common/process/end_program.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_metrics.hpp"
 #include "mbs_server/service/run_store.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/wire/run_records_wire.hpp"
+#include "rpc/wire/run_records_wire.hpp"
 
 namespace heelstrike::mbs {
 

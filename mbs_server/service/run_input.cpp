@@ -5,11 +5,11 @@
 #include <utility>
 #include <variant>
 
-#include "common/config/catalog.hpp"
-#include "common/config/digest.hpp"
+#include "scenario/catalog.hpp"
+#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "gait/motion_columns.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 

@@ -12,7 +12,7 @@
 #include <memory>
 #include <mutex>
 
-#include "common/wire/event_file.hpp"
+#include "rpc/wire/event_file.hpp"
 
 namespace heelstrike::mbs {
 

@@ -15,8 +15,8 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/results/output_file.hpp"
-#include "common/wire/run_records_wire.hpp"
+#include "common/files/output_file.hpp"
+#include "rpc/wire/run_records_wire.hpp"
 #include "mbs_server/service/spooled_input.hpp"
 
 namespace heelstrike::mbs {

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/rpc/client_identity.hpp"
+#include "rpc/server/client_identity.hpp"
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/log_sink.hpp"

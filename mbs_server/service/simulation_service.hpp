@@ -7,11 +7,11 @@
 #include <functional>
 #include <memory>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/contact/contact.hpp"
-#include "common/rpc/call_watch.hpp"
-#include "common/rpc/stream_places.hpp"
-#include "common/rpc/upload_call.hpp"
+#include "rpc/server/call_watch.hpp"
+#include "rpc/server/stream_places.hpp"
+#include "rpc/server/upload_call.hpp"
 #include "heelstrike/v1/simulation.grpc.pb.h"
 #include "mbs_server/service/run_store.hpp"
 

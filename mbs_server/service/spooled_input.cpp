@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -7,8 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include "common/wire/checksum.hpp"
-#include "common/wire/error_wire.hpp"
+#include "rpc/wire/checksum.hpp"
+#include "rpc/wire/error_wire.hpp"
 
 namespace heelstrike::mbs {
 namespace {

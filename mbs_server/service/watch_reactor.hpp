@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "common/rpc/stream_places.hpp"
+#include "rpc/server/stream_places.hpp"
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/service/run_log.hpp"
 

@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/coupling/contact_exchange.hpp"
 #include "mbs_server/coupling/contact_force.hpp"

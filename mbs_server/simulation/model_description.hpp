@@ -3,7 +3,7 @@
 
 #include <stop_token>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/results/model_description.hpp"
 
 namespace heelstrike::mbs {

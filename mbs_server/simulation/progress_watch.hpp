@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/results/run_records.hpp"
 
 namespace heelstrike::mbs {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/contact/contact.hpp"
 #include "common/results/run_records.hpp"
 

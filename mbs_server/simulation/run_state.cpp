@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "common/config/digest.hpp"
-#include "common/config/version.hpp"
+#include "common/files/digest.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
 

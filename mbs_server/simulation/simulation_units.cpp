@@ -10,8 +10,8 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "mbs_server/fmu/foreign_unit.hpp"
-#include "mbs_server/model/sampled_unit.hpp"
+#include "fmi/foreign_unit.hpp"
+#include "mbs_server/formulation/sampled_unit.hpp"
 
 namespace heelstrike::mbs {
 

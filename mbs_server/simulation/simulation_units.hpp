@@ -15,7 +15,7 @@
 
 #include "common/contact/contact.hpp"
 #include "common/results/run_records.hpp"
-#include "mbs_server/model/model.hpp"
+#include "mbs_server/formulation/model.hpp"
 #include "mbs_server/simulation/run_state.hpp"
 
 namespace heelstrike::mbs {

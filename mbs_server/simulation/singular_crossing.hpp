@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "mbs_server/formulation/system.hpp"
 
 namespace heelstrike::mbs {

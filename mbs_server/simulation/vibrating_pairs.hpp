@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/contact/contact.hpp"
 
 namespace heelstrike::mbs {

@@ -599,7 +599,7 @@ async function testMillionRows() {
     const column = window.heelstrikeReport.runs[0].columns.find((c) => c.name === 'ball-ground.fz_N');
     return { kept: column.value.length, largest: column.value.reduce((a, b) => Math.max(a, b)) };
   });
-  // What makes it open at once: 20,000 samples of a column at most, and the two ends (client/report/page.cpp).
+  // What makes it open at once: 20,000 samples of a column at most, and the two ends (report/page.cpp).
   check(spike.kept <= 20002, `a million rows: ${spike.kept} samples of a column, at most 20002`);
   check(spike.largest === 12345.678, `the spike of one sample is kept: ${spike.largest} among ${spike.kept} samples`);
   await page.screenshot({ path: path.join(output, 'million.png') });

@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-said=$(PATH=$output/path "$root/client/report/web/bundle.sh" "$root/client/report/web" "$output/bundle" 2>&1)
+said=$(PATH=$output/path "$root/report/web/bundle.sh" "$root/report/web" "$output/bundle" 2>&1)
 echo "$said"
 case $said in *"npm not found"*"scripts/setup"*) ;; *) fail "expected a line that names npm and scripts/setup" ;; esac
 for file in report.js fields.js live.js report.css; do

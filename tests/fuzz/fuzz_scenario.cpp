@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "common/config/catalog.hpp"
-#include "common/config/keys.hpp"
-#include "common/config/sections/sections.hpp"
+#include "scenario/catalog.hpp"
+#include "scenario/keys.hpp"
+#include "scenario/sections/sections.hpp"
 #include "common/errors/error.hpp"
 
 namespace {

@@ -22,9 +22,9 @@
 #include <thread>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 #include "mbs_server/analysis/run.hpp"

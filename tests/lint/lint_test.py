@@ -6,8 +6,8 @@ import references
 import words
 
 
-def include_complaints(file, text, known=("common/contact/contact.hpp", "common/rpc/channel.hpp", "fem_server/fem/mesh.hpp",
-                                          "mbs_server/model/body.hpp")):
+def include_complaints(file, text, known=("common/contact/contact.hpp", "rpc/channel.hpp", "fem_server/fem/mesh.hpp",
+                                          "mbs_server/formulation/body.hpp")):
     return list(includes.complaints([(file, text)], known))
 
 
@@ -15,30 +15,30 @@ class Includes(unittest.TestCase):
     def test_allowed_edges_pass(self):
         for file, target in [
             ("mbs_server/coupling/a.cpp", '"common/contact/contact.hpp"'),
-            ("mbs_server/service/a.cpp", '"common/rpc/channel.hpp"'),
+            ("mbs_server/service/a.cpp", '"rpc/channel.hpp"'),
             ("mbs_server/service/a.cpp", "<grpcpp/grpcpp.h>"),
-            ("client/embedded/a.cpp", '"fem_server/fem/mesh.hpp"'),
+            ("library/composition/a.cpp", '"fem_server/fem/mesh.hpp"'),
             ("client/run/a.cpp", '"heelstrike/v1/contact.grpc.pb.h"'),
             ("fem_server/fem/a.cpp", "<deal.II/grid/tria.h>"),
             ("mbs_server/integrators/a.cpp", "<cvode/cvode.h>"),
-            ("tests/unit/a.cpp", '"mbs_server/model/body.hpp"'),
+            ("tests/unit/a.cpp", '"mbs_server/formulation/body.hpp"'),
             ("common/contact/a.cpp", "<Eigen/Dense>"),
         ]:
             self.assertEqual(include_complaints(file, f"#include {target}\n"), [], f"{file} {target}")
 
     def test_forbidden_edges_are_found(self):
         for file, target in [
-            ("mbs_server/coupling/a.cpp", '"common/rpc/channel.hpp"'),
+            ("mbs_server/coupling/a.cpp", '"rpc/channel.hpp"'),
             ("mbs_server/coupling/a.cpp", '"heelstrike/v1/contact.pb.h"'),
             ("mbs_server/coupling/a.cpp", "<grpcpp/grpcpp.h>"),
-            ("mbs_server/model/a.hpp", '"fem_server/fem/mesh.hpp"'),
+            ("mbs_server/formulation/a.hpp", '"fem_server/fem/mesh.hpp"'),
             ("mbs_server/service/a.cpp", '"fem_server/fem/mesh.hpp"'),
-            ("mbs_server/model/a.cpp", "<deal.II/grid/tria.h>"),
-            ("fem_server/fem/a.cpp", '"mbs_server/model/body.hpp"'),
+            ("mbs_server/formulation/a.cpp", "<deal.II/grid/tria.h>"),
+            ("fem_server/fem/a.cpp", '"mbs_server/formulation/body.hpp"'),
             ("fem_server/fem/a.cpp", "<cvode/cvode.h>"),
-            ("client/run/a.cpp", '"mbs_server/model/body.hpp"'),
-            ("common/contact/a.cpp", '"common/rpc/channel.hpp"'),
-            ("common/rpc/a.cpp", '"mbs_server/model/body.hpp"'),
+            ("client/run/a.cpp", '"mbs_server/formulation/body.hpp"'),
+            ("common/contact/a.cpp", '"rpc/channel.hpp"'),
+            ("rpc/a.cpp", '"mbs_server/formulation/body.hpp"'),
             ("common/contact/a.cpp", "<google/protobuf/message.h>"),
             ("common/contact/a.cpp", "<common/contact/contact.hpp>"),
             ("common/contact/a.cpp", '"common/contact/missing.hpp"'),
@@ -51,7 +51,7 @@ class Includes(unittest.TestCase):
 
     def test_names_file_and_line(self):
         self.assertIn("common/contact/a.hpp:3:",
-                      include_complaints("common/contact/a.hpp", '#pragma once\n\n#  include "mbs_server/model/body.hpp"\n')[0])
+                      include_complaints("common/contact/a.hpp", '#pragma once\n\n#  include "mbs_server/formulation/body.hpp"\n')[0])
 
 
 class References(unittest.TestCase):
@@ -78,9 +78,9 @@ class Words(unittest.TestCase):
     def test_calls_for_descriptors_are_found_in_sources(self):
         for call in ("log(message.ShortDebugString());", "MessageToJsonString(message, &text);", "message.GetReflection();",
                      "v1::Error::descriptor()->name();", "any.PackFrom(message);"):
-            for file, n in (("client/fmi/a.cpp", 1), ("common/wire/a.hpp", 1), ("tests/unit/wire/a.cpp", 0), ("docs/a.md", 0)):
+            for file, n in (("library/fmu/a.cpp", 1), ("rpc/wire/a.hpp", 1), ("tests/unit/rpc/a.cpp", 0), ("docs/a.md", 0)):
                 self.assertEqual(len(list(words.complaints(file, call))), n, f"{file}: {call}")
-        self.assertEqual(list(words.complaints("client/servers/a.cpp", "poll(child.descriptor());")), [])
+        self.assertEqual(list(words.complaints("library/servers/a.cpp", "poll(child.descriptor());")), [])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ RULES = [
     (re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE), "an unfinished merge"),
     (re.compile(r"[ \t]+$", re.MULTILINE), "blanks at the end of the line"),
 ]
-# The library registers no descriptors (common/wire/unregistered_descriptors.cpp), and these look for them.
+# The library registers no descriptors (rpc/wire/unregistered_descriptors.cpp), and these look for them.
 DESCRIPTORS = re.compile(r"\b(?:\w*DebugString|MessageToJson\w*|Json(?:String)?ToMessage|TextFormat|MessageDifferencer|GetTypeName|"
                          r"GetDescriptor|GetReflection|GetMetadata|PackFrom|UnpackTo)\b|::descriptor\(")
 DESCRIPTORS_ALLOWED = ("tests/", "benchmarks/")

@@ -16,10 +16,10 @@
 
 #include <fmt/format.h>
 
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/fem_body/body_preparation.hpp"
-#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/numbering.hpp"

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 

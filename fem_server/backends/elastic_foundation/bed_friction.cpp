@@ -1,6 +1,6 @@
 #include "fem_server/backends/elastic_foundation/bed_friction.hpp"
 
-#include "fem_server/backends/shared/slip_work.hpp"
+#include "fem_server/backend_interface/slip_work.hpp"
 
 namespace heelstrike::fem {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/surfaces/signed_distance.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {

@@ -8,7 +8,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_fields.hpp"
-#include "fem_server/backends/shared/slip_speed.hpp"
+#include "fem_server/backend_interface/slip_speed.hpp"
 
 namespace heelstrike::fem {
 

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/elastic_foundation/bed_friction.hpp"
 #include "fem_server/backends/elastic_foundation/spring_bed.hpp"
-#include "fem_server/backends/shared/saved_history.hpp"
-#include "fem_server/backends/shared/surface_regions.hpp"
+#include "fem_server/backend_interface/saved_history.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {

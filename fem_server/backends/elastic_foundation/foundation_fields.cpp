@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/spatial/extents.hpp"
-#include "fem_server/backends/shared/field_request.hpp"
+#include "fem_server/backend_interface/field_request.hpp"
 #include "fem_server/geometry/write_fields.hpp"
 
 namespace heelstrike::fem {

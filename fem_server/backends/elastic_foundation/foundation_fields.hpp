@@ -6,7 +6,7 @@
 
 #include "common/contact/contact.hpp"
 #include "fem_server/backends/elastic_foundation/spring_bed.hpp"
-#include "fem_server/backends/shared/surface_regions.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/signed_distance.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/surfaces/triangle_surface.hpp"
 
 namespace heelstrike::fem {

@@ -1,7 +1,7 @@
 /// Registry entry of the full-order finite-element contact.
 #pragma once
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 

@@ -9,15 +9,15 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
-#include "fem_server/backends/fem_condensed/detection/interface_pressure.hpp"
-#include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
-#include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
+#include "fem_server/contact_solver/detection/candidate_cache.hpp"
+#include "fem_server/contact_solver/detection/interface_pressure.hpp"
+#include "fem_server/contact_solver/solver/friction_contact.hpp"
+#include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
-#include "fem_server/backends/shared/contact_answer.hpp"
-#include "fem_server/backends/shared/slip_speed.hpp"
-#include "fem_server/backends/shared/slip_work.hpp"
-#include "fem_server/backends/shared/surface_regions.hpp"
+#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 

@@ -22,14 +22,14 @@
 #include <string>
 #include <vector>
 
-#include "common/surfaces/signed_distance.hpp"
-#include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_body/contact_surface.hpp"
-#include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/bodies/contact_surface.hpp"
+#include "fem_server/contact_solver/detection/body_interface.hpp"
 #include "fem_server/backends/fem_full/full_body.hpp"
 #include "fem_server/backends/fem_full/full_history.hpp"
-#include "fem_server/backends/shared/contact_options.hpp"
-#include "fem_server/backends/shared/contact_regions.hpp"
+#include "fem_server/backend_interface/contact_options.hpp"
+#include "fem_server/contact_solver/contact_regions.hpp"
 
 namespace heelstrike::fem {
 

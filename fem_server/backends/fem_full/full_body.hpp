@@ -16,8 +16,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "fem_server/backends/fem_body/body_fields.hpp"
-#include "fem_server/backends/fem_body/weighted_nodes.hpp"
+#include "fem_server/bodies/body_fields.hpp"
+#include "fem_server/contact_solver/weighted_nodes.hpp"
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 

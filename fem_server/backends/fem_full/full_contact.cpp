@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
+#include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
-#include "fem_server/backends/shared/contact_answer.hpp"
-#include "fem_server/backends/shared/slip_speed.hpp"
-#include "fem_server/backends/shared/surface_regions.hpp"
+#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
 

@@ -27,14 +27,14 @@
 #include <string>
 #include <vector>
 
-#include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_body/body_fields.hpp"
-#include "fem_server/backends/fem_body/body_preparation.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/bodies/body_fields.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"
 #include "fem_server/backends/fem_full/full_history.hpp"
-#include "fem_server/backends/shared/slip_work.hpp"
+#include "fem_server/backend_interface/slip_work.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {

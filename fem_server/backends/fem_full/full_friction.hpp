@@ -9,7 +9,7 @@
 /// its place the least slip would turn sticking nodes into sliding ones, and the iteration would cycle.
 #pragma once
 
-#include "fem_server/backends/shared/stick_point.hpp"
+#include "fem_server/contact_solver/stick_point.hpp"
 
 namespace heelstrike::fem {
 

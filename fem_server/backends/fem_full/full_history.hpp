@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "fem_server/backends/shared/saved_history.hpp"
+#include "fem_server/backend_interface/saved_history.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {

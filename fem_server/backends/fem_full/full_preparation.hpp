@@ -2,8 +2,8 @@
 /// partner.
 #pragma once
 
-#include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_body/body_preparation.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 

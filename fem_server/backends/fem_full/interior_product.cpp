@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "common/config/digest.hpp"
-#include "fem_server/backends/shared/preparation_locks.hpp"
+#include "common/files/digest.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
 #include "fem_server/fem/cache_file.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 

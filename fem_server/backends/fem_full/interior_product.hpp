@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "fem_server/backends/fem_body/body_preparation.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 
 namespace heelstrike::fem {

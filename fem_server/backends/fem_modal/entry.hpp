@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 

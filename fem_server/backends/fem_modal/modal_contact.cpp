@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_body/body_fields.hpp"
-#include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
-#include "fem_server/backends/fem_condensed/detection/near_nodes.hpp"
-#include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
-#include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
-#include "fem_server/backends/fem_condensed/solver/normal_derivatives.hpp"
-#include "fem_server/backends/shared/surface_regions.hpp"
+#include "fem_server/bodies/body_fields.hpp"
+#include "fem_server/contact_solver/detection/candidate_cache.hpp"
+#include "fem_server/contact_solver/detection/near_nodes.hpp"
+#include "fem_server/contact_solver/kernels/compliance_product.hpp"
+#include "fem_server/contact_solver/solver/normal_contact.hpp"
+#include "fem_server/contact_solver/solver/normal_derivatives.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 
 namespace heelstrike::fem {
 

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "common/surfaces/signed_distance.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/fem_modal/modal_history.hpp"
-#include "fem_server/backends/shared/contact_answer.hpp"
-#include "fem_server/backends/shared/contact_options.hpp"
+#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 #include "fem_server/fem/vibration_modes.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fem_server/backends/fem_modal/modal_oscillator.hpp"
-#include "fem_server/backends/shared/saved_history.hpp"
+#include "fem_server/backend_interface/saved_history.hpp"
 
 namespace heelstrike::fem {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fem_server/backends/shared/saved_history.hpp"
+#include "fem_server/backend_interface/saved_history.hpp"
 
 namespace heelstrike::fem {
 

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/backends/point_laws/compartment_contact.hpp"
-#include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/backend_interface/hysteresis.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
 #include "fem_server/backends/point_laws/stiffness.hpp"
-#include "fem_server/backends/shared/parameter_schema.hpp"
+#include "common/parameters/parameter_kinds.hpp"
 
 namespace heelstrike::fem {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "fem_server/backends/shared/slip_speed.hpp"
+#include "fem_server/backend_interface/slip_speed.hpp"
 
 namespace heelstrike::fem {
 

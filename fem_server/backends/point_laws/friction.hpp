@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fem_server/backends/point_laws/law.hpp"
-#include "fem_server/backends/shared/slip_work.hpp"
+#include "fem_server/backend_interface/slip_work.hpp"
 #include "fem_server/surfaces/contact_path.hpp"
 
 namespace heelstrike::fem {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/backend_interface/hysteresis.hpp"
 
 namespace heelstrike::fem {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fem_server/backends/point_laws/friction.hpp"
-#include "fem_server/backends/shared/saved_history.hpp"
+#include "fem_server/backend_interface/saved_history.hpp"
 
 namespace heelstrike::fem {
 

@@ -6,11 +6,11 @@
 #include <numbers>
 #include <utility>
 
-#include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_surfaces.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/backend_interface/foundation_surfaces.hpp"
 #include "fem_server/backends/rigid/rigid_geometry.hpp"
-#include "fem_server/backends/shared/parameter_schema.hpp"
-#include "fem_server/backends/shared/saved_history.hpp"
+#include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/backend_interface/saved_history.hpp"
 
 namespace heelstrike::fem {
 

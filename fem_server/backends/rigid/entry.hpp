@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 

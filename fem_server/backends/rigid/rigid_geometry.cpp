@@ -10,12 +10,12 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/points.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_surfaces.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/points.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/backend_interface/foundation_surfaces.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "common/surfaces/signed_distance.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/rigid/faceted_body.hpp"
 #include "fem_server/backends/rigid/rigid_edges.hpp"
 #include "fem_server/backends/rigid/rolling_cylinder.hpp"

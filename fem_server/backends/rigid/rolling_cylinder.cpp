@@ -5,7 +5,7 @@
 #include <numbers>
 #include <utility>
 
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/contact/contact_point.hpp"
-#include "common/surfaces/cylinder.hpp"
-#include "common/surfaces/signed_distance.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backends/rigid/rigid_edges.hpp"
 
 namespace heelstrike::fem {

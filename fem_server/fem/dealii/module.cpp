@@ -1,4 +1,4 @@
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "fem_server/fem/dealii/elastic_space.hpp"
 #include "fem_server/fem/dealii/lowest_modes.hpp"
 #include "fem_server/fem/dealii/reference_element.hpp"

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "common/config/catalog.hpp"
-#include "mbs_server/model/model.hpp"
+#include "scenario/catalog.hpp"
+#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 

@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 
-#include "common/config/keys.hpp"
-#include "common/config/mistakes.hpp"
-#include "common/config/sections/sections.hpp"
+#include "scenario/keys.hpp"
+#include "scenario/mistakes.hpp"
+#include "scenario/sections/sections.hpp"
 #include "common/text/suggestion.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 
 namespace heelstrike::mbs {

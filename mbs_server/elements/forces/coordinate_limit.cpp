@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/elements/forces/coordinate_force.hpp"
 
 namespace heelstrike::mbs {

@@ -1,4 +1,4 @@
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/elements/forces/coordinate_force.hpp"
 
 namespace heelstrike::mbs {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/formulation/load_force.hpp"
-#include "mbs_server/model/sampled_unit.hpp"
+#include "mbs_server/formulation/sampled_unit.hpp"
 
 namespace heelstrike::mbs {
 namespace {

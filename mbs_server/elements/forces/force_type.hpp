@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "common/config/catalog.hpp"
+#include "scenario/catalog.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/formulation/force_element.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::mbs {

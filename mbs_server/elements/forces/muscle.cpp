@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "common/config/keys.hpp"
-#include "common/config/sections/sections.hpp"
+#include "scenario/keys.hpp"
+#include "scenario/sections/sections.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/hill_muscle.hpp"

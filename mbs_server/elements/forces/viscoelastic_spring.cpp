@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/elements/forces/line_force.hpp"
 
 namespace heelstrike::mbs {

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "common/config/coordinate_functions.hpp"
-#include "common/config/keys.hpp"
-#include "common/config/mistakes.hpp"
+#include "scenario/coordinate_functions.hpp"
+#include "scenario/keys.hpp"
+#include "scenario/mistakes.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"

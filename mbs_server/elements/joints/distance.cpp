@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 

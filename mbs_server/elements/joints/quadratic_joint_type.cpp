@@ -1,4 +1,4 @@
-#include "common/config/keys.hpp"
+#include "scenario/keys.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 
 namespace heelstrike::mbs {

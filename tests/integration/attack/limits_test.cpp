@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/rpc/channel.hpp"
+#include "rpc/channel.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/contact_service/raw_calls.hpp"
 #include "tests/integration/contact_service/server_process.hpp"

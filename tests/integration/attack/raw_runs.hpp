@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
-#include "common/rpc/channel.hpp"
-#include "common/wire/error_wire.hpp"
+#include "rpc/channel.hpp"
+#include "rpc/wire/error_wire.hpp"
 #include "heelstrike/v1/simulation.grpc.pb.h"
 
 namespace heelstrike::testing_support {

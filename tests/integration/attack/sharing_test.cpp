@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "common/config/digest.hpp"
-#include "common/rpc/call.hpp"
+#include "common/files/digest.hpp"
+#include "rpc/call.hpp"
 #include "tests/integration/attack/raw_runs.hpp"
 #include "tests/integration/cli/encrypted_servers.hpp"
 #include "tests/integration/cli/program.hpp"

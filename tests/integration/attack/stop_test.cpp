@@ -9,10 +9,10 @@
 #include <sstream>
 #include <thread>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
 #include "tests/integration/cli/server_pair.hpp"

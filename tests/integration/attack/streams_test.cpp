@@ -9,9 +9,9 @@
 #include <map>
 #include <memory>
 
-#include "common/rpc/call.hpp"
-#include "common/rpc/channel.hpp"
-#include "common/rpc/message_socket.hpp"
+#include "rpc/call.hpp"
+#include "rpc/channel.hpp"
+#include "rpc/message_socket.hpp"
 #include "tests/integration/attack/raw_runs.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"

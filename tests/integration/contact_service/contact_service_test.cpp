@@ -4,12 +4,12 @@
 #include <future>
 #include <limits>
 
-#include "common/config/digest.hpp"
-#include "common/config/version.hpp"
+#include "common/files/digest.hpp"
+#include "common/process/version.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
-#include "common/rpc/asset_upload.hpp"
-#include "common/rpc/call.hpp"
+#include "rpc/asset_upload.hpp"
+#include "rpc/call.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "server_process.hpp"
 

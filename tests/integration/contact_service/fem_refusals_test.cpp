@@ -4,11 +4,11 @@
 
 #include <csignal>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
-#include "common/rpc/call.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
+#include "rpc/call.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {

@@ -1,5 +1,5 @@
 // Messages over a Unix socket of their own: whole, in order, within limits, and never different from those of the call.
-#include "common/rpc/message_socket.hpp"
+#include "rpc/message_socket.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

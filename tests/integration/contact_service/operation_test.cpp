@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
-#include "common/rpc/ready_line.hpp"
+#include "rpc/server/ready_line.hpp"
 #include "raw_calls.hpp"
 #include "server_process.hpp"
 #include "tests/support/child_environment.hpp"

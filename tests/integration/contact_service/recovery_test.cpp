@@ -16,7 +16,7 @@
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/summary.hpp"
-#include "common/rpc/recovering_contact.hpp"
+#include "rpc/recovering_contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "server_process.hpp"
 #include "tests/support/forwarding_contact.hpp"

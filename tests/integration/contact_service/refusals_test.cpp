@@ -6,10 +6,10 @@
 
 #include <random>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
-#include "common/rpc/call.hpp"
-#include "common/surfaces/mesh.hpp"
+#include "rpc/call.hpp"
+#include "scenario/surfaces/mesh.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
-#include "common/surfaces/knee.hpp"
-#include "common/wire/contact_wire.hpp"
+#include "scenario/surfaces/knee.hpp"
+#include "rpc/wire/contact_wire.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "server_process.hpp"
 

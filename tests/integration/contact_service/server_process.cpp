@@ -16,14 +16,14 @@
 #include <stdexcept>
 #include <thread>
 
-#include "common/config/version.hpp"
-#include "common/rpc/call.hpp"
-#include "common/rpc/ready_line.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/wire/contact_wire.hpp"
-#include "common/wire/error_wire.hpp"
-#include "common/wire/pair_spec_wire.hpp"
+#include "common/process/version.hpp"
+#include "rpc/call.hpp"
+#include "rpc/server/ready_line.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "rpc/wire/contact_wire.hpp"
+#include "rpc/wire/error_wire.hpp"
+#include "rpc/wire/pair_spec_wire.hpp"
 #include "tests/support/child_environment.hpp"
 
 namespace heelstrike::testing_support {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "common/rpc/remote_contact.hpp"
+#include "rpc/remote_contact.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::testing_support {

@@ -14,11 +14,11 @@
 #include <mutex>
 #include <thread>
 
-#include "common/config/version.hpp"
+#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
-#include "common/rpc/call.hpp"
-#include "common/wire/checksum.hpp"
-#include "common/wire/error_wire.hpp"
+#include "rpc/call.hpp"
+#include "rpc/wire/checksum.hpp"
+#include "rpc/wire/error_wire.hpp"
 #include "mbs_server/service/simulation_service.hpp"
 
 namespace heelstrike::mbs {

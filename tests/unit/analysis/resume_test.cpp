@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/knee.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/knee.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 
 namespace heelstrike::fem {

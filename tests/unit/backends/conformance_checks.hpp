@@ -16,7 +16,7 @@
 
 #include "common/contact/gap_bound.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "tests/unit/backends/bits.hpp"
 
 namespace heelstrike::fem::testing_support {

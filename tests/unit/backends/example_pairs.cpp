@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/mesh.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 
 namespace heelstrike::fem::testing_support {
 

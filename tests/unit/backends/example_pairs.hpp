@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fem_server/backends/backend.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/surfaces/point_pair.hpp"
 
 namespace heelstrike::fem::testing_support {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/backend_interface/hysteresis.hpp"
 
 namespace heelstrike::fem {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <numbers>
 
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 #include "fem_server/surfaces/contact_path.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/backends/example_pairs.hpp"

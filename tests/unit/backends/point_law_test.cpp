@@ -5,9 +5,9 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "fem_server/backend_interface/hysteresis.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/cylinder.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 
 namespace heelstrike::fem {

@@ -1,5 +1,5 @@
 // Sessions that need the same product at the same time, without any cache on disk.
-#include "fem_server/backends/shared/preparation_locks.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
 
 #include <gtest/gtest.h>
 

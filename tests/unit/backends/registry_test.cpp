@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/cylinder.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 
 namespace heelstrike::fem {

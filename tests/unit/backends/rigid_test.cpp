@@ -7,12 +7,12 @@
 #include <numbers>
 #include <random>
 
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/cylinder.hpp"
-#include "common/surfaces/knee.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/points.hpp"
-#include "common/surfaces/sphere.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/knee.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/points.hpp"
+#include "scenario/surfaces/sphere.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 

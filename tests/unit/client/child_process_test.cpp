@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "client/servers/child_process.hpp"
+#include "common/process/child_process.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "client/runs/comparison.hpp"
+#include "client/studies/comparison.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "client/embedded/catalog.hpp"
-#include "client/runs/run_request.hpp"
+#include "library/composition/catalog.hpp"
+#include "library/runs/run_request.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "client/servers/private_folder.hpp"
+#include "library/servers/private_folder.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {

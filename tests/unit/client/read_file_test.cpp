@@ -1,5 +1,5 @@
 // Files that a user names: whatever they turn out to be, reading ends with their content or with a reason.
-#include "client/runs/read_file.hpp"
+#include "common/files/read_file.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include <fstream>
 #include <thread>
 
-#include "client/runs/mesh_file.hpp"
-#include "client/runs/run_request.hpp"
+#include "client/studies/mesh_file.hpp"
+#include "library/runs/run_request.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <regex>
 
-#include "client/embedded/catalog.hpp"
-#include "client/runs/ground_reactions.hpp"
-#include "client/runs/registration.hpp"
+#include "library/composition/catalog.hpp"
+#include "gait/ground_reactions.hpp"
+#include "client/studies/registration.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/run_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "client/runs/trial_journal.hpp"
+#include "client/studies/trial_journal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

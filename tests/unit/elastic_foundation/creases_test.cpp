@@ -10,7 +10,7 @@
 #include <random>
 
 #include "common/contact/preparation.hpp"
-#include "common/surfaces/block.hpp"
+#include "scenario/surfaces/block.hpp"
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <random>
 
-#include "common/surfaces/block.hpp"
+#include "scenario/surfaces/block.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"

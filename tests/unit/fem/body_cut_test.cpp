@@ -1,5 +1,5 @@
 // Cutting a part off a body: every piece that something holds stays, and nothing goes without a word.
-#include "fem_server/backends/fem_body/body_cut.hpp"
+#include "fem_server/bodies/body_cut.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The patch test of contact between two deformable bodies: a uniform stress passes an interface of meshes that do not
 // match, wherever their edges lie.
-#include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "fem_server/contact_solver/detection/body_interface.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 #include "tests/unit/fem/two_bodies.hpp"

@@ -1,5 +1,5 @@
 // A point cloud pressed into a condensed block.
-#include "fem_server/backends/fem_condensed/contact/cloud_contact.hpp"
+#include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/points.hpp"
-#include "fem_server/backends/fem_body/deformable_partner.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/points.hpp"
+#include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"

@@ -1,5 +1,5 @@
 // Contact on the condensed surface: patch test, tangents, purity, history.
-#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 
 #include "common/errors/error.hpp"
 #include "common/friction/solve_friction.hpp"
-#include "common/surfaces/cylinder.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 

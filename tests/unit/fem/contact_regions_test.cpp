@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/mesh.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/points.hpp"
-#include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/shared/contact_regions.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/points.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/contact_solver/contact_regions.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {

@@ -8,13 +8,13 @@
 #include <random>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
-#include "fem_server/backends/fem_condensed/kernels/local_compliance.hpp"
-#include "fem_server/backends/fem_condensed/kernels/plain_kernels.hpp"
-#include "fem_server/backends/fem_condensed/solver/active_set_guess.hpp"
-#include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
-#include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
-#include "fem_server/backends/fem_condensed/solver/projected_newton.hpp"
+#include "fem_server/contact_solver/kernels/compliance_product.hpp"
+#include "fem_server/contact_solver/kernels/local_compliance.hpp"
+#include "fem_server/contact_solver/kernels/plain_kernels.hpp"
+#include "fem_server/contact_solver/solver/active_set_guess.hpp"
+#include "fem_server/contact_solver/solver/friction_contact.hpp"
+#include "fem_server/contact_solver/solver/normal_contact.hpp"
+#include "fem_server/contact_solver/solver/projected_newton.hpp"
 
 namespace heelstrike::fem {
 namespace {

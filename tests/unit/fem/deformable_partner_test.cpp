@@ -1,5 +1,5 @@
 // Two deformable bodies: springs in series, tangents, friction, and what a specification may get wrong.
-#include "fem_server/backends/fem_body/deformable_partner.hpp"
+#include "fem_server/contact_solver/deformable_partner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/mesh.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 #include "tests/unit/fem/test_contact.hpp"

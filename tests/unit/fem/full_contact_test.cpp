@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 

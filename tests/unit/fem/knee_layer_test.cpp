@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/knee.hpp"
-#include "common/surfaces/mesh.hpp"
-#include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/knee.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/geometry/layer_mesh.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 #include "fem_server/surfaces/kind_triangles.hpp"

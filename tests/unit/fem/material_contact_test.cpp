@@ -5,9 +5,9 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 namespace {

@@ -8,11 +8,11 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/cylinder.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "tests/unit/fem/test_meshes.hpp"

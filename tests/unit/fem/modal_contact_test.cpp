@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/fem_modal/modal_oscillator.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <numeric>
 
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 #include "tests/support/vtu_array.hpp"
 #include "tests/unit/fem/test_contact.hpp"

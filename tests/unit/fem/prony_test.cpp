@@ -9,9 +9,9 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
 
 namespace heelstrike::fem {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 

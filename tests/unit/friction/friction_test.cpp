@@ -10,9 +10,9 @@
 #include <random>
 #include <set>
 
-#include "common/friction/fclib/fclib_file.hpp"
+#include "benchmarks/friction_problems/fclib_file.hpp"
 #include "common/friction/one_contact.hpp"
-#include "common/friction/siconos_text.hpp"
+#include "benchmarks/friction_problems/siconos_text.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "common/friction/fclib/fclib_file.hpp"
-#include "common/friction/siconos_text.hpp"
+#include "benchmarks/friction_problems/fclib_file.hpp"
+#include "benchmarks/friction_problems/siconos_text.hpp"
 
 namespace heelstrike::friction {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/errors/error.hpp"
-#include "common/surfaces/foot.hpp"
+#include "scenario/surfaces/foot.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/surface_check.hpp"

@@ -4,9 +4,9 @@
 #include <Eigen/Geometry>
 #include <numbers>
 
-#include "client/report/body_turns.hpp"
+#include "report/body_turns.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 constexpr int rows = 40;
@@ -82,4 +82,4 @@ TEST(BodyTurns, ThePathOfAContactStandsInTheFirstBody) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

@@ -1,9 +1,9 @@
 // Names of columns: owner, unit and the chart they belong to.
 #include <gtest/gtest.h>
 
-#include "client/report/columns.hpp"
+#include "report/columns.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 struct Case {
@@ -69,4 +69,4 @@ TEST(ColumnNamesOfATable, KnowRegionsByTheirNeighbours) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

@@ -1,16 +1,16 @@
 // Contact pairs that are one foot, and what loads them together; bodies as shapes.
-#include "client/report/feet.hpp"
-#include "client/embedded/catalog.hpp"
+#include "report/feet.hpp"
+#include "library/composition/catalog.hpp"
 
 #include <gtest/gtest.h>
 
-#include "client/report/scene.hpp"
+#include "report/scene.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 Scenario read(const std::string& yaml) {
-  return parse_scenario("heelstrike: 1\n" + yaml, "test.yaml", client::scenario_catalog());
+  return parse_scenario("heelstrike: 1\n" + yaml, "test.yaml", scenario_catalog());
 }
 
 std::string sole(const std::string& name, const std::string& body, const std::string& surface,
@@ -114,4 +114,4 @@ TEST(Scene, LinksSpringsAndBlocks) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

@@ -3,12 +3,12 @@
 
 #include <cstring>
 
-#include "client/report/fields_data.hpp"
+#include "report/fields_data.hpp"
 #include "common/errors/error.hpp"
 #include "common/spatial/spatial.hpp"
 #include "common/text/base64.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 template <class Value>
@@ -136,4 +136,4 @@ TEST(ParseVtu, BrokenFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

@@ -1,6 +1,6 @@
 // Runs watched while they go: bounded curves, and the local page that serves them.
 // clang-format off
-#include "client/live/live_page.hpp"  // before httplib, whose resolv.h defines _res: a name that Eigen uses
+#include "report/live/live_page.hpp"  // before httplib, whose resolv.h defines _res: a name that Eigen uses
 // clang-format on
 
 #include <gmock/gmock.h>
@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "client/live/live_run.hpp"
-#include "client/live/sample_history.hpp"
+#include "report/live/live_run.hpp"
+#include "report/live/sample_history.hpp"
 #include "common/errors/error.hpp"
 
-namespace heelstrike::client {
+namespace heelstrike {
 namespace {
 
 using testing::HasSubstr;
@@ -203,4 +203,4 @@ TEST(LiveRun, TextNamesProgressPaceAndForces) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client
+}  // namespace heelstrike

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "client/live/live_view.hpp"
+#include "report/live/live_view.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/summary.hpp"
 
-namespace heelstrike::client {
+namespace heelstrike {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST(LiveView, AFolderWithoutARunIsRefused) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client
+}  // namespace heelstrike

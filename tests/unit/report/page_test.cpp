@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/report/html.hpp"
-#include "client/report/page.hpp"
+#include "report/html.hpp"
+#include "report/page.hpp"
 #include "common/text/base64.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 using testing::HasSubstr;
@@ -108,4 +108,4 @@ TEST(Packed, AConstantIsOneNumber) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

@@ -1,15 +1,15 @@
 // Pressure in plan view, the path of the centre of pressure and the table of regions.
-#include "client/report/pressure_map.hpp"
+#include "report/pressure_map.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "client/report/pressure_regions.hpp"
+#include "report/pressure_regions.hpp"
 #include "common/errors/error.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 /// A flat sole of nx x ny points in z = 0 that looks down, 0.25 m long and 0.1 m wide, with a lid above it.
@@ -233,4 +233,4 @@ TEST(PressureRegions, AreasAreThoseOfTheSurfaceNotOfItsShadow) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

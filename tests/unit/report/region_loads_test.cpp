@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/report/region_loads.hpp"
+#include "report/region_loads.hpp"
 #include "common/errors/error.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 /// Two right triangles of 2 cm^2 beside each other, the first in region a, both in b.
@@ -59,4 +59,4 @@ TEST(RegionLoads, TableHasEmptyCentresWithoutLoad) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

@@ -6,15 +6,16 @@
 
 #include <filesystem>
 
-#include "client/embedded/catalog.hpp"
-#include "client/embedded/shapes.hpp"
-#include "client/report/page.hpp"
-#include "client/report/run_data.hpp"
-#include "client/report/shapes.hpp"
+#include "library/composition/catalog.hpp"
+#include "library/composition/shapes.hpp"
+#include "report/page.hpp"
+#include "report/run_data.hpp"
+#include "report/shapes.hpp"
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
+#include "common/files/output_file.hpp"
+#include "library/composition/catalog.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 using testing::HasSubstr;
@@ -111,10 +112,10 @@ class ShapesOfRun : public testing::Test {
 };
 
 TEST_F(ShapesOfRun, ThePageHasThemOnceAndSaysWhatIsThinned) {
-  EXPECT_THAT(run_page(read_run_data(folder_, "flores", "")), Not(HasSubstr("fine.obj (")))
+  EXPECT_THAT(run_page(read_run_data(folder_, "flores", "", scenario_catalog())), Not(HasSubstr("fine.obj (")))
       << "runs of earlier versions";
   write_shapes(folder_, body_shapes(scenario(), files(), 1'000));
-  const RunData run = read_run_data(folder_, "flores", "");
+  const RunData run = read_run_data(folder_, "flores", "", scenario_catalog());
   ASSERT_EQ(run.shapes.size(), 2U);
   const std::string page = run_page(run);
   EXPECT_THAT(page,
@@ -132,7 +133,7 @@ TEST_F(ShapesOfRun, ThePageHasThemOnceAndSaysWhatIsThinned) {
 
 TEST_F(ShapesOfRun, BodiesWithFieldsNeedNoShape) {
   write_shapes(folder_, body_shapes(scenario(), files(), 1'000));
-  RunData run = read_run_data(folder_, "flores", "");
+  RunData run = read_run_data(folder_, "flores", "", scenario_catalog());
   const std::string packed = run.shapes[0].at("triangles").at("u32");
   ASSERT_THAT(run_page(run), HasSubstr(packed));
   run.fields = {{"parts", {{{"name", "touch_tray"}, {"body", "tray"}}, {{"name", "other"}, {"body", nullptr}}}}};
@@ -153,7 +154,7 @@ TEST_F(ShapesOfRun, AWholeBudgetIsASmallPartOfAPage) {
 TEST_F(ShapesOfRun, ADamagedFileIsNamed) {
   write_whole_file(folder_ / "shapes.json", "{\"shapes\"");
   try {
-    (void)read_run_data(folder_, "flores", "");
+    (void)read_run_data(folder_, "flores", "", scenario_catalog());
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::file);
@@ -162,4 +163,4 @@ TEST_F(ShapesOfRun, ADamagedFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

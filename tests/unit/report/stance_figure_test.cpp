@@ -1,12 +1,12 @@
 // The picture of one stance: every component over per cent of stance, what was given, and the plan view.
-#include "client/report/stance_figure.hpp"
+#include "report/stance_figure.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 
-namespace heelstrike::client::report {
+namespace heelstrike::report {
 namespace {
 
 using testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST(StanceFigure, ThePlanViewIsRelativeToTheGround) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike::report

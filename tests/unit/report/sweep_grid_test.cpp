@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/runs/sweep_grid.hpp"
+#include "client/studies/sweep_grid.hpp"
 #include "common/errors/error.hpp"
 
-namespace heelstrike::client {
+namespace heelstrike {
 namespace {
 
 using testing::ElementsAre;
@@ -33,4 +33,4 @@ TEST(SweepPoints, TheLastKeyChangesFastest) {
 }
 
 }  // namespace
-}  // namespace heelstrike::client
+}  // namespace heelstrike

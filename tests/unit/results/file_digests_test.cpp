@@ -1,6 +1,6 @@
 // What has been written to a run folder is not believed when it is found again: any bit that has changed is told with
 // the name of its file, or made good.
-#include "common/results/file_digests.hpp"
+#include "common/files/file_digests.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
-#include "common/wire/contact_wire.hpp"
+#include "rpc/wire/contact_wire.hpp"
 #include "fem_server/service/exchange_handler.hpp"
 #include "tests/unit/sessions/impact.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/sphere.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 #include "fem_server/sessions/open_session.hpp"
 #include "tests/support/bouncing_ball_table.hpp"
 #include "tests/unit/backends/example_pairs.hpp"

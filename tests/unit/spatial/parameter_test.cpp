@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "common/config/parameter.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike {

@@ -10,9 +10,9 @@
 #include <map>
 #include <random>
 
-#include "common/config/scenario.hpp"
+#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike {

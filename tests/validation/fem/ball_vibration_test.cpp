@@ -14,8 +14,8 @@
 #include <numbers>
 #include <vector>
 
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_modal/modal_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_meshes.hpp"

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "common/surfaces/block.hpp"
-#include "common/surfaces/plane.hpp"
-#include "fem_server/backends/backend.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <numbers>
 
-#include "common/surfaces/plane.hpp"
-#include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 

@@ -1,0 +1,286 @@
+#include "client/studies/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One quantity of a comparison: name in files, heading on the terminal, value of a run.
+struct Quantity {
+  const char* key;
+  const char* heading;
+  int digits;     ///< on the terminal
+  bool compared;  ///< against the reference
+  std::optional<double> (*value)(const ComparisonRow&);
+  bool where_known = false;  ///< there only where a run has it, as those with macro steps have exchanges
+};
+
+template <class Member>
+std::optional<double> of_first_contact(const ComparisonRow& row, Member ContactEpisode::*member) {
+  if (row.summary.contacts.empty()) return std::nullopt;
+  return row.summary.contacts.front().*member;
+}
+std::optional<double> duration(const ComparisonRow& row) {
+  const auto& contacts = row.summary.contacts;
+  if (contacts.empty() || !contacts.front().end) return std::nullopt;
+  return *contacts.front().end - contacts.front().onset;
+}
+template <class Integer>
+std::optional<double> count(Integer n) {
+  return static_cast<double>(n);
+}
+/// What a run could not know is not there.
+std::optional<double> known(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+const std::vector<Quantity>& quantities() {
+  using S = const ComparisonRow&;
+  static const std::vector<Quantity> all = {
+      {"max_force_N", "max force N", 6, true, [](S s) { return of_first_contact(s, &ContactEpisode::max_force); }},
+      {"max_indentation_m", "max indentation m", 5, true,
+       [](S s) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
+      {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S s) { return s.largest.peak_pressure; }, true},
+      {"area_m2", "area m2", 5, true, [](S s) { return s.largest.area; }, true},
+      {"contact_duration_s", "duration s", 5, true, [](S s) { return duration(s); }},
+      {"separation_speed_m_s", "speed out m/s", 5, true,
+       [](S s) { return of_first_contact(s, &ContactEpisode::separation_speed); }},
+      {"effective_restitution", "restitution", 5, true,
+       [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
+      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.summary.energy.balance_error); }},
+      {"steps", "steps", 9, false, [](S s) { return count(s.summary.integrator.steps); }},
+      {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.summary.contact_evaluations); }},
+      {"exchanges", "exchanges", 9, false,
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->exchanges) : std::nullopt; }, true},
+      {"coupling_iterations", "iterations", 9, false,
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->iterations) : std::nullopt; }, true},
+      {"rejected_macro_steps", "repeated", 9, false,
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->rejected_macro_steps) : std::nullopt; }, true},
+      {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.summary.wall_time); }},
+  };
+  return all;
+}
+
+/// Those that any row has.
+std::vector<Quantity> quantities_of(const Comparison& comparison) {
+  std::vector<Quantity> present;
+  for (const Quantity& q : quantities()) {
+    const bool any =
+        std::ranges::any_of(comparison.rows, [&](const ComparisonRow& row) { return q.value(row).has_value(); });
+    if (any || !q.where_known) present.push_back(q);
+  }
+  return present;
+}
+
+constexpr const char* position_key = "position_error_m";
+
+bool has_position_errors(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const ComparisonRow& row) { return row.position_error.has_value(); });
+}
+
+/// Indices of the columns of a body's origin, by body: those whose names end in .x_m, and the two behind each.
+std::vector<std::size_t> origins(const TimeSeries& series) {
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i + 2 < series.columns.size(); ++i) {
+    if (series.columns[i].ends_with(".x_m") && series.columns[i + 2].ends_with(".z_m")) first.push_back(i);
+  }
+  return first;
+}
+
+double distance(const double* a, const double* b) {
+  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+const ComparisonRow* find(const Comparison& comparison, const std::string& backend) {
+  const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
+                                  [&](const ComparisonRow& row) { return row.backend == backend; });
+  return found == comparison.rows.end() ? nullptr : &*found;
+}
+
+/// (value - reference) / reference, where both are there and the reference is not zero.
+std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& row, const ComparisonRow* reference) {
+  if (reference == nullptr || !quantity.compared) return std::nullopt;
+  const auto value = quantity.value(row);
+  const auto base = quantity.value(*reference);
+  if (!value || !base || *base == 0.0) return std::nullopt;
+  return (*value - *base) / *base;
+}
+
+bool has_numbers(const ComparisonRow& row) {
+  return row.failure.empty() || row.summary.status == "incomplete";
+}
+
+bool is_whole(const ComparisonRow& row) {
+  return row.failure.empty();
+}
+
+/// The number that a value is, or its text.
+Json parameter_json(const std::string& value) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() ? Json(number) : Json(value);
+}
+
+std::string exact(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+}  // namespace
+
+PositionError position_error(const TimeSeries& run, const TimeSeries& reference) {
+  const auto bodies = origins(reference);
+  if (origins(run) != bodies) throw input_error("schemes", "the runs to compare have not the same bodies");
+  PositionError error;
+  double way = 0.0;
+  const std::size_t n_run = run.columns.size(), n_reference = reference.columns.size();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < reference.rows(); ++i) {
+    const double* there = &reference.values[i * n_reference];
+    for (const std::size_t body : bodies) way = std::max(way, distance(there + body, &reference.values[body]));
+    while (at < run.rows() && run.values[at * n_run] < there[0]) ++at;
+    // Rows of the regular grid have the same times in both; steps of the integrator hardly ever.
+    if (at == run.rows() || run.values[at * n_run] != there[0]) continue;
+    const double* here = &run.values[at * n_run];
+    for (const std::size_t body : bodies) error.largest = std::max(error.largest, distance(here + body, there + body));
+  }
+  if (way > 0.0) error.relative = error.largest / way;
+  return error;
+}
+
+LargestContact largest_contact(const TimeSeries& run) {
+  const std::size_t n = run.columns.size();
+  const auto largest = [&](std::string_view ending) -> std::optional<double> {
+    double value = 0.0;
+    for (std::size_t column = 0; column < n; ++column) {
+      if (!run.columns[column].ends_with(ending)) continue;
+      for (std::size_t i = 0; i < run.rows(); ++i) value = std::max(value, run.values[i * n + column]);
+    }
+    return value > 0.0 ? std::optional(value) : std::nullopt;
+  };
+  return {.peak_pressure = largest(".peak_pressure_Pa"), .area = largest(".area_m2")};
+}
+
+ExitCode Comparison::exit_code() const {
+  if (!std::ranges::all_of(rows, has_numbers)) return ExitCode::run_failed;
+  return std::ranges::all_of(rows, is_whole) ? ExitCode::ok : ExitCode::incomplete;
+}
+
+std::vector<std::string> Comparison::failures() const {
+  std::vector<std::string> sentences;
+  for (const ComparisonRow& row : rows) {
+    if (is_whole(row)) continue;
+    sentences.push_back(fmt::format("{}: {}{}", row.backend, has_numbers(row) ? "incomplete: " : "", row.failure));
+  }
+  return sentences;
+}
+
+Table Comparison::table() const {
+  const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
+  Table table;
+  table.header = {subject};
+  const bool positions = has_position_errors(*this);
+  if (positions) table.header.insert(table.header.end(), {"position error m", "%"});
+  for (const Quantity& q : quantities_of(*this)) {
+    table.header.push_back(q.heading);
+    if (base != nullptr && q.compared) table.header.emplace_back("%");
+  }
+  for (const ComparisonRow& row : rows) {
+    const bool marked = has_numbers(row) && !is_whole(row);
+    std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.summary.status) : row.backend};
+    if (positions) {
+      const auto& error = row.position_error;
+      line.push_back(error ? number_text(error->largest, 3) : "-");
+      line.push_back(error ? fmt::format("{:.2g}", 100.0 * error->relative) : "-");
+    }
+    for (const Quantity& q : quantities_of(*this)) {
+      const auto value = has_numbers(row) ? q.value(row) : std::nullopt;
+      line.push_back(value ? number_text(*value, q.digits) : "-");
+      if (base == nullptr || !q.compared) continue;
+      const auto off = is_whole(row) && is_whole(*base) ? deviation(q, row, base) : std::nullopt;
+      line.push_back(off ? fmt::format("{:+.2f}", 100.0 * *off) : "-");
+    }
+    table.rows.push_back(std::move(line));
+  }
+  return table;
+}
+
+std::string Comparison::csv() const {
+  const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
+  std::vector<std::string> header = {"backend", "status"};
+  if (!rows.empty()) {
+    for (const auto& [key, value] : rows.front().parameters) header.push_back(key);
+  }
+  const bool positions = has_position_errors(*this);
+  if (positions) header.insert(header.end(), {position_key, fmt::format("{}_relative_deviation", position_key)});
+  for (const Quantity& q : quantities_of(*this)) {
+    header.emplace_back(q.key);
+    if (base != nullptr && q.compared) header.push_back(fmt::format("{}_relative_deviation", q.key));
+  }
+  header.insert(header.end(), {"folder", "failure"});
+  std::string text = csv_line(header);
+  for (const ComparisonRow& row : rows) {
+    std::vector<std::string> line = {row.backend, row.summary.status};
+    for (const auto& [key, value] : row.parameters) line.push_back(value);
+    if (positions) {
+      const auto& error = row.position_error;
+      line.push_back(exact(error ? std::optional(error->largest) : std::nullopt));
+      line.push_back(exact(error ? std::optional(error->relative) : std::nullopt));
+    }
+    for (const Quantity& q : quantities_of(*this)) {
+      line.push_back(has_numbers(row) ? exact(q.value(row)) : "");
+      if (base == nullptr || !q.compared) continue;
+      line.push_back(is_whole(row) && is_whole(*base) ? exact(deviation(q, row, base)) : "");
+    }
+    line.insert(line.end(), {row.folder, row.failure});
+    text += csv_line(line);
+  }
+  return text;
+}
+
+std::string Comparison::json() const {
+  const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
+  const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
+  Json json = {
+      {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
+  for (const ComparisonRow& row : rows) {
+    Json line = {{"backend", row.backend}, {"status", row.summary.status}};
+    for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);
+    if (const auto& error = row.position_error) {
+      line[position_key] = error->largest;
+      line[fmt::format("{}_relative_deviation", position_key)] = error->relative;
+    }
+    for (const Quantity& q : quantities_of(*this)) {
+      line[q.key] = has_numbers(row) ? number(q.value(row)) : Json();
+      if (base == nullptr || !q.compared) continue;
+      line[fmt::format("{}_relative_deviation", q.key)] =
+          is_whole(row) && is_whole(*base) ? number(deviation(q, row, base)) : Json();
+    }
+    line["folder"] = row.folder;
+    line["failure"] = row.failure.empty() ? Json() : Json(row.failure);
+    json["rows"].push_back(std::move(line));
+  }
+  return json.dump(2) + '\n';
+}
+
+std::string Comparison::markdown() const {
+  std::string text = fmt::format("# {}: comparison of {}s\n\n{}\n", scenario,
+                                 subject == "back-end" ? "contact back-end" : subject, table().markdown());
+  text += first_contact_note;
+  if (!reference.empty()) text += fmt::format("Percentages are deviations from {}.\n", reference);
+  for (const ComparisonRow& row : rows) {
+    if (!row.failure.empty()) text += fmt::format("\n**{}**: {}\n", row.backend, row.failure);
+  }
+  return text;
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,258 @@
+#include "client/studies/registration.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "client/studies/registration_frames.hpp"
+#include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+const std::array<RegistrationParameter, 7> known_parameters{{
+    {"pitch", "rad", 0.01, 0.07},
+    {"roll", "rad", 0.01, 0.07},
+    {"yaw", "rad", 0.01, 0.07},
+    {"lateral", "m", 0.002, 0.015},
+    {"forward", "m", 0.002, 0.015},
+    {"height", "m", 0.0005, 0.005},
+    {"toe_angle", "rad", 0.02, 0.15},
+}};
+
+constexpr int shortest_step = 3;  ///< times that a step which does not help is cut to a third
+
+double& value_of(FootRegistration& registration, const std::string& name) {
+  if (name == "roll") return registration.angles.x();
+  if (name == "pitch") return registration.angles.y();
+  if (name == "yaw") return registration.angles.z();
+  if (name == "forward") return registration.position.x();
+  if (name == "lateral") return registration.position.y();
+  if (name == "height") return registration.position.z();
+  return registration.toe_angle;
+}
+
+const RegistrationParameter& parameter(const std::string& name) {
+  return *std::ranges::find(known_parameters, name, &RegistrationParameter::name);
+}
+
+/// Error that a change by `largest` must explain to be believed: [m] of the centre of pressure, [N] of the force.
+double prior_error(RegistrationTarget target) {
+  return target == RegistrationTarget::center_of_pressure ? 0.005 : 30.0;
+}
+
+void check(const RegistrationTask& task) {
+  for (const std::string& name : task.free) {
+    std::vector<std::string> names;
+    for (const auto& p : known_parameters) names.push_back(p.name);
+    if (std::ranges::find(names, name) == names.end()) {
+      const std::string near = suggestion(name, names, "");
+      throw input_error("free", fmt::format("--free: expected names among {}, found '{}'{}", fmt::join(names, ", "),
+                                            name, near.empty() ? "" : "; " + near));
+    }
+    if (name == "height" && registration_target(task) == RegistrationTarget::center_of_pressure) {
+      throw input_error("free",
+                        "--free: expected constants that matter in a hybrid analysis, found 'height', which the "
+                        "vertical force decides there; leave it out, or add --set analysis.type=kinematic");
+    }
+  }
+}
+
+Eigen::VectorXd stacked(const FrameErrors& errors) {
+  Eigen::VectorXd r(3 * static_cast<Eigen::Index>(errors.error.size()));
+  for (std::size_t i = 0; i < errors.error.size(); ++i) {
+    r.segment<3>(3 * static_cast<Eigen::Index>(i)) = errors.error[i];
+  }
+  return r;
+}
+
+class Fit {
+ public:
+  Fit(const RegistrationTask& task, Runner& runner, std::stop_token stop,
+      const std::function<void(int, std::span<const double>)>& on_run)
+      : task_(task), on_run_(on_run), target_(registration_target(task)), runs_(task, runner, std::move(stop)) {}
+
+  std::vector<FootRegistrationResult> run() {
+    std::vector<FrameErrors> now = evaluate();
+    for (std::size_t f = 0; f < feet().size(); ++f) {
+      feet()[f].result.rms_before = feet()[f].result.rms = now[f].rms();
+      feet()[f].result.n_frames = now[f].error.size();
+    }
+    for (int i = 0; i < task_.max_iterations; ++i) {
+      (void)differences(now);
+      if (!improve(now)) break;
+    }
+    report(now, differences(now));
+    std::vector<FootRegistrationResult> results;
+    for (RegisteredFoot& foot : feet()) results.push_back(std::move(foot.result));
+    return results;
+  }
+
+ private:
+  using Changed = std::vector<std::vector<FrameErrors>>;  ///< per free parameter, per foot
+
+  [[nodiscard]] std::vector<RegisteredFoot>& feet() { return runs_.feet(); }
+
+  std::vector<FrameErrors> evaluate() {
+    std::vector<FrameErrors> all = runs_.evaluate();
+    std::vector<double> rms;
+    for (const FrameErrors& errors : all) rms.push_back(errors.rms());
+    if (on_run_) on_run_(runs_.n_runs(), rms);
+    return all;
+  }
+
+  /// Runs with one parameter changed in all feet; fills the Jacobians.
+  Changed differences(const std::vector<FrameErrors>& now) {
+    Changed changed;
+    for (const std::string& name : task_.free) {
+      const double step = parameter(name).step;
+      for (RegisteredFoot& foot : feet()) value_of(foot.result.found, name) += step;
+      changed.push_back(evaluate());
+      for (RegisteredFoot& foot : feet()) value_of(foot.result.found, name) -= step;
+    }
+    jacobians_.clear();
+    for (std::size_t f = 0; f < now.size(); ++f) jacobians_.push_back(jacobian(now[f], changed, f));
+    return changed;
+  }
+
+  /// d error / d parameter; frames that a changed run does not have count as insensitive.
+  [[nodiscard]] Eigen::MatrixXd jacobian(const FrameErrors& now, const Changed& changed, std::size_t f) const {
+    Eigen::MatrixXd J = Eigen::MatrixXd::Zero(3 * static_cast<Eigen::Index>(now.error.size()),
+                                              static_cast<Eigen::Index>(task_.free.size()));
+    for (std::size_t p = 0; p < task_.free.size(); ++p) {
+      const FrameErrors& other = changed[p][f];
+      for (std::size_t i = 0; i < now.times.size(); ++i) {
+        const auto same = std::ranges::find(other.times, now.times[i]);
+        if (same == other.times.end()) continue;
+        const Vector3 change = other.error[static_cast<std::size_t>(same - other.times.begin())] - now.error[i];
+        J.block<3, 1>(3 * static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(p)) =
+            change / parameter(task_.free[p]).step;
+      }
+    }
+    return J;
+  }
+
+  [[nodiscard]] Eigen::VectorXd gauss_newton(const FrameErrors& now, std::size_t f) const {
+    const Eigen::MatrixXd& J = jacobians_[f];
+    Eigen::MatrixXd A = J.transpose() * J;
+    // Parameters that the stances hardly show stay where they are: a prior as wide as the largest change.
+    for (Eigen::Index p = 0; p < A.rows(); ++p) {
+      const double width = parameter(task_.free[static_cast<std::size_t>(p)]).largest;
+      A(p, p) += std::pow(prior_error(target_) / width, 2);
+    }
+    return -A.ldlt().solve(J.transpose() * stacked(now));
+  }
+
+  [[nodiscard]] FootRegistration moved(FootRegistration from, const Eigen::VectorXd& step, double scale) const {
+    for (std::size_t p = 0; p < task_.free.size(); ++p) {
+      const double limit = parameter(task_.free[p]).largest;
+      value_of(from, task_.free[p]) += scale * std::clamp(step[static_cast<Eigen::Index>(p)], -limit, limit);
+    }
+    return from;
+  }
+
+  /// One damped step of every foot; one that does not help is cut, and at last taken back. A frame that gets lost (too
+  /// deep to be answered) is no help. @returns whether any foot gained a percent
+  bool improve(std::vector<FrameErrors>& now) {
+    const std::size_t n = feet().size();
+    std::vector<FootRegistration> before;
+    std::vector<Eigen::VectorXd> steps;
+    for (std::size_t f = 0; f < n; ++f) {
+      before.push_back(feet()[f].result.found);
+      steps.push_back(gauss_newton(now[f], f));
+    }
+    std::vector<char> done(n, 0);
+    bool gained = false;
+    double scale = 1.0;
+    for (int i = 0; i < shortest_step && std::ranges::count(done, 0) > 0; ++i, scale /= 3.0) {
+      for (std::size_t f = 0; f < n; ++f) {
+        if (!done[f]) feet()[f].result.found = moved(before[f], steps[f], scale);
+      }
+      std::vector<FrameErrors> next = evaluate();
+      for (std::size_t f = 0; f < n; ++f) {
+        FootRegistrationResult& result = feet()[f].result;
+        if (done[f] || next[f].rms() >= result.rms || next[f].error.size() < now[f].error.size()) continue;
+        gained = gained || next[f].rms() < 0.99 * result.rms;
+        result.rms = next[f].rms();
+        result.n_frames = next[f].error.size();
+        now[f] = std::move(next[f]);
+        done[f] = 1;
+      }
+    }
+    for (std::size_t f = 0; f < n; ++f) {
+      if (!done[f]) feet()[f].result.found = before[f];
+    }
+    return gained;
+  }
+
+  void report(const std::vector<FrameErrors>& now, const Changed& changed) {
+    const auto n = static_cast<Eigen::Index>(task_.free.size());
+    // Numbers per frame that a measurement gives.
+    const double per_frame = target_ == RegistrationTarget::center_of_pressure ? 2.0 : 1.0;
+    for (std::size_t f = 0; f < now.size(); ++f) {
+      const Eigen::MatrixXd& J = jacobians_[f];
+      const double frames = static_cast<double>(now[f].error.size());
+      const double freedoms = std::max(per_frame * frames - static_cast<double>(n), 1.0);
+      const double variance = stacked(now[f]).squaredNorm() / freedoms;
+      const Eigen::MatrixXd covariance =
+          variance * (J.transpose() * J).ldlt().solve(Eigen::MatrixXd::Identity(n, n)).eval();
+      FootRegistrationResult& result = feet()[f].result;
+      for (std::size_t p = 0; p < task_.free.size(); ++p) {
+        const auto k = static_cast<Eigen::Index>(p);
+        result.deviation.push_back(std::sqrt(std::max(covariance(k, k), 0.0)));
+        Vector3 mean = Vector3::Zero();
+        for (Eigen::Index i = 0; i < J.rows(); i += 3) mean += J.block<3, 1>(i, k);
+        result.mean_by.push_back(mean / std::max(frames, 1.0));
+        result.peak_pressure_by.push_back((changed[p][f].peak_pressure - now[f].peak_pressure) /
+                                          parameter(task_.free[p]).step);
+      }
+    }
+  }
+
+  const RegistrationTask& task_;
+  const std::function<void(int, std::span<const double>)>& on_run_;
+  RegistrationTarget target_;
+  RegistrationRuns runs_;
+  std::vector<Eigen::MatrixXd> jacobians_;  ///< per foot
+};
+
+}  // namespace
+
+std::span<const RegistrationParameter> registration_parameters() {
+  return known_parameters;
+}
+
+RegistrationTarget registration_target(const RegistrationTask& task) {
+  const AnalysisSpec& analysis = task.request.scenario.analysis;
+  if (analysis.traits.balances) return RegistrationTarget::center_of_pressure;
+  if (analysis.traits.prescribed && !analysis.traits.loads) return RegistrationTarget::vertical_force;
+  throw input_error("analysis.type",
+                    fmt::format("expected a hybrid analysis, to be fitted to the centres of pressure, or a kinematic "
+                                "one, to the vertical forces, found '{}'; add --set analysis.type=hybrid",
+                                analysis.type));
+}
+
+std::vector<FootRegistrationResult> fit_registration(const RegistrationTask& task, Runner& runner,
+                                                     const std::stop_token& stop,
+                                                     const std::function<void(int, std::span<const double>)>& on_run) {
+  check(task);
+  return Fit(task, runner, stop, on_run).run();
+}
+
+double registration_value(const FootRegistration& registration, const std::string& name) {
+  FootRegistration copy = registration;
+  return value_of(copy, name);
+}
+
+std::string registration_text(const FootRegistration& r) {
+  return fmt::format("{{position: [{:.6g}, {:.6g}, {:.6g}], angles: [{:.6g}, {:.6g}, {:.6g}], toe_angle: {:.6g}}}",
+                     r.position.x(), r.position.y(), r.position.z(), r.angles.x(), r.angles.y(), r.angles.z(),
+                     r.toe_angle);
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,26 @@
+/// What a back-end is, as `heelstrike backends` shows it; the same whether it comes from this program or from a server.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenario/scenario.hpp"
+
+namespace heelstrike {
+
+struct BackendInfo {
+  std::string name;
+  std::string summary;
+  std::string reference;  ///< key in docs/references.bib
+  std::vector<ParameterSchema> parameters;
+  std::vector<std::string> surface_pairs;  ///< "sphere-plane": shapes of main and partner body it accepts
+};
+
+/// As the scenario parser wants it.
+[[nodiscard]] inline BackendSchemas schemas_of(const std::vector<BackendInfo>& backends) {
+  BackendSchemas schemas;
+  for (const BackendInfo& backend : backends) schemas.emplace(backend.name, backend.parameters);
+  return schemas;
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,163 @@
+#include "common/files/file_digests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "common/errors/error.hpp"
+#include "common/files/output_file.hpp"
+#include "common/files/sealed_json.hpp"
+
+namespace heelstrike {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* files_key = "files";
+
+/// A JSON file of the folder; none, with a fault, when it is missing or is not as it was written.
+/// @param is_new  whether the rest of the folder says that this version wrote it, which seals all of them
+std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, bool is_new, FolderCheck& check) {
+  try {
+    Json json = Json::parse(read_whole_file(folder / name));
+    switch (seal_of(json)) {
+      case Seal::intact:
+        ++check.n_files;
+        return json;
+      case Seal::none:
+        if (is_new || json.contains(files_key)) break;
+        check.notes.push_back(fmt::format("{}: no digests in it: it was written by an earlier version", name));
+        return std::nullopt;
+      case Seal::broken:
+        break;
+    }
+    check.faults.push_back(
+        fmt::format("{}: expected the digest of its own text in it, found another: it was changed "
+                    "since it was written",
+                    name));
+  } catch (const Json::exception& error) {
+    check.faults.push_back(fmt::format("{}: expected JSON, found: {}", name, error.what()));
+  } catch (const Error& error) {
+    check.faults.push_back(fmt::format("{}: {}", name, error.what()));
+  }
+  return std::nullopt;
+}
+
+void check_file(const fs::path& folder, const std::string& name, const std::string& digest, FolderCheck& check) {
+  std::error_code ignored;
+  if (!fs::exists(folder / name, ignored)) {
+    check.faults.push_back(fmt::format("{}: expected a file that the run has written, found none", name));
+    return;
+  }
+  try {
+    ++check.n_files;
+    const std::string found = digest_of_file(folder / name).hex();
+    if (found == digest) return;
+    check.faults.push_back(
+        fmt::format("{}: expected what the run wrote (sha256 {}), found other bytes (sha256 {}): it "
+                    "was damaged or changed since",
+                    name, digest, found));
+  } catch (const Error& error) {
+    check.faults.emplace_back(error.what());
+  }
+}
+
+void check_files(const fs::path& folder, const Json& json, const FileDigests& instead, FolderCheck& check) {
+  if (!json.contains(files_key)) return;
+  for (const auto& [name, digest] : json.at(files_key).items()) {
+    std::error_code ignored;
+    const auto other = instead.find(name);
+    if (other != instead.end() && !fs::exists(folder / name, ignored) && fs::exists(folder / other->second, ignored)) {
+      check.notes.push_back(fmt::format("{}: {} stands in its place", name, other->second));
+      continue;
+    }
+    check_file(folder, name, digest.get<std::string>(), check);
+  }
+}
+
+void check_checkpoints(const fs::path& folder, bool is_new, FolderCheck& check) {
+  std::error_code none;
+  for (fs::directory_iterator entry(folder / "checkpoints", none), end; !none && entry != end; entry.increment(none)) {
+    if (entry->path().extension() != ".json") continue;
+    const std::string name = "checkpoints/" + entry->path().filename().string();
+    const auto json = sealed_file(folder, name, is_new, check);
+    if (!json || json->at("checkpoint_sha256").get<std::string>().empty()) continue;
+    check_file(folder, fs::path(name).replace_extension(".ckpt").string(),
+               json->at("checkpoint_sha256").get<std::string>(), check);
+  }
+}
+
+}  // namespace
+
+Sha256 digest_of_file(const fs::path& file, std::uint64_t n_bytes) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    throw file_error(file.string(), fmt::format("{}: expected a readable file, found: {}", file.string(),
+                                                std::generic_category().message(errno)));
+  }
+  Sha256 digest;
+  std::string block(1U << 20U, '\0');
+  std::uint64_t left = n_bytes;
+  while (left > 0) {
+    stream.read(block.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, block.size())));
+    const auto n = static_cast<std::uint64_t>(stream.gcount());
+    if (n == 0) break;
+    digest.add(std::string_view(block).substr(0, n));
+    left -= n;
+  }
+  if (stream.bad() || (n_bytes != UINT64_MAX && left > 0)) {
+    throw file_error(file.string(),
+                     fmt::format("{}: expected {} bytes, found {}", file.string(), n_bytes, n_bytes - left));
+  }
+  return digest;
+}
+
+void note_files(const fs::path& folder, std::span<const std::string> names) {
+  const fs::path file = folder / "timing.json";
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return;
+  Json json;
+  try {
+    json = Json::parse(read_whole_file(file));
+  } catch (const Json::exception& error) {
+    throw file_error(file.string(), fmt::format("{}: expected the wall times of a run, found: {}; remove the file, or "
+                                                "run it again",
+                                                file.string(), error.what()));
+  }
+  for (const std::string& name : names) json[files_key][name] = digest_of_file(folder / name).hex();
+  write_whole_file(file, sealed_text(std::move(json)));
+}
+
+FolderCheck check_run_folder(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / "summary.json", ignored)) {
+    throw file_error(folder.string(), fmt::format("{}: expected the folder of a run that has ended, found no "
+                                                  "summary.json in it; `heelstrike resume` goes on with one that was "
+                                                  "cut off",
+                                                  folder.string()));
+  }
+  FolderCheck check;
+  // What programs of other times wrote, or what was damaged into other keys, is a fault and no exception.
+  try {
+    const auto summary = sealed_file(folder, "summary.json", false, check);
+    // With --hdf5 the table stands in another file, whose digest is in timing.json.
+    if (summary) check_files(folder, *summary, {{"timeseries.csv", "timeseries.h5"}}, check);
+    const bool is_new = summary.has_value();
+    const auto timing = sealed_file(folder, "timing.json", is_new, check);
+    if (timing) check_files(folder, *timing, {}, check);
+    check_checkpoints(folder, is_new, check);
+  } catch (const Json::exception& error) {
+    check.faults.push_back(fmt::format("{}: expected the digests of a run, found: {}", folder.string(), error.what()));
+  }
+  return check;
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,126 @@
+#include "common/files/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <vector>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+constexpr const char* temporary_extension = ".part";
+
+}  // namespace
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) fail(errno);
+}
+
+OutputFile::OutputFile(std::filesystem::path path, std::uint64_t n_bytes) : path_(std::move(path)), size_(n_bytes) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor_ < 0) fail(errno);
+  struct stat info {};
+  if (::fstat(descriptor_, &info) != 0) fail(errno);
+  if (static_cast<std::uint64_t>(info.st_size) < n_bytes) {
+    throw file_error(path_.string(), fmt::format("{}: expected at least {} bytes to go on behind, found {}; it was cut "
+                                                 "by somebody else",
+                                                 path_.string(), n_bytes, info.st_size));
+  }
+  if (::ftruncate(descriptor_, static_cast<off_t>(n_bytes)) != 0) fail(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutputFile::write(std::string_view bytes) {
+  const std::size_t whole = bytes.size();
+  size_ += whole;
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int code = errno;
+      struct stat info {};  // no half a row; a pipe or a device has nothing to take back
+      if (bytes.size() < whole && ::fstat(descriptor_, &info) == 0)
+        (void)!::ftruncate(descriptor_, info.st_size - static_cast<off_t>(whole - bytes.size()));
+      fail(code);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void OutputFile::sync() {
+  // Devices and pipes cannot be synchronised; there is nothing to lose there.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+}
+
+void OutputFile::close() {
+  sync();
+  const int result = ::close(descriptor_);
+  descriptor_ = -1;
+  if (result != 0) fail(errno);
+}
+
+void OutputFile::fail(int error_number) const {
+  const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
+  throw file_error(path_.string(), fmt::format("{}: expected to write this file, found: {}; {}", path_.string(),
+                                               std::generic_category().message(error_number),
+                                               full ? "free space or choose another folder with --output"
+                                                    : "choose a folder that you may write to with --output"));
+}
+
+void write_whole_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& write) {
+  const std::filesystem::path temporary = std::filesystem::path(path) += temporary_extension;
+  try {
+    OutputFile file(temporary);
+    write(file);
+    file.close();
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+      throw file_error(path.string(), fmt::format("{}: expected to rename {} to it, found: {}", path.string(),
+                                                  temporary.string(), std::generic_category().message(errno)));
+    }
+  } catch (...) {
+    // On a full disk what is left would take the place that others wait for.
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void write_whole_file(const std::filesystem::path& path, std::string_view bytes) {
+  write_whole_file(path, [bytes](OutputFile& file) { file.write(bytes); });
+}
+
+void remove_temporary_files(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> left;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    if (entry->path().extension() == temporary_extension) left.push_back(entry->path());
+  }
+  for (const auto& file : left) std::filesystem::remove(file, ignored);
+}
+
+std::string read_whole_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw file_error(path.string(), fmt::format("{}: expected a readable file, found: {}; check the path",
+                                                path.string(), std::generic_category().message(errno)));
+  }
+  std::string bytes, block(1U << 16U, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
+    bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
+  if (file.bad()) throw file_error(path.string(), fmt::format("{}: reading stopped in the middle", path.string()));
+  return bytes;
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,28 @@
+/// A table of texts, printed aligned, as CSV or as Markdown.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace heelstrike {
+
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;  ///< as long as the header; shorter rows are filled up with empty cells
+
+  /// Columns aligned with two spaces between; numbers to the right, words to the left.
+  [[nodiscard]] std::string aligned() const;
+  /// The same in lines of at most `width` columns, as far as that is possible: columns of words are broken into several
+  /// lines, and columns for which there is no place follow in a table below. @param width  0 = unlimited
+  [[nodiscard]] std::string fitted(std::size_t width) const;
+  [[nodiscard]] std::string markdown() const;
+};
+
+/// One CSV line, fields quoted where needed.
+[[nodiscard]] std::string csv_line(const std::vector<std::string>& fields);
+
+/// "4.53e-05" style with `digits` significant digits; "-" when absent.
+[[nodiscard]] std::string number_text(double value, int digits = 6);
+
+}  // namespace heelstrike

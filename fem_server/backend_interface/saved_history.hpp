@@ -1,0 +1,65 @@
+/// What all histories that are saved have in common: format, back-end, approach speed, and one visit that writes and
+/// reads the rest.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backend_interface/state_bytes.hpp"
+
+namespace heelstrike::fem {
+
+/// @tparam Own  the history: has `format` (text with a version, which changes with the bytes) and `transfer` of what
+///              it adds to the members here, see state_bytes.hpp
+template <class Own>
+class SavedHistory : public History {
+ public:
+  std::string backend;                   ///< name of the back-end that made it
+  std::optional<double> approach_speed;  ///< [m/s] closing speed at the onset of contact, > 0; none = not in contact
+
+  [[nodiscard]] std::string save() const final {
+    StateWriter writer;
+    transfer_all(writer, static_cast<const Own&>(*this));
+    return writer.take();
+  }
+
+  [[nodiscard]] static std::shared_ptr<Own> of_backend(const std::string& name) {
+    auto history = std::make_shared<Own>();
+    history->backend = name;
+    return history;
+  }
+
+  /// @throws Error{invalid_input} for bytes of another format or back-end and for damaged ones
+  [[nodiscard]] static std::shared_ptr<Own> load(std::string_view bytes, const std::string& name) {
+    auto history = of_backend(name);
+    StateReader reader(bytes, fmt::format("history of back-end '{}'", name));
+    transfer_all(reader, *history);
+    reader.finish();
+    return history;
+  }
+
+  /// @throws Error{internal} for the history of another back-end
+  [[nodiscard]] static const Own& from(const History& history) {
+    if (const auto* own = dynamic_cast<const Own*>(&history)) return *own;
+    throw Error(ErrorCode::internal,
+                fmt::format("expected a history of format '{}', found that of another back-end", Own::format));
+  }
+
+ private:
+  template <class Archive, class Self>
+  static void transfer_all(Archive& archive, Self& self) {
+    archive.label("format", Own::format);
+    archive.label("back-end", self.backend);
+    archive(self.approach_speed);
+    archive.require(self.approach_speed.value_or(0.0) >= 0.0, "an approach speed >= 0 m/s");
+    Own::transfer(archive, self);
+  }
+};
+
+}  // namespace heelstrike::fem

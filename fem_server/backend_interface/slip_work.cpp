@@ -1,0 +1,32 @@
+#include "fem_server/backend_interface/slip_work.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Fraction of the step after which |traction + theta (trial - traction)| = limit_before + theta (limit -
+/// limit_before): the root of a theta^2 + 2 b theta + c with c <= 0 where it rises. It is there, for at the end the
+/// point slips.
+double start_of_slip(const SlipStep& step) {
+  const Vector3 change = step.trial - step.traction;
+  const double limit_change = step.limit - step.limit_before;
+  const double a = change.squaredNorm() - limit_change * limit_change;
+  const double b = step.traction.dot(change) - step.limit_before * limit_change;
+  const double c = std::min(0.0, step.traction.squaredNorm() - step.limit_before * step.limit_before);
+  const double root = std::sqrt(std::max(0.0, b * b - a * c));
+  if (b < 0.0) return a > 0.0 ? std::min(1.0, (root - b) / a) : 1.0;
+  return b + root > 0.0 ? std::min(1.0, -c / (b + root)) : 0.0;
+}
+
+}  // namespace
+
+double slip_work(const SlipStep& step) {
+  if (!(step.slip > 0.0)) return 0.0;
+  const double limit_at_start = step.limit_before + start_of_slip(step) * (step.limit - step.limit_before);
+  return 0.5 * (limit_at_start + step.limit) * step.slip;
+}
+
+}  // namespace heelstrike::fem

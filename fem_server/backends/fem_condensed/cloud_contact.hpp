@@ -1,0 +1,59 @@
+/// Contact of a condensed body with a rigid cloud of points that penetrate it.
+///
+/// The problem is that of two bodies with their parts exchanged: the points of the cloud are the contact nodes, the
+/// body is the partner that deforms. CondensedContact solves it in the cloud's frame; here poses, wrenches and tangents
+/// are turned round. The distance of the points to the body is exact, or by name its approximate distance function
+/// [melo2023, section 4.4].
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+
+namespace heelstrike::fem {
+
+/// State of the exchanged pair: pose and twist of A in B. @param state  of B in A
+[[nodiscard]] PairState with_roles_swapped(const PairState& state);
+
+/// The response of the pair from that of the exchanged pair. @param state  of B in A
+[[nodiscard]] Response with_roles_restored(const Response& on_B, const PairState& state);
+
+class CloudContact final : public ContactBackend {
+ public:
+  /// @param cloud_on_body  main: the cloud; partner: the body
+  explicit CloudContact(std::unique_ptr<CondensedContact> cloud_on_body)
+      : ContactBackend({.parameters = cloud_on_body->traits().parameters, .heavy = cloud_on_body->traits().heavy}),
+        inner_(std::move(cloud_on_body)) {}
+
+  [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override {
+    return inner_->load_history(bytes);
+  }
+  /// The body with all quantities; the cloud as points.
+  [[nodiscard]] std::string fields(const History& history, const PairState& state,
+                                   const FieldRequest& request) const override;
+
+ private:
+  std::unique_ptr<CondensedContact> inner_;
+};
+
+/// Share of the body's energy that the points may store, see cloud_yield.
+constexpr double cloud_share = 1e-3;
+
+/// [m/N] Compliance of a point of a cloud: c = share / 3 times the smallest compliance of a node of the body, alike in
+/// all directions. Rigid points would have no unique forces where several lie on one triangle. Then, for points that
+/// push,
+///
+///     F_rigid / (1 + share) <= F <= F_rigid,      F_rigid - F = c sum |f_i|^2 / d  to first order in c
+///
+/// for the force F at an approach d that is the same for all points; docs/theory/contact_fem.md, section 8.
+[[nodiscard]] double cloud_yield(const SurfaceCompliance& body, double share = cloud_share);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,145 @@
+#include "fem_server/backends/fem_full/layered_entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "common/contact/material_laws.hpp"
+#include "common/errors/error.hpp"
+#include "fem_server/bodies/pair_check.hpp"
+#include "fem_server/backends/fem_full/full_contact.hpp"
+#include "fem_server/backends/fem_full/full_preparation.hpp"
+#include "fem_server/bodies/body_laws.hpp"
+#include "fem_server/fem/materials/material_kind.hpp"
+#include "fem_server/backends/fem_full/outer_layer.hpp"
+#include "fem_server/fem/element_kind.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
+/// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
+void leave_out_split_pressures(std::vector<ParameterSchema>& parameters) {
+  ParameterSchema& element = *std::ranges::find(parameters, element_key, &ParameterSchema::name);
+  for (const ElementKind& kind : element_kinds()) {
+    if (kind.pressure != PressureKind::nodal || element_topology(kind.n_nodes).quadratic()) continue;
+    std::erase(element.choices, kind.name);
+    element.absent_choices.emplace_back(
+        kind.name,
+        "it has pressures around its corners, which the border of the layer would cut until it locks; expected "
+        "tet10_mixed, hex8, hex27, an element without pressures, or fem_full");
+  }
+}
+
+std::vector<ParameterSchema> schema() {
+  std::vector<ParameterSchema> parameters = body_parameters("all");
+  leave_out_split_pressures(parameters);
+  for (ParameterSchema& own : material_parameters("of the layer, over an interior of Hooke's law: ")) {
+    parameters.push_back(std::move(own));
+  }
+  ParameterSchema depth;
+  depth.name = "layer_depth";
+  depth.unit = "m";
+  depth.meaning =
+      "elements with their centre this near to a contact node belong to the layer; default depth_limit, so that what "
+      "the partner may reach is nonlinear";
+  depth.range = {.min = 0.0};
+  parameters.push_back(depth);
+  ParameterSchema set;
+  set.name = "layer_set";
+  set.kind = ParameterKind::text;
+  set.meaning = "element set that is the layer, instead of layer_depth";
+  set.fallback = std::string();
+  parameters.push_back(set);
+  ParameterSchema limit;
+  limit.name = "interface_limit";
+  limit.unit = "-";
+  limit.meaning = "largest number of nodes between layer and interior; memory grows with its square, 3000 take 3 GB";
+  limit.fallback = 3000.0;
+  limit.range = {.min = 1.0};
+  parameters.push_back(limit);
+  return parameters;
+}
+
+std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody& body, ParameterMap& parameters) {
+  const std::string where = "contact." + pair.name + ".parameters.";
+  const std::string& set = text(pair.parameters, "layer_set");
+  std::vector<std::uint32_t> layer;
+  std::string source;
+  if (set.empty()) {
+    const double depth = optional_number(pair.parameters, "layer_depth").value_or(body.options.depth_limit);
+    parameters["layer_depth"] = depth;
+    layer = layer_of_depth(body.body, body.contact, depth);
+    source = fmt::format("{}layer_depth: {} m takes", where, depth);
+  } else {
+    layer = layer_of_set(body.body, body.contact, set, where + "layer_set");
+    source = fmt::format("{}layer_set: '{}' takes", where, set);
+  }
+  if (layer.size() < body.body.mesh().n_elements()) return layer;
+  throw input_error(where + (set.empty() ? "layer_depth" : "layer_set"),
+                    fmt::format("{} all {} elements into the layer and leaves no interior to condense; use a thinner "
+                                "layer, or fem_full",
+                                source, layer.size()));
+}
+
+void check_layered_pair(const PairSpec& pair) {
+  check_rigid_pair(pair);
+  (void)with_laws(pair);
+  const std::string& set = text(pair.parameters, "layer_set");
+  if (set.empty() || !optional_number(pair.parameters, "layer_depth")) return;
+  const std::string key = "contact." + pair.name + ".parameters.layer_depth";
+  throw input_error(key, fmt::format("{}: the layer is given by layer_set '{}' already; remove one of them", key, set));
+}
+
+/// A law of large strain that no element of the layer follows would be left out without a word.
+void tell_unused_laws(const PairSpec& pair, const BodyModel& body, std::span<const std::uint32_t> layer,
+                      const PrepareContext& context) {
+  std::vector<bool> in_layer(body.n_materials(), false);
+  for (const std::uint32_t e : layer) in_layer[body.material_index(e)] = true;
+  for (std::size_t i = 0; i < in_layer.size(); ++i) {
+    const Material& material = pair.main.materials[i];
+    if (in_layer[i] || material.law.empty()) continue;
+    context.on_progress(fmt::format("contact.{}.main.{}: no element of the layer has this material; the interior is "
+                                    "linear and takes its moduli alone, the response to small strain",
+                                    pair.name, law_key(material)),
+                        0.2);
+  }
+}
+
+std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const PrepareContext& context) {
+  FullPreparation prepared = prepare_full(pair, context);
+  PreparedBody& whole = prepared.body;
+  const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
+  tell_unused_laws(pair, whole.body, layer, context);
+  SurfaceCompliance compliance = rest_compliance(whole, context);
+  context.on_progress(fmt::format("the layer has {} of {} elements", layer.size(), whole.body.mesh().n_elements()),
+                      0.3);
+  auto interior = std::make_shared<const CondensedInterior>(std::move(whole), layer,
+                                                            number(pair.parameters, "interface_limit"), context);
+  context.on_progress("factorize", 0.7);
+  PreparedBody outer = interior->layer();
+  return std::make_unique<FullContact>(pair.backend, std::move(outer), prepared.laws, std::move(prepared.parameters),
+                                       std::move(compliance), context.stop, std::move(interior));
+}
+
+}  // namespace
+
+BackendEntry fem_layered_entry() {
+  return {
+      .name = "fem_layered",
+      .summary =
+          "an outer layer of finite strain over a linear interior that is condensed once; between fem_condensed and "
+          "fem_full",
+      .reference = "melo2023",
+      .parameters = schema(),
+      .surface_pairs = body_surface_pairs(),
+      .make = make_layered,
+      .check = check_layered_pair,
+      .doubts = body_pair_doubts,
+      .tunable = {"restitution", "approach_speed_floor"}};
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,427 @@
+#include "fem_server/bodies/body_mesh.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "common/files/digest.hpp"
+#include "common/errors/error.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/foot.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/values.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
+#include "fem_server/backend_interface/state_bytes.hpp"
+#include "fem_server/fem/element_kind.hpp"
+#include "fem_server/fem/mesh_cache.hpp"
+#include "fem_server/geometry/foot.hpp"
+#include "fem_server/geometry/layer_mesh.hpp"
+#include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/numbering.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/primitives.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+VolumeMesh placed(VolumeMesh mesh, const Pose& X_BodyMesh) {
+  for (Vector3& node : mesh.nodes) node = X_BodyMesh * node;
+  return mesh;
+}
+
+}  // namespace
+
+double element_size_of(const ParameterPlace& place) {
+  const auto size = optional_number(place.parameters, "element_size");
+  if (!size) {
+    throw input_error(place.where + "element_size",
+                      fmt::format("{}element_size: missing; this body has no volume mesh yet and "
+                                  "is filled with tetrahedra of this size [m]",
+                                  place.where));
+  }
+  return *size;
+}
+
+namespace {
+
+/// Of the elements that are asked for.
+const ElementTopology& topology_asked_for(const ParameterPlace& place) {
+  const auto kind = named_element(text(place.parameters, "element"));
+  return element_topology(kind ? kind->n_nodes : 4);
+}
+
+std::uint32_t order_of(const ParameterPlace& place) {
+  return topology_asked_for(place).quadratic() ? 2 : 1;
+}
+
+/// Corners of the elements that are asked for: 4, 6 or 8.
+std::uint32_t corners_asked_for(const ParameterPlace& place) {
+  return topology_asked_for(place).n_corners;
+}
+
+}  // namespace
+
+void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place) {
+  const std::uint32_t corners = corners_asked_for(place);
+  if (corners == 4 || BlockSurface::of(surface) || (corners == 6 && is_layer(surface))) return;
+  throw input_error(
+      place.where + "element",
+      fmt::format("{0}element: surface '{1}' is not filled with {2} here, only a block is; expected a mesh file of {2} "
+                  "(Gmsh, VTU, Abaqus{3}), or tetrahedra, e.g. tet10_mixed",
+                  place.where, surface.kind, element_shapes(corners),
+                  corners == 6 ? "; heelstrike mesh --between OUTER INNER --prisms makes one" : ""));
+}
+
+ElementKind carried_element(std::uint32_t nodes_per_element, const ParameterPlace& place, const std::string& file) {
+  const auto kind = named_element(text(place.parameters, "element"));
+  if (!kind) return usual_element(nodes_per_element);
+  const auto carries = [&](const ElementKind& other) {
+    return other.n_nodes == nodes_per_element || other.n_nodes == element_topology(nodes_per_element).n_nodes_quadratic;
+  };
+  if (carries(*kind)) return *kind;
+  std::vector<std::string> possible{std::string(as_meshed)};
+  for (const ElementKind& other : element_kinds()) {
+    if (carries(other)) possible.emplace_back(other.name);
+  }
+  throw input_error(
+      place.where + "element",
+      fmt::format("{}element: {} has {} nodes, the elements of '{}' have {} and cannot carry it; expected "
+                  "one of {}, or another mesh",
+                  place.where, kind->name, kind->n_nodes, file, nodes_per_element, fmt::join(possible, ", ")));
+}
+
+namespace {
+
+/// A mesh file with the nodes that the element asks for.
+VolumeMesh carried(VolumeMesh mesh, const ParameterPlace& place, const std::string& file) {
+  const ElementKind kind = carried_element(mesh.nodes_per_element, place, file);
+  return kind.n_nodes == mesh.nodes_per_element ? mesh : to_quadratic(mesh);
+}
+
+std::optional<Vector3> direction_of(const ParameterPlace& place) {
+  const auto direction = place.numbers("contact_direction", 3);
+  if (direction.empty()) return std::nullopt;
+  return Vector3(direction[0], direction[1], direction[2]);
+}
+
+MeshingOptions meshing_options(const ParameterPlace& place, const PrepareContext& context) {
+  MeshingOptions meshing;
+  meshing.size.size = element_size_of(place);
+  meshing.order = order_of(place);
+  meshing.limits.max_elements = context.max_elements;
+  meshing.timeout = number(place.parameters, "meshing_time_limit");
+  meshing.stop = context.stop;
+  meshing.on_wait = [&context] { context.on_progress("mesh", 0.0); };
+  return meshing;
+}
+
+/// Fine elements behind the faces that look towards the partner.
+void refine_contact(const SurfaceMesh& surface, const ParameterPlace& place, SizeField& field) {
+  const double size = number(place.parameters, "contact_size");
+  if (size == 0.0) return;
+  const auto direction = direction_of(place);
+  const double least_cosine = std::cos(number(place.parameters, "contact_angle"));
+  SetRegion region{.set = {}, .distance = number(place.parameters, "contact_radius")};
+  region.set.vertices = surface.vertices;
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+    if (triangle_cross(surface, t).normalized().dot(direction->normalized()) >= least_cosine) {
+      region.set.triangles.push_back(surface.triangles[t]);
+    }
+  }
+  field.refinements.push_back({.region = std::move(region), .size = size});
+}
+
+/// Refuses what cannot end well before an hour and all memory have gone into it.
+void check_element_count(double volume, double size, const ParameterPlace& place, const PrepareContext& context) {
+  constexpr double regular = 8.485281374;  // regular tetrahedra of edge 1 in a unit cube; meshes have 0.8 to 1.3 times
+  const double expected = regular * std::abs(volume) / (size * size * size);
+  if (expected < 2.0 * static_cast<double>(context.max_elements)) return;
+  throw limit_error(
+      place.where + "element_size",
+      fmt::format("{}element_size: {} m fills the {:.4g} m^3 of this body with about {:.2g} tetrahedra, the "
+                  "limit here is {}; use larger elements, check length_scale, or raise the limit",
+                  place.where, size, std::abs(volume), expected, context.max_elements));
+}
+
+double volume_of(const SurfaceMesh& surface) {
+  double volume = 0.0;
+  for (const Triangle& t : surface.triangles) {
+    volume += surface.vertices[t[0]].dot(surface.vertices[t[1]].cross(surface.vertices[t[2]])) / 6.0;
+  }
+  return volume;
+}
+
+/// Digest of what a mesh depends on, besides the version of the mesher.
+class MeshKey {
+ public:
+  MeshKey(std::string_view kind, const ParameterPlace& place) {
+    writer_.put(std::string_view("heelstrike mesh key 2"));
+    writer_.put(kind);
+    const auto put_number = [&](const char* name) {
+      writer_.put(optional_number(place.parameters, name).value_or(0.0));
+    };
+    put_number("element_size");
+    // Not the kind: mixed elements have the same mesh.
+    writer_.put(static_cast<double>(order_of(place)));
+    for (const char* name : {"contact_size", "contact_radius", "contact_angle"}) put_number(name);
+    for (const double x : place.numbers("contact_direction", 3)) writer_.put(x);
+  }
+  void put(double value) { writer_.put(value); }
+  void put(std::string_view text) { writer_.put(text); }
+  void put(const ParameterMap& values) {
+    for (const auto& [name, value] : values) {
+      writer_.put(std::string_view(name));
+      std::visit([this](const auto& v) { put_value(v); }, value);
+    }
+  }
+  [[nodiscard]] std::string digest() { return sha256_hex(writer_.take()); }
+
+ private:
+  void put_value(bool value) { writer_.put(static_cast<std::uint64_t>(value)); }
+  void put_value(double value) { writer_.put(value); }
+  void put_value(const std::string& value) { writer_.put(std::string_view(value)); }
+  void put_value(const std::vector<double>& values) {
+    writer_.put(static_cast<std::uint64_t>(values.size()));
+    for (const double x : values) writer_.put(x);
+  }
+
+  StateWriter writer_;
+};
+
+VolumeMesh kept_mesh(MeshKey key, const PrepareContext& context, const std::function<VolumeMesh()>& make) {
+  const std::string digest = key.digest();
+  const auto begin = [&] {
+    context.on_progress("mesh", 0.0);
+    return make();
+  };
+  return made_once<VolumeMesh>(context.locks, digest, context.stop, [&] {
+    return cached_mesh(context.cache_directory, digest, begin, context.on_progress);
+  });
+}
+
+VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const PrepareContext& context) {
+  MeshingOptions meshing = meshing_options(place, context);
+  refine_contact(surface, place, meshing.size);
+  check_element_count(volume_of(surface), meshing.size.size, place, context);
+  return mesh_surface(surface, meshing).mesh;
+}
+
+void tell(const Doubts& doubts, const PrepareContext& context) {
+  for (const std::string& doubt : doubts) context.on_progress(fmt::format("{}{}", warning_mark, doubt), 0.0);
+}
+
+/// Every time and not only when the mesh is made: what comes from the cache has lost as much.
+void tell_losses(const VolumeMesh& mesh, double given_volume, const ParameterPlace& place,
+                 const PrepareContext& context) {
+  const VolumeReport report = check_volume(mesh);
+  const std::string key = place.where + "element_size";
+  tell(doubts_of_volume(report.volume, given_volume, key, element_size_of(place)), context);
+  tell(doubts_of_quality(key, report), context);
+}
+
+VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& place, const PrepareContext& context) {
+  const AssetContent& asset = context.asset(surface.asset());
+  const ReadOptions read = read_options(surface, asset, context);
+  if (holds_volume(asset.content, read)) {
+    VolumeMesh mesh = read_volume(asset.content, read);
+    tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
+    return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
+  }
+  refuse_blocks_elements(surface, place);
+  MeshKey key("surface", place);
+  key.put(std::string_view(asset.sha256));
+  key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
+  key.put(surface.length_scale);
+  const SurfaceMesh triangles = read_surface(asset.content, read);
+  VolumeMesh mesh = kept_mesh(key, context, [&] { return filled(triangles, place, context); });
+  tell_losses(mesh, volume_of(triangles), place, context);
+  return placed(std::move(mesh), surface.X_BodyMesh);
+}
+
+VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPlace& place, const PrepareContext& context) {
+  BallOptions ball;
+  ball.radius = sphere.radius;
+  ball.size = element_size_of(place);
+  ball.contact_size = number(place.parameters, "contact_size");
+  ball.contact_radius = number(place.parameters, "contact_radius");
+  ball.contact_direction = direction_of(place).value_or(ball.contact_direction);
+  ball.meshing = meshing_options(place, context);
+  check_element_count(4.19 * std::pow(ball.radius, 3), ball.size, place, context);
+  MeshKey key("ball", place);
+  key.put(ball.radius);
+  return placed(kept_mesh(key, context, [&] { return make_ball(ball).mesh; }),
+                {.R = Matrix3::Identity(), .p = sphere.center});
+}
+
+VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPlace& place, const PrepareContext& context) {
+  MeshKey key(foot.right ? "right foot" : "left foot", place);
+  const FootDimensions& d = foot.dimensions;
+  for (const double length : {d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
+                              d.ankle_height, d.heel_to_ankle, d.cut_height}) {
+    key.put(length);
+  }
+  const double size = element_size_of(place);
+  const auto make = [&] {
+    // As fine as the finest elements and not finer: Gmsh searches the given triangles for every point that it places,
+    // and with half the size the mesh takes ten times as long.
+    const double contact_size = number(place.parameters, "contact_size");
+    const double surface_size = std::clamp(contact_size > 0.0 ? std::min(contact_size, size) : size, 0.0005, 0.02);
+    return filled(make_foot(d, surface_size, foot.right ? FootSide::right : FootSide::left), place, context);
+  };
+  return placed(kept_mesh(key, context, make), {.R = Matrix3::Identity(), .p = foot.ankle});
+}
+
+VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPlace& place, const PrepareContext& context) {
+  CylinderOptions options;
+  options.radius = cylinder.radius;
+  options.height = cylinder.length;
+  options.core_radius = cylinder.core_radius;
+  options.layers = cylinder.layers;
+  options.size = element_size_of(place);
+  options.order = order_of(place);
+  options.limits.max_elements = context.max_elements;
+  const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), cylinder.axis).toRotationMatrix();
+  return placed(make_cylinder(options), {.R = R, .p = cylinder.center});
+}
+
+VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, const PrepareContext& context) {
+  BlockOptions options;
+  options.lengths = block.lengths;
+  options.size = element_size_of(place);
+  options.order = order_of(place);
+  options.corners = corners_asked_for(place);
+  options.limits.max_elements = context.max_elements;
+  return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
+}
+
+/// @throws Error{invalid_input} for a surface with nothing behind it
+SurfaceLayer layer_of(const Surface& surface) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (std::optional<SurfaceLayer> layer = kind.layer(surface)) return std::move(*layer);
+  throw input_error("surface", fmt::format("expected a {} that has a layer to fill, found one without: {}; take "
+                                           "another of its surfaces, or remove the material",
+                                           kind.name(), kind.keys.meaning));
+}
+
+/// Columns of elements below the triangles of a sheet: it takes no time and is not kept.
+VolumeMesh layer_below(const Surface& surface, const ParameterPlace& place) {
+  const SurfaceLayer layer = layer_of(surface);
+  LayerOptions options;
+  options.layers = elements_through(surface, place);
+  options.keep_prisms = corners_asked_for(place) == 6;
+  options.search_distance = 2.0 * layer.thickness;
+  options.least_thickness = 0.1 * layer.thickness;
+  const SurfaceMesh sheet = surface_mesh(kind_of(surface).sheet(surface));
+  VolumeMesh mesh = mesh_between(sheet, surface_mesh(layer.back), options).mesh;
+  return order_of(place) == 2 ? to_quadratic(mesh) : mesh;
+}
+
+/// Any other shape, from closed triangles as fine as its finest elements.
+VolumeMesh shape_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.boundary == nullptr) {
+    throw input_error("main.surface",
+                      fmt::format("expected a surface that can be filled as deformable body, found '{}'", kind.name()));
+  }
+  MeshKey key("shape " + kind.name(), place);
+  key.put(surface.values);
+  const double fine = number(place.parameters, "contact_size");
+  const double size = element_size_of(place);
+  const auto make = [&] {
+    return filled(surface_mesh(kind.boundary(surface, fine > 0.0 ? std::min(fine, size) : size)), place, context);
+  };
+  return kept_mesh(std::move(key), context, make);
+}
+
+bool is_volume_file(const Surface& surface, const PrepareContext& context) {
+  const auto file = MeshSurface::of(surface);
+  if (!file) return false;
+  const AssetContent& asset = context.asset(file->asset());
+  return holds_volume(asset.content, read_options(*file, asset, context));
+}
+
+}  // namespace
+
+bool is_layer(const Surface& surface) {
+  return kind_of(surface).layer != nullptr;
+}
+
+std::uint32_t elements_through(const Surface& surface, const ParameterPlace& place) {
+  const double thickness = layer_of(surface).thickness;
+  // Two elements through the thickness are the least that bend.
+  const double height = optional_number(place.parameters, "element_size").value_or(0.5 * thickness);
+  const double layers = std::max(1.0, std::round(thickness / height));
+  if (layers <= most_layers) return static_cast<std::uint32_t>(layers);
+  throw input_error(
+      place.where + "element_size",
+      fmt::format(
+          "{}element_size: {:g} m cuts a layer of {:g} m into {:.0f} elements, expected at most {}; give {:.3g} "
+          "m or more",
+          place.where, height, thickness, layers, most_layers, thickness / most_layers));
+}
+
+PairSpec with_own_sets(PairSpec pair) {
+  for (const auto& [body, prefix] : {std::pair{&pair.main, ""}, std::pair{&pair.partner, "partner_"}}) {
+    if (!is_layer(body->surface) || body->materials.empty()) continue;
+    const auto key = [&](const char* name) { return prefix + std::string(name); };
+    const bool held = !text(pair.parameters, key("clamped_set")).empty() ||
+                      !numbers(pair.parameters, key("clamped_box")).empty() ||
+                      text(pair.parameters, key("support")) == "inertia_relief";
+    if (!held) pair.parameters[key("clamped_set")] = std::string("inner");
+    if (text(pair.parameters, key("contact_set")).empty()) pair.parameters[key("contact_set")] = std::string("outer");
+  }
+  return pair;
+}
+
+bool is_filled_from_triangles(const Surface& surface) {
+  return MeshSurface::of(surface) || FootSurface::of(surface) || kind_of(surface).boundary != nullptr;
+}
+
+std::optional<MeshKind> named_kind(const MeshSurface& surface) {
+  return kind_of_format(surface.format.empty() ? surface.asset_name : surface.format);
+}
+
+VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
+  context.on_progress("read", 0.0);
+  VolumeMesh mesh;
+  if (const auto file = MeshSurface::of(surface)) {
+    mesh = mesh_from_asset(*file, place, context);
+  } else if (const auto sphere = SphereSurface::of(surface)) {
+    mesh = ball_mesh(*sphere, place, context);
+  } else if (const auto cylinder = CylinderSurface::of(surface)) {
+    mesh = cylinder_mesh(*cylinder, place, context);
+  } else if (const auto block = BlockSurface::of(surface)) {
+    mesh = block_mesh(*block, place, context);
+  } else if (const auto foot = FootSurface::of(surface)) {
+    mesh = foot_mesh(*foot, place, context);
+  } else if (is_layer(surface)) {
+    mesh = layer_below(surface, place);
+  } else {
+    mesh = shape_mesh(surface, place, context);
+  }
+  // Nodes of a user's own mesh keep their numbers.
+  const bool own = !is_volume_file(surface, context);
+  const auto direction = direction_of(place);
+  const double fine = number(place.parameters, "contact_size");
+  const auto size = fine > 0.0 ? std::optional(fine) : optional_number(place.parameters, "element_size");
+  if (own && direction && size) number_from(mesh, *direction, *size);
+  // A cached mesh may come from a server with a larger limit.
+  if (mesh.n_elements() <= context.max_elements) return mesh;
+  throw limit_error(
+      place.where + "element_size",
+      fmt::format("{}element_size: the body has {} elements, the limit here is {}; use larger elements or "
+                  "raise the limit",
+                  place.where, mesh.n_elements(), context.max_elements));
+}
+
+}  // namespace heelstrike::fem

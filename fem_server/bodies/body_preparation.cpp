@@ -1,0 +1,406 @@
+#include "fem_server/bodies/body_preparation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <span>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "common/spatial/extents.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/bodies/body_cut.hpp"
+#include "fem_server/bodies/body_fields.hpp"
+#include "fem_server/bodies/body_mesh.hpp"
+#include "fem_server/bodies/contact_reach.hpp"
+#include "fem_server/backend_interface/hysteresis.hpp"
+#include "fem_server/backend_interface/body_sets.hpp"
+#include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/element_kind.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+using Place = ParameterPlace;
+
+Support support_of(const VolumeMesh& mesh, const Place& place) {
+  Support support;
+  support.inertia_relief = text(place.parameters, "support") == "inertia_relief";
+  support.clamped_nodes = clamped_nodes(mesh, place);
+  return support;
+}
+
+/// Nodes of the chosen faces. Chosen without a set, nodes on the clamp are left out; a set that touches it is a
+/// mistake.
+ContactNodes candidates_of(const BodyModel& body, const Support& support, std::span<const ElementFace> cut,
+                           const Place& place) {
+  const ContactNodes all = contact_nodes(body, contact_faces(body.mesh(), cut, place));
+  std::vector<bool> keep(all.nodes.size(), true);
+  if (text(place.parameters, "contact_set").empty()) {
+    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+      keep[i] = !std::ranges::binary_search(support.clamped_nodes, all.nodes[i]);
+    }
+  }
+  return selected(all, keep);
+}
+
+void check_limit(const ContactNodes& contact, const Place& place) {
+  const double limit = number(place.parameters, "candidate_limit");
+  const double n = static_cast<double>(contact.nodes.size());
+  if (n <= limit) return;
+  throw limit_error(
+      place.where + "candidate_limit",
+      fmt::format("{} candidate contact nodes, candidate_limit is {}; their compliance would take {:.1f} GB. "
+                  "Narrow them by contact_set, contact_box or contact_direction, or raise the limit",
+                  n, limit, 72e-9 * n * n));
+}
+
+/// Takes out what the partner cannot touch and says how many these are. Clamped nodes stay: they are refused later.
+void narrow_to_reach(const PairSpec& pair, const BodyModel& body, const Support& support, const PrepareContext& context,
+                     ParameterMap& parameters, ContactNodes& contact) {
+  if (text(pair.parameters, "contact_nodes") == "all") return;
+  const double depth = number(parameters, "depth_limit");
+  const auto reach = partner_reach(pair.partner, depth);
+  double n_left_out = 0.0;
+  if (reach) {
+    std::vector<Vector3> points;
+    for (const std::uint32_t node : contact.nodes) points.push_back(body.mesh().nodes[node]);
+    std::vector<bool> keep = reachable_points(points, contact.normals, *reach, context.stop);
+    const bool fits = std::ranges::find(keep, true) != keep.end();
+    const std::size_t n_before = keep.size();
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (!fits || std::ranges::binary_search(support.clamped_nodes, contact.nodes[i])) keep[i] = true;
+    }
+    contact = selected(contact, keep);
+    n_left_out = static_cast<double>(n_before - contact.nodes.size());
+    if (!fits && n_before > 0) {
+      context.on_progress(
+          fmt::format("{}: the {} overlaps the body by more than depth_limit = {} m wherever they touch; all contact "
+                      "nodes are kept",
+                      pair.name, pair.partner.surface.kind, depth),
+          0.0);
+    } else if (n_left_out > 0.0) {
+      context.on_progress(
+          fmt::format("{}: {} of {} contact nodes left out, the {} cannot reach them with an overlap up "
+                      "to depth_limit = {} m",
+                      pair.name, n_left_out, n_before, pair.partner.surface.kind, depth),
+          0.0);
+    }
+  }
+  parameters["contact_nodes_left_out"] = n_left_out;
+}
+
+/// A mesh, how it is held, and where it was cut.
+struct HeldMesh {
+  VolumeMesh mesh;
+  Support support;
+  std::vector<ElementFace> cut;  ///< faces that `body_box` laid open, ascending
+};
+
+std::string places_of(std::span<const MeshPiece> pieces) {
+  constexpr std::size_t shown = 5;
+  std::string text;
+  for (const MeshPiece& piece : pieces.first(std::min(shown, pieces.size()))) {
+    text += fmt::format("{}{:.3g} cm^3 around ({:.4f}, {:.4f}, {:.4f}) m", text.empty() ? "" : ", ", 1e6 * piece.volume,
+                        piece.center.x(), piece.center.y(), piece.center.z());
+  }
+  return pieces.size() > shown ? fmt::format("{} and {} more", text, pieces.size() - shown) : text;
+}
+
+/// Refuses a cut that leaves parts without support; crumbs of elements along it are told and left out.
+void drop_crumbs(HeldMesh& body, const Place& place, const PrepareContext& context) {
+  // What the crumbs carried changes forces by less than their share of the volume, and one in a hundred is less than
+  // what the size of the elements does.
+  constexpr double crumbs = 0.01;
+  const std::vector<MeshPiece> loose = loose_pieces(body.mesh, body.support.clamped_nodes);
+  if (loose.empty()) return;
+  double lost = 0.0;
+  double total = 0.0;
+  for (const MeshPiece& piece : loose) lost += piece.volume;
+  for (std::size_t e = 0; e < body.mesh.n_elements(); ++e) total += element_volume(body.mesh, e);
+  if (lost > crumbs * total) {
+    throw input_error(
+        place.where + "body_box",
+        fmt::format("{}body_box: nothing holds {} of the pieces that the cut leaves, {:.3g} % of the volume: {}; let "
+                    "the clamp reach into each of them, or move the box",
+                    place.where, loose.size(), 100.0 * lost / total, places_of(loose)));
+  }
+  context.on_progress(fmt::format("{}body_box: {} crumbs along the cut hang on by an edge or a corner and are left "
+                                  "out, {:.2g} % of the volume: {}",
+                                  place.where, loose.size(), 100.0 * lost / total, places_of(loose)),
+                      0.0);
+  remove_pieces(body.mesh, loose, body.cut);
+  body.support = support_of(body.mesh, place);
+}
+
+/// The body without what `body_box` leaves out.
+HeldMesh held_mesh(const Surface& surface, const Place& place, const PrepareContext& context) {
+  HeldMesh body{.mesh = body_mesh(surface, place, context), .support = {}, .cut = {}};
+  const auto box = place.numbers("body_box", 6);
+  if (!box.empty()) body.cut = cut_to_box(body.mesh, box);
+  if (body.mesh.n_elements() == 0) {
+    throw input_error(place.where + "body_box", place.where + "body_box: no element of the mesh lies in this box");
+  }
+  body.support = support_of(body.mesh, place);
+  if (!body.cut.empty()) drop_crumbs(body, place, context);
+  return body;
+}
+
+/// Contact pressures of the candidates; those on the rim of the cut have none of their own, which is told.
+PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact, std::span<const ElementFace> cut,
+                             const Place& place, const PrepareContext& context) {
+  const std::vector<std::uint32_t> rim = nodes_of_faces(mesh, cut);
+  const auto n =
+      std::ranges::count_if(contact.nodes, [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); });
+  if (n > 0) {
+    context.on_progress(fmt::format("{}body_box: {} of {} contact nodes lie on the rim of the cut; they carry force, "
+                                    "and the pressure told there is that of their neighbours",
+                                    place.where, n, contact.nodes.size()),
+                        0.0);
+  }
+  return {mesh, contact, rim};
+}
+
+/// Where sets overlap the later material holds, which is told: of groups of a mesh file it is often a mistake.
+void warn_of_overlaps(const VolumeMesh& mesh, const ContactBody& body, const PrepareContext& context) {
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> shared;
+  std::vector<std::size_t> holder(mesh.n_elements(), body.materials.size());
+  for (std::size_t i = 0; i < body.materials.size(); ++i) {
+    const auto set = mesh.element_sets.find(body.materials[i].set);
+    if (set == mesh.element_sets.end()) continue;
+    for (const std::uint32_t e : set->second) {
+      if (holder[e] < i) shared[{holder[e], i}].push_back(e);
+      holder[e] = i;
+    }
+  }
+  for (const auto& [pair, elements] : shared) {
+    context.on_progress(
+        fmt::format("{}materials of body '{}': element sets '{}' and '{}' share {} elements, the first is element {}; "
+                    "the later material, '{}', holds there",
+                    warning_mark, body.name, body.materials[pair.first].set, body.materials[pair.second].set,
+                    elements.size(), elements.front(), body.materials[pair.second].set),
+        0.0);
+  }
+}
+
+/// @pre body_mesh made the mesh for the element that is asked for
+BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const Place& place, const PrepareContext& context) {
+  const ElementKind kind =
+      named_element(text(place.parameters, "element")).value_or(usual_element(mesh.nodes_per_element));
+  warn_of_overlaps(mesh, body, context);
+  return {std::move(mesh), body.materials, kind.pressure};
+}
+
+struct Partner {
+  std::shared_ptr<const SignedDistance> surface;
+  PartnerShape shape;
+};
+
+/// None for points, which meet the surface of the body, and for what has a surface only when it has been filled with
+/// elements: prepare_partner.
+Partner partner_of(const ContactBody& partner, const PrepareContext& context) {
+  const Surface& surface = partner.surface;
+  if (kind_of(surface).distance != nullptr) {
+    return {.surface = signed_distance(surface), .shape = PartnerShape(surface)};
+  }
+  if (kind_of(surface).sheet != nullptr && partner.materials.empty()) {
+    SurfaceMesh triangles = surface_mesh(kind_of(surface).sheet(surface));
+    PartnerShape shape(triangles);
+    return {.surface = mesh_distance(std::move(triangles)), .shape = std::move(shape)};
+  }
+  const auto mesh = MeshSurface::of(surface);
+  if (!mesh) return {};
+  const AssetContent& asset = context.asset(mesh->asset());
+  const ReadOptions read = read_options(*mesh, asset, context);
+  if (!partner.materials.empty() && holds_volume(asset.content, read)) return {};
+  SurfaceMesh triangles = read_surface(asset.content, read);
+  for (Vector3& vertex : triangles.vertices) vertex = mesh->X_BodyMesh * vertex;
+  PartnerShape shape(triangles);
+  return {.surface = mesh_distance(std::move(triangles)), .shape = std::move(shape)};
+}
+
+}  // namespace
+
+namespace {
+
+ParameterSchema element_parameter() {
+  ParameterSchema s = text_parameter(
+      element_key,
+      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, wedge6 prisms, hex8 and hex27 hexahedra of a "
+      "mesh file (with 20 or 27 nodes for hex27, which 8 are raised to) or a block; _mixed ones and hexahedra have "
+      "pressures of their own for nearly incompressible tissue; as_meshed = what the mesh file has, tet4 for a body "
+      "that is meshed here",
+      std::string(as_meshed), element_names());
+  s.absent_choices = {
+      {"hex20",
+       "sides with eight nodes have corners with negative areas, which cannot bear a pressure; expected hex27, which "
+       "a mesh with 20 nodes is made to"}};
+  s.former_name = "element_order";
+  s.former_values = "tet4 instead of 1, tet10 instead of 2";
+  return s;
+}
+
+}  // namespace
+
+std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
+  std::vector<ParameterSchema> s;
+  s.push_back(number_parameter("element_size", "m", "edge length of the tetrahedra when the body is meshed here",
+                               std::nullopt, positive));
+  s.push_back(element_parameter());
+  s.push_back(number_parameter("contact_size", "m",
+                               "edge length at the contact pole of a ball, or at the faces that look along "
+                               "contact_direction; 0 = as elsewhere",
+                               0.0, not_negative));
+  s.push_back(number_parameter("contact_radius", "m",
+                               "distance from the pole or these faces up to which contact_size holds", 0.0,
+                               not_negative));
+  s.push_back(number_parameter("meshing_time_limit", "s", "the mesher is stopped after this time", 600.0, positive));
+  s.push_back(list_parameter(
+      "body_box", "m",
+      "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes; every piece that "
+      "is left needs support, and what the cut lays open carries no contact"));
+  s.push_back(text_parameter("support",
+                             "how the body is held: by clamped nodes, or free in flight with its load balanced by "
+                             "its own inertia",
+                             "clamped", {"clamped", "inertia_relief"}));
+  std::ranges::move(body_set_parameters(), std::back_inserter(s));
+  s.push_back(text_parameter("contact_nodes",
+                             "which of the nodes chosen so far are kept: all, or those that a rigid plane, sphere or "
+                             "endless cylinder can reach with overlaps up to depth_limit (other partners reach all)",
+                             std::move(contact_nodes), {"reachable", "all"}));
+  s.push_back(
+      number_parameter("candidate_limit", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
+  s.push_back(number_parameter("memory_limit", "B",
+                               "largest memory that condensing or factorising a body may take; told before it starts",
+                               8e9, positive));
+  s.push_back(number_parameter("friction", "-", "Coulomb coefficient", 0.0, not_negative));
+  s.push_back(number_parameter("restitution", "-",
+                               "nominal coefficient of restitution c_r of the pressure hysteresis "
+                               "[flores2011]; 1 is elastic",
+                               1.0, {.min = 0.0, .max = 1.0, .min_excluded = true}));
+  s.push_back(number_parameter("approach_speed_floor", "m/s", "smallest approach speed that enters the damping", 1e-3,
+                               positive));
+  s.push_back(number_parameter("depth_limit", "m",
+                               "deepest overlap that is solved; default a quarter of the smallest extent of "
+                               "the body",
+                               std::nullopt, positive));
+  std::ranges::move(region_parameters("the main body's surface that may touch", "the main body"),
+                    std::back_inserter(s));
+  return s;
+}
+
+namespace {
+
+/// Parameters of the main body that a deformable partner has too.
+constexpr std::array shared_names{"element_size", "element",           "contact_size", "contact_radius",
+                                  "support",      "clamped_set",       "clamped_box",  "contact_set",
+                                  "contact_box",  "contact_direction", "contact_angle"};
+
+}  // namespace
+
+std::vector<ParameterSchema> partner_parameters() {
+  std::vector<ParameterSchema> parameters;
+  for (ParameterSchema& s : body_parameters("all")) {
+    if (std::ranges::find(shared_names, s.name) == shared_names.end()) continue;
+    s.meaning = fmt::format("{} of a deformable partner (one with a material), in its frame", s.name);
+    s.name = "partner_" + s.name;
+    if (!s.former_name.empty()) s.former_name = "partner_" + s.former_name;
+    parameters.push_back(std::move(s));
+  }
+  return parameters;
+}
+
+ParameterMap partner_map(const PairSpec& pair) {
+  ParameterMap own;
+  for (const ParameterSchema& s : partner_parameters()) {
+    const auto given = pair.parameters.find(s.name);
+    if (given != pair.parameters.end()) own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
+  }
+  for (const char* name : {"candidate_limit", "meshing_time_limit"}) own[name] = pair.parameters.at(name);
+  return own;
+}
+
+std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context) {
+  if (pair.partner.materials.empty()) return std::nullopt;
+  const ParameterMap own = partner_map(with_own_sets(pair));
+  const Place place{"contact." + pair.name + ".parameters.partner_", own};
+  VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
+  BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
+  Support support = support_of(body.mesh(), place);
+  ContactNodes contact = candidates_of(body, support, {}, place);
+  check_limit(contact, place);
+  return PreparedPartner{.body = std::move(body), .support = std::move(support), .contact = std::move(contact)};
+}
+
+PartnerSurface partner_surface(PreparedPartner partner) {
+  const VolumeMesh& mesh = partner.body.mesh();
+  SurfaceMesh boundary = boundary_surface(mesh).surface;
+  PartnerShape shape(boundary);
+  PressureRecovery pressure(mesh, partner.contact);
+  PartnerSurface made{
+      .distance = mesh_distance(std::move(boundary)),
+      .surface = contact_surface(mesh, boundary_faces(mesh), partner.contact.nodes, partner.support.clamped_nodes),
+      .fields = nullptr};
+  made.fields = std::make_shared<const BodyFields>(std::move(partner.body), partner.support, std::move(partner.contact),
+                                                   std::move(shape), std::move(pressure));
+  return made;
+}
+
+std::vector<std::string> body_surface_pairs(bool with_clouds) {
+  std::vector<std::string> pairs;
+  for (const SurfaceKind& main : surface_kinds()) {
+    if (!main.fills) continue;
+    for (const SurfaceKind& partner : surface_kinds()) {
+      const bool meets = partner.fills || partner.distance != nullptr || (with_clouds && partner.is_cloud);
+      if (meets) pairs.push_back(fmt::format("{}-{}", main.name(), partner.name()));
+    }
+  }
+  return pairs;
+}
+
+PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, ParameterMap& parameters) {
+  const PairSpec pair = with_own_sets(given);
+  // Here and not in the condensation alone: what comes from the cache is evaluated and drawn by the same kernels.
+  use_one_blas_thread();
+  const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
+  HeldMesh held = held_mesh(pair.main.surface, place, context);
+  BodyModel body = body_of(std::move(held.mesh), pair.main, place, context);
+  const Support support = std::move(held.support);
+  ContactNodes contact = candidates_of(body, support, held.cut, place);
+  const Vector3 size = extents_of(body.mesh().nodes);
+  ContactOptions options;
+  options.friction = number(pair.parameters, "friction");
+  options.hysteresis_factor = flores_factor(number(pair.parameters, "restitution"));
+  options.approach_speed_floor = number(pair.parameters, "approach_speed_floor");
+  options.depth_limit = optional_number(pair.parameters, "depth_limit").value_or(0.25 * size.minCoeff());
+  parameters = pair.parameters;
+  parameters["depth_limit"] = options.depth_limit;
+  narrow_to_reach(pair, body, support, context, parameters, contact);
+  check_limit(contact, place);
+  Partner partner = partner_of(pair.partner, context);
+  PressureRecovery pressure = pressure_of(body.mesh(), contact, held.cut, place, context);
+  std::vector<ContactRegion> regions = contact_regions(pair, body.mesh(), pressure);
+  return {.body = std::move(body),
+          .support = support,
+          .contact = std::move(contact),
+          .pressure = std::move(pressure),
+          .regions = std::move(regions),
+          .partner = std::move(partner.surface),
+          .options = options,
+          .shape = std::move(partner.shape),
+          .memory_limit = {.bytes = number(pair.parameters, "memory_limit"), .key = place.where + "memory_limit"}};
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,76 @@
+/// From the specification of a pair to a finite-element body with its support, contact nodes and partner. Shared by
+/// fem_condensed and fem_full.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenario/surfaces/signed_distance.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/bodies/contact_surface.hpp"
+#include "fem_server/backend_interface/contact_options.hpp"
+#include "fem_server/contact_solver/contact_regions.hpp"
+#include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
+
+namespace heelstrike::fem {
+
+class BodyFields;
+
+struct PreparedBody {
+  BodyModel body;
+  Support support;
+  ContactNodes contact;                  ///< candidates
+  PressureRecovery pressure{};           ///< for them
+  std::vector<ContactRegion> regions{};  ///< of them
+  std::shared_ptr<const SignedDistance> partner;
+  ContactOptions options;
+  PartnerShape shape{};        ///< of the partner, for drawing
+  MemoryLimit memory_limit{};  ///< of condensations and factorisations
+};
+
+/// The second body of a pair whose partner has a material.
+struct PreparedPartner {
+  BodyModel body;
+  Support support;
+  ContactNodes contact;  ///< candidates
+};
+
+/// What a partner looks like once it has a mesh, whatever shape it was made from.
+struct PartnerSurface {
+  std::shared_ptr<const SignedDistance> distance;
+  ContactSurface surface;  ///< the whole boundary
+  std::shared_ptr<const BodyFields> fields;
+};
+[[nodiscard]] PartnerSurface partner_surface(PreparedPartner partner);
+
+/// Name of the parameter that chooses the finite element.
+inline constexpr const char* element_key = "element";
+
+/// Parameters that describe mesh, support, candidates and contact law.
+/// @param contact_nodes  the default of this parameter
+[[nodiscard]] std::vector<ParameterSchema> body_parameters(std::string contact_nodes);
+/// The same for a deformable partner, with names that begin with partner_.
+[[nodiscard]] std::vector<ParameterSchema> partner_parameters();
+/// The parameters of a deformable partner under the names of those of the main body.
+/// @param pair  parameters checked and completed
+[[nodiscard]] ParameterMap partner_map(const PairSpec& pair);
+/// "mesh-plane" and so on.
+[[nodiscard]] std::vector<std::string> body_surface_pairs(bool with_clouds = false);
+
+/// A partner with a material gets its shape here and its mesh in prepare_partner.
+/// @param pair  accepted by check_body_pair, parameters checked and completed; derived ones are written into
+/// `parameters`
+/// @throws Error{invalid_input, limit, cancelled, ...} of the mesher, the readers and the checks
+[[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
+
+/// Mesh, support and candidates of a deformable partner; none without a material.
+/// @pre the pair was accepted by check_body_pair and body_pair_doubts
+/// @throws Error{invalid_input} as prepare_body
+[[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,256 @@
+#include "fem_server/bodies/pair_check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "common/errors/error.hpp"
+#include "common/spatial/extents.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/bodies/body_mesh.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Whether the body is filled with tetrahedra here; false while nobody knows what its file holds.
+bool is_filled_here(const Surface& surface) {
+  const auto mesh = MeshSurface::of(surface);
+  return !mesh || named_kind(*mesh) == MeshKind::surface;
+}
+
+void check_support(const ContactBody& body, const ParameterPlace& place) {
+  const std::string key = place.where + "support";
+  const bool clamped = !text(place.parameters, "clamped_set").empty() || !place.numbers("clamped_box", 6).empty();
+  if (text(place.parameters, "support") != "inertia_relief") {
+    if (clamped) return;
+    throw input_error(key, fmt::format("{}: the body is free to move: nothing holds translations x, y, z and rotations "
+                                       "about x, y, z; name a clamped_set or clamped_box, or choose inertia relief",
+                                       key));
+  }
+  if (clamped) {
+    throw input_error(key, fmt::format("{}: expected either inertia relief, a body in free flight, or a clamp, found "
+                                       "both; remove clamped_set and clamped_box, or the support",
+                                       key));
+  }
+  if (std::ranges::all_of(body.materials, [](const Material& m) { return m.density == 0.0; })) {
+    throw input_error(key, fmt::format("{}: inertia relief balances the load by the body's inertia; give its material "
+                                       "a density [kg/m^3] above 0",
+                                       key));
+  }
+}
+
+void check_body(const ContactBody& body, const ParameterPlace& place) {
+  check_support(body, place);
+  for (const char* box : {"body_box", "contact_box"}) {
+    if (place.parameters.contains(box)) (void)place.numbers(box, 6);
+  }
+  const bool directed = !place.numbers("contact_direction", 3).empty();
+  if (!is_filled_here(body.surface)) return;
+  refuse_blocks_elements(body.surface, place);
+  if (is_layer(body.surface)) {
+    (void)elements_through(body.surface, place);
+    return;
+  }
+  (void)element_size_of(place);
+  const auto sphere = SphereSurface::of(body.surface);
+  if (sphere && !(sphere->radius > 0.0)) {
+    throw input_error("main.surface.radius",
+                      fmt::format("a deformable ball needs a radius > 0 m, found {} m", sphere->radius));
+  }
+  if (is_filled_from_triangles(body.surface) && number(place.parameters, "contact_size") > 0.0 && !directed) {
+    throw input_error(place.where + "contact_size",
+                      fmt::format("{}contact_size: {} m needs contact_direction, which says where the fine elements go",
+                                  place.where, number(place.parameters, "contact_size")));
+  }
+}
+
+void check_rigid_partner(const PairSpec& pair) {
+  for (const ParameterSchema& s : partner_parameters()) {
+    const auto given = pair.parameters.find(s.name);
+    if (given == pair.parameters.end() || (s.fallback && given->second == *s.fallback)) continue;
+    throw input_error("contact." + pair.name + ".parameters." + s.name,
+                      fmt::format("contact.{}.parameters.{}: the partner is rigid; give it a material, or remove this",
+                                  pair.name, s.name));
+  }
+  const SurfaceKind& kind = kind_of(pair.partner.surface);
+  const auto mesh = MeshSurface::of(pair.partner.surface);
+  if (mesh ? named_kind(*mesh) != MeshKind::volume : kind.is_cloud || kind.distance != nullptr || kind.sheet != nullptr)
+    return;
+  const std::string key = "contact." + pair.name + ".partner.material";
+  throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
+                                     "surface mesh",
+                                     key, pair.partner.surface.kind));
+}
+
+/// None while it is up to a file.
+std::optional<ElementKind> element_before_meshing(const Surface& surface, const ParameterMap& parameters) {
+  if (const auto named = named_element(text(parameters, "element"))) return named;
+  if (MeshSurface::of(surface)) return std::nullopt;
+  return usual_element(4);
+}
+
+void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner) {
+  if (main.mixed() == partner.mixed()) return;
+  const std::string key = "contact." + pair.name + ".parameters.partner_element";
+  throw input_error(key,
+                    fmt::format("{}: '{}' meets '{}' of the main body: expected two elements with pressures of their "
+                                "own or two without, because the one that locks would decide what both do; set "
+                                "element and partner_element",
+                                key, partner.name, main.name));
+}
+
+void check_linear_partner(const PairSpec& pair, const ElementKind& partner) {
+  if (partner.n_nodes != 10) return;
+  const std::string key = "contact." + pair.name + ".parameters.partner_element";
+  throw input_error(
+      key, fmt::format("{}: expected a deformable partner of linear elements, tetrahedra with 4 nodes, prisms or "
+                       "hexahedra, found 10 nodes; exchange main and partner, or give one of these",
+                       key));
+}
+
+void check_deformable_partner(const PairSpec& pair) {
+  const std::string key = "contact." + pair.name + ".partner.material";
+  if (const SurfaceKind& kind = kind_of(pair.partner.surface); !kind.fills) {
+    throw input_error(key, fmt::format("{}: a partner of this surface ({}: {}) is rigid; remove the material, or take "
+                                       "another surface, e.g. a block",
+                                       key, kind.name(), kind.keys.meaning));
+  }
+  const ParameterMap own = partner_map(pair);
+  check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
+  const auto main_kind = element_before_meshing(pair.main.surface, pair.parameters);
+  const auto partner_kind = element_before_meshing(pair.partner.surface, own);
+  if (partner_kind) check_linear_partner(pair, *partner_kind);
+  if (main_kind && partner_kind) check_like_elements(pair, *main_kind, *partner_kind);
+}
+
+/// What a deformable body says before it is meshed.
+struct SeenBody {
+  std::optional<Vector3> extents;  ///< [m]
+  ElementKind element;             ///< that the body is made of
+};
+
+/// @throws Error{invalid_input} where the elements of a volume file cannot carry the one that is asked for
+SeenBody seen(const ContactBody& body, const ParameterPlace& place, const PrepareContext& context) {
+  const auto file = MeshSurface::of(body.surface);
+  const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
+  if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
+    const VolumeMesh mesh = read_volume(asset->content, read_options(*file, *asset, context));
+    return {.extents = extents_of(mesh.nodes), .element = carried_element(mesh.nodes_per_element, place, asset->name)};
+  }
+  const auto named = named_element(text(place.parameters, "element"));
+  return {.extents = surface_extents(body.surface, context), .element = named.value_or(usual_element(4))};
+}
+
+/// Puts a key in front of doubts that have none.
+void add(Doubts doubts, const std::string& key, std::vector<std::string>& all) {
+  for (std::string& doubt : doubts) all.push_back(key.empty() ? std::move(doubt) : fmt::format("{}: {}", key, doubt));
+}
+
+void doubt_body(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterPlace& place,
+                std::vector<std::string>& all) {
+  if (const auto mesh = MeshSurface::of(body.surface)) {
+    add(doubts_of_extents(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
+  }
+  if (body.materials.empty() || !is_filled_here(body.surface)) return;
+  for (const char* name : {"element_size", "contact_size"}) {
+    const double size = optional_number(place.parameters, name).value_or(0.0);
+    if (size > 0.0) add(doubts_of_element_size(place.where + name, size, extents), "", all);
+  }
+}
+
+/// From here on a displacement-only element is told to lock: at this ratio the foot of foot_element_test is stiffer
+/// than it should be by more than what its elements' size does.
+constexpr double locking_poissons_ratio = 0.49;
+
+/// Mixed elements that the back-end takes: those that the body can be made of without another mesh, or if there are
+/// none, all.
+std::vector<std::string> mixed_choices(const ContactBody& body, const ElementKind& present,
+                                       const std::string& backend) {
+  const ParameterSchema& element =
+      *std::ranges::find(find_backend(backend).parameters, element_key, &ParameterSchema::name);
+  const auto corners = [](const ElementKind& kind) { return element_topology(kind.n_nodes).n_corners; };
+  std::vector<std::string> fitting, all;
+  for (const ElementKind& kind : element_kinds()) {
+    if (!kind.mixed() || std::ranges::find(element.choices, kind.name) == element.choices.end()) continue;
+    all.emplace_back(kind.name);
+    const bool fits = corners(kind) == corners(present) && kind.n_nodes >= present.n_nodes;
+    if (fits || BlockSurface::of(body.surface)) fitting.emplace_back(kind.name);
+  }
+  return fitting.empty() ? all : fitting;
+}
+
+void doubt_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend,
+                   const ParameterPlace& place, std::vector<std::string>& all) {
+  if (kind.mixed() || body.materials.empty()) return;
+  const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
+  if (nu < locking_poissons_ratio) return;
+  all.push_back(
+      fmt::format("{}element: Poisson's ratio {} with '{}', whose displacements alone have to keep the volume, makes "
+                  "the body too stiff; take a mixed element ({})",
+                  place.where, nu, kind.name, fmt::join(mixed_choices(body, kind, backend), ", ")));
+}
+
+}  // namespace
+
+void check_rigid_pair(const PairSpec& pair) {
+  if (!pair.partner.materials.empty()) {
+    const std::string key = "contact." + pair.name + ".partner.material";
+    throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
+                                       "use fem_condensed or fem_full",
+                                       key, pair.backend));
+  }
+  check_body_pair(pair);
+}
+
+void check_body_pair(const PairSpec& given) {
+  const PairSpec pair = with_own_sets(given);
+  if (pair.main.materials.empty()) {
+    throw input_error(
+        "contact." + pair.name + ".main.material",
+        fmt::format("contact.{}.main.material: missing; the deformable body needs youngs_modulus [Pa] and "
+                    "poissons_ratio",
+                    pair.name));
+  }
+  check_body(pair.main, {"contact." + pair.name + ".parameters.", pair.parameters});
+  if (pair.partner.materials.empty()) {
+    check_rigid_partner(pair);
+  } else {
+    check_deformable_partner(pair);
+  }
+}
+
+std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context) {
+  std::vector<std::string> all;
+  const std::string where = "contact." + pair.name;
+  const ParameterPlace place{where + ".parameters.", pair.parameters};
+  const SeenBody main = seen(pair.main, place, context);
+  if (main.extents) doubt_body(pair.main, where + ".main", *main.extents, place, all);
+  doubt_locking(pair.main, main.element, pair.backend, place, all);
+  const ParameterMap own = partner_map(pair);
+  const ParameterPlace partner_place{where + ".parameters.partner_", own};
+  std::optional<Vector3> partner_extents;
+  if (pair.partner.materials.empty()) {
+    partner_extents = surface_extents(pair.partner.surface, context);
+  } else {
+    const SeenBody partner = seen(pair.partner, partner_place, context);
+    check_linear_partner(pair, partner.element);
+    check_like_elements(pair, main.element, partner.element);
+    partner_extents = partner.extents;
+    doubt_locking(pair.partner, partner.element, pair.backend, partner_place, all);
+  }
+  if (partner_extents) doubt_body(pair.partner, where + ".partner", *partner_extents, partner_place, all);
+  if (main.extents && partner_extents) add(doubts_of_proportion(*main.extents, *partner_extents), where, all);
+  return all;
+}
+
+}  // namespace heelstrike::fem

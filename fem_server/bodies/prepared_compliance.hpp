@@ -1,0 +1,16 @@
+/// The surface compliance of a prepared body: from the cache, or made once for all sessions that ask for it.
+#pragma once
+
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/fem/condensation.hpp"
+
+namespace heelstrike::fem {
+
+/// Shared by fem_condensed and fem_full, which find each other's products.
+/// @param limit  when it has to be made
+/// @throws as condense
+[[nodiscard]] SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support,
+                                                    const ContactNodes& contact, const PrepareContext& context,
+                                                    const MemoryLimit& limit);
+
+}  // namespace heelstrike::fem

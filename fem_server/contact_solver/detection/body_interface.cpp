@@ -1,0 +1,469 @@
+#include "fem_server/contact_solver/detection/body_interface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/triangle_clipping.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+using Eigen::Vector2d;
+
+/// Triangles face each other up to this cosine between a normal and the opposite of the other: 60 degrees. The faces
+/// of a cube that stands on a corner are at 54.7 degrees; the sides of blocks that are tilted by less than 30 degrees
+/// do not face what they stand on.
+constexpr double least_facing = 0.5;
+/// Pairs of triangles may be as deep in one another as this many depths of the deepest node, and as this part of an
+/// element, for what lies between nodes. Behind a thin slice in which two bodies overlap their sides face each other
+/// too, across the whole of it: far deeper than any node, which knows the shortest way out.
+constexpr double depths_seen = 2.0;
+constexpr double elements_seen = 0.25;
+/// Of a triangle of A, over its longest edge: gaps that are told while the bodies do not touch. A point of a triangle
+/// is no farther than an edge from its corners, whose distances are known.
+constexpr double gaps_seen = 2.0;
+/// Part of its area below which a function joins a neighbour. With a strip of width e of its triangles the function of
+/// a node beyond the edge of B has e^2 / 2 of its area and loads its own node by e of its force, so that without this
+/// the system becomes singular like e^2; 0.05 is e = 0.3.
+constexpr double least_part = 0.05;
+/// Of an area: below it is what the rounding of edges in one place leaves of a polygon.
+constexpr double touched = 1e-12;
+/// Of weights, sums of products of rounded numbers, and of distances over elements.
+constexpr double rounding = 1e-9;
+/// Overlap, over the size of the body, that the rounding of sides which lie in one plane may leave.
+constexpr double touching_side = 1e-9;
+
+double cross(const Vector2d& a, const Vector2d& b) {
+  return a.x() * b.y() - a.y() * b.x();
+}
+
+/// Three functions that are linear in the plane.
+struct PlaneFunctions {
+  Eigen::Matrix<double, 3, 2> slope;
+  Vector3 value;
+  [[nodiscard]] Vector3 at(const Vector2d& x) const { return slope * x + value; }
+};
+
+PlaneFunctions barycentric(const PlaneTriangle& t) {
+  const double twice_area = cross(t[1] - t[0], t[2] - t[0]);
+  PlaneFunctions b;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Vector2d& p = t[(k + 1) % 3];
+    const Vector2d& q = t[(k + 2) % 3];
+    const auto row = static_cast<Eigen::Index>(k);
+    b.slope.row(row) << (p.y() - q.y()) / twice_area, (q.x() - p.x()) / twice_area;
+    b.value[row] = cross(p, q) / twice_area;
+  }
+  return b;
+}
+
+/// Integrals over the part of a triangle of A that meets one of B; b are barycentric coordinates.
+struct PairIntegrals {
+  Vector3 b = Vector3::Zero();      ///< [m^2] of b_A
+  Vector3 gap = Vector3::Zero();    ///< [m^3] of b_A g
+  Matrix3 own = Matrix3::Zero();    ///< [m^2] of b_A b_A^T
+  Matrix3 other = Matrix3::Zero();  ///< [m^2] of b_A b_B^T
+};
+
+}  // namespace
+
+/// A triangle of A at its pose, seen from B.
+struct BodyInterface::Facet {
+  std::uint32_t triangle = 0;
+  std::array<Vector3, 3> corners;  ///< [m] in B
+  double longest = 0.0;            ///< [m] edge
+  Vector3 e1, e2, normal;          ///< [-] axes of its plane, out of A; in B
+  Vector3 along;                   ///< [-] from its points to those of B that they meet; in B
+  Vector3 shift;                   ///< [m] which these lie ahead of that; in B
+  [[nodiscard]] Vector2d own(const Vector3& p) const { return {e1.dot(p - corners[0]), e2.dot(p - corners[0])}; }
+  [[nodiscard]] Vector2d met(const Vector3& p_BQ) const {
+    const Vector3 q = p_BQ - shift;
+    return own(q - normal.dot(q - corners[0]) / normal.dot(along) * along);
+  }
+};
+
+struct BodyInterface::Pair {
+  std::uint32_t facet = 0;     ///< in the list of facets
+  std::uint32_t triangle = 0;  ///< of B
+  double least_gap = 0.0;      ///< [m] of the corners of the facet: nothing of the pair is deeper
+};
+
+namespace {
+
+template <class Facet>
+PlaneTriangle plane_corners(const Facet& facet) {
+  return {facet.own(facet.corners[0]), facet.own(facet.corners[1]), facet.own(facet.corners[2])};
+}
+
+using Corners = std::array<Vector3, 3>;
+
+Corners corners_of(const SurfaceMesh& mesh, std::uint32_t t) {
+  const Triangle& corners = mesh.triangles[t];
+  return {mesh.vertices[corners[0]], mesh.vertices[corners[1]], mesh.vertices[corners[2]]};
+}
+
+/// Whether the boxes of two triangles in the plane, one of them larger by `margin` all around, have a common point.
+bool boxes_overlap(const PlaneTriangle& a, const PlaneTriangle& b, double margin) {
+  const auto low = [](const PlaneTriangle& t) { return Vector2d(t[0].cwiseMin(t[1]).cwiseMin(t[2])); };
+  const auto high = [](const PlaneTriangle& t) { return Vector2d(t[0].cwiseMax(t[1]).cwiseMax(t[2])); };
+  return (low(a).array() <= high(b).array() + margin).all() && (low(b).array() <= high(a).array() + margin).all();
+}
+
+/// The way from A to B leans by half the angle between triangles that face each other, 30 degrees at most.
+constexpr double steepest_way = std::numbers::inv_sqrt3;
+
+/// Whether a triangle of B can lie before that of A along any such way.
+template <class Facet>
+bool may_meet(const Facet& facet, const Corners& y) {
+  double farthest = 0.0;
+  for (const Vector3& p : y) {
+    farthest = std::max(farthest, std::abs(facet.normal.dot(p - facet.shift - facet.corners[0])));
+  }
+  return boxes_overlap(plane_corners(facet), {facet.met(y[0]), facet.met(y[1]), facet.met(y[2])},
+                       steepest_way * farthest);
+}
+
+/// A triangle of A and one of B, projected on A's plane.
+class Overlap {
+ public:
+  template <class Facet>
+  Overlap(const Facet& facet, const SurfaceMesh& B, std::uint32_t triangle, const Vector3& normal_B)
+      : corners_A_(plane_corners(facet)) {
+    const Corners y = corners_of(B, triangle);
+    for (std::size_t k = 0; k < 3; ++k) corners_B_[k] = facet.met(y[k]);
+    gap_slope_ = {normal_B.dot(facet.e1), normal_B.dot(facet.e2)};
+    gap_value_ = normal_B.dot(facet.corners[0] - y[0]);
+    // Seen from A a triangle that faces A turns the other way round.
+    const PlaneTriangle turned{corners_B_[0], corners_B_[2], corners_B_[1]};
+    if (boxes_overlap(corners_A_, turned, 0.0)) polygon_ = common_part(corners_A_, turned);
+  }
+  [[nodiscard]] std::span<const Vector2d> polygon() const { return polygon_.corners(); }
+  [[nodiscard]] double gap(const Vector2d& x) const { return gap_slope_.dot(x) + gap_value_; }
+  /// [m^2]
+  [[nodiscard]] double area() const {
+    double twice = 0.0;
+    const auto x = polygon();
+    for (std::size_t i = 1; i + 1 < x.size(); ++i) twice += cross(x[i] - x[0], x[i + 1] - x[0]);
+    return 0.5 * twice;
+  }
+
+  /// Exact: products of two linear functions on the triangles of a fan, by the middles of their edges.
+  [[nodiscard]] PairIntegrals integrals() const {
+    const PlaneFunctions b_A = barycentric(corners_A_);
+    const PlaneFunctions b_B = barycentric(corners_B_);
+    const auto x = polygon();
+    PairIntegrals sum;
+    for (std::size_t i = 1; i + 1 < x.size(); ++i) {
+      const double weight = cross(x[i] - x[0], x[i + 1] - x[0]) / 6.0;
+      for (const Vector2d& q :
+           {Vector2d(0.5 * (x[0] + x[i])), Vector2d(0.5 * (x[i] + x[i + 1])), Vector2d(0.5 * (x[i + 1] + x[0]))}) {
+        const Vector3 a = weight * b_A.at(q);
+        sum.b += a;
+        sum.gap += gap(q) * a;
+        sum.own += a * b_A.at(q).transpose();
+        sum.other += a * b_B.at(q).transpose();
+      }
+    }
+    return sum;
+  }
+
+ private:
+  PlaneTriangle corners_A_;
+  PlaneTriangle corners_B_;
+  Vector2d gap_slope_;
+  double gap_value_ = 0.0;
+  ClippedPolygon polygon_;
+};
+
+/// A function while its integrals are summed up.
+struct Sums {
+  InterfacePlace place;  // gap and normal times the area, point not yet divided by it
+  double unknown = 0.0;  // [m^2]
+  bool alive = true;
+};
+
+void add(const Sums& part, Sums& to) {
+  to.place.gap += part.place.gap;
+  to.place.normal += part.place.normal;
+  to.place.point += part.place.point;
+  to.place.area += part.place.area;
+  to.unknown += part.unknown;
+  for (const auto& [from, into] : {std::pair(&part.place.on_A, &to.place.on_A), {&part.place.on_B, &to.place.on_B}}) {
+    into->insert(into->end(), from->begin(), from->end());
+    merge_entries(*into);
+  }
+}
+
+/// The living function that shares most with `j`, the first of equals; itself when it is alone.
+std::size_t nearest_function(const std::vector<Sums>& functions, std::size_t j) {
+  std::size_t best = j;
+  double most = 0.0;
+  std::size_t k = 0;
+  for (const auto& [node, share] : functions[j].place.on_A) {
+    while (k < functions.size() && functions[k].place.node < node) ++k;
+    if (k == functions.size() || functions[k].place.node != node || k == j || !functions[k].alive) continue;
+    if (share <= most) continue;
+    most = share;
+    best = k;
+  }
+  return best;
+}
+
+/// Functions with hardly any area join others: the sum of all stays one.
+void join_small(const std::vector<double>& full_areas, std::vector<Sums>& functions) {
+  std::vector<std::size_t> small;
+  const auto part = [&](std::size_t j) { return functions[j].place.area / full_areas[functions[j].place.node]; };
+  for (std::size_t j = 0; j < functions.size(); ++j) {
+    if (part(j) < least_part) small.push_back(j);
+  }
+  std::ranges::stable_sort(small, {}, part);
+  for (const std::size_t j : small) {
+    if (part(j) >= least_part) continue;
+    const std::size_t k = nearest_function(functions, j);
+    if (k == j) continue;
+    add(functions[j], functions[k]);
+    functions[j].alive = false;
+  }
+}
+
+/// Means from integrals. @param of_node  of every contact node, also those that meet nothing
+std::vector<InterfacePlace> places_of(std::vector<Sums> of_node, const std::vector<double>& full_areas) {
+  std::vector<Sums> functions;
+  for (std::uint32_t node = 0; node < of_node.size(); ++node) {
+    Sums& sums = of_node[node];
+    if (!(sums.place.area > touched * full_areas[node])) continue;
+    sums.place.node = node;
+    merge_entries(sums.place.on_A);
+    merge_entries(sums.place.on_B);
+    functions.push_back(std::move(sums));
+  }
+  join_small(full_areas, functions);
+  std::vector<InterfacePlace> places;
+  for (Sums& sums : functions) {
+    if (!sums.alive) continue;
+    InterfacePlace& place = sums.place;
+    const double area = place.area;
+    place.gap /= place.normal.norm();
+    place.normal.normalize();
+    place.point /= area;
+    for (auto* entries : {&place.on_A, &place.on_B}) {
+      for (auto& [node, weight] : *entries) weight /= area;
+    }
+    place.outside = sums.unknown > rounding * area;
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+}  // namespace
+
+BodyInterface::BodyInterface(ContactSurface main, std::size_t n_nodes, std::shared_ptr<const DeformablePartner> partner,
+                             double depth_limit)
+    : main_(std::move(main)), partner_(std::move(partner)), depth_limit_(depth_limit), full_areas_(n_nodes, 0.0) {
+  for (std::uint32_t t = 0; t < main_.triangles.size(); ++t) {
+    const ContactTriangle& triangle = main_.triangles[t];
+    const Eigen::Vector4d shares = triangle.functions.colwise().sum() * triangle_cross(main_.mesh, t).norm() / 6.0;
+    for (std::size_t k = 0; k < triangle.nodes.size(); ++k) {
+      if (triangle.nodes[k] != no_contact_node) full_areas_[triangle.nodes[k]] += shares[static_cast<Eigen::Index>(k)];
+    }
+  }
+  const SurfaceMesh& B = partner_->surface().mesh;
+  for (std::uint32_t t = 0; t < B.triangles.size(); ++t) normals_B_.push_back(triangle_cross(B, t).normalized());
+}
+
+Interface BodyInterface::at(const Pose& X_AB, std::span<const double> node_gaps, const Vector3& shift) const {
+  Interface interface;
+  interface.smallest_gap = std::numeric_limits<double>::infinity();
+  std::vector<Facet> facets = facets_near(X_AB.inverse(), node_gaps, X_AB.R.transpose() * shift);
+  interface.seen = depth_seen(facets, node_gaps);
+  const std::vector<Pair> pairs = pairs_of(facets, interface.seen);
+  aim(pairs, facets);
+  find_closest(facets, pairs, X_AB, interface);
+  if (interface.smallest_gap >= 0.0) return interface;
+  interface.places = places_in_A(facets, pairs, -interface.smallest_gap, X_AB);
+  return interface;
+}
+
+std::vector<InterfacePlace> BodyInterface::displaced_places(const Pose& X_AB, const Interface& undeformed) const {
+  const std::vector<double> near_enough(full_areas_.size(), 0.0);
+  std::vector<Facet> facets = facets_near(X_AB.inverse(), near_enough, Vector3::Zero());
+  const std::vector<Pair> pairs = pairs_of(facets, undeformed.seen);
+  aim(pairs, facets);
+  return places_in_A(facets, pairs, -undeformed.smallest_gap, X_AB);
+}
+
+std::vector<InterfacePlace> BodyInterface::places_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
+                                                       double depth, const Pose& X_AB) const {
+  std::vector<InterfacePlace> places = integrate(facets, pairs, depth);
+  for (InterfacePlace& place : places) {
+    place.normal = X_AB.R * place.normal;
+    place.point = X_AB * place.point;
+  }
+  return places;
+}
+
+std::vector<BodyInterface::Facet> BodyInterface::facets_near(const Pose& X_BA, std::span<const double> node_gaps,
+                                                             const Vector3& shift_B) const {
+  std::vector<Facet> facets;
+  for (std::uint32_t t = 0; t < main_.triangles.size(); ++t) {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const std::uint32_t node : main_.triangles[t].nodes) {
+      if (node != no_contact_node) nearest = std::min(nearest, node_gaps[node]);
+    }
+    if (std::isinf(nearest)) continue;  // nothing on it can carry a force
+    Facet facet;
+    facet.triangle = t;
+    for (std::size_t k = 0; k < 3; ++k) facet.corners[k] = X_BA * main_.mesh.vertices[main_.mesh.triangles[t][k]];
+    const auto& c = facet.corners;
+    facet.longest = std::max({(c[1] - c[0]).norm(), (c[2] - c[1]).norm(), (c[0] - c[2]).norm()});
+    if (nearest > (gaps_seen + 1.0) * facet.longest) continue;
+    facet.e1 = (c[1] - c[0]).normalized();
+    facet.normal = (c[1] - c[0]).cross(c[2] - c[0]).normalized();
+    facet.e2 = facet.normal.cross(facet.e1);
+    facet.along = facet.normal;
+    facet.shift = shift_B;
+    facets.push_back(facet);
+  }
+  return facets;
+}
+
+double BodyInterface::depth_seen(std::span<const Facet> facets, std::span<const double> node_gaps) const {
+  const double limit = depths_seen * depth_limit_;
+  double deepest = 0.0;
+  for (const double gap : node_gaps) deepest = std::max(deepest, -gap);
+  double longest = 0.0;
+  for (const Facet& facet : facets) longest = std::max(longest, facet.longest);
+  // No node of A is inside B: what pokes into an element is a part of B, however deep.
+  if (deepest <= rounding * longest) return limit;
+  return std::min(limit, depths_seen * deepest + elements_seen * longest);
+}
+
+std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> facets, double depth) const {
+  const SurfaceMesh& B = partner_->surface().mesh;
+  std::vector<Pair> pairs;
+  for (std::uint32_t f = 0; f < facets.size(); ++f) {
+    const Facet& facet = facets[f];
+    const double farthest = gaps_seen * facet.longest;
+    const Vector3 forth = facet.shift + farthest / least_facing * facet.normal;
+    const Vector3 back = facet.shift - depth / least_facing * facet.normal;
+    const Vector3 aside = Vector3::Constant(steepest_way * (farthest + depth));
+    Vector3 low = facet.corners[0] + forth;
+    Vector3 high = low;
+    for (const Vector3& corner : facet.corners) {
+      for (const Vector3& end : {Vector3(corner + forth), Vector3(corner + back)}) {
+        low = low.cwiseMin(end);
+        high = high.cwiseMax(end);
+      }
+    }
+    for (const std::uint32_t t : partner_->tree().overlapping(low - aside, high + aside)) {
+      const Vector3& n = normals_B_[t];
+      if (n.dot(facet.normal) > -least_facing || !may_meet(facet, corners_of(B, t))) continue;
+      const double offset = n.dot(B.vertices[B.triangles[t][0]]);
+      Vector3 gaps;
+      for (std::size_t k = 0; k < 3; ++k) gaps[static_cast<Eigen::Index>(k)] = n.dot(facet.corners[k]) - offset;
+      if (gaps.minCoeff() > farthest || gaps.maxCoeff() < -depth) continue;
+      pairs.push_back({.facet = f, .triangle = t, .least_gap = gaps.minCoeff()});
+    }
+  }
+  return pairs;
+}
+
+void BodyInterface::aim(std::span<const Pair> pairs, std::vector<Facet>& facets) const {
+  std::vector<Vector3> normals(facets.size(), Vector3::Zero());
+  for (const Pair& pair : pairs) {
+    const Vector3& n = normals_B_[pair.triangle];
+    normals[pair.facet] += Overlap(facets[pair.facet], partner_->surface().mesh, pair.triangle, n).area() * n;
+  }
+  for (std::size_t f = 0; f < facets.size(); ++f) {
+    const double size = normals[f].norm();
+    if (size > 0.0) facets[f].along = (facets[f].normal - normals[f] / size).normalized();
+  }
+}
+
+void BodyInterface::find_closest(std::span<const Facet> facets, std::span<const Pair> pairs, const Pose& X_AB,
+                                 Interface& interface) const {
+  // Most promising first: few pairs are clipped before no other can be deeper.
+  std::vector<Pair> sorted(pairs.begin(), pairs.end());
+  std::ranges::stable_sort(sorted, {}, &Pair::least_gap);
+  for (const Pair& pair : sorted) {
+    if (pair.least_gap >= interface.smallest_gap) break;
+    const Facet& facet = facets[pair.facet];
+    const Overlap overlap(facet, partner_->surface().mesh, pair.triangle, normals_B_[pair.triangle]);
+    for (const Vector2d& x : overlap.polygon()) {
+      const double gap = overlap.gap(x);
+      if (gap >= interface.smallest_gap) continue;
+      interface.smallest_gap = gap;
+      interface.closest = X_AB * (facet.corners[0] + x.x() * facet.e1 + x.y() * facet.e2);
+      interface.closest_normal = X_AB.R * normals_B_[pair.triangle];
+    }
+  }
+}
+
+std::vector<InterfacePlace> BodyInterface::integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
+                                                     double depth) const {
+  std::vector<Sums> of_node(full_areas_.size());
+  const ContactSurface& B = partner_->surface();
+  for (const Pair& pair : pairs) {
+    const Facet& facet = facets[pair.facet];
+    // The pressure lies on nodes whose gap is at most the depth; their triangles reach an edge farther.
+    if (pair.least_gap > depth + gaps_seen * facet.longest) continue;
+    const Overlap overlap(facet, B.mesh, pair.triangle, normals_B_[pair.triangle]);
+    if (overlap.polygon().empty()) continue;
+    const PairIntegrals sums = overlap.integrals();
+    const ContactTriangle& own = main_.triangles[facet.triangle];
+    for (std::size_t a = 0; a < own.nodes.size(); ++a) {
+      if (own.nodes[a] == no_contact_node) continue;
+      const Vector3 function = own.functions.col(static_cast<Eigen::Index>(a));
+      Sums& to = of_node[own.nodes[a]];
+      const double area = function.dot(sums.b);
+      const Vector3 on_corners = sums.own.transpose() * function;
+      to.place.area += area;
+      to.place.gap += function.dot(sums.gap);
+      to.place.normal += area * normals_B_[pair.triangle];
+      for (std::size_t k = 0; k < 3; ++k) {
+        to.place.point += on_corners[static_cast<Eigen::Index>(k)] * facet.corners[k];
+      }
+      add_weights(own, on_corners, to.place.on_A);
+      to.unknown += add_weights(B.triangles[pair.triangle], sums.other.transpose() * function, to.place.on_B);
+    }
+  }
+  return places_of(std::move(of_node), full_areas_);
+}
+
+Interface begin_between_bodies(const BodyInterface& interface, std::span<const double> node_gaps,
+                               const PairState& state, const ContactOptions& options, double size,
+                               SolvedContact& solved) {
+  Interface found = interface.at(state.X_AB, node_gaps);
+  if (found.smallest_gap < solved.gap) {
+    solved.gap = found.smallest_gap;
+    solved.closest.x = found.closest;
+    solved.closest.surface = {.gap = found.smallest_gap, .normal = found.closest_normal};
+  }
+  if (solved.gap > 0.0) return found;
+  check_depth(solved, options, state);
+  if (found.places.empty() && -solved.gap > touching_side * size) {
+    const Vector3& p = solved.closest.x;
+    throw RecoverableError(
+        fmt::format("the bodies overlap by {} m at ({}, {}, {}) m of the main body, where no faces that may touch look "
+                    "at each other within 60 degrees, at t = {} s; take a smaller step, widen contact_set, contact_box "
+                    "or contact_direction, or exchange main and partner",
+                    -solved.gap, p.x(), p.y(), p.z(), state.t));
+  }
+  return found;
+}
+
+void refuse_unknown_place(const Vector3& p_AQ) {
+  throw input_error("partner_contact_direction",
+                    fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
+                                "nodes; widen partner_contact_set, partner_contact_box or partner_contact_direction",
+                                p_AQ.x(), p_AQ.y(), p_AQ.z()));
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,104 @@
+#include "fem_server/contact_solver/solver/active_set_guess.hpp"
+
+#include <algorithm>
+
+#include "fem_server/fem/dense_kernels.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr int guess_step_limit = 80;
+/// Steps without a change of the active set after which it is believed.
+constexpr int steady_steps = 5;
+/// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
+constexpr double good_enough = 1e-2;
+
+/// @param times_A  x -> A x
+template <class Product>
+Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
+  const Eigen::Index n = gap.size();
+  if (n == 0 || gap.minCoeff() >= 0.0) return Eigen::VectorXd::Zero(n);
+  const double scale = -gap.minCoeff();
+  Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
+  Eigen::VectorXd product = times_A(lambda);
+  const double curvature = lambda.dot(product);
+  if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);
+  // The best multiple of the penetrations.
+  const double factor = lambda.squaredNorm() / curvature;
+  lambda *= factor;
+  Eigen::VectorXd gamma = gap + factor * product;
+  Eigen::VectorXd direction = Eigen::VectorXd::Zero(n);
+  double before = 1.0;
+  bool conjugate = false;
+  int steady = 0;
+  for (int step = 0; step < guess_step_limit; ++step) {
+    double square = 0.0;
+    double largest = 0.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (lambda[i] <= 0.0) continue;
+      square += gamma[i] * gamma[i];
+      largest = std::max(largest, std::abs(gamma[i]));
+    }
+    if (square == 0.0 || (steady >= steady_steps && largest < good_enough * scale)) break;
+    // A direction is conjugate to the last one only while the active set grows by nothing: after a node has joined, the
+    // next step is one of steepest descent [polonsky1999].
+    const double keep = conjugate ? square / before : 0.0;
+    before = square;
+    double slope = 0.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      direction[i] = lambda[i] > 0.0 ? keep * direction[i] - gamma[i] : 0.0;
+      slope -= gamma[i] * direction[i];
+    }
+    product = times_A(direction);
+    const double length = slope / direction.dot(product);
+    lambda += length * direction;
+    gamma += length * product;
+    bool left = false;
+    bool joined = false;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (lambda[i] > 0.0) continue;
+      left = left || lambda[i] < 0.0;
+      lambda[i] = 0.0;
+    }
+    // Nodes that penetrate join with a force of the size that their neighbours have just been corrected by.
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (lambda[i] > 0.0 || gamma[i] >= 0.0) continue;
+      lambda[i] = -length * gamma[i];
+      joined = true;
+    }
+    conjugate = !joined;
+    steady = left || joined ? 0 : steady + 1;
+    // The recurrence gamma += length A direction holds for the step that was taken, not for the one that the projection
+    // has left.
+    if (!left && !joined) continue;
+    product = times_A(lambda);
+    gamma = gap + product;
+  }
+  return lambda;
+}
+
+}  // namespace
+
+Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
+  const Eigen::MatrixXf single = in_single_precision(A);
+  return estimate(
+      [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+        Eigen::VectorXf y(x.size());
+        multiply_symmetric(single, x.cast<float>(), y);
+        return y.cast<double>();
+      },
+      gap);
+}
+
+Eigen::VectorXd plain::estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
+  return estimate(
+      [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+        Eigen::VectorXd y(x.size());
+        multiply_symmetric(A, x, y);
+        return y;
+      },
+      gap);
+}
+
+}  // namespace heelstrike::fem

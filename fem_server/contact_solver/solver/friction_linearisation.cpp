@@ -1,0 +1,275 @@
+#include "fem_server/contact_solver/solver/friction_linearisation.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/gmres.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Directions for one right-hand side, in all repetitions; beyond, the whole matrix is factored.
+constexpr Eigen::Index gmres_step_limit = 60;
+/// What rough products are good for: their errors, up to 1.5e-5 of the diagonal in each entry, have a norm of about
+/// 7e-4 of the diagonal for two thousand rows.
+constexpr double rough_step = 2e-3;
+/// The same with both halves, and
+constexpr double full_step = 1e-5;
+/// what a repetition must leave at most to go on in the same way.
+constexpr double worth_while = 0.2;
+/// Of the inverse of a committed state; each gains two to four digits.
+constexpr int inverse_passes = 4;
+/// Nodes that may differ before a factor is made anew, as a part of all: each costs about a direction.
+constexpr std::size_t kept_part = 50;
+
+Eigen::Index row_of(std::size_t node) {
+  return 3 * static_cast<Eigen::Index>(node);
+}
+
+std::size_t n_different(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+  std::size_t common = 0;
+  auto it = b.begin();
+  for (const std::uint32_t i : a) {
+    while (it != b.end() && *it < i) ++it;
+    if (it != b.end() && *it == i) ++common;
+  }
+  return a.size() + b.size() - 2 * common;
+}
+
+/// Takes out of v what lies in the first n columns of W. @return W^T v
+Eigen::VectorXd take_out(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::VectorXd& v) {
+  Eigen::VectorXd h(n);
+  multiply_transposed(W.leftCols(n), v, h);
+  subtract_product(W.leftCols(n), h, v);
+  return h;
+}
+
+}  // namespace
+
+void DirectionFactors::match(const LocalCompliance& B, const std::vector<NodeLinearisation>& nodes) {
+  for (int direction = 0; direction < 3; ++direction) {
+    Factor& factor = factors_[static_cast<std::size_t>(direction)];
+    factor.wanted.clear();
+    factor.own.clear();
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+      if (direction == 0 ? !nodes[i].active : !nodes[i].sticks()) continue;
+      factor.wanted.push_back(i);
+      factor.own.push_back(double{B.own(i)(direction, direction)});
+    }
+    // A factor of nearly the same nodes still is a good preconditioner: its error has the rank of the difference, and
+    // each rank costs conjugate residuals about one more direction.
+    if (n_different(factor.wanted, factor.members) > factor.wanted.size() / kept_part) {
+      factor.members = factor.wanted;
+      if (!factor.cholesky.factorize(B.part(direction, factor.members))) {
+        throw RecoverableError("the friction solver met a singular system; take a smaller step");
+      }
+    }
+    factor.place.clear();
+    std::size_t k = 0;
+    for (const std::uint32_t i : factor.wanted) {
+      while (k < factor.members.size() && factor.members[k] < i) ++k;
+      const bool there = k < factor.members.size() && factor.members[k] == i;
+      factor.place.push_back(there ? static_cast<std::int32_t>(k) : -1);
+    }
+  }
+}
+
+void DirectionFactors::solve(int direction, const Eigen::VectorXd& r, Eigen::VectorXd& x) const {
+  const Factor& factor = factors_[static_cast<std::size_t>(direction)];
+  Eigen::VectorXf padded = Eigen::VectorXf::Zero(static_cast<Eigen::Index>(factor.members.size()));
+  for (std::size_t a = 0; a < factor.wanted.size(); ++a) {
+    if (factor.place[a] >= 0) padded[factor.place[a]] = static_cast<float>(r[row_of(factor.wanted[a]) + direction]);
+  }
+  factor.cholesky.solve(padded);
+  for (std::size_t a = 0; a < factor.wanted.size(); ++a) {
+    const Eigen::Index row = row_of(factor.wanted[a]) + direction;
+    x[row] = factor.place[a] >= 0 ? double{padded[factor.place[a]]} : r[row] / factor.own[a];
+  }
+}
+
+FrictionSystem::FrictionSystem(const LocalCompliance& B, std::vector<NodeLinearisation> nodes,
+                               DirectionFactors& factors)
+    : B_(B), nodes_(std::move(nodes)), factors_(&factors), sliding_inverse_(nodes_.size(), Eigen::Matrix2d::Zero()) {
+  factors_->match(B_, nodes_);
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    if (!nodes_[a].active || nodes_[a].sticks()) continue;
+    // Where a node slides the projection turns its tangential rows into a nearly local relation of slip and traction
+    // (E = (1 - P) / rho is as large as its own compliance), so its own block does for a factor.
+    const Eigen::Matrix2d own = B_.own(a).bottomRightCorner<2, 2>().cast<double>();
+    const Eigen::Matrix2d J = nodes_[a].S.bottomRightCorner<2, 2>() * own + nodes_[a].E.bottomRightCorner<2, 2>();
+    sliding_inverse_[a] = J.inverse();
+  }
+}
+
+FrictionSystem::FrictionSystem(const CommittedFriction& committed, std::vector<NodeLinearisation> nodes)
+    : B_(committed.B()), nodes_(std::move(nodes)), inverse_(std::make_unique<CommittedInverse>(committed, nodes_)) {}
+
+template <class Fields>
+Fields FrictionSystem::apply(const Fields& x, Fields Bx) const {
+  Fields& y = Bx;
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    const Eigen::Index row = row_of(a);
+    if (!nodes_[a].active) {
+      y.template middleRows<3>(row).setZero();
+    } else if (nodes_[a].slides) {
+      y.template middleRows<3>(row) =
+          (nodes_[a].S * y.template middleRows<3>(row) + nodes_[a].E * x.template middleRows<3>(row)).eval();
+    }
+  }
+  return Bx;
+}
+
+Eigen::VectorXd FrictionSystem::precondition(const Eigen::VectorXd& r) const {
+  if (inverse_ != nullptr) return inverse_->solve(r);
+  return precondition_by_directions(r);
+}
+
+Eigen::VectorXd FrictionSystem::precondition_by_directions(const Eigen::VectorXd& r) const {
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(r.size());
+  for (int direction = 0; direction < 3; ++direction) factors_->solve(direction, r, x);
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    if (!nodes_[a].active || nodes_[a].sticks()) continue;
+    // The bound of a sliding traction follows the normal force, which is known by now: block forward substitution.
+    const Eigen::Index row = row_of(a);
+    x.segment<2>(row + 1) =
+        sliding_inverse_[a] * (r.segment<2>(row + 1) - nodes_[a].E.bottomLeftCorner<2, 1>() * x[row]);
+  }
+  return x;
+}
+
+bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
+  const Eigen::Index n = n_directions_;
+  if (n == W_.cols()) {
+    const Eigen::Index capacity = std::max<Eigen::Index>(16, 2 * n);
+    Z_.conservativeResize(z.size(), capacity);
+    W_.conservativeResize(z.size(), capacity);
+    R_.conservativeResize(capacity, capacity);
+  }
+  Eigen::VectorXd w = apply(z, both_halves_ ? B_.product(z) : B_.rough_product(z));
+  const double before = w.norm();
+  R_.col(n).head(n) = take_out(W_, n, w);
+  // Once more where most of it has gone: what is left is then not orthogonal enough.
+  if (w.norm() < 1e-3 * before) R_.col(n).head(n) += take_out(W_, n, w);
+  // What is left after two passes is rounding when it is this small: the direction is a sum of those before.
+  const double length = w.norm();
+  if (!(length > 1e-10 * before)) return false;
+  R_(n, n) = length;
+  W_.col(n) = w / length;
+  Z_.col(n) = z;
+  ++n_directions_;
+  return true;
+}
+
+bool FrictionSystem::solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index last,
+                                        Eigen::Ref<Eigen::VectorXd> x) {
+  // J Z = W R with orthonormal W: the residual's share in the span of W is removed by coefficients W^T r, for the price
+  // of no product with J. This is why right-hand sides of one J share their directions.
+  const double target = tolerance * rhs.norm();
+  Eigen::VectorXd residual = rhs;
+  Eigen::VectorXd share = take_out(W_, n_directions_, residual);
+  while (residual.norm() > target) {
+    if (n_directions_ == last || !add_direction(precondition(residual))) return false;
+    const Eigen::Index newest = n_directions_ - 1;
+    share.conservativeResize(n_directions_);
+    share[newest] = W_.col(newest).dot(residual);
+    residual -= share[newest] * W_.col(newest);
+  }
+  if (n_directions_ == 0) return true;
+  R_.topLeftCorner(n_directions_, n_directions_).triangularView<Eigen::Upper>().solveInPlace(share);
+  x.noalias() = Z_.leftCols(n_directions_) * share;
+  return true;
+}
+
+bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x) {
+  const double target = tolerance * rhs.norm();
+  Eigen::VectorXd residual = rhs;
+  Eigen::VectorXd change = Eigen::VectorXd::Zero(rhs.size());
+  Eigen::Index last = n_directions_ + std::min(gmres_step_limit, rhs.size());
+  double left = residual.norm();
+  while (left > target) {
+    // Below `step` the residual that the directions know is that of another matrix, the rounded one: solving further
+    // would gain nothing, so the true residual is taken and solved for in turn.
+    const double wanted = target / left;
+    const double step = both_halves_ ? full_step : rough_step;
+    if (!solve_by_residuals(residual, std::max(wanted, step), last, change)) return false;
+    x += change;
+    if (wanted >= step) return true;
+    residual = rhs - apply<Eigen::VectorXd>(x, B_.product(x));
+    const double before = std::exchange(left, residual.norm());
+    if (left <= worth_while * before) continue;
+    // B is too near to a singular matrix for its upper halves: points of a cloud that their body cannot tell apart.
+    if (both_halves_) return false;
+    both_halves_ = true;
+    n_directions_ = 0;
+    last = std::min(gmres_step_limit, rhs.size());
+  }
+  return true;
+}
+
+bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x) {
+  Eigen::MatrixXd J = B_.dense();
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    if (!nodes_[a].active) {
+      J.middleRows<3>(row_of(a)).setZero();
+      J.middleCols<3>(row_of(a)).setZero();
+      J.block<3, 3>(row_of(a), row_of(a)).setIdentity();
+      continue;
+    }
+    J.middleRows<3>(row_of(a)) = (nodes_[a].S * J.middleRows<3>(row_of(a))).eval();
+    J.block<3, 3>(row_of(a), row_of(a)) += nodes_[a].E;
+  }
+  int n_steps = 0;
+  SingleLu factor;
+  if (!factor.factorize(J.cast<float>())) return false;
+  return gmres([&](const Eigen::VectorXd& v) -> Eigen::VectorXd { return apply(v, B_.product(v)); },
+               [&](const Eigen::VectorXd& r) -> Eigen::VectorXd {
+                 Eigen::MatrixXf z = r.cast<float>();
+                 factor.solve(z);
+                 return z.cast<double>();
+               },
+               rhs, tolerance, gmres_step_limit, x, n_steps);
+}
+
+bool FrictionSystem::solve_by_inverse(const Eigen::MatrixXd& rhs, double tolerance, Solution& solution) const {
+  const Eigen::RowVectorXd target = tolerance * rhs.colwise().norm();
+  Eigen::MatrixXd left = rhs;
+  solution = {.x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols()), .Bx = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols())};
+  Eigen::RowVectorXd before = rhs.colwise().norm();
+  for (int pass = 0; pass < inverse_passes; ++pass) {
+    const Eigen::MatrixXd change = inverse_->solve(left);
+    solution.x += change;
+    solution.Bx += B_.products(change);
+    left = rhs - apply(solution.x, solution.Bx);
+    const Eigen::RowVectorXd now = left.colwise().norm();
+    if ((now.array() <= target.array()).all()) return true;
+    // Where nodes have joined since the commit the conjugate residuals do better.
+    if ((now.array() > worth_while * before.array()).any()) return false;
+    before = now;
+  }
+  return false;
+}
+
+FrictionSystem::Solution FrictionSystem::solve(const Eigen::MatrixXd& rhs, double tolerance) {
+  Eigen::MatrixXd own = rhs;
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    if (!nodes_[a].active) own.middleRows<3>(row_of(a)).setZero();
+  }
+  Solution solution;
+  if (inverse_ != nullptr && solve_by_inverse(own, tolerance, solution)) return solution;
+  Eigen::MatrixXd& x = solution.x;
+  x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
+  for (Eigen::Index column = 0; column < rhs.cols(); ++column) {
+    const bool good = solve_refined(own.col(column), tolerance, x.col(column));
+    if (good) continue;
+    x.col(column).setZero();
+    if (solve_by_factor(own.col(column), tolerance, x.col(column))) continue;
+    throw RecoverableError("the friction solver met a nearly singular system; take a smaller step");
+  }
+  solution.Bx = B_.products(x);
+  return solution;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,532 @@
+#include "fem_server/contact_solver/solver/normal_contact.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/contact_solver/kernels/compliance_product.hpp"
+#include "fem_server/contact_solver/solver/active_set_guess.hpp"
+#include "fem_server/contact_solver/solver/projected_newton.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr int most_active_sets = 200;
+/// Full exchanges that may pass without fewer violations before single pivots take over [judice1994 recommends 3 to
+/// 10].
+constexpr int patience = 5;
+/// Violations below this part of the largest penetration (or force) are rounding.
+constexpr double gap_tolerance = 1e-11;
+/// Of gaps that were solved for, over the largest penetration: what a factorisation in double leaves.
+constexpr double rounding = 1e-15;
+/// Each repetition gains three to five digits.
+constexpr int repetition_limit = 8;
+
+std::vector<Vector3> normals_of(const NearNodes& near, std::span<const std::uint32_t> positions) {
+  std::vector<Vector3> normals;
+  for (const std::uint32_t i : positions) normals.push_back(near.normals[i]);
+  return normals;
+}
+
+Eigen::VectorXd gaps_of(const NearNodes& near, std::span<const std::uint32_t> positions) {
+  Eigen::VectorXd gaps(static_cast<Eigen::Index>(positions.size()));
+  for (Eigen::Index i = 0; i < gaps.size(); ++i) gaps[i] = near.gaps[positions[static_cast<std::size_t>(i)]];
+  return gaps;
+}
+
+/// The complementarity problem on the working set.
+class WorkingProblem {
+ public:
+  /// @param A            of the working set, lower triangle
+  /// @param with_factor  result.factor is wanted
+  WorkingProblem(const NearNodes& near, Eigen::MatrixXd A, bool with_factor, NormalContact& result)
+      : near_(near),
+        scale_(near.deepest()),
+        with_factor_(with_factor),
+        result_(result),
+        A_(std::move(A)),
+        gaps_(gaps_of(near, result.working)) {}
+
+  /// @param active  in: first guess, out: the active members; indices into the working set
+  void solve(std::vector<std::uint32_t>& active) {
+    active_ = std::move(active);
+    if (near_.penalty.empty()) {
+      exchange();
+    } else {
+      newton();
+    }
+    active = std::move(active_);
+  }
+
+ private:
+  /// Block principal pivoting.
+  ///
+  /// All violations change sides at once as long as that leaves fewer of them. It may cycle; then the energy is lowered
+  /// step by step, which cannot. Should rounding leave a violation there, the last one alone changes sides (Murty's
+  /// rule), which visits no active set twice because A is positive definite: it ends [judice1994], but may take as many
+  /// factorisations as there are nodes.
+  void exchange() {
+    if (result_.iterations == 0 && !near_.warm()) guess();
+    std::size_t fewest = result_.working.size() + 1;
+    int budget = patience;
+    bool descended = false;
+    for (int round = 0; round < most_active_sets; ++round) {
+      ++result_.iterations;
+      solve_active();
+      std::vector<std::uint32_t> wrong = violations();
+      if (wrong.empty()) return;
+      if (wrong.size() < fewest) {
+        fewest = wrong.size();
+        budget = patience;
+      } else if (budget > 0) {
+        --budget;
+      } else if (!descended) {
+        descended = true;
+        lower_energy();
+        continue;
+      } else {
+        wrong = {wrong.back()};
+      }
+      flip(wrong);
+    }
+    give_up();
+  }
+
+  /// From the forces at hand.
+  void lower_energy() {
+    Eigen::VectorXd start = Eigen::VectorXd::Zero(A_.rows());
+    for (std::size_t a = 0; a < active_.size(); ++a) {
+      start[active_[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
+    }
+    ProjectedNewton found = descend(A_, gaps_, start, most_active_sets);
+    result_.iterations += found.iterations;
+    active_ = std::move(found.active);
+  }
+
+  /// From nothing, conjugate gradients tell who is active for less than one factorisation.
+  void guess() {
+    active_.clear();
+    const Eigen::VectorXd forces = estimate_forces(A_, gaps_);
+    for (std::uint32_t i = 0; i < forces.size(); ++i) {
+      if (forces[i] > 0.0) active_.push_back(i);
+    }
+  }
+
+  [[noreturn]] void give_up() const {
+    throw RecoverableError(
+        fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
+                    "deepest {} m); take a smaller step",
+                    most_active_sets, near_.nodes.size(), active_.size(), scale_));
+  }
+
+  [[nodiscard]] double penalty(std::size_t member) const { return near_.penalty[result_.working[member]]; }
+
+  /// With s the penetrations, lambda = k s^2 linearised about s_k gives (A + D) lambda = -g - s_k / 2, D = 1 / (2 k
+  /// s_k). A penetration may fall to a tenth per step at most, so that D stays bounded; it ends at zero below
+  /// `smallest`.
+  void newton() {
+    const double smallest = 1e-9 * scale_;
+    Eigen::VectorXd s(A_.rows());
+    for (Eigen::Index i = 0; i < s.size(); ++i) s[i] = std::max(-gap(static_cast<std::size_t>(i)), 0.0);
+    double change = scale_;
+    while (result_.iterations < most_active_sets) {
+      ++result_.iterations;
+      solve_linearised(s);
+      if (change <= gap_tolerance * scale_) return finish(s);
+      const Eigen::VectorXd gamma = gaps();
+      change = 0.0;
+      for (Eigen::Index i = 0; i < s.size(); ++i) {
+        double next = std::max(-gamma[i], 0.1 * s[i]);
+        if (next < smallest) next = 0.0;
+        change = std::max(change, std::abs(next - s[i]));
+        s[i] = next;
+      }
+    }
+    give_up();
+  }
+
+  /// Active nodes, their multipliers and the factor of A + D for the penetrations s.
+  void solve_linearised(const Eigen::VectorXd& s) {
+    active_.clear();
+    for (std::uint32_t i = 0; i < s.size(); ++i) {
+      if (s[i] > 0.0) active_.push_back(i);
+    }
+    const auto m = static_cast<Eigen::Index>(active_.size());
+    result_.factor.resize(m, m);
+    result_.lambda.resize(m);
+    for (Eigen::Index b = 0; b < m; ++b) {
+      const std::uint32_t j = active_[static_cast<std::size_t>(b)];
+      for (Eigen::Index a = b; a < m; ++a) result_.factor(a, b) = A_(active_[static_cast<std::size_t>(a)], j);
+      result_.factor(b, b) += 0.5 / (penalty(j) * s[j]);
+      result_.lambda[b] = -gap(j) - 0.5 * s[j];
+    }
+    if (!cholesky_in_place(result_.factor)) {
+      throw Error(ErrorCode::internal, "the contact compliance is not positive definite; the condensation is damaged");
+    }
+    solve_lower(result_.factor, result_.lambda);
+    solve_lower_transposed(result_.factor, result_.lambda);
+  }
+
+  [[nodiscard]] Eigen::VectorXd gaps() const { return product_of_active() + gaps_; }
+
+  void finish(const Eigen::VectorXd& s) {
+    result_.penalty_energy = 0.0;
+    for (std::size_t a = 0; a < active_.size(); ++a) {
+      const std::uint32_t i = active_[a];
+      result_.lambda[static_cast<Eigen::Index>(a)] = penalty(i) * s[i] * s[i];
+      result_.penalty_energy += penalty(i) * s[i] * s[i] * s[i] / 3.0;
+    }
+  }
+
+  [[nodiscard]] double gap(std::size_t member) const { return gaps_[static_cast<Eigen::Index>(member)]; }
+
+  /// Solves A lambda = -g on the active nodes.
+  void solve_active() {
+    if (with_factor_ || !solve_by_single_factor()) solve_by_factor();
+  }
+
+  void solve_by_factor() {
+    result_.factor = active_part();
+    result_.lambda = active_rhs();
+    if (!cholesky_in_place(result_.factor)) {
+      throw Error(ErrorCode::internal, "the contact compliance is not positive definite; the condensation is damaged");
+    }
+    solve_lower(result_.factor, result_.lambda);
+    solve_lower_transposed(result_.factor, result_.lambda);
+  }
+
+  /// The same from a factor in single precision, in half the time: the rest is solved for until it is rounding. Each
+  /// repetition multiplies the error by eps cond(A) of single precision, 1e-3 to 1e-5 for a foot; beyond a condition of
+  /// 1e7 it does not converge, and the factor in double takes over.
+  /// @return whether it became that small
+  bool solve_by_single_factor() {
+    // A part of its own: in products with the whole of A the order of sums would depend on who else is there.
+    const Eigen::MatrixXd A = active_part();
+    SingleCholesky factor;
+    if (!factor.factorize(in_single_precision(A))) return false;
+    const Eigen::VectorXd rhs = active_rhs();
+    result_.lambda = Eigen::VectorXd::Zero(rhs.size());
+    Eigen::VectorXd rest = rhs;
+    double before = std::numeric_limits<double>::infinity();
+    for (int repetition = 0; repetition < repetition_limit; ++repetition) {
+      Eigen::VectorXf change = rest.cast<float>();
+      factor.solve(change);
+      result_.lambda += change.cast<double>();
+      multiply_symmetric(A, result_.lambda, rest);
+      rest = rhs - rest;
+      const double left = rest.lpNorm<Eigen::Infinity>();
+      if (left <= rounding * scale_ || left > 0.5 * before) break;
+      before = left;
+    }
+    return rest.lpNorm<Eigen::Infinity>() <= 100.0 * rounding * scale_;
+  }
+
+  /// Lower triangle of A on the active nodes.
+  [[nodiscard]] Eigen::MatrixXd active_part() const {
+    const auto m = static_cast<Eigen::Index>(active_.size());
+    Eigen::MatrixXd part(m, m);
+    for (Eigen::Index b = 0; b < m; ++b) {
+      const double* column = A_.col(active_[static_cast<std::size_t>(b)]).data();
+      for (Eigen::Index a = b; a < m; ++a) part(a, b) = column[active_[static_cast<std::size_t>(a)]];
+    }
+    return part;
+  }
+
+  [[nodiscard]] Eigen::VectorXd active_rhs() const {
+    Eigen::VectorXd rhs(static_cast<Eigen::Index>(active_.size()));
+    for (Eigen::Index a = 0; a < rhs.size(); ++a) rhs[a] = -gap(active_[static_cast<std::size_t>(a)]);
+    return rhs;
+  }
+
+  /// A lambda, for all of the working set.
+  [[nodiscard]] Eigen::VectorXd product_of_active() const {
+    Eigen::VectorXd lambda = Eigen::VectorXd::Zero(A_.rows());
+    for (std::size_t a = 0; a < active_.size(); ++a) {
+      lambda[active_[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
+    }
+    Eigen::VectorXd product(A_.rows());
+    multiply_symmetric(A_, lambda, product);
+    return product;
+  }
+
+  /// Members whose sign is wrong, ascending: active ones that pull, inactive ones that penetrate.
+  [[nodiscard]] std::vector<std::uint32_t> violations() {
+    const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
+    const Eigen::VectorXd gamma = gaps();
+    std::vector<std::uint32_t> wrong;
+    result_.residual = 0.0;
+    std::size_t a = 0;
+    for (std::uint32_t i = 0; i < gamma.size(); ++i) {
+      if (a < active_.size() && active_[a] == i) {
+        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) wrong.push_back(i);
+        continue;
+      }
+      const double penetration = -gamma[i];
+      result_.residual = std::max(result_.residual, penetration / scale_);
+      if (penetration > gap_tolerance * scale_) wrong.push_back(i);
+    }
+    return wrong;
+  }
+
+  /// Moves each listed member to the other side.
+  void flip(const std::vector<std::uint32_t>& members) {
+    std::vector<std::uint32_t> next;
+    std::set_symmetric_difference(active_.begin(), active_.end(), members.begin(), members.end(),
+                                  std::back_inserter(next));
+    active_ = std::move(next);
+  }
+
+  const NearNodes& near_;
+  double scale_;
+  bool with_factor_;
+  NormalContact& result_;
+  std::vector<std::uint32_t> active_;  // indices into the working set, ascending
+  Eigen::MatrixXd A_;                  // lower triangle
+  Eigen::VectorXd gaps_;
+};
+
+/// Of the active nodes.
+NodeFields<1> active_forces(const NearNodes& near, const NormalContact& contact) {
+  NodeFields<1> forces(static_cast<Eigen::Index>(3 * contact.active.size()));
+  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+    const auto at = static_cast<Eigen::Index>(a);
+    forces.segment<3>(3 * at) = contact.lambda[at] * near.normals[contact.active[a]];
+  }
+  return forces;
+}
+
+/// Displacements of the active nodes, and those by the turning of their forces.
+void turn(const NormalTask& task, const SurfaceCompliance& compliance, std::span<const std::uint32_t> numbers,
+          NormalContact& result) {
+  const auto m = static_cast<Eigen::Index>(result.active.size());
+  Eigen::MatrixXd forces = Eigen::MatrixXd::Zero(3 * m, 7);
+  forces.col(0) = active_forces(*task.near, result);
+  bool bends = false;
+  for (Eigen::Index a = 0; a < m; ++a) {
+    const std::uint32_t i = result.active[static_cast<std::size_t>(a)];
+    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.turning(i);
+    bends = bends || !forces.block<3, 3>(3 * a, 4).isZero(0.0);
+  }
+  result.turned = Eigen::MatrixXd::Zero(3 * m, 6);
+  if (bends) {
+    NodeFields<8> all = NodeFields<8>::Zero(3 * m, 8);
+    all.leftCols<7>() = forces;
+    const NodeFields<8> u = displacement<8>(compliance, numbers, all);
+    result.u = u.col(0);
+    result.turned = u.middleCols<6>(1);
+    return;
+  }
+  // The forces keep still while the partner moves without turning, as on a plane.
+  const NodeFields<4> u = displacement<4>(compliance, numbers, NodeFields<4>(forces.leftCols<4>()));
+  result.u = u.col(0);
+  result.turned.leftCols<3>() = u.rightCols<3>();
+}
+
+/// One contact on its way.
+struct Search {
+  const NormalTask* task = nullptr;
+  NormalOutcome outcome;
+  std::optional<NodeBlocks> blocks;    ///< of the working set
+  std::vector<std::uint32_t> members;  ///< indices of the active nodes in the working set
+  bool ended = false;
+};
+
+void begin(const NormalTask& task, Search& search) {
+  search.task = &task;
+  if (task.near->deepest() == 0.0) {
+    search.ended = true;
+    return;
+  }
+  search.outcome.contact.working = first_working_set(*task.near);
+  // Nodes that touched begin: the displacement grows with the load where nodes may join, so that few of them do.
+  const std::vector<std::uint32_t>& working = search.outcome.contact.working;
+  for (std::uint32_t a = 0; a < working.size(); ++a) {
+    if (!task.near->warm() || !task.near->force_before[working[a]].isZero(0.0)) search.members.push_back(a);
+  }
+}
+
+/// The active set of the working set.
+void search_active(Search& search, Eigen::MatrixXd A) {
+  NormalContact& contact = search.outcome.contact;
+  try {
+    WorkingProblem(*search.task->near, std::move(A), bool{search.task->turning}, contact).solve(search.members);
+  } catch (...) {
+    search.outcome.error = std::current_exception();
+    search.ended = true;
+    return;
+  }
+  if (!search.task->turning) contact.factor.resize(0, 0);  // a penalty has one all the same
+  contact.active.clear();
+  for (const std::uint32_t member : search.members) contact.active.push_back(contact.working[member]);
+}
+
+/// Near nodes outside the working set that have to be looked at.
+std::vector<std::uint32_t> nodes_to_look_at(const Search& search) {
+  const NearNodes& near = *search.task->near;
+  const NormalContact& result = search.outcome.contact;
+  const NodeFields<1> forces = active_forces(near, result);
+  // Nodes that have lost their force belong to the change too.
+  std::vector<std::uint32_t> positions = result.active;
+  std::vector<std::uint32_t> left_numbers;
+  auto active = result.active.begin();
+  for (std::size_t a = 0; a < result.working.size(); ++a) {
+    const std::uint32_t i = result.working[a];
+    active = std::find_if(active, result.active.end(), [&](std::uint32_t other) { return other >= i; });
+    if ((active != result.active.end() && *active == i) || near.force_before[i].isZero(0.0)) continue;
+    positions.push_back(i);
+    left_numbers.push_back(search.blocks->numbers()[a]);
+  }
+  const auto n_left = 3 * static_cast<Eigen::Index>(left_numbers.size());
+  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_left);
+  Eigen::VectorXd u(forces.size() + n_left);
+  all_forces.head(forces.size()) = forces;
+  u.head(forces.size()) = result.u;
+  u.tail(n_left) =
+      displacement(search.blocks->compliance(), left_numbers, search.blocks->numbers(search.members), forces);
+  const LoadChange change = change_since_commit(near, positions, all_forces, u);
+  return open_outside(*search.task->compliance, near, result.working, change, gap_tolerance * near.deepest());
+}
+
+/// Takes nodes that penetrate into the working set; without any the search has ended.
+void grow(Search& search) {
+  const NearNodes& near = *search.task->near;
+  NormalContact& result = search.outcome.contact;
+  const double scale = near.deepest();
+  double deepest = 0.0;
+  const auto found = penetrating(near, result.outside, gap_tolerance * scale, deepest);
+  result.residual = std::max(result.residual, deepest / scale);
+  search.ended = found.empty();
+  if (search.ended) return;
+  std::vector<std::uint32_t> working;
+  std::ranges::set_union(result.working, found, std::back_inserter(working));
+  std::vector<std::uint32_t> active;
+  std::ranges::set_union(result.active, found, std::back_inserter(active));
+  result.working = std::move(working);
+  search.members.clear();
+  for (std::uint32_t a = 0; a < result.working.size(); ++a) {
+    if (std::ranges::binary_search(active, result.working[a])) search.members.push_back(a);
+  }
+}
+
+std::vector<Search*> running(std::vector<Search>& searches) {
+  std::vector<Search*> result;
+  for (Search& search : searches) {
+    if (!search.ended) result.push_back(&search);
+  }
+  return result;
+}
+
+std::vector<Eigen::MatrixXd> working_matrices(std::span<Search* const> searches) {
+  std::vector<std::vector<Vector3>> normals;
+  std::vector<NormalBlocks> blocks;
+  for (Search* search : searches) {
+    const std::vector<std::uint32_t>& working = search->outcome.contact.working;
+    search->blocks.emplace(*search->task->compliance, *search->task->near, working);
+    normals.push_back(normals_of(*search->task->near, working));
+    blocks.push_back(
+        {.compliance = &search->blocks->compliance(), .nodes = search->blocks->numbers(), .normals = normals.back()});
+  }
+  return delassus_matrices(blocks);
+}
+
+void displace_active(std::span<Search* const> searches) {
+  std::vector<std::vector<std::uint32_t>> numbers;
+  std::vector<LoadedNodes> loads;
+  std::vector<NormalContact*> loaded;
+  for (Search* search : searches) {
+    NormalContact& contact = search->outcome.contact;
+    numbers.push_back(search->blocks->numbers(search->members));
+    if (search->task->turning) {
+      turn(*search->task, search->blocks->compliance(), numbers.back(), contact);
+      continue;
+    }
+    loads.push_back({.compliance = &search->blocks->compliance(),
+                     .rows = {},
+                     .columns = numbers.back(),
+                     .forces = active_forces(*search->task->near, contact)});
+    loaded.push_back(&contact);
+  }
+  std::vector<NodeFields<1>> u = displacements(loads);
+  for (std::size_t k = 0; k < loaded.size(); ++k) loaded[k]->u = std::move(u[k]);
+}
+
+void look_outside(std::span<Search* const> searches) {
+  std::vector<std::vector<std::uint32_t>> rows;
+  std::vector<std::vector<std::uint32_t>> columns;
+  std::vector<LoadedNodes> loads;
+  std::vector<NormalContact*> loaded;
+  for (Search* search : searches) {
+    NormalContact& contact = search->outcome.contact;
+    const NearNodes& near = *search->task->near;
+    contact.outside = {.positions = nodes_to_look_at(*search), .u = {}};
+    if (contact.outside.positions.empty()) continue;
+    rows.push_back(near.candidates(contact.outside.positions));
+    columns.push_back(near.candidates(contact.active));
+    loads.push_back({.compliance = search->task->compliance,
+                     .rows = rows.back(),
+                     .columns = columns.back(),
+                     .forces = active_forces(near, contact)});
+    loaded.push_back(&contact);
+  }
+  std::vector<NodeFields<1>> u = displacements(loads);
+  for (std::size_t k = 0; k < loaded.size(); ++k) loaded[k]->outside.u = std::move(u[k]);
+}
+
+}  // namespace
+
+std::vector<NormalOutcome> solve_normal_contacts(std::span<const NormalTask> tasks) {
+  std::vector<Search> searches(tasks.size());
+  for (std::size_t k = 0; k < tasks.size(); ++k) begin(tasks[k], searches[k]);
+  for (std::vector<Search*> open = running(searches); !open.empty(); open = running(searches)) {
+    std::vector<Eigen::MatrixXd> A = working_matrices(open);
+    for (std::size_t k = 0; k < open.size(); ++k) search_active(*open[k], std::move(A[k]));
+    std::erase_if(open, [](const Search* search) { return search->ended; });
+    displace_active(open);
+    look_outside(open);
+    for (Search* search : open) grow(*search);
+  }
+  std::vector<NormalOutcome> outcomes;
+  for (Search& search : searches) outcomes.push_back(std::move(search.outcome));
+  return outcomes;
+}
+
+NormalContact solve_normal_contact(const NormalTask& task) {
+  NormalOutcome outcome = std::move(solve_normal_contacts({&task, 1}).front());
+  if (outcome.error) std::rethrow_exception(outcome.error);
+  return std::move(outcome.contact);
+}
+
+NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near, double close_gap) {
+  const std::vector<std::uint32_t> working = first_working_set(near);
+  const double limit = close_gap * near.deepest();
+  const NodeBlocks numbers(compliance, near, working);
+  const std::vector<Vector3> normals = normals_of(near, working);
+  const NormalBlocks blocks{.compliance = &numbers.compliance(), .nodes = numbers.numbers(), .normals = normals};
+  const Eigen::MatrixXd A = std::move(delassus_matrices({&blocks, 1}).front());
+  const Eigen::VectorXd gaps = gaps_of(near, working);
+  const Eigen::VectorXd lambda = estimate_forces(A, gaps);
+  Eigen::VectorXd gamma(lambda.size());
+  multiply_symmetric(A, lambda, gamma);
+  gamma += gaps;
+  NormalEstimate result;
+  std::vector<double> forces;
+  for (Eigen::Index i = 0; i < lambda.size(); ++i) {
+    const std::uint32_t position = working[static_cast<std::size_t>(i)];
+    if (lambda[i] <= 0.0 && gamma[i] > limit) continue;
+    result.positions.push_back(position);
+    forces.push_back(lambda[i]);
+  }
+  result.lambda = Eigen::Map<const Eigen::VectorXd>(forces.data(), static_cast<Eigen::Index>(forces.size()));
+  return result;
+}
+
+}  // namespace heelstrike::fem

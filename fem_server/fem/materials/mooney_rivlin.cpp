@@ -1,0 +1,23 @@
+#include "fem_server/fem/materials/material_kind.hpp"
+#include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/fem/hyperelastic.hpp"
+
+namespace heelstrike::fem {
+
+MaterialKind mooney_rivlin_kind() {
+  return {.name = "mooney_rivlin",
+          .meaning = "with mooney_share [mooney1940, rivlin1948]",
+          .parameters = {number_parameter("mooney_share", "-",
+                                          "of mooney_rivlin: c01 / (c10 + c01), the part of the shear modulus that "
+                                          "goes with the second invariant",
+                                          std::nullopt, {})},
+          .relaxes = true,
+          .make = [](const ParameterPlace& place) {
+            const StretchLaw law =
+                StretchLaw::mooney_rivlin(needed_number(place, "mooney_share", "c01 / (c10 + c01), e.g. 0.2"));
+            require_stable(law, place.where + "mooney_share");
+            return material_of({.isotropic = law, .prony = prony_of(place)});
+          }};
+}
+
+}  // namespace heelstrike::fem

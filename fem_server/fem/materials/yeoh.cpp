@@ -1,0 +1,21 @@
+#include "fem_server/fem/materials/material_kind.hpp"
+#include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/fem/hyperelastic.hpp"
+
+namespace heelstrike::fem {
+
+MaterialKind yeoh_kind() {
+  return {.name = "yeoh",
+          .meaning = "with yeoh_ratios [yeoh1993]",
+          .parameters = {list_parameter("yeoh_ratios", "-",
+                                        "of yeoh: c20 / c10 and c30 / c10, the stiffening at large strain")},
+          .relaxes = true,
+          .make = [](const ParameterPlace& place) {
+            const auto r = needed_numbers(place, "yeoh_ratios", 2, "the two ratios c20/c10 and c30/c10, e.g. [0.3, 0]");
+            const StretchLaw law = StretchLaw::yeoh(r[0], r[1]);
+            require_stable(law, place.where + "yeoh_ratios");
+            return material_of({.isotropic = law, .prony = prony_of(place)});
+          }};
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,185 @@
+#include "fmi/foreign_unit.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "fmi/versions.hpp"
+
+namespace heelstrike::mbs {
+
+namespace {
+
+constexpr int discarded = 2;
+/// Steps a thousand times shorter than asked for are no answer to a step that was a little too long.
+constexpr int most_halvings = 10;
+
+std::string step_text(double t, double h) {
+  return fmt::format("DoStep from t = {} s over {} s", t, h);
+}
+
+/// Calls `exchange` with the variables of each type, and with their places.
+template <typename Exchange>
+void for_each_group(std::span<const ForeignVariable* const> variables, Exchange exchange) {
+  std::vector<char> done(variables.size(), 0);
+  for (std::size_t first = 0; first < variables.size(); ++first) {
+    if (done[first] != 0) continue;
+    const NumberType type = variables[first]->number_type().value();
+    std::vector<const ForeignVariable*> group;
+    std::vector<std::size_t> places;
+    for (std::size_t i = first; i < variables.size(); ++i) {
+      if (variables[i]->number_type() != type) continue;
+      done[i] = 1;
+      group.push_back(variables[i]);
+      places.push_back(i);
+    }
+    exchange(type, group, places);
+  }
+}
+
+}  // namespace
+
+void UnitJournal::note(const char* text) {
+  constexpr std::size_t most = 3;
+  if (text == nullptr) return;
+  if (sentences.size() == most) sentences.erase(sentences.begin());
+  sentences.push_back(one_line(text));
+}
+
+std::string UnitJournal::told() const {
+  return sentences.empty() ? "; it said nothing" : fmt::format("; it said: {}", fmt::join(sentences, " / "));
+}
+
+ForeignUnit::ForeignUnit(UnitParts parts, const std::string& folder) : parts_(std::move(parts)) {
+  const auto path = archive().binary(folder, description().model_identifier);
+  library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) {
+    const char* reason = ::dlerror();
+    const std::string needs = printable(archive().dependencies());
+    throw input_error(parts_.where,
+                      fmt::format("{}: the binary of the unit cannot be loaded here ({}); install what it needs{}, or "
+                                  "export it for this system",
+                                  parts_.where, one_line(reason != nullptr ? reason : "unknown reason"),
+                                  needs.empty() ? "" : fmt::format(" (its documentation says: {})", needs)));
+  }
+}
+
+void ForeignUnit::set(std::span<const ForeignVariable* const> variables, std::span<const double> values) {
+  for_each_group(variables, [&](NumberType type, std::span<const ForeignVariable* const> group,
+                                std::span<const std::size_t> places) {
+    std::vector<double> some;
+    for (const std::size_t place : places) some.push_back(values[place]);
+    set_group(type, group, some);
+  });
+}
+
+void ForeignUnit::get(std::span<const ForeignVariable* const> variables, std::span<double> values) {
+  for_each_group(variables, [&](NumberType type, std::span<const ForeignVariable* const> group,
+                                std::span<const std::size_t> places) {
+    std::vector<double> some(group.size());
+    get_group(type, group, some);
+    for (std::size_t i = 0; i < places.size(); ++i) values[places[i]] = some[i];
+  });
+}
+
+void ForeignUnit::step(double t, double h) {
+  if (retries()) require(get_state_(instance_, &start_), names_.get);
+  const int status = try_step(t, h);
+  if (status != discarded || !retries()) return require(status, step_text(t, h));
+  for (int halvings = 1; halvings <= most_halvings; ++halvings) {
+    require(set_state_(instance_, start_), names_.set);
+    const int parts = 1 << halvings;
+    int outcome = 0;
+    for (int i = 0; i < parts && outcome <= 1; ++i) {
+      // The ends are the same numbers as those of the whole step.
+      const double from = t + h * i / parts, to = t + h * (i + 1) / parts;
+      outcome = try_step(from, to - from);
+    }
+    if (outcome != discarded) return require(outcome, step_text(t, h));
+  }
+  require(discarded, fmt::format("{}, in steps of {} s too,", step_text(t, h), h / (1 << most_halvings)));
+}
+
+ForeignUnit::~ForeignUnit() {
+  if (library_ != nullptr) ::dlclose(library_);
+}
+
+void* ForeignUnit::symbol(const char* name) const {
+  void* found = ::dlsym(library_, name);
+  if (found == nullptr) {
+    throw input_error(parts_.where,
+                      fmt::format("{}: the binary of the unit has no function {}, which its version of FMI "
+                                  "demands; export it again",
+                                  parts_.where, name));
+  }
+  return found;
+}
+
+void ForeignUnit::require(int status, const std::string& call) {
+  if (status == 0 || status == 1) return;
+  constexpr std::array<const char*, 3> names = {"discard", "error", "fatal"};
+  const std::size_t index = static_cast<std::size_t>(status - 2);
+  const char* advice = status == 2 ? "it may manage a smaller `step`" : "its maker knows what it cannot do";
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("{}: {} of the unit answered '{}'{}; {}", parts_.where, call,
+                          index < names.size() ? names[index] : "an unknown status", journal_.told(), advice),
+              parts_.where);
+}
+
+void ForeignUnit::find_state_functions(const StateFunctionNames& names) {
+  names_ = names;
+  if (!description().can_get_and_set_state) return;
+  find(get_state_, names.get);
+  find(set_state_, names.set);
+  find(free_state_, names.free);
+  if (!description().can_serialize_state) return;
+  find(size_, names.size);
+  find(serialize_, names.serialize);
+  find(deserialize_, names.deserialize);
+}
+
+std::string ForeignUnit::save() {
+  void* state = nullptr;
+  require(get_state_(instance_, &state), names_.get);
+  std::size_t size = 0;
+  int status = size_(instance_, state, &size);
+  std::string bytes(status <= 1 ? size : 0, '\0');
+  if (status <= 1) status = serialize_(instance_, state, bytes.data(), size);
+  (void)free_state_(instance_, &state);
+  require(status, names_.serialize);
+  return bytes;
+}
+
+void ForeignUnit::restore(const std::string& bytes) {
+  void* state = nullptr;
+  require(deserialize_(instance_, bytes.data(), bytes.size(), &state), names_.deserialize);
+  const int status = set_state_(instance_, state);
+  (void)free_state_(instance_, &state);
+  require(status, names_.set);
+}
+
+void ForeignUnit::forget_start() {
+  if (start_ != nullptr) (void)free_state_(instance_, &start_);
+}
+
+void ForeignUnit::fail_instantiation() {
+  throw input_error(parts_.where, fmt::format("{}: the unit does not let itself be instantiated with its token '{}'{}; "
+                                              "the description and the binary may be of different exports",
+                                              parts_.where, description().token, journal_.told()));
+}
+
+std::unique_ptr<ForeignUnit> open_unit(const std::string& content, const std::string& name, const std::string& where) {
+  auto archive = std::make_unique<UnitArchive>(content, where);
+  ForeignDescription description = read_unit_description(archive->description(), where);
+  const UnitVersion version = description.version;
+  UnitParts parts{where, std::move(archive), std::move(description)};
+  return version == UnitVersion::fmi2 ? make_unit_2(std::move(parts), name) : make_unit_3(std::move(parts), name);
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,153 @@
+#include "gait/ground_reactions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "gait/axis_map.hpp"
+#include "gait/force_plate.hpp"
+#include "gait/marker_drivers.hpp"
+#include "gait/plate_height.hpp"
+
+namespace heelstrike {
+namespace {
+
+std::vector<Vector3> vectors(const TimeSeries& series, const std::string& stem, const std::string& unit) {
+  const auto x = series.column(stem + "x" + unit), y = series.column(stem + "y" + unit),
+             z = series.column(stem + "z" + unit);
+  std::vector<Vector3> result;
+  for (std::size_t i = 0; i < x.size(); ++i) result.emplace_back(x[i], y[i], z[i]);
+  return result;
+}
+
+/// Load on a foot about the origin of the world.
+struct FootLoad {
+  std::vector<Vector3> force, moment;
+};
+
+void add_pair(const TimeSeries& series, const PairModel& pair, double sign, FootLoad& load) {
+  const auto force = vectors(series, pair.spec.name + ".f", "_N");
+  const auto torque = vectors(series, pair.spec.name + ".t", "_Nm");
+  std::vector<Vector3> origin(force.size(), Vector3::Zero());
+  if (pair.main_body != "ground") origin = vectors(series, pair.main_body + ".", "_m");
+  for (std::size_t i = 0; i < force.size(); ++i) {
+    load.force[i] += sign * force[i];
+    load.moment[i] += sign * (torque[i] + origin[i].cross(force[i]));
+  }
+}
+
+FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::string& motion,
+                 const std::string& foot) {
+  const auto is_foot = [&](const std::string& body) {
+    return followed_part(scenario, body).starts_with(motion + "." + foot + ".");
+  };
+  FootLoad load{.force = std::vector<Vector3>(series.rows(), Vector3::Zero()),
+                .moment = std::vector<Vector3>(series.rows(), Vector3::Zero())};
+  for (const PairModel& pair : scenario.pairs) {
+    // Contact between the segments of one foot is none with the ground.
+    if (is_foot(pair.main_body) == is_foot(pair.partner_body)) continue;
+    add_pair(series, pair, is_foot(pair.main_body) ? 1.0 : -1.0, load);
+  }
+  return load;
+}
+
+ForcePlate as_plate(const FootLoad& load, const ForcePlate& measured, const Vector3& up) {
+  ForcePlate plate{.name = measured.name, .times = {}, .force = load.force, .point = {}, .moment = {}};
+  const Vector3 origin = plate_height(measured, up).value_or(0.0) * up;
+  for (std::size_t i = 0; i < load.force.size(); ++i) {
+    if (!(load.force[i].dot(up) > 0.0)) {
+      plate.point.emplace_back(Vector3::Zero());
+      plate.moment.emplace_back(Vector3::Zero());
+      continue;
+    }
+    const auto center = center_of_pressure(load.force[i], load.moment[i] - origin.cross(load.force[i]), origin, up);
+    plate.point.push_back(center.point);
+    plate.moment.emplace_back(center.free_moment * up);
+  }
+  return plate;
+}
+
+}  // namespace
+
+std::string ground_reactions(const Scenario& scenario, const TimeSeries& series, const FileContent& content_of) {
+  std::vector<ForcePlate> plates;
+  std::vector<double> times = series.column("time_s");
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    if (motion.plates.empty()) continue;
+    const Matrix3 R_WF = axis_map(motion.axes);
+    const Vector3 up = -scenario.gravity.normalized();
+    const auto measured = read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates));
+    if (plates.empty()) std::ranges::for_each(times, [&](double& t) { t += motion.start; });
+    for (const FootSpec& foot : motion.feet) {
+      const auto plate = std::ranges::find(measured, foot.plate, &ForcePlate::name);
+      if (foot.plate.empty() || plate == measured.end()) continue;
+      const FootLoad load = load_on(scenario, series, motion.name, foot.name);
+      plates.push_back(turned(as_plate(load, turned(*plate, R_WF), up), R_WF.transpose()));
+    }
+    // A second recording has its own clock.
+    if (!plates.empty()) break;
+  }
+  return plates.empty() ? std::string() : plates_text(plates, times, "ground_reactions");
+}
+
+GivenLoads given_loads(const Scenario& scenario) {
+  GivenLoads given{.plates = {}, .interval = scenario.output.interval};
+  for (const BalanceSpec& balance : scenario.analysis.balance) {
+    for (const MarkerMotionSpec& motion : scenario.motions) {
+      for (const FootSpec& foot : motion.feet) {
+        const std::string name = motion.name + "." + foot.name;
+        const bool carries = std::ranges::any_of(balance.bodies, [&](const std::string& body) {
+          return followed_part(scenario, body).starts_with(name + ".");
+        });
+        if (!foot.plate.empty() && (balance.plate == name || carries)) given.plates.push_back(foot.plate);
+      }
+    }
+  }
+  return given;
+}
+
+GroundPath ground_path(const Scenario& scenario, const TimeSeries& series) {
+  GroundPath path;
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    for (const BodySpec& body : scenario.bodies) {
+      if (followed_part(scenario, body.name) != motion.name + ".ground") continue;
+      const Matrix3 R_FW = axis_map(motion.axes).transpose();
+      path.times = series.column("time_s");
+      std::ranges::for_each(path.times, [&](double& t) { t += motion.start; });
+      for (const Vector3& p : vectors(series, body.name + ".", "_m")) path.position.push_back(R_FW * p);
+      return path;
+    }
+  }
+  return path;
+}
+
+std::string measured_reactions(const Scenario& scenario, const TimeSeries& series, const FileContent& content_of) {
+  if (series.rows() == 0) return {};
+  const std::vector<double> run_times = series.column("time_s");
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    if (motion.plates.empty()) continue;
+    std::vector<ForcePlate> plates;
+    for (ForcePlate& plate : read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates))) {
+      const bool used = std::ranges::find(motion.feet, plate.name, &FootSpec::plate) != motion.feet.end();
+      if (used) plates.push_back(std::move(plate));
+    }
+    if (plates.empty()) continue;
+    const auto& times = plates.front().times;
+    const auto from = std::ranges::lower_bound(times, run_times.front() + motion.start);
+    const auto to = std::ranges::upper_bound(times, run_times.back() + motion.start);
+    const auto cut = [&](std::vector<Vector3>& values) {
+      values = {values.begin() + (from - times.begin()), values.begin() + (to - times.begin())};
+    };
+    const std::vector<double> kept(from, to);
+    for (ForcePlate& plate : plates) {
+      for (auto* values : {&plate.force, &plate.point, &plate.moment}) cut(*values);
+    }
+    return kept.empty() ? std::string() : plates_text(plates, kept, "ground_reactions");
+  }
+  return {};
+}
+
+}  // namespace heelstrike

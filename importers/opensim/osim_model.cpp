@@ -1,0 +1,840 @@
+#include "importers/opensim/osim_model.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <pugixml.hpp>
+#include <ranges>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "common/text/xml_nesting.hpp"
+
+namespace heelstrike::osim {
+namespace {
+
+using Node = pugi::xml_node;
+
+Matrix3 turn(const Vector3& axis, double angle) {
+  return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
+}
+
+/// Last part of a path such as /bodyset/tibia_r.
+std::string last_part(std::string path) {
+  const auto begin = path.find_first_not_of(" \t\r\n");
+  const auto end = path.find_last_not_of(" \t\r\n");
+  path = begin == std::string::npos ? "" : path.substr(begin, end - begin + 1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string name_of(Node node) {
+  return node.attribute("name").as_string();
+}
+
+/// Without blanks around it, and short enough for a list.
+std::string one_line(std::string text) {
+  constexpr std::size_t longest = 40;
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\t' || c == '\r' || c == '\n'; }, ' ');
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  text = text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+}
+
+/// Elements of a file that nobody has read: those of one kind of owner and one path in one line.
+class UnreadElements {
+ public:
+  /// @param value  empty for an element that has others in it. @param name  of its owner
+  void add(const std::string& kind, const std::string& path, const std::string& value, const std::string& name) {
+    const std::string key = kind + ": " + path;
+    auto group = std::ranges::find(groups_, key, &Group::key);
+    if (group == groups_.end()) group = groups_.insert(group, {.key = key, .values = {}});
+    auto found = std::ranges::find(group->values, value, &Value::text);
+    if (found == group->values.end()) found = group->values.insert(found, {.text = value, .names = {}});
+    found->names.push_back(name);
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (const Group& group : groups_) {
+      std::size_t n = 0;
+      std::vector<std::string> values;
+      for (const Value& value : group.values) {
+        n += value.names.size();
+        values.push_back(value.text.empty() ? fmt::format("({})", owners(value))
+                                            : fmt::format("= {} ({})", value.text, owners(value)));
+      }
+      lines.push_back(group.values.size() > most_values
+                          ? fmt::format("{}: {} values of {}", group.key, values.size(), n)
+                          : fmt::format("{} {}", group.key, fmt::join(values, ", ")));
+    }
+    return lines;
+  }
+
+ private:
+  static constexpr std::size_t most_values = 5, most_names = 5;
+  struct Value {
+    std::string text;
+    std::vector<std::string> names;
+  };
+  struct Group {
+    std::string key;
+    std::vector<Value> values;
+  };
+  [[nodiscard]] static std::string owners(const Value& value) {
+    if (value.names.size() <= most_names) return fmt::format("{}", fmt::join(value.names, ", "));
+    return fmt::format("{} of them, {} ...", value.names.size(), value.names.front());
+  }
+  std::vector<Group> groups_;
+};
+
+/// Reads one file; messages name it.
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  [[nodiscard]] Model read(const std::string& text);
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw input_error("model", fmt::format("{}: {}", file_, what));
+  }
+  /// All elements are reached through these, which remember them: what is not remembered in the end is told. @{
+  Node mark(Node node) {
+    if (node) read_.insert(node.hash_value());
+    return node;
+  }
+  Node take(Node node, const char* key) { return mark(node.child(key)); }
+  [[nodiscard]] std::string text(Node node, const char* key) { return take(node, key).child_value(); }
+  [[nodiscard]] std::vector<Node> items(Node list);
+  [[nodiscard]] std::vector<double> numbers(Node node, const char* key, std::size_t n);
+  [[nodiscard]] double number(Node node, const char* key, double fallback);
+  [[nodiscard]] Vector3 vector(Node node, const char* key);
+  [[nodiscard]] bool flag(Node node, const char* key, bool fallback);
+  /// An element that changes nothing as long as it says this.
+  void accept(Node node, const char* key, std::string_view value) {
+    if (last_part(node.child_value(key)) == value) take(node, key);
+  }
+  void accept_defaults(Node node, const std::string& path);
+  /// @}
+  [[nodiscard]] Pose placed(Node node, const char* translation, const char* rotation);
+  [[nodiscard]] Frame frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const;
+  [[nodiscard]] std::vector<std::pair<std::string, Frame>> local_frames(Node node);
+  [[nodiscard]] std::vector<double> list(Node node, const char* key);
+
+  void add_body(Node node);
+  void add_wraps(Node node, const std::string& body);
+  void add_joint(Node node);
+  [[nodiscard]] Function function(Node node, const std::vector<std::string>& coordinates);
+  void add_function(Node node, const std::vector<std::string>& coordinates, double factor, Function& out);
+  [[nodiscard]] Function::Term table_term(Node node, const char* name, Joining joining, double factor);
+  [[nodiscard]] Axis axis(Node node, const Joint& joint);
+  [[nodiscard]] Coordinate coordinate(Node node);
+  void complete_joint(Joint& joint, Node node);
+  void add_constraint(Node node);
+  [[nodiscard]] PathPoint path_point(Node node);
+  void add_force(Node node);
+  void add_line(Node node);
+  [[nodiscard]] Muscle muscle(Node node);
+  void add_mesh(Node node);
+  void add_other(Node item);
+  void add_others(Node model);
+  void add_unread(Node node, Node owner, const std::string& path, UnreadElements& unread) const;
+
+  std::string file_;
+  Model model_;
+  std::unordered_set<std::size_t> read_, whole_;  ///< elements that were read, and told as a whole; by their hash
+};
+
+/// The elements in a list.
+std::vector<Node> Reader::items(Node list) {
+  std::vector<Node> elements;
+  for (const Node child : list.children()) {
+    if (child.type() == pugi::node_element) elements.push_back(mark(child));
+  }
+  return elements;
+}
+
+std::vector<double> Reader::numbers(Node node, const char* key, std::size_t n) {
+  const std::string text = this->text(node, key);
+  std::vector<double> values;
+  const char* at = text.c_str();
+  for (char* end = nullptr; *at != '\0'; at = end) {
+    const double value = std::strtod(at, &end);
+    if (end == at) break;
+    values.push_back(value);
+  }
+  const bool finite = std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
+  if (values.size() == n && finite) return values;
+  refuse(fmt::format("{} '{}', {}: expected {} numbers, found '{}'", node.name(), name_of(node), key, n, text));
+}
+
+double Reader::number(Node node, const char* key, double fallback) {
+  return node.child(key) ? numbers(node, key, 1)[0] : fallback;
+}
+
+Vector3 Reader::vector(Node node, const char* key) {
+  if (!node.child(key)) return Vector3::Zero();
+  const auto values = numbers(node, key, 3);
+  return {values[0], values[1], values[2]};
+}
+
+bool Reader::flag(Node node, const char* key, bool fallback) {
+  const Node child = take(node, key);
+  return child ? last_part(child.child_value()) == "true" : fallback;
+}
+
+/// OpenSim's orientations are turns about x, y, z of the turning frame, in this order.
+Pose Reader::placed(Node node, const char* translation, const char* rotation) {
+  const Vector3 angles = vector(node, rotation);
+  return {
+      .R = turn(Vector3::UnitX(), angles.x()) * turn(Vector3::UnitY(), angles.y()) * turn(Vector3::UnitZ(), angles.z()),
+      .p = vector(node, translation)};
+}
+
+Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const {
+  const std::string name = last_part(socket);
+  for (const auto& [known, frame] : local) {
+    if (known == name) return frame;
+  }
+  if (name == "ground" || std::ranges::find(model_.bodies, name, &Body::name) != model_.bodies.end()) {
+    return {.body = name, .X_BF = {}};
+  }
+  refuse(fmt::format("expected a body or a frame of the joint, found '{}'", socket));
+}
+
+void Reader::add_body(Node node) {
+  Body body{.name = name_of(node), .mass = number(node, "mass", 0.0), .center_of_mass = vector(node, "mass_center")};
+  if (node.child("inertia")) {
+    const auto i = numbers(node, "inertia", 6);
+    body.inertia << i[0], i[3], i[4], i[3], i[1], i[5], i[4], i[5], i[2];
+  }
+  take(node, "attached_geometry");
+  add_wraps(node, body.name);
+  model_.bodies.push_back(std::move(body));
+}
+
+void Reader::add_wraps(Node node, const std::string& body) {
+  for (const Node wrap : items(take(take(node, "WrapObjectSet"), "objects"))) {
+    WrapObject object{.name = name_of(wrap),
+                      .body = body,
+                      .type = wrap.name(),
+                      .X_BS = placed(wrap, "translation", "xyz_body_rotation"),
+                      .dimensions = {},
+                      .active = flag(wrap, "active", true)};
+    if (wrap.child("quadrant")) object.quadrant = last_part(text(wrap, "quadrant"));
+    if (wrap.child("dimensions")) object.dimensions = numbers(wrap, "dimensions", 3);
+    if (wrap.child("radius")) object.dimensions = numbers(wrap, "radius", 1);
+    if (object.type == "WrapCylinder") object.length = number(wrap, "length", 1.0);
+    model_.wraps.push_back(std::move(object));
+  }
+}
+
+/// The first element in a node that is not one of some names; a function has the name of its kind.
+Node element_besides(Node node, std::initializer_list<std::string_view> names) {
+  for (const Node child : node.children()) {
+    if (child.type() != pugi::node_element) continue;
+    if (std::ranges::find(names, std::string_view(child.name())) == names.end()) return child;
+  }
+  return {};
+}
+
+std::vector<double> Reader::list(Node node, const char* key) {
+  const std::string text = this->text(node, key);
+  const auto n = static_cast<std::size_t>(std::ranges::count_if(text, [&, blank = true](char c) mutable {
+    const bool was_blank = std::exchange(blank, c == ' ' || c == '\t' || c == '\r' || c == '\n');
+    return was_blank && !blank;
+  }));
+  return numbers(node, key, n);
+}
+
+Function::Term power_series(std::vector<double> c) {
+  return {.f = make_power_series(c), .text = fmt::format("polynomial: [{}]", fmt::join(c, ", "))};
+}
+
+Function::Term Reader::table_term(Node node, const char* name, Joining joining, double factor) {
+  std::vector<double> x = list(node, "x"), y = list(node, "y");
+  for (double& value : y) value *= factor;
+  // Files repeat points; the first of equal places counts.
+  for (std::size_t i = 1; i < std::min(x.size(), y.size());) {
+    if (x[i] > x[i - 1]) {
+      ++i;
+    } else {
+      x.erase(x.begin() + static_cast<std::ptrdiff_t>(i));
+      y.erase(y.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  if (x.size() == 1) return power_series({y.at(0)});
+  const std::string text = fmt::format("{}: {{x: [{}], y: [{}]}}", name, fmt::join(x, ", "), fmt::join(y, ", "));
+  try {
+    return {.f = make_table(x, y, joining), .text = text};
+  } catch (const Error& error) {
+    refuse(fmt::format("{} of '{}': {}", node.name(), name_of(node.parent()), error.what()));
+  }
+}
+
+/// Adds factor times a function. @param coordinates  its arguments, in their order
+void Reader::add_function(Node node, const std::vector<std::string>& coordinates, double factor, Function& out) {
+  mark(node);
+  const std::string kind = node.name();
+  const std::string only = coordinates.empty() ? "" : coordinates.front();
+  const auto add = [&](Function::Term term, const std::string& coordinate) {
+    term.coordinate = coordinate;
+    out.terms.push_back(std::move(term));
+  };
+  if (kind == "MultiplierFunction") {
+    Node inner = element_besides(take(node, "function"), {});
+    if (!inner) inner = element_besides(node, {"function", "scale"});
+    if (inner) return add_function(inner, coordinates, factor * number(node, "scale", 1.0), out);
+    out.unknown = "MultiplierFunction without a function";
+  } else if (kind == "Constant") {
+    out.constant += factor * number(node, "value", 0.0);
+  } else if (kind == "LinearFunction") {
+    const auto c = list(node, "coefficients");
+    if (c.size() != coordinates.size() + 1) {
+      out.unknown = fmt::format("LinearFunction with {} coefficients of {} coordinates", c.size(), coordinates.size());
+      return;
+    }
+    out.constant += factor * c.back();
+    for (std::size_t i = 0; i < coordinates.size(); ++i) {
+      if (c[i] != 0.0) add(power_series({0.0, factor * c[i]}), coordinates[i]);
+    }
+  } else if (coordinates.size() > 1) {
+    out.unknown = fmt::format("{} of {} coordinates", kind, coordinates.size());
+  } else if (kind == "PolynomialFunction") {
+    // The highest power comes first.
+    auto c = list(node, "coefficients");
+    std::ranges::reverse(c);
+    for (double& value : c) value *= factor;
+    add(power_series(std::move(c)), only);
+  } else if (kind == "SimmSpline" || kind == "NaturalCubicSpline" || kind == "natCubicSpline") {
+    add(table_term(node, "spline", Joining::spline, factor), only);
+  } else if (kind == "PiecewiseLinearFunction") {
+    add(table_term(node, "lines", Joining::lines, factor), only);
+  } else if (kind == "PiecewiseConstantFunction") {
+    add(table_term(node, "steps", Joining::steps, factor), only);
+  } else if (kind == "GCVSpline" && number(node, "half_order", 3) == 2.0 && number(node, "error_variance", 0) == 0.0) {
+    add(table_term(node, "natural_spline", Joining::natural, factor), only);
+  } else if (kind == "GCVSpline" && number(node, "half_order", 3) == 1.0 && number(node, "error_variance", 0) == 0.0) {
+    add(table_term(node, "lines", Joining::lines, factor), only);
+  } else if (kind == "Sine") {
+    const double a = factor * number(node, "amplitude", 1.0), w = number(node, "omega", 1.0);
+    const double phase = number(node, "phase", 0.0), offset = factor * number(node, "offset", 0.0);
+    add({.f = make_sine(a, w, phase, offset),
+         .text = fmt::format("sine: {{amplitude: {}, frequency: {}, phase: {}, offset: {}}}", a, w, phase, offset)},
+        only);
+  } else {
+    out.unknown = kind.empty() ? "no function" : kind;
+  }
+}
+
+/// The function in a node, which older files wrap into an element of that name.
+Function Reader::function(Node node, const std::vector<std::string>& coordinates) {
+  Function out;
+  Node found = element_besides(node, {"coordinates", "axis"});
+  if (std::string_view(found.name()) == "function") found = element_besides(mark(found), {});
+  add_function(found, coordinates, 1.0, out);
+  return out;
+}
+
+Axis Reader::axis(Node node, const Joint& joint) {
+  Axis axis{.direction = vector(node, "axis")};
+  if (axis.direction.norm() > 0.0) axis.direction.normalize();
+  std::vector<std::string> coordinates;
+  std::string names = text(node, "coordinates");
+  for (std::size_t at = 0; (at = names.find_first_not_of(" \t\r\n", at)) != std::string::npos;) {
+    const std::size_t end = std::min(names.find_first_of(" \t\r\n", at), names.size());
+    coordinates.push_back(last_part(names.substr(at, end - at)));
+    at = end;
+  }
+  for (const std::string& name : coordinates) {
+    if (coordinate_of(joint, name) != nullptr) continue;
+    refuse(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, name));
+  }
+  // A function of none is a constant.
+  axis.function = function(node, coordinates);
+  return axis;
+}
+
+std::vector<std::pair<std::string, Frame>> Reader::local_frames(Node node) {
+  std::vector<std::pair<std::string, Frame>> local;
+  for (const Node offset : items(take(node, "frames"))) {
+    Frame base = frame(text(offset, "socket_parent"), local);
+    base.X_BF = base.X_BF * placed(offset, "translation", "orientation");
+    local.emplace_back(name_of(offset), base);
+  }
+  return local;
+}
+
+Coordinate Reader::coordinate(Node c) {
+  Coordinate coordinate{.name = name_of(c), .value = number(c, "default_value", 0.0)};
+  coordinate.speed = number(c, "default_speed_value", 0.0);
+  if (c.child("range")) {
+    const auto range = numbers(c, "range", 2);
+    coordinate.min = range[0];
+    coordinate.max = range[1];
+  }
+  coordinate.locked = flag(c, "locked", false);
+  accept(c, "clamped", "false");
+  accept(c, "is_free_to_satisfy_constraints", "false");
+  if (flag(c, "prescribed", false)) coordinate.prescribed = function(take(c, "prescribed_function"), {""});
+  return coordinate;
+}
+
+/// What a type of joint does with its coordinates, in their order: turns about or shifts along x, y, z.
+struct JointPattern {
+  std::string_view type;
+  std::array<int, 6> axes;         ///< of the three turns and the three shifts: 0 x, 1 y, 2 z
+  std::array<int, 6> coordinates;  ///< which one; -1 = none
+};
+constexpr std::array<JointPattern, 9> joint_patterns = {{{"PinJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, -1, -1, -1}},
+                                                         {"SliderJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, 0, -1, -1}},
+                                                         {"UniversalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, -1, -1, -1, -1}},
+                                                         {"GimbalJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+                                                         {"BallJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+                                                         {"EllipsoidJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, -1, -1, -1}},
+                                                         {"PlanarJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, 1, 2, -1}},
+                                                         {"FreeJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, 3, 4, 5}},
+                                                         {"WeldJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, -1, -1, -1}}}};
+
+/// Axes of the types that have them by their name, and coordinates that a file does not mention.
+void Reader::complete_joint(Joint& joint, Node node) {
+  const auto pattern = std::ranges::find(joint_patterns, joint.type, &JointPattern::type);
+  if (pattern == joint_patterns.end()) {
+    if (joint.type == "CustomJoint") return;
+    refuse(fmt::format("joint '{}': expected one of CustomJoint, {}; found a {}, which has no axes that are known here",
+                       joint.name, fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "),
+                       joint.type));
+  }
+  for (std::size_t k = 0; k < 6; ++k) {
+    joint.axes[k].direction = Vector3::Unit(pattern->axes[k]);
+    if (pattern->coordinates[k] < 0) continue;
+    const auto i = static_cast<std::size_t>(pattern->coordinates[k]);
+    while (joint.coordinates.size() <= i) {
+      joint.coordinates.push_back({.name = fmt::format("{}_coord_{}", joint.name, joint.coordinates.size())});
+    }
+  }
+  for (std::size_t k = 0; k < 6; ++k) {
+    if (pattern->coordinates[k] < 0) continue;
+    Function::Term term = power_series({0.0, 1.0});
+    term.coordinate = joint.coordinates[static_cast<std::size_t>(pattern->coordinates[k])].name;
+    joint.axes[k].function.terms.push_back(std::move(term));
+  }
+  if (joint.type == "EllipsoidJoint") joint.radii = vector(node, "radii_x_y_z");
+}
+
+void Reader::add_joint(Node node) {
+  const auto local = local_frames(node);
+  Joint joint{.name = name_of(node), .type = node.name(), .parent = {}, .child = {}, .coordinates = {}, .axes = {}};
+  joint.parent = frame(text(node, "socket_parent_frame"), local);
+  joint.child = frame(text(node, "socket_child_frame"), local);
+  for (const Node c : items(take(node, "coordinates"))) joint.coordinates.push_back(coordinate(c));
+  // Axes that a file leaves out are those of the frame.
+  for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Unit(static_cast<Eigen::Index>(i % 3));
+  std::size_t k = 0;
+  for (const Node transform : take(node, "SpatialTransform").children("TransformAxis")) {
+    const std::string_view name = transform.attribute("name").as_string();
+    constexpr std::array<std::string_view, 6> names = {"rotation1",    "rotation2",    "rotation3",
+                                                       "translation1", "translation2", "translation3"};
+    const auto place = std::ranges::find(names, name);
+    const std::size_t at = place != names.end() ? static_cast<std::size_t>(place - names.begin()) : k;
+    if (at < joint.axes.size()) joint.axes[at] = axis(mark(transform), joint);
+    ++k;
+  }
+  complete_joint(joint, node);
+  model_.joints.push_back(std::move(joint));
+}
+
+void Reader::add_constraint(Node node) {
+  const std::string type = node.name();
+  if (!flag(node, "isEnforced", true)) {
+    add_other(node);
+    return;
+  }
+  if (type == "CoordinateCouplerConstraint") {
+    std::vector<std::string> independent;
+    const std::string names = text(node, "independent_coordinate_names");
+    for (std::size_t at = 0; (at = names.find_first_not_of(" \t\r\n", at)) != std::string::npos;) {
+      const std::size_t end = std::min(names.find_first_of(" \t\r\n", at), names.size());
+      independent.push_back(last_part(names.substr(at, end - at)));
+      at = end;
+    }
+    Coupler coupler;
+    coupler.name = name_of(node);
+    coupler.coordinate = last_part(text(node, "dependent_coordinate_name"));
+    add_function(element_besides(take(node, "coupled_coordinates_function"), {}), independent,
+                 number(node, "scale_factor", 1.0), coupler.function);
+    model_.couplers.push_back(std::move(coupler));
+    return;
+  }
+  const auto local = local_frames(node);
+  PointConstraint constraint;
+  constraint.name = name_of(node);
+  constraint.type = type;
+  const auto at_point = [&](const char* socket, const char* location) {
+    Frame at = frame(text(node, socket), local);
+    if (*location != '\0') at.X_BF.p += at.X_BF.R * vector(node, location);
+    return at;
+  };
+  if (type == "PointConstraint") {
+    constraint.a = at_point("socket_body_1", "location_body_1");
+    constraint.b = at_point("socket_body_2", "location_body_2");
+  } else if (type == "PointOnLineConstraint") {
+    constraint.a = at_point("socket_line_body", "point_on_line");
+    constraint.b = at_point("socket_follower_body", "point_on_follower");
+    constraint.direction = constraint.a.X_BF.R * vector(node, "line_direction_vec");
+  } else if (type == "ConstantDistanceConstraint") {
+    constraint.a = at_point("socket_body_1", "location_body_1");
+    constraint.b = at_point("socket_body_2", "location_body_2");
+    constraint.distance = number(node, "constant_distance", 0.0);
+  } else if (type == "WeldConstraint") {
+    constraint.a = at_point("socket_frame1", "");
+    constraint.b = at_point("socket_frame2", "");
+  } else {
+    add_other(node);
+    return;
+  }
+  model_.constraints.push_back(std::move(constraint));
+}
+
+/// Properties of muscles and their curves that mean what the curves here do when they have OpenSim's default.
+const std::map<std::string_view, double>& default_shapes() {
+  static const std::map<std::string_view, double> defaults = {
+      {"ActiveForceLengthCurve/minimum_value", 0.0},
+      {"ActiveForceLengthCurve/min_norm_active_fiber_length", 0.4441},
+      {"ActiveForceLengthCurve/transition_norm_fiber_length", 0.73},
+      {"ActiveForceLengthCurve/max_norm_active_fiber_length", 1.8123},
+      {"ActiveForceLengthCurve/shallow_ascending_slope", 0.8616},
+      {"ForceVelocityCurve/concentric_slope_at_vmax", 0.0},
+      {"ForceVelocityCurve/concentric_slope_near_vmax", 0.25},
+      {"ForceVelocityCurve/isometric_slope", 5.0},
+      {"ForceVelocityCurve/eccentric_slope_at_vmax", 0.0},
+      {"ForceVelocityCurve/eccentric_slope_near_vmax", 0.15},
+      {"ForceVelocityCurve/max_eccentric_velocity_force_multiplier", 1.4},
+      {"ForceVelocityCurve/concentric_curviness", 0.6},
+      {"ForceVelocityCurve/eccentric_curviness", 0.9},
+      {"FiberForceLengthCurve/strain_at_zero_force", 0.0},
+      {"FiberForceLengthCurve/stiffness_at_low_force", 0.2},
+      {"FiberForceLengthCurve/curviness", 0.75},
+      {"TendonForceLengthCurve/strain_at_one_norm_force", 0.049},
+      {"TendonForceLengthCurve/stiffness_at_one_norm_force", 1.375 / 0.049},
+      {"TendonForceLengthCurve/norm_force_at_toe_end", 2.0 / 3.0},
+      {"TendonForceLengthCurve/curviness", 0.5},
+      {"FmaxTendonStrain", 0.04},
+      {"KshapeActive", 0.45},
+      {"KshapePassive", 5.0},
+      {"Af", 0.25},
+      {"Flen", 1.4}};
+  return defaults;
+}
+
+void Reader::accept_defaults(Node node, const std::string& path) {
+  for (const Node child : node.children()) {
+    const auto known = default_shapes().find(path + child.name());
+    if (known == default_shapes().end()) continue;
+    // Files have up to nine digits of numbers such as 2/3.
+    if (std::abs(child.text().as_double() - known->second) <= 1e-8 * (1.0 + std::abs(known->second))) mark(child);
+  }
+}
+
+Muscle Reader::muscle(Node node) {
+  Muscle m;
+  m.max_force = number(node, "max_isometric_force", 1000.0);
+  m.optimal_length = number(node, "optimal_fiber_length", 0.1);
+  m.tendon_length = number(node, "tendon_slack_length", 0.2);
+  m.pennation = number(node, "pennation_angle_at_optimal", 0.0);
+  m.max_velocity = number(node, "max_contraction_velocity", m.max_velocity);
+  m.fiber_damping = number(node, "fiber_damping", m.fiber_damping);
+  m.least_activation = number(node, "minimum_activation", m.least_activation);
+  m.rise = number(node, "activation_time_constant", m.rise);
+  m.fall = number(node, "deactivation_time_constant", m.fall);
+  m.rigid_tendon = flag(node, "ignore_tendon_compliance", false);
+  accept_defaults(node, "");
+  for (const char* curve :
+       {"ActiveForceLengthCurve", "ForceVelocityCurve", "FiberForceLengthCurve", "TendonForceLengthCurve"}) {
+    accept_defaults(take(node, curve), std::string(curve) + "/");
+  }
+  const Node passive = node.child("FiberForceLengthCurve");
+  if (passive.child("strain_at_one_norm_force")) m.passive_strain = number(passive, "strain_at_one_norm_force", 0.7);
+  if (node.child("FmaxMuscleStrain")) m.passive_strain = number(node, "FmaxMuscleStrain", 0.6);
+  return m;
+}
+
+PathPoint Reader::path_point(Node node) {
+  PathPoint point{.name = name_of(node), .type = node.name(), .at = frame(text(node, "socket_parent_frame"), {})};
+  const Pose X_BF = point.at.X_BF;
+  if (point.type == "MovingPathPoint") {
+    constexpr std::array<std::array<const char*, 2>, 3> keys = {{{"socket_x_coordinate", "x_location"},
+                                                                 {"socket_y_coordinate", "y_location"},
+                                                                 {"socket_z_coordinate", "z_location"}}};
+    for (std::size_t k = 0; k < 3; ++k) {
+      point.location[k] = function(take(node, keys[k][1]), {last_part(text(node, keys[k][0]))});
+    }
+    return point;
+  }
+  point.at.X_BF.p = X_BF * vector(node, "location");
+  if (point.type == "ConditionalPathPoint") {
+    point.coordinate = last_part(text(node, "socket_coordinate"));
+    const auto range = numbers(node, "range", 2);
+    point.range = {range[0], range[1]};
+  }
+  return point;
+}
+
+void Reader::add_line(Node node) {
+  const Node path = take(node.child("GeometryPath") ? node : take(node, "path"), "GeometryPath");
+  Line line{.name = name_of(node), .type = node.name(), .applies = flag(node, "appliesForce", true)};
+  for (const Node point : items(take(take(path, "PathPointSet"), "objects"))) line.points.push_back(path_point(point));
+  for (const Node wrap : items(take(take(path, "PathWrapSet"), "objects"))) {
+    PathWrapUse use{.object = last_part(text(wrap, "wrap_object")), .method = last_part(text(wrap, "method"))};
+    if (wrap.child("range")) {
+      const auto range = numbers(wrap, "range", 2);
+      use.first = static_cast<int>(range[0]);
+      use.last = static_cast<int>(range[1]);
+    }
+    line.wraps.push_back(std::move(use));
+  }
+  line.stiffness = number(node, "linear_stiffness", 0.0);
+  line.slack_length = number(node, "slack_length", 0.0);
+  line.transition_strain = number(node, "transition_strain", line.transition_strain);
+  line.damping = number(node, "damping_coefficient", line.damping);
+  if (node.child("optimal_fiber_length")) line.muscle = muscle(node);
+  model_.lines.push_back(std::move(line));
+}
+
+void Reader::add_force(Node node) {
+  if (node.child("GeometryPath") || node.child("path")) {
+    add_line(node);
+  } else if (std::string_view(node.name()) == "Smith2018ArticularContactForce") {
+    model_.contacts.push_back({.name = name_of(node),
+                               .target = last_part(text(node, "socket_target_mesh")),
+                               .casting = last_part(text(node, "socket_casting_mesh")),
+                               .applies = flag(node, "appliesForce", true),
+                               .nonlinear = last_part(text(node, "elastic_foundation_formulation")) == "nonlinear",
+                               .lumped = flag(node, "use_lumped_contact_model", false)});
+  } else if (std::string_view(node.name()) == "SpringGeneralizedForce") {
+    model_.springs.push_back({.name = name_of(node),
+                              .coordinate = last_part(text(node, "coordinate")),
+                              .applies = flag(node, "appliesForce", true),
+                              .stiffness = number(node, "stiffness", 0.0),
+                              .rest = number(node, "rest_length", 0.0),
+                              .viscosity = number(node, "viscosity", 0.0)});
+  } else if (std::string_view(node.name()) == "CoordinateLimitForce") {
+    model_.limits.push_back({.name = name_of(node),
+                             .coordinate = last_part(text(node, "coordinate")),
+                             .applies = flag(node, "appliesForce", true),
+                             .upper = number(node, "upper_limit", 0.0),
+                             .lower = number(node, "lower_limit", 0.0),
+                             .upper_stiffness = number(node, "upper_stiffness", 1.0),
+                             .lower_stiffness = number(node, "lower_stiffness", 1.0),
+                             .damping = number(node, "damping", 0.001),
+                             .transition = number(node, "transition", 0.1)});
+  } else {
+    add_other(node);
+  }
+}
+
+void Reader::add_mesh(Node node) {
+  if (std::string_view(node.name()) != "Smith2018ContactMesh") {
+    add_other(node);
+    return;
+  }
+  ContactMesh mesh{.name = name_of(node), .frame = frame(text(node, "socket_frame"), {})};
+  mesh.frame.X_BF = placed(node, "location", "orientation");
+  mesh.file = text(node, "mesh_file");
+  mesh.youngs_modulus = number(node, "elastic_modulus", 0.0);
+  mesh.poissons_ratio = number(node, "poissons_ratio", 0.0);
+  mesh.thickness = number(node, "thickness", 0.0);
+  mesh.variable_thickness = flag(node, "use_variable_thickness", false);
+  if (mesh.variable_thickness) {
+    mesh.back_file = text(node, "mesh_back_file");
+    mesh.least_thickness = number(node, "min_thickness", mesh.least_thickness);
+  }
+  if (node.child("scale_factors")) mesh.scale = vector(node, "scale_factors");
+  model_.meshes.push_back(std::move(mesh));
+}
+
+/// An item that is told by its name, with all that is in it.
+void Reader::add_other(Node item) {
+  model_.others.push_back({item.name(), name_of(item)});
+  whole_.insert(item.hash_value());
+}
+
+/// Sets that are not taken over, item by item.
+void Reader::add_others(Node model) {
+  for (const Node set : model.children()) {
+    if (read_.contains(set.hash_value())) continue;
+    if (!set.child("objects") && std::string_view(set.name()) != "components") continue;
+    for (const Node item : items(set.child("objects") ? take(mark(set), "objects") : mark(set))) add_other(item);
+  }
+}
+
+bool is_item(Node node) {
+  const std::string_view list = node.parent().name();
+  return list == "objects" || list == "coordinates" || list == "frames" || list == "attached_geometry" ||
+         list == "components";
+}
+
+/// @param owner  the item of a list that `node` belongs to or is. @param path  from the owner to `node`
+void Reader::add_unread(Node node, Node owner, const std::string& path, UnreadElements& unread) const {
+  for (const Node child : node.children()) {
+    if (child.type() != pugi::node_element || whole_.contains(child.hash_value())) continue;
+    const std::string here = path + child.name();
+    if (read_.contains(child.hash_value())) {
+      const bool item = is_item(child);
+      add_unread(child, item ? child : owner, item ? "" : here + "/", unread);
+    } else if (is_item(child)) {
+      unread.add(owner.name(), here, "", name_of(child));
+    } else if (child.first_child().type() == pugi::node_element) {
+      unread.add(owner.name(), here, "", name_of(owner));
+    } else if (const std::string value = one_line(child.child_value()); !value.empty()) {
+      unread.add(owner.name(), here, value, name_of(owner));
+    }
+  }
+}
+
+Model Reader::read(const std::string& text) {
+  check_xml_nesting(text, file_, "model");
+  pugi::xml_document document;
+  const auto result = document.load_buffer(text.data(), text.size());
+  if (!result) refuse(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));
+  const Node root = mark(document.child("OpenSimDocument"));
+  if (!root) refuse("expected an OpenSim model (OpenSimDocument), found another kind of XML");
+  const int version = root.attribute("Version").as_int();
+  if (version < 40000) {
+    refuse(
+        fmt::format("expected an OpenSim model of version 4 (40000 or later), found version {}: open it in OpenSim 4 "
+                    "and save it",
+                    version));
+  }
+  const Node model = take(root, "Model");
+  if (!model) refuse("expected a Model in the document, found none");
+  model_.name = name_of(model);
+  model_.gravity = model.child("gravity") ? vector(model, "gravity") : Vector3(0.0, -9.80665, 0.0);
+  accept(model, "length_units", "m");
+  accept(model, "force_units", "N");
+  add_wraps(take(model, "Ground"), "ground");
+  for (const Node node : items(take(take(model, "BodySet"), "objects"))) add_body(node);
+  for (const Node node : items(take(take(model, "JointSet"), "objects"))) add_joint(node);
+  for (const Node node : items(take(take(model, "ConstraintSet"), "objects"))) add_constraint(node);
+  for (const Node node : items(take(take(model, "ForceSet"), "objects"))) add_force(node);
+  for (const Node node : items(take(take(model, "ContactGeometrySet"), "objects"))) add_mesh(node);
+  add_others(model);
+  UnreadElements unread;
+  add_unread(model, model, "", unread);
+  model_.unread = unread.lines();
+  return std::move(model_);
+}
+
+}  // namespace
+
+namespace {
+
+/// Value of a function whose coordinates `find` knows.
+template <typename Find>
+double value_with(const Function& function, Find find) {
+  double value = function.constant;
+  for (const Function::Term& term : function.terms) value += term.f->at(find(term.coordinate)).f;
+  return value;
+}
+
+}  // namespace
+
+std::string Axis::coordinate() const {
+  const bool linear = function.unknown.empty() && function.terms.size() == 1 && function.terms[0].f->is_linear();
+  return linear ? function.terms[0].coordinate : "";
+}
+
+double Axis::slope() const {
+  return coordinate().empty() ? 0.0 : function.terms[0].f->at(0.0).d1;
+}
+
+const Coordinate* coordinate_of(const Joint& joint, const std::string& name) {
+  const auto coordinate = std::ranges::find(joint.coordinates, name, &Coordinate::name);
+  return coordinate == joint.coordinates.end() ? nullptr : &*coordinate;
+}
+
+const Joint* joint_with(const Model& model, const std::string& coordinate) {
+  const auto joint = std::ranges::find_if(
+      model.joints, [&](const Joint& candidate) { return coordinate_of(candidate, coordinate) != nullptr; });
+  return joint == model.joints.end() ? nullptr : &*joint;
+}
+
+double value_of(const Function& function, const Model& model) {
+  return value_with(function, [&](const std::string& name) {
+    const Joint* joint = joint_with(model, name);
+    if (joint == nullptr) {
+      throw input_error("model", fmt::format("expected a coordinate of the model, found '{}'", name));
+    }
+    return coordinate_of(*joint, name)->value;
+  });
+}
+
+Pose joint_pose(const Joint& joint) {
+  Pose X;
+  for (std::size_t k = 0; k < joint.axes.size(); ++k) {
+    const Axis& axis = joint.axes[k];
+    const double value =
+        value_with(axis.function, [&](const std::string& name) { return coordinate_of(joint, name)->value; });
+    if (value == 0.0) continue;
+    if (k < 3) {
+      X.R = X.R * turn(axis.direction, value);
+    } else {
+      X.p += value * axis.direction;
+    }
+  }
+  X.p += joint.radii.cwiseProduct(X.R.col(2));
+  return X;
+}
+
+std::vector<std::string> apply_couplers(Model& model) {
+  std::vector<std::string> changed;
+  // A coordinate may follow one that follows another: as many rounds as there are couplers reach the end of any chain.
+  for (std::size_t round = 0; round < model.couplers.size(); ++round) {
+    for (const Coupler& coupler : model.couplers) {
+      for (Joint& joint : model.joints) {
+        for (Coordinate& coordinate : joint.coordinates) {
+          if (coordinate.name != coupler.coordinate || !coupler.function.unknown.empty()) continue;
+          const double value = value_of(coupler.function, model);
+          if (coordinate.value == value) continue;
+          if (std::abs(coordinate.value - value) > 1e-9) {
+            changed.push_back(fmt::format("coordinate {}: its value {:.6g}; {} makes it {:.6g}", coordinate.name,
+                                          coordinate.value, coupler.name, value));
+          }
+          coordinate.value = value;
+        }
+      }
+    }
+  }
+  return changed;
+}
+
+namespace {
+
+Pose pose_below(const Model& model, const std::string& body, std::size_t depth) {
+  const auto joint =
+      std::ranges::find_if(model.joints, [&](const Joint& candidate) { return candidate.child.body == body; });
+  // A chain longer than there are joints goes in circles: what follows has no pose of its own.
+  if (joint == model.joints.end() || depth > model.joints.size()) return {};
+  return pose_below(model, joint->parent.body, depth + 1) * joint->parent.X_BF * joint_pose(*joint) *
+         joint->child.X_BF.inverse();
+}
+
+}  // namespace
+
+Model read_model(const std::string& text, const std::string& file) {
+  return Reader(file).read(text);
+}
+
+Pose default_pose(const Model& model, const std::string& body) {
+  return pose_below(model, body, 0);
+}
+
+}  // namespace heelstrike::osim

@@ -1,0 +1,208 @@
+/// An OpenSim 4 model file as far as a scenario can take it over.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/motion/scalar_function.hpp"
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike::osim {
+
+struct Body {
+  std::string name = {};
+  double mass = 0.0;                         ///< [kg]
+  Vector3 center_of_mass = Vector3::Zero();  ///< [m] in the body frame
+  Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass
+};
+
+/// A frame fixed in a body, or in `ground`.
+struct Frame {
+  std::string body = {};
+  Pose X_BF;
+};
+
+/// constant + sum f(coordinate): what the functions of a file become.
+struct Function {
+  struct Term {
+    std::string coordinate = {};  ///< empty = the only one there is, or the time
+    ScalarFunctionPtr f = {};
+    std::string text = {};  ///< as a scenario says it, "polynomial: [0, 1]"
+  };
+  double constant = 0.0;
+  std::vector<Term> terms = {};
+  std::string unknown = {};  ///< kind of a function that is not understood; empty = none
+};
+
+struct Coordinate {
+  std::string name = {};
+  double value = 0.0;  ///< default [rad] or [m]
+  double speed = 0.0;  ///< default [rad/s] or [m/s]
+  double min = 0.0, max = 0.0;
+  bool locked = false;
+  std::optional<Function> prescribed = {};  ///< of time
+};
+
+/// Turn about or shift along an axis.
+struct Axis {
+  Vector3 direction = Vector3::Zero();
+  Function function = {};
+
+  /// The only coordinate that it follows by a linear function, with its slope; empty for others.
+  [[nodiscard]] std::string coordinate() const;
+  [[nodiscard]] double slope() const;
+};
+
+struct Joint {
+  std::string name, type;  ///< type as in the file, "CustomJoint"
+  Frame parent, child;
+  std::vector<Coordinate> coordinates;
+  std::array<Axis, 6> axes;         ///< three turns about body-fixed axes, three shifts along axes of the parent frame
+  Vector3 radii = Vector3::Zero();  ///< [m] of an EllipsoidJoint
+};
+
+/// CoordinateCouplerConstraint: `coordinate` follows others.
+struct Coupler {
+  std::string name = {}, coordinate = {};
+  Function function = {};
+};
+
+/// PointConstraint, PointOnLineConstraint, ConstantDistanceConstraint, WeldConstraint.
+struct PointConstraint {
+  std::string name = {}, type = {};
+  Frame a = {}, b = {};                 ///< their origins are the points, or the frames that are welded
+  Vector3 direction = Vector3::Zero();  ///< of a line in a
+  double distance = 0.0;                ///< [m]
+};
+
+struct WrapObject {
+  std::string name, body, type;  ///< "WrapEllipsoid" ...
+  Pose X_BS;
+  std::vector<double> dimensions;  ///< [m] radii, or one radius
+  std::string quadrant = "all";
+  double length = 0.0;  ///< [m] of a cylinder
+  bool active = true;
+};
+
+struct PathPoint {
+  std::string name = {};
+  std::string type = {};                  ///< "PathPoint", "ConditionalPathPoint", "MovingPathPoint"
+  Frame at;                               ///< its origin is the point
+  std::string coordinate = {};            ///< of a conditional point
+  std::array<double, 2> range = {};       ///< of it
+  std::array<Function, 3> location = {};  ///< of a moving point [m]
+};
+
+/// A wrap object as a line uses it.
+struct PathWrapUse {
+  std::string object = {};
+  std::string method = {};
+  int first = -1, last = -1;  ///< points, counted from 1, between which it may wrap; negative = the ends
+};
+
+/// What makes a Millard2012EquilibriumMuscle or a Thelen2003Muscle, with OpenSim's defaults.
+struct Muscle {
+  double max_force = 0.0;       ///< [N]
+  double optimal_length = 0.0;  ///< [m]
+  double tendon_length = 0.0;   ///< [m]
+  double pennation = 0.0;       ///< [rad]
+  double max_velocity = 10.0;   ///< [1/s]
+  double fiber_damping = 0.1;   ///< [-]
+  double least_activation = 0.01;
+  double rise = 0.010, fall = 0.040;  ///< [s]
+  bool rigid_tendon = false;
+  std::optional<double> passive_strain = {};  ///< of its passive curve at the largest isometric force; none = default
+};
+
+/// A ligament or a muscle.
+struct Line {
+  std::string name, type;
+  bool applies = true;
+  std::vector<PathPoint> points = {};
+  std::vector<PathWrapUse> wraps = {};
+  double stiffness = 0.0;           ///< [N] of a Blankevoort1991Ligament
+  double slack_length = 0.0;        ///< [m]
+  double transition_strain = 0.06;  ///< [-]
+  double damping = 0.003;           ///< [N s]
+  Muscle muscle = {};
+};
+
+struct ContactMesh {
+  std::string name = {};
+  Frame frame;
+  std::string file = {};
+  double youngs_modulus = 0.0, poissons_ratio = 0.0, thickness = 0.0;
+  bool variable_thickness = false;
+  std::string back_file = {};      ///< of the surface below, where the thickness varies
+  double least_thickness = 0.001;  ///< [m] of a thickness that varies
+  Vector3 scale = Vector3::Ones();
+};
+
+struct ContactForce {
+  std::string name = {};
+  std::string target, casting;  ///< contact meshes
+  bool applies = true;
+  bool nonlinear = false, lumped = false;
+};
+
+/// SpringGeneralizedForce: -stiffness (q - rest) - viscosity dq/dt on a coordinate.
+struct CoordinateSpring {
+  std::string name, coordinate;
+  bool applies = true;
+  double stiffness = 0.0;  ///< [N m/rad] or [N/m]
+  double rest = 0.0;       ///< [rad] or [m]
+  double viscosity = 0.0;  ///< [N m s/rad] or [N s/m]
+};
+
+/// CoordinateLimitForce in the units of the file, degrees where the coordinate turns.
+struct CoordinateLimit {
+  std::string name, coordinate;
+  bool applies = true;
+  double upper = 0.0, lower = 0.0, upper_stiffness = 0.0, lower_stiffness = 0.0, damping = 0.0, transition = 0.0;
+};
+
+/// What the file has besides: kind and name.
+struct Other {
+  std::string kind, name;
+};
+
+struct Model {
+  std::string name = {};
+  Vector3 gravity = Vector3::Zero();  ///< [m/s^2]
+  std::vector<Body> bodies;
+  std::vector<Joint> joints;
+  std::vector<WrapObject> wraps;
+  std::vector<Line> lines;  ///< everything with a path
+  std::vector<ContactMesh> meshes;
+  std::vector<ContactForce> contacts;
+  std::vector<CoordinateSpring> springs;
+  std::vector<CoordinateLimit> limits;
+  std::vector<Coupler> couplers;
+  std::vector<PointConstraint> constraints;
+  std::vector<Other> others;
+  std::vector<std::string> unread;  ///< what the reader has not looked at, but in `others`: one line for many of a kind
+};
+
+/// Null for none.
+[[nodiscard]] const Coordinate* coordinate_of(const Joint& joint, const std::string& name);
+/// The joint that has the coordinate; null for none.
+[[nodiscard]] const Joint* joint_with(const Model& model, const std::string& coordinate);
+/// Value at the coordinates' defaults. @throws Error{invalid_input} for a coordinate that the model has not
+[[nodiscard]] double value_of(const Function& function, const Model& model);
+/// Pose of the child frame in the parent frame, with the coordinates at their defaults.
+[[nodiscard]] Pose joint_pose(const Joint& joint);
+/// Sets coordinates that follow others to what their couplers say. @returns names of those that change, with a line
+/// each
+std::vector<std::string> apply_couplers(Model& model);
+
+/// @param text  content of the file. @param file  its name, for messages
+/// @throws Error{invalid_input} for text that is not XML or no OpenSim model, for a version before 4, and for numbers
+/// and frames that are not understood, with the component's name
+[[nodiscard]] Model read_model(const std::string& text, const std::string& file);
+
+/// Pose of a body in the model's ground with all coordinates at their defaults.
+[[nodiscard]] Pose default_pose(const Model& model, const std::string& body);
+
+}  // namespace heelstrike::osim

@@ -1,0 +1,1400 @@
+#include "importers/opensim/osim_scenario.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "common/spatial/wrap_surface.hpp"
+
+namespace heelstrike::osim {
+namespace {
+
+namespace fs = std::filesystem;
+using models::list;
+using models::MeshCopy;
+using models::plain;
+using models::quaternion;
+
+/// Name without the digits at its end: MCLd1 and MCLd2 are lines of MCLd.
+std::string bundle_name(const std::string& line) {
+  const auto end = line.find_last_not_of("0123456789");
+  return plain(end == std::string::npos ? line : line.substr(0, end + 1));
+}
+
+/// Lines that share a force element of the scenario.
+struct Bundle {
+  std::string name;
+  double transition_strain = 0.0;
+  double damping = 0.0;
+  std::vector<const Line*> lines;
+};
+
+/// Direction of the side on which lines pass; zero for none.
+Vector3 side_of(const WrapObject& wrap) {
+  if (wrap.quadrant == "all") return Vector3::Zero();
+  const char axis = wrap.quadrant.back();
+  return (wrap.quadrant.starts_with('-') ? -1.0 : 1.0) * Vector3(axis == 'x', axis == 'y', axis == 'z');
+}
+
+/// @pre it has dimensions
+WrapShape shape_of(const WrapObject& wrap) {
+  WrapShape shape{.radii = Vector3::Constant(wrap.dimensions[0]), .side = side_of(wrap)};
+  if (wrap.type == "WrapCylinder") {
+    shape.radii.z() = std::numeric_limits<double>::infinity();
+    shape.half_length = 0.5 * wrap.length;
+  }
+  if (wrap.dimensions.size() == 3) shape.radii = {wrap.dimensions[0], wrap.dimensions[1], wrap.dimensions[2]};
+  return shape;
+}
+
+class Importer {
+ public:
+  Importer(Model model, const ImportWish& wish) : model_(std::move(model)), wish_(wish) {}
+
+  [[nodiscard]] Import run();
+
+ private:
+  [[nodiscard]] std::string asked(std::string_view key) const;
+  template <typename... Values>
+  [[nodiscard]] Error mistake(const char* key, fmt::format_string<Values...> text, Values&&... values) const {
+    return input_error(key, asked(key) + ": " + fmt::format(text, std::forward<Values>(values)...));
+  }
+  void set_coordinates();
+  void begin_motion();
+  void follow_couplers();
+  void fix_locked();
+  void hold_joints();
+  void require_known(const Joint& joint) const;
+  [[nodiscard]] bool is_whole() const { return wish_.joints.empty(); }
+  [[nodiscard]] bool driven(const std::string& coordinate) const;
+  [[nodiscard]] models::MassProperties mass_of(const std::string& body);
+  [[nodiscard]] std::string joint_text(const Joint& joint);
+  [[nodiscard]] std::string custom_text(const Joint& joint, const Frame& a, const Frame& b);
+  [[nodiscard]] std::string couplers_text();
+  [[nodiscard]] std::string constraints_text();
+  [[nodiscard]] std::string limits_text();
+  [[nodiscard]] bool is_custom(const Joint& joint) const;
+  void drive_coordinates();
+  [[nodiscard]] std::string motion_file();
+  [[nodiscard]] std::optional<std::string> prescribed_text(const Coordinate& coordinate);
+  void choose_joints();
+  void absorb_welded();
+  void join_welded(const Joint& weld);
+  [[nodiscard]] std::string bodies_text();
+  [[nodiscard]] std::string joints_text();
+  void choose_bent();
+  void leave_out();
+  void require_still(const std::string& parent, const char* key) const;
+  void prescribe_flexion();
+  [[nodiscard]] std::string course_text(const Axis& bend, double sign, double start);
+  [[nodiscard]] std::string springs_text();
+  [[nodiscard]] std::string torsional_text(const Joint& joint, const CoordinateSpring& spring);
+  [[nodiscard]] std::string bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs);
+  [[nodiscard]] std::optional<std::string> reason_against(const CoordinateSpring& spring, const Joint& joint) const;
+  [[nodiscard]] std::string analysis_text() const;
+  [[nodiscard]] std::string forces_text();
+  [[nodiscard]] std::string line_text(const Line& line, std::vector<const WrapObject*>& used);
+  [[nodiscard]] std::string path_text(const Line& line, std::vector<const WrapObject*>& used);
+  [[nodiscard]] std::string muscle_text(const Line& line);
+  [[nodiscard]] std::string muscles_text();
+  [[nodiscard]] std::optional<std::string> reason_against(const Line& line) const;
+  [[nodiscard]] std::optional<std::string> reason_against(const PathPoint& point) const;
+  [[nodiscard]] bool has_coordinate(const std::string& name) const;
+  [[nodiscard]] std::vector<PathPoint> points_of(const Line& line) const;
+  [[nodiscard]] std::string point_text(const PathPoint& point) const;
+  [[nodiscard]] Vector3 at_start(const PathPoint& point) const;
+  [[nodiscard]] bool touches(const WrapObject& wrap, const PathPoint& from, const PathPoint& to) const;
+  struct WrapChoice {
+    const WrapObject* object;
+    int first, last;
+  };
+  [[nodiscard]] std::vector<WrapChoice> wraps_of(const Line& line);
+  [[nodiscard]] const WrapObject* wrap_between(const Line& line, const std::vector<WrapChoice>& wraps,
+                                               const std::vector<PathPoint>& points, std::size_t i);
+  [[nodiscard]] bool inside(const WrapObject& wrap, const PathPoint& point) const;
+  [[nodiscard]] std::string wrap_text(const WrapObject& wrap) const;
+  [[nodiscard]] std::string contact_text();
+  [[nodiscard]] std::string pair_text(const ContactForce& contact, const ContactMesh& target,
+                                      const ContactMesh& casting);
+  [[nodiscard]] std::string side_text(const ContactMesh& mesh);
+  [[nodiscard]] std::string layer_text(const ContactMesh& mesh, const std::string& thickness_key,
+                                       const std::string& back_key);
+  [[nodiscard]] fs::path found(const std::string& name, const std::string& file,
+                               std::vector<std::string>& searched) const;
+  [[nodiscard]] std::string named(const fs::path& from, const std::string& to);
+  [[nodiscard]] std::string mesh_file(const std::string& name, const fs::path& from);
+  [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
+  /// How another file for a mesh is asked for.
+  [[nodiscard]] std::string other_file(const std::string& mesh) const {
+    return asked("meshes") + (wish_.in_section ? ", `" + mesh + ": FILE`" : " " + mesh + "=FILE");
+  }
+  void check_mesh_names() const;
+  void tell_others();
+  [[nodiscard]] std::vector<std::string> joint_names() const;
+
+  [[nodiscard]] bool kept(const std::string& body) const { return home_.contains(body); }
+  /// Initial pose of a body in the scenario, whose axes are those of the frame that the bent joint turns in.
+  [[nodiscard]] Pose pose(const std::string& body) const {
+    if (body == "ground") return {};
+    const Pose X = default_pose(model_, body);
+    return {.R = R_axes_ * X.R, .p = R_axes_ * X.p};
+  }
+  /// A frame of the model in the body of the scenario that carries it.
+  [[nodiscard]] Frame at_home(const Frame& frame) const {
+    const Frame& home = home_.at(frame.body);
+    return {.body = home.body, .X_BF = home.X_BF * frame.X_BF};
+  }
+  void miss(std::string text) {
+    if (std::ranges::find(import_.not_taken, text) == import_.not_taken.end()) {
+      import_.not_taken.push_back(std::move(text));
+    }
+  }
+
+  Model model_;
+  const ImportWish& wish_;
+  Import import_;
+  std::vector<const Joint*> joints_;
+  std::set<const WrapObject*> used_wraps_;
+  Joint* bent_ = nullptr;                            ///< the joint that is bent; null = nothing is driven
+  Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
+  std::string flexed_body_, flexed_joint_, driver_;  ///< what bends it; empty = nothing
+  std::set<std::string> left_out_;                   ///< ligaments and muscles
+  std::map<std::string, double> fixed_;              ///< locked coordinates with their values
+  bool all_driven_ = false;                          ///< drivers and couplers determine all coordinates
+  std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
+  std::map<std::string, Frame> home_;  ///< bodies of the model, welded ones too, by their place in the scenario's
+};
+
+/// How whoever asks has written a wish.
+std::string Importer::asked(std::string_view key) const {
+  if (wish_.in_section) return "import." + std::string(key);
+  std::string option = key == "meshes" ? "mesh" : std::string(key);
+  if (option.ends_with("coordinates")) option.pop_back();
+  std::ranges::replace(option, '_', '-');
+  return "--" + option;
+}
+
+bool follows(const Axis& axis, const std::string& coordinate) {
+  return std::ranges::find(axis.function.terms, coordinate, &Function::Term::coordinate) != axis.function.terms.end();
+}
+
+/// A coordinate that turns its joint by itself, and does not shift it.
+bool is_turn(const Joint& joint, const std::string& coordinate) {
+  const auto turns = joint.axes.begin() + 3;
+  // A shift that is the coordinate itself is its own; other turns and shifts that follow a turn go along with it.
+  const bool shifts =
+      std::any_of(turns, joint.axes.end(), [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+  const bool own_turn =
+      std::any_of(joint.axes.begin(), turns, [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+  return own_turn || (!shifts && std::any_of(joint.axes.begin(), turns,
+                                             [&](const Axis& axis) { return follows(axis, coordinate); }));
+}
+
+/// Whether the pose of the joint follows the coordinate.
+bool has_motion_of(const Joint& joint, const std::string& coordinate) {
+  return std::ranges::any_of(joint.axes, [&](const Axis& axis) { return follows(axis, coordinate); });
+}
+
+/// The heading of a coordinate in a motion file; empty for none. OpenSim 4 writes where the coordinate is, too.
+std::string heading_of(const std::string& coordinate, const MotionTable& table) {
+  const auto names_it = [&](const std::string& heading) {
+    return heading == coordinate || heading.ends_with("/" + coordinate + "/value");
+  };
+  const auto heading = std::ranges::find_if(table.headings, names_it);
+  return heading == table.headings.end() ? "" : *heading;
+}
+
+double unit_of(const Motion& motion) {
+  return motion.table.in_degrees ? std::numbers::pi / 180.0 : 1.0;
+}
+
+/// Values in the place of the defaults, from which poses and everything that is held follow.
+void Importer::set_coordinates() {
+  for (const auto& [name, value] : wish_.coordinates) {
+    std::vector<std::string> known;
+    bool found = false;
+    for (Joint& joint : model_.joints) {
+      for (Coordinate& coordinate : joint.coordinates) {
+        known.push_back(coordinate.name);
+        if (coordinate.name != name) continue;
+        if (!has_motion_of(joint, name)) {
+          throw mistake("coordinates", "expected a coordinate that turns or shifts its joint, found '{}' of {} {}",
+                        name, joint.type, joint.name);
+        }
+        coordinate.value = is_turn(joint, name) ? wish_.angle_unit * value : value;
+        if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
+          throw mistake("coordinates", "expected a turn {} of at most 2 pi, found {:.6g} rad", name, coordinate.value);
+        }
+        if (coordinate.min < coordinate.max &&
+            (coordinate.value < coordinate.min || coordinate.value > coordinate.max)) {
+          miss(fmt::format("coordinate {}: its range, {:.4g} to {:.4g}, in which the {:.4g} asked for are not", name,
+                           coordinate.min, coordinate.max, coordinate.value));
+        }
+        import_.taken.push_back(fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
+        found = true;
+      }
+    }
+    if (found) continue;
+    throw mistake("coordinates", "expected names of coordinates of the model ({}), found '{}'", fmt::join(known, ", "),
+                  name);
+  }
+}
+
+/// A joint that is held is a weld where its coordinates are.
+void Importer::hold_joints() {
+  for (const std::string& name : wish_.held) {
+    const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
+    if (joint == model_.joints.end()) {
+      throw mistake("hold", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
+                    name);
+    }
+    require_known(*joint);
+    joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
+    joint->axes = {};
+    joint->coordinates.clear();
+    joint->type = "WeldJoint";
+    import_.taken.push_back(fmt::format("joint {} held where its coordinates are", name));
+  }
+}
+
+/// A motion of the whole model: the coordinates begin where its first row has them.
+void Importer::begin_motion() {
+  if (!wish_.motion || !is_whole()) return;
+  bool any = false;
+  for (Joint& joint : model_.joints) {
+    for (Coordinate& coordinate : joint.coordinates) {
+      const std::string heading = heading_of(coordinate.name, wish_.motion->table);
+      if (heading.empty()) continue;
+      any = true;
+      coordinate.locked = false;
+      coordinate.value = (is_turn(joint, coordinate.name) ? unit_of(*wish_.motion) : 1.0) *
+                         wish_.motion->table.column(heading).front();
+    }
+  }
+  if (any) return;
+  throw input_error("motion",
+                    fmt::format("{}: expected columns named like coordinates of the model, found {}",
+                                wish_.motion->table.file_name, fmt::join(wish_.motion->table.headings, ", ")));
+}
+
+/// Coordinates that others determine have the values that these give them, whatever the file or a wish says.
+void Importer::follow_couplers() {
+  for (const Coupler& coupler : model_.couplers) {
+    if (!coupler.function.unknown.empty()) {
+      throw input_error("model", fmt::format("constraint '{}': its function of kind {} is not evaluated here",
+                                             coupler.name, coupler.function.unknown));
+    }
+  }
+  for (std::string& change : apply_couplers(model_)) miss(std::move(change));
+}
+
+/// Locked coordinates are constants, and so are those that move nothing; a joint without others is a weld.
+void Importer::fix_locked() {
+  for (Joint& joint : model_.joints) {
+    for (Coordinate& coordinate : joint.coordinates) {
+      if (coordinate.locked || has_motion_of(joint, coordinate.name)) continue;
+      coordinate.locked = true;
+      if (is_whole()) miss(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
+    }
+    for (const Coordinate& coordinate : joint.coordinates) {
+      if (!coordinate.locked) continue;
+      for (Axis& axis : joint.axes) {
+        std::erase_if(axis.function.terms, [&](const Function::Term& term) {
+          if (term.coordinate != coordinate.name) return false;
+          axis.function.constant += term.f->at(coordinate.value).f;
+          return true;
+        });
+      }
+      fixed_[coordinate.name] = coordinate.value;
+      std::erase_if(model_.couplers, [&](const Coupler& coupler) { return coupler.coordinate == coordinate.name; });
+    }
+    std::erase_if(joint.coordinates, [](const Coordinate& coordinate) { return coordinate.locked; });
+  }
+}
+
+/// @throws Error{invalid_input} for a function that nobody here evaluates: its joint would be elsewhere
+void Importer::require_known(const Joint& joint) const {
+  for (const Axis& axis : joint.axes) {
+    if (axis.function.unknown.empty()) continue;
+    throw input_error("model",
+                      fmt::format("joint '{}': its function of kind {} is not evaluated here, so that its pose is "
+                                  "unknown; replace it in the model by a SimmSpline or a PolynomialFunction",
+                                  joint.name, axis.function.unknown));
+  }
+}
+
+bool Importer::driven(const std::string& coordinate) const {
+  return wish_.motion && is_whole() && !heading_of(coordinate, wish_.motion->table).empty();
+}
+
+std::vector<std::string> Importer::joint_names() const {
+  std::vector<std::string> names;
+  for (const Joint& joint : model_.joints) names.push_back(joint.name);
+  return names;
+}
+
+void Importer::choose_joints() {
+  std::set<std::string> wanted;
+  if (is_whole()) {
+    home_["ground"] = {.body = "ground", .X_BF = {}};
+    for (const Joint& joint : model_.joints) joints_.push_back(&joint);
+    for (const Body& body : model_.bodies) wanted.insert(body.name);
+  }
+  for (const std::string& name : wish_.joints) {
+    const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
+    if (joint == model_.joints.end()) {
+      throw mistake("subset", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
+                    name);
+    }
+    joints_.push_back(&*joint);
+    wanted.insert({joint->parent.body, joint->child.body});
+    for (const Frame* side : {&joint->parent, &joint->child}) {
+      if (side->body == "ground") home_["ground"] = {.body = "ground", .X_BF = {}};
+    }
+  }
+  for (const Body& body : model_.bodies) {
+    if (!wanted.contains(body.name)) continue;
+    bodies_.push_back(body.name);
+    home_[body.name] = {.body = body.name, .X_BF = {}};
+  }
+  if (bodies_.empty()) {
+    throw is_whole() ? input_error("model", "expected a model with bodies, found none: there is nothing to move")
+                     : mistake("subset", "expected at least one joint with bodies, found none");
+  }
+  for (const Joint* joint : joints_) require_known(*joint);
+}
+
+/// Bodies that are welded to those of the subset become part of them, and so do those of the subset to each other.
+void Importer::absorb_welded() {
+  for (const Joint& weld : model_.joints) {
+    if (weld.type == "WeldJoint" && kept(weld.parent.body) && kept(weld.child.body)) join_welded(weld);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Joint& weld : model_.joints) {
+      if (weld.type != "WeldJoint" || kept(weld.parent.body) == kept(weld.child.body)) continue;
+      const bool child_is_new = kept(weld.parent.body);
+      const Frame& known = child_is_new ? weld.parent : weld.child;
+      const Frame& added = child_is_new ? weld.child : weld.parent;
+      if (added.body == "ground") continue;
+      const Frame home = at_home(known);
+      home_[added.body] = {.body = home.body, .X_BF = home.X_BF * added.X_BF.inverse()};
+      import_.taken.push_back(
+          fmt::format("body {} as part of {}, to which {} welds it", added.body, home.body, weld.name));
+      changed = true;
+    }
+  }
+}
+
+/// The child of a weld and all that is part of it become part of its parent.
+void Importer::join_welded(const Joint& weld) {
+  const Frame parent = at_home(weld.parent), child = at_home(weld.child);
+  if (parent.body == child.body || parent.body == "ground" || child.body == "ground") return;
+  const Pose X_PC = parent.X_BF * child.X_BF.inverse();
+  for (auto& [name, home] : home_) {
+    if (home.body == child.body) home = {.body = parent.body, .X_BF = X_PC * home.X_BF};
+  }
+  std::erase(bodies_, child.body);
+  import_.taken.push_back(
+      fmt::format("body {} as part of {}, to which {} welds it", child.body, parent.body, weld.name));
+}
+
+/// With what is welded to it.
+models::MassProperties Importer::mass_of(const std::string& name) {
+  models::MassProperties mass;
+  for (const Body& body : model_.bodies) {
+    if (!kept(body.name) || home_.at(body.name).body != name) continue;
+    mass = models::welded(mass,
+                          models::seen_from(home_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
+  }
+  // A body that only carries points and joints: what moves it is not to feel it.
+  constexpr double least_mass = 1e-6;      // [kg]
+  constexpr double least_inertia = 1e-10;  // [kg m^2] of that mass at a centimetre
+  if (mass.mass == 0.0) {
+    miss(fmt::format("body {}: it has no mass; here it has {} kg", name, least_mass));
+    mass.mass = least_mass;
+  }
+  const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(mass.inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  // Of a body no principal moment is above the sum of the two others, nor zero.
+  const double lacks = std::max(least_inertia - principal[0], principal[2] - principal[0] - principal[1]);
+  if (lacks > 1e-9 * principal[2]) {
+    miss(
+        fmt::format("body {}: its inertia, of which no body has the principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; "
+                    "{:.3g} is added to each",
+                    name, principal[0], principal[1], principal[2], lacks));
+    mass.inertia += lacks * Matrix3::Identity();
+  }
+  return mass;
+}
+
+std::string Importer::bodies_text() {
+  std::string text = "bodies:\n";
+  for (const std::string& name : bodies_) text += models::body_text(plain(name), mass_of(name), pose(name));
+  return text;
+}
+
+/// True when all six turns and shifts are coordinates of their own.
+bool is_free(const Joint& joint) {
+  std::set<std::string> coordinates;
+  for (const Axis& axis : joint.axes) coordinates.insert(axis.coordinate());
+  const bool locked = std::ranges::any_of(joint.coordinates, &Coordinate::locked);
+  return joint.type == "FreeJoint" || (coordinates.size() == 6 && !coordinates.contains("") && !locked);
+}
+
+/// Terms of a function as a scenario says them.
+std::string terms_text(const Function& function) {
+  std::string text;
+  for (const Function::Term& term : function.terms) {
+    text += fmt::format("{}{}: {{{}}}", text.empty() ? "" : ", ", plain(term.coordinate), term.text);
+  }
+  return text;
+}
+
+std::string Importer::custom_text(const Joint& joint, const Frame& a, const Frame& b) {
+  std::string coordinates;
+  for (const Coordinate& c : joint.coordinates) {
+    coordinates += fmt::format("{}{}: {{initial: {}}}", coordinates.empty() ? "" : ", ", plain(c.name), c.value);
+    if (c.speed != 0.0)
+      miss(fmt::format("coordinate {}: its default speed, {:.6g}; it begins at rest", c.name, c.speed));
+  }
+  std::string text = fmt::format("  {}:\n    type: custom\n", plain(joint.name));
+  for (const std::string& line : {"bodies: [" + plain(a.body) + ", " + plain(b.body) + "]",
+                                  "points: [" + list(a.X_BF.p) + ", " + list(b.X_BF.p) + "]",
+                                  "orientations: [" + quaternion(a.X_BF.R) + ", " + quaternion(b.X_BF.R) + "]",
+                                  "coordinates: {" + coordinates + "}"}) {
+    text += "    " + line + "\n";
+  }
+  if (!joint.radii.isZero(0.0)) text += fmt::format("    ellipsoid: {}\n", list(joint.radii));
+  for (std::size_t k = 0; k < 6; ++k) {
+    const Axis& axis = joint.axes[k];
+    if (k % 3 == 0) text += k == 0 ? "    rotations:\n" : "    translations:\n";
+    const Vector3 direction =
+        axis.direction.norm() > 0.0 ? axis.direction : Vector3(Vector3::Unit(static_cast<Eigen::Index>(k % 3)));
+    text += fmt::format("      - {{axis: {}", list(direction));
+    if (axis.function.constant != 0.0) text += fmt::format(", constant: {}", axis.function.constant);
+    if (!axis.function.terms.empty()) text += ", of: {" + terms_text(axis.function) + "}";
+    text += "}\n";
+  }
+  import_.taken.push_back(
+      fmt::format("joint {} as a function of {} coordinates", joint.name, joint.coordinates.size()));
+  return text;
+}
+
+/// Of two bodies that the scenario has.
+std::string Importer::joint_text(const Joint& joint) {
+  const Frame a = at_home(joint.parent);
+  const Frame b = at_home(joint.child);
+  std::string text;
+  for (const Coordinate& c : joint.coordinates) {
+    text += fmt::format("  # {}: coordinate {} = {} at the initial poses, {} to {}\n", joint.name, c.name, c.value,
+                        c.min, c.max);
+  }
+  const std::string ends =
+      fmt::format("bodies: [{}, {}], points: [{}, {}]", plain(a.body), plain(b.body), list(a.X_BF.p), list(b.X_BF.p));
+  if (joint.coordinates.empty() ||
+      !std::ranges::any_of(joint.axes, [](const Axis& axis) { return !axis.function.terms.empty(); })) {
+    if (a.body == b.body) return "";
+    import_.taken.push_back(fmt::format("joint {} as a fixed one", joint.name));
+    // Locked shifts hold the bodies apart.
+    return text + fmt::format("  {}: {{type: fixed, bodies: [{}, {}], points: [{}, {}]}}\n", plain(joint.name),
+                              plain(a.body), plain(b.body), list(a.X_BF * joint_pose(joint).p), list(b.X_BF.p));
+  }
+  if (is_custom(joint)) return text + custom_text(joint, a, b);
+  if (joint.type == "PinJoint") {
+    import_.taken.push_back(fmt::format("joint {} as a revolute joint", joint.name));
+    return text + fmt::format("  {}: {{type: revolute, {}, axes: [{}, {}]}}\n", plain(joint.name), ends,
+                              list(a.X_BF.R.col(2)), list(b.X_BF.R.col(2)));
+  }
+  if (joint.type == "BallJoint") {
+    import_.taken.push_back(fmt::format("joint {} as a spherical joint", joint.name));
+    return text + fmt::format("  {}: {{type: spherical, {}}}\n", plain(joint.name), ends);
+  }
+  import_.taken.push_back(fmt::format("joint {}: its bodies move freely against each other", joint.name));
+  return text + fmt::format("  # {}: {} moves freely against {}\n", joint.name, plain(b.body), plain(a.body));
+}
+
+std::string Importer::joints_text() {
+  std::string text = "joints:\n";
+  if (!kept("ground")) {
+    text += fmt::format("  hold: {{type: fixed, bodies: [{}, ground]}}   # the rest moves against it\n",
+                        plain(home_.at(bodies_.front()).body));
+  }
+  for (const Joint& joint : model_.joints) {
+    const bool welds = joint.type == "WeldJoint" && kept(joint.parent.body) && kept(joint.child.body);
+    if (welds || std::ranges::find(joints_, &joint) != joints_.end()) text += joint_text(joint);
+  }
+  text += couplers_text() + constraints_text();
+  return text == "joints:\n" ? "" : text;
+}
+
+/// Couplers of coordinates that the scenario has.
+std::string Importer::couplers_text() {
+  std::string text;
+  const auto known = [&](const std::string& name) {
+    return std::ranges::any_of(joints_, [&](const Joint* joint) { return coordinate_of(*joint, name) != nullptr; });
+  };
+  for (const Coupler& coupler : model_.couplers) {
+    Function function = coupler.function;
+    std::erase_if(function.terms, [&](const Function::Term& term) {
+      const auto fixed = fixed_.find(term.coordinate);
+      if (fixed == fixed_.end()) return false;
+      function.constant += term.f->at(fixed->second).f;
+      return true;
+    });
+    const bool all = known(coupler.coordinate) && !function.terms.empty() &&
+                     std::ranges::all_of(function.terms, [&](const auto& term) { return known(term.coordinate); });
+    if (!all || !is_whole()) {
+      miss(fmt::format("constraint {}: its coordinates are not all in the scenario", coupler.name));
+      continue;
+    }
+    text += fmt::format("  {}: {{type: coupler, coordinate: {}, constant: {}, of: {{{}}}}}\n", plain(coupler.name),
+                        plain(coupler.coordinate), function.constant, terms_text(function));
+    import_.taken.push_back(fmt::format("constraint {}: {} follows", coupler.name, coupler.coordinate));
+  }
+  return text;
+}
+
+std::string Importer::constraints_text() {
+  std::string text;
+  for (const PointConstraint& c : model_.constraints) {
+    if (!kept(c.a.body) || !kept(c.b.body)) {
+      miss(fmt::format("{} {}: its bodies are not all in the scenario", c.type, c.name));
+      continue;
+    }
+    const Frame a = at_home(c.a), b = at_home(c.b);
+    const std::string bodies = fmt::format("bodies: [{}, {}]", plain(a.body), plain(b.body));
+    const std::string points = fmt::format("points: [{}, {}]", list(a.X_BF.p), list(b.X_BF.p));
+    std::string rest;
+    if (c.type == "WeldConstraint") {
+      const Matrix3 R = (a.body == "ground" ? Matrix3(a.X_BF.R) : Matrix3(pose(a.body).R * a.X_BF.R)).transpose() *
+                        (b.body == "ground" ? Matrix3(b.X_BF.R) : Matrix3(pose(b.body).R * b.X_BF.R));
+      if (!R.isIdentity(1e-6)) {
+        throw input_error("model", fmt::format("WeldConstraint '{}': its frames do not agree at the default "
+                                               "coordinates; give coordinates at which they do",
+                                               c.name));
+      }
+      rest = "type: fixed, " + bodies + ", " + points;
+    } else if (c.type == "PointConstraint") {
+      rest = "type: spherical, " + bodies + ", " + points;
+    } else if (c.type == "PointOnLineConstraint") {
+      rest = fmt::format("type: point_on_line, {}, {}, axes: [{}, [0, 0, 1]]", bodies, points, list(c.direction));
+    } else {
+      rest = fmt::format("type: distance, {}, {}, length: {}", bodies, points, c.distance);
+    }
+    text += fmt::format("  {}: {{{}}}\n", plain(c.name), rest);
+    import_.taken.push_back(fmt::format("constraint {}", c.name));
+  }
+  return text;
+}
+
+/// A file with the coordinates in rad and m from t = 0 on: files of measurements begin at any time.
+std::string Importer::motion_file() {
+  const MotionTable& table = wish_.motion->table;
+  std::string text = "time";
+  std::vector<std::pair<const std::vector<double>*, double>> columns;
+  for (const Joint* joint : joints_) {
+    for (const Coordinate& c : joint->coordinates) {
+      if (!driven(c.name)) continue;
+      text += "," + plain(c.name);
+      columns.emplace_back(&table.column(heading_of(c.name, table)),
+                           is_turn(*joint, c.name) ? unit_of(*wish_.motion) : 1.0);
+    }
+  }
+  text += "\n";
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    text += fmt::format("{}", table.times()[row] - table.times().front());
+    for (const auto& [column, unit] : columns) text += fmt::format(",{}", unit * (*column)[row]);
+    text += "\n";
+  }
+  return text;
+}
+
+/// What the model prescribes of a coordinate, as a function of time; none = nothing that is known here.
+std::optional<std::string> Importer::prescribed_text(const Coordinate& c) {
+  if (!c.prescribed) return std::nullopt;
+  if (c.prescribed->unknown.empty() && c.prescribed->terms.empty()) {
+    return fmt::format("polynomial: [{}]", c.prescribed->constant);
+  }
+  const bool known = c.prescribed->unknown.empty() && c.prescribed->terms.size() == 1 && c.prescribed->constant == 0.0;
+  if (known && c.prescribed->terms[0].text.starts_with("polynomial")) return c.prescribed->terms[0].text;
+  miss(fmt::format("coordinate {}: what prescribes it in time; it moves freely", c.name));
+  return std::nullopt;
+}
+
+/// All coordinates of the model that a motion has, and those that the model prescribes.
+void Importer::drive_coordinates() {
+  std::string entries;
+  const std::string name = wish_.motion ? wish_.motion->file.stem().string() + ".csv" : "";
+  std::vector<std::string> undriven;
+  std::set<std::string> coupled;
+  for (const Coupler& coupler : model_.couplers) coupled.insert(coupler.coordinate);
+  bool from_file = false;
+  for (const Joint* joint : joints_) {
+    for (const Coordinate& c : joint->coordinates) {
+      if (coupled.contains(c.name)) {
+        if (driven(c.name)) miss(fmt::format("motion of coordinate {}: a coupler determines it", c.name));
+        continue;
+      }
+      if (driven(c.name)) {
+        entries += fmt::format("      {}: {{follows: {{file: {{name: {}, column: {}}}}}}}\n", plain(c.name),
+                               nlohmann::json(name).dump(), plain(c.name));
+        from_file = true;
+      } else if (const auto text = prescribed_text(c)) {
+        entries += fmt::format("      {}: {{follows: {{{}}}}}\n", plain(c.name), *text);
+      } else {
+        undriven.push_back(c.name);
+      }
+    }
+  }
+  const bool any = std::ranges::any_of(joints_, [](const Joint* joint) { return !joint->coordinates.empty(); });
+  const bool all_joined = std::ranges::all_of(model_.bodies, [&](const Body& body) {
+    return std::ranges::any_of(joints_, [&](const Joint* joint) { return joint->child.body == body.name; });
+  });
+  if (!any && all_joined) {
+    throw input_error("model", "expected a model with a coordinate that is not locked, found none: it cannot be moved");
+  }
+  all_driven_ = undriven.empty() && all_joined;
+  if (wish_.motion && !undriven.empty()) {
+    miss(fmt::format("motion of coordinates that {} has not, which move freely: {}",
+                     wish_.motion->file.filename().string(), fmt::join(undriven, ", ")));
+  }
+  if (entries.empty()) return;
+  if (from_file) {
+    if (wish_.in_section) {
+      throw mistake("motion",
+                    "expected a motion of one joint of a subset, found the whole model; import it with "
+                    "`heelstrike import-osim`");
+    }
+    import_.meshes.push_back({.from = {}, .to = name, .content = motion_file()});
+    import_.taken.push_back(fmt::format("motion {}", wish_.motion->file.filename().string()));
+  }
+  driver_ = "drivers:\n  motion:\n    coordinates:\n" + entries + "\n";
+}
+
+/// The joint to bend; where a motion does it, in its pose at the beginning.
+void Importer::choose_bent() {
+  if (wish_.draw && !wish_.flexion) throw mistake("draw", "expected {} beside it, found none", asked("flexion"));
+  if (wish_.flexion && is_whole()) {
+    throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", asked("subset"),
+                  asked("motion"));
+  }
+  if (is_whole() || (!wish_.flexion && !wish_.motion)) return;
+  if (wish_.flexion && wish_.motion) throw mistake("motion", "expected no {} beside it, found one", asked("flexion"));
+  const char* const key = wish_.motion ? "motion" : "flexion";
+  const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
+    return is_free(*j) && j->type != "FreeJoint" && kept(j->parent.body) && kept(j->child.body);
+  });
+  if (joint == joints_.end()) {
+    throw mistake(key, "expected a joint in {} with six coordinates of its own, found none", asked("subset"));
+  }
+  bent_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
+  require_still(bent_->parent.body, key);
+  R_axes_ = (default_pose(model_, at_home(bent_->parent).body).R * at_home(bent_->parent).X_BF.R).transpose();
+  if (!wish_.motion) return;
+  const MotionTable& table = wish_.motion->table;
+  const std::string name = bent_->axes[0].coordinate();
+  const std::string heading = heading_of(name, table);
+  if (heading.empty()) {
+    throw input_error("motion", fmt::format("{}: expected a column {}, found {}", table.file_name, name,
+                                            fmt::join(table.headings, ", ")));
+  }
+  if (table.times().front() != 0.0) {
+    throw input_error("motion", fmt::format("{}: expected a motion that begins at 0 s, found {} s: shift its times",
+                                            table.file_name, table.times().front()));
+  }
+  if (wish_.coordinates.contains(name)) {
+    throw mistake("coordinates", "expected no {} beside {}, which says where it begins, found one", name,
+                  asked("motion"));
+  }
+  std::ranges::find(bent_->coordinates, name, &Coordinate::name)->value =
+      unit_of(*wish_.motion) * table.column(heading).front();
+}
+
+/// What bends a joint turns against the ground, and so must its parent not. @throws Error{invalid_input}
+void Importer::require_still(const std::string& parent, const char* key) const {
+  const std::string body = at_home({.body = parent, .X_BF = {}}).body;
+  if (body == "ground" || (!kept("ground") && body == home_.at(bodies_.front()).body)) return;
+  for (const Joint* joint : joints_) {
+    if (joint->coordinates.empty() || at_home(joint->child).body != body) continue;
+    throw mistake(
+        key,
+        "expected a joint whose parent stands still, found {}, which {} moves; hold that one with {}, or leave "
+        "this out and drive the coordinates of both in the section drivers",
+        body, joint->name, asked("hold"));
+  }
+}
+
+/// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
+/// the two other turns and the three shifts of the model's joint free.
+void Importer::prescribe_flexion() {
+  const Axis& bend = bent_->axes[0];
+  const Frame b = at_home(bent_->child);
+  int k = 0;
+  if (bend.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
+    throw mistake(wish_.motion ? "motion" : "flexion",
+                  "expected joint {} to turn first about x, y or z of its parent frame, found another axis: prescribe "
+                  "it in the scenario",
+                  bent_->name);
+  }
+  const double sign = bend.slope() * bend.direction[k];
+  const double start =
+      sign * coordinate_of(*bent_, bend.coordinate())->value + bend.function.constant * bend.direction[k];
+  const Pose X_WB = pose(b.body) * b.X_BF;
+  flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
+                                   {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
+  flexed_joint_ = fmt::format(
+      "  flexed: {{type: universal, bodies: [flexed, {}], points: [[0, 0, 0], {}], axes: [{}, {}]}}\n", plain(b.body),
+      list(b.X_BF.p), list(bent_->axes[1].direction), list(b.X_BF.R * bent_->axes[2].direction));
+  driver_ = "drivers:\n  flexion:\n    body: flexed   # as far as it turns the joint does\n";
+  for (int i = 0; i < 3; ++i) {
+    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i], i == k ? course_text(bend, sign, start) : "polynomial: [0]");
+  }
+  driver_ += "\n";
+  if (!wish_.draw) return;
+  driver_ +=
+      fmt::format("loads:\n  draw:\n    body: {}\n    frame: body\n    point: {}\n", plain(b.body), list(b.X_BF.p));
+  for (int i = 0; i < 3; ++i) {
+    const double force = *wish_.draw * b.X_BF.R(i, 0);
+    if (force != 0.0) driver_ += fmt::format("    f{}: {{expression: \"{} * step(t, 1, 2)\"}}\n", "xyz"[i], force);
+  }
+  driver_ += "\n";
+  import_.taken.push_back(fmt::format("{}: drawn by {} N along its x axis after the flexion", b.body, *wish_.draw));
+}
+
+/// What the bent angle does in time.
+std::string Importer::course_text(const Axis& bend, double sign, double start) {
+  const std::string what = fmt::format("coordinate {} of {}: ", bend.coordinate(), bent_->name);
+  if (wish_.motion) {
+    const Motion& motion = *wish_.motion;
+    if (bend.function.constant != 0.0) {
+      throw mistake("motion",
+                    "expected joint {} to turn by a multiple of {}, found an angle added to it: prescribe it in the "
+                    "scenario",
+                    bent_->name, bend.coordinate());
+    }
+    const std::string name = motion.file.filename().string();
+    import_.taken.push_back(what + "follows " + name + " in time");
+    return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
+                       heading_of(bend.coordinate(), motion.table), motion.table.headings.front(),
+                       sign * unit_of(motion));
+  }
+  const double by = sign * (*wish_.flexion - coordinate_of(*bent_, bend.coordinate())->value);
+  import_.taken.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *wish_.flexion));
+  return wish_.draw ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
+                    : fmt::format("polynomial: [{}, {}]", start, by);
+}
+
+std::string Importer::analysis_text() const {
+  if (wish_.flexion) {
+    return fmt::format("analysis:\n  type: static\n  end_time: {}\n\noutput:\n  interval: 0.05\n", wish_.draw ? 2 : 1);
+  }
+  if (is_whole()) {
+    const double end = wish_.motion ? wish_.motion->table.times().back() - wish_.motion->table.times().front() : 1.0;
+    return fmt::format("analysis:\n  type: {}\n  end_time: {}\n\noutput:\n  interval: 0.01\n",
+                       all_driven_ ? "kinematic" : "forward", end > 0.0 ? end : 1.0);
+  }
+  // Steps of the output of OpenSim-JAM. Tolerances a tenth of these move a knee by less than 0.01 mm.
+  return fmt::format(
+      "{}analysis:\n  end_time: {}\n  integrator: {{name: cvode_index1, rtol: 1.0e-4, atol: 1.0e-6}}\n\noutput:\n  "
+      "interval: 0.01\n",
+      wish_.motion ? ""
+                   : "# Nothing drives it: bodies move under gravity, ligaments and muscles. `import-osim --flexion` "
+                     "bends a joint.\n",
+      wish_.motion ? wish_.motion->table.times().back() : 1.0);
+}
+
+void Importer::leave_out() {
+  for (const std::string& name : wish_.without) {
+    const std::size_t before = left_out_.size();
+    for (const Line& line : model_.lines) {
+      if (line.name == name || bundle_name(line.name) == name) left_out_.insert(line.name);
+    }
+    if (left_out_.size() > before) continue;
+    std::set<std::string> known;
+    for (const Line& line : model_.lines) known.insert(bundle_name(line.name));
+    throw mistake("without", "expected names of ligaments or muscles of the model ({}), found '{}'",
+                  fmt::join(known, ", "), name);
+  }
+}
+
+/// Whether a joint stands in the scenario with its coordinates. Where one is bent by the import, six coordinates are
+/// those of the bodies; else they have their names, so that drivers move them.
+bool Importer::is_custom(const Joint& joint) const {
+  if (joint.coordinates.empty() || is_whole()) return !joint.coordinates.empty();
+  const bool bends = wish_.flexion || wish_.motion;
+  return joint.type != "PinJoint" && joint.type != "BallJoint" && !(bends && is_free(joint));
+}
+
+std::optional<std::string> Importer::reason_against(const CoordinateSpring& spring, const Joint& joint) const {
+  if (!spring.applies) return "it is switched off (appliesForce)";
+  if (joint.type == "PinJoint" || is_custom(joint)) return std::nullopt;
+  if (!is_free(joint) || joint.type == "FreeJoint") return fmt::format("its joint is a {}", joint.type);
+  const auto axis = std::ranges::find(joint.axes, spring.coordinate, &Axis::coordinate);
+  const Frame a = at_home(joint.parent);
+  const Vector3 direction = pose(a.body).R * a.X_BF.R * axis->direction;
+  if (direction.cwiseAbs().maxCoeff() < 1.0 - 1e-6) return "its axis is not along x, y or z of the scenario";
+  if (bent_ == &joint && axis == joint.axes.begin()) return "its coordinate is prescribed";
+  if (spring.stiffness != 0.0 && spring.rest != coordinate_of(joint, spring.coordinate)->value) {
+    return fmt::format("its rest length {:.6g} is not where its coordinate is", spring.rest);
+  }
+  return std::nullopt;
+}
+
+/// Stops of coordinates. The file has degrees where they turn.
+std::string Importer::limits_text() {
+  std::string text;
+  for (const CoordinateLimit& limit : model_.limits) {
+    const Joint* joint = joint_with(model_, limit.coordinate);
+    const bool here = joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
+    if (!limit.applies || !here) {
+      miss(fmt::format("CoordinateLimitForce {}: {}", limit.name,
+                       !limit.applies
+                           ? std::string("it is switched off (appliesForce)")
+                           : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
+      continue;
+    }
+    const double unit = is_turn(*joint, limit.coordinate) ? std::numbers::pi / 180.0 : 1.0;
+    text += fmt::format(
+        "  {}: {{type: coordinate_limit, coordinate: {}, lower: {}, upper: {}, lower_stiffness: {}, upper_stiffness: "
+        "{}, damping: {}, width: {}}}\n",
+        plain(limit.name), plain(limit.coordinate), unit * limit.lower, unit * limit.upper,
+        limit.lower_stiffness / unit, limit.upper_stiffness / unit, limit.damping / unit,
+        unit * std::max(limit.transition, 1e-6));
+    import_.taken.push_back(fmt::format("stop {} of coordinate {}", limit.name, limit.coordinate));
+  }
+  return text;
+}
+
+std::string Importer::torsional_text(const Joint& joint, const CoordinateSpring& spring) {
+  return fmt::format("  {}: {{type: torsional_spring, joint: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
+                     plain(spring.name), plain(joint.name), spring.stiffness, spring.viscosity,
+                     spring.rest - coordinate_of(joint, spring.coordinate)->value);
+}
+
+/// Bushings of a joint that moves freely. Its second and third turn are about axes that the first one carries along:
+/// so are those of a bushing from the body that is turned by it, where there is one.
+std::string Importer::bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs) {
+  const Frame a = at_home(joint.parent), b = at_home(joint.child);
+  const Matrix3 R_WP = pose(a.body).R * a.X_BF.R;
+  Vector6 stiffness = Vector6::Zero(), damping = Vector6::Zero();
+  for (const CoordinateSpring* spring : springs) {
+    const auto axis = std::ranges::find(joint.axes, spring->coordinate, &Axis::coordinate);
+    Eigen::Index along = 0;
+    (R_WP * axis->direction).cwiseAbs().maxCoeff(&along);
+    const Eigen::Index i = (axis - joint.axes.begin() < 3 ? 0 : 3) + along;
+    stiffness[i] += axis->slope() * axis->slope() * spring->stiffness;
+    damping[i] += axis->slope() * axis->slope() * spring->viscosity;
+  }
+  const Vector3 point = (pose(b.body) * b.X_BF).p;
+  const auto part = [&](const char* name, const std::string& from, Eigen::Index first) -> std::string {
+    Vector6 k = Vector6::Zero(), c = Vector6::Zero();
+    k.segment<3>(first) = stiffness.segment<3>(first);
+    c.segment<3>(first) = damping.segment<3>(first);
+    if (k.isZero(0.0) && c.isZero(0.0)) return "";
+    return fmt::format(
+        "  {}_{}: {{type: bushing, bodies: [{}, {}], point: {}, stiffness_matrix: [{}], damping_matrix: [{}]}}\n",
+        plain(joint.name), name, from, plain(b.body), list(point), fmt::join(k, ", "), fmt::join(c, ", "));
+  };
+  return part("turns", bent_ == &joint ? "flexed" : plain(a.body), 0) + part("shifts", plain(a.body), 3);
+}
+
+/// Springs and dampers on coordinates of the subset.
+std::string Importer::springs_text() {
+  std::string text;
+  std::set<const CoordinateSpring*> seen;
+  for (const Joint* joint : joints_) {
+    if (!kept(joint->parent.body) || !kept(joint->child.body)) continue;
+    std::vector<const CoordinateSpring*> free;
+    for (const CoordinateSpring& spring : model_.springs) {
+      if (coordinate_of(*joint, spring.coordinate) == nullptr) continue;
+      seen.insert(&spring);
+      const auto reason = reason_against(spring, *joint);
+      if (reason) {
+        miss(fmt::format("SpringGeneralizedForce {}: {}", spring.name, *reason));
+      } else if (is_custom(*joint)) {
+        text +=
+            fmt::format("  {}: {{type: coordinate_spring, coordinate: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
+                        plain(spring.name), plain(spring.coordinate), spring.stiffness, spring.viscosity, spring.rest);
+        import_.taken.push_back(fmt::format("spring and damper {} of coordinate {}", spring.name, spring.coordinate));
+      } else if (joint->type == "PinJoint") {
+        text += torsional_text(*joint, spring);
+        import_.taken.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
+      } else {
+        free.push_back(&spring);
+        import_.taken.push_back(fmt::format("spring and damper {} as part of a bushing, for small turns: joint {}",
+                                            spring.name, joint->name));
+      }
+    }
+    if (!free.empty()) text += bushings_text(*joint, free);
+  }
+  for (const CoordinateSpring& spring : model_.springs) {
+    if (!seen.contains(&spring)) {
+      miss(fmt::format("SpringGeneralizedForce {}: its coordinate {} is not in the subset", spring.name,
+                       spring.coordinate));
+    }
+  }
+  return text;
+}
+
+/// Curves of a muscle by the name that a scenario has for them; none for a line that is no muscle.
+std::optional<std::string> curves_of(const Line& line) {
+  if (line.type == "Millard2012EquilibriumMuscle") return "millard2012";
+  if (line.type == "Thelen2003Muscle") return "thelen2003";
+  return std::nullopt;
+}
+
+std::optional<std::string> Importer::reason_against(const Line& line) const {
+  const bool muscle = curves_of(line).has_value();
+  if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
+  if (!line.applies) return "it is switched off (appliesForce)";
+  if (left_out_.contains(line.name)) return fmt::format("left out ({})", asked("without"));
+  if (line.points.size() < 2) return "it has fewer than two points";
+  std::set<std::string> homes;
+  for (const PathPoint& point : line.points) {
+    if (const auto reason = reason_against(point)) return reason;
+    if (!kept(point.at.body)) return fmt::format("it holds to {}", point.at.body);
+    const bool moves = std::ranges::any_of(point.location, [](const Function& f) { return !f.terms.empty(); });
+    if (moves && !home_.at(point.at.body).X_BF.R.isIdentity(1e-12)) {
+      return fmt::format("its point {} moves in {}, which is part of another body here", point.name, point.at.body);
+    }
+    homes.insert(home_.at(point.at.body).body);
+  }
+  if (homes.size() < 2) return "all its points are in one body";
+  if (muscle) return std::nullopt;
+  if (!(line.stiffness > 0.0) || !(line.slack_length > 0.0)) return "it has no stiffness or no slack length";
+  return std::nullopt;
+}
+
+bool Importer::has_coordinate(const std::string& name) const {
+  const Joint* joint = joint_with(model_, name);
+  return joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
+}
+
+std::optional<std::string> Importer::reason_against(const PathPoint& point) const {
+  std::vector<std::string> names;
+  if (!point.coordinate.empty()) names.push_back(point.coordinate);
+  for (const Function& function : point.location) {
+    if (!function.unknown.empty()) return fmt::format("its point {} moves by a {}", point.name, function.unknown);
+    for (const auto& term : function.terms) names.push_back(term.coordinate);
+  }
+  for (const std::string& name : names) {
+    if (has_coordinate(name) || fixed_.contains(name)) continue;
+    return fmt::format("its point is a {}, which moves in its body with {}, a coordinate that the scenario has not",
+                       point.type, name);
+  }
+  return std::nullopt;
+}
+
+/// Points of a line, with what locked coordinates make of them: they stand still, count always or never.
+std::vector<PathPoint> Importer::points_of(const Line& line) const {
+  std::vector<PathPoint> points;
+  for (PathPoint point : line.points) {
+    if (const auto fixed = fixed_.find(point.coordinate); fixed != fixed_.end()) {
+      if (fixed->second < point.range[0] - 1e-5 || fixed->second > point.range[1] + 1e-5) continue;
+      point.coordinate.clear();
+    }
+    for (Function& function : point.location) {
+      std::erase_if(function.terms, [&](const Function::Term& term) {
+        const auto fixed = fixed_.find(term.coordinate);
+        if (fixed == fixed_.end()) return false;
+        function.constant += term.f->at(fixed->second).f;
+        return true;
+      });
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+/// In the ground at the initial poses.
+Vector3 Importer::at_start(const PathPoint& point) const {
+  Vector3 p = point.at.X_BF.p;
+  for (Eigen::Index k = 0; k < 3; ++k) p[k] += value_of(point.location[static_cast<std::size_t>(k)], model_);
+  return pose(point.at.body) * p;
+}
+
+/// Surfaces that a line may wrap over, with the points between which it may.
+std::vector<Importer::WrapChoice> Importer::wraps_of(const Line& line) {
+  std::vector<WrapChoice> wraps;
+  for (const PathWrapUse& use : line.wraps) {
+    const auto wrap = std::ranges::find(model_.wraps, use.object, &WrapObject::name);
+    if (wrap == model_.wraps.end()) {
+      miss(fmt::format("{}: its wrap object {}, which the model has not", line.name, use.object));
+      continue;
+    }
+    const bool known = wrap->type == "WrapSphere" || wrap->type == "WrapCylinder" || wrap->type == "WrapEllipsoid";
+    if (!known || !wrap->active || !kept(wrap->body) || wrap->dimensions.empty()) {
+      miss(fmt::format("{}: its wrap object {}, {}", line.name, wrap->name,
+                       !known          ? "a " + wrap->type
+                       : !wrap->active ? std::string("which is not active")
+                                       : "in " + wrap->body + " or without dimensions"));
+      continue;
+    }
+    wraps.push_back({&*wrap, use.first, use.last});
+  }
+  return wraps;
+}
+
+bool Importer::inside(const WrapObject& wrap, const PathPoint& point) const {
+  const Vector3 y = (pose(wrap.body) * wrap.X_BS).inverse() * at_start(point);
+  return wrap_level(shape_of(wrap), y) < 1.0;
+}
+
+bool Importer::touches(const WrapObject& wrap, const PathPoint& from, const PathPoint& to) const {
+  const Pose X_SW = (pose(wrap.body) * wrap.X_BS).inverse();
+  try {
+    return heelstrike::wrap(shape_of(wrap), X_SW * at_start(from), X_SW * at_start(to)).touches;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// The surface of the way from point i to the next: of several the one that it touches at the initial poses, and else
+/// the first. Null for none.
+const WrapObject* Importer::wrap_between(const Line& line, const std::vector<WrapChoice>& wraps,
+                                         const std::vector<PathPoint>& points, std::size_t i) {
+  const WrapObject* chosen = nullptr;
+  std::vector<std::string> others;
+  const auto place = [&](std::size_t k) {
+    const auto point = std::ranges::find(line.points, points[k].name, &PathPoint::name);
+    return static_cast<int>(point - line.points.begin()) + 1;
+  };
+  for (const WrapChoice& wrap : wraps) {
+    if ((wrap.first > 0 && place(i) < wrap.first) || (wrap.last > 0 && place(i + 1) > wrap.last)) continue;
+    if (inside(*wrap.object, points[i]) || inside(*wrap.object, points[i + 1])) {
+      miss(fmt::format(
+          "{}: wrapping over {} from its point {}: an end lies inside, so that it is straight, as in OpenSim",
+          line.name, wrap.object->name, i + 1));
+      continue;
+    }
+    const bool better = chosen == nullptr || (touches(*wrap.object, points[i], points[i + 1]) &&
+                                              !touches(*chosen, points[i], points[i + 1]));
+    if (chosen != nullptr) others.push_back(better ? chosen->name : wrap.object->name);
+    if (better) chosen = wrap.object;
+  }
+  if (!others.empty()) {
+    miss(fmt::format("{}: from its point {} its wrap objects {}; a part of a line wraps over one, {}", line.name, i + 1,
+                     fmt::join(others, ", "), chosen->name));
+  }
+  return chosen;
+}
+
+std::string Importer::wrap_text(const WrapObject& wrap) const {
+  const Frame at = at_home({.body = wrap.body, .X_BF = wrap.X_BS});
+  const std::string shape = wrap.type == "WrapSphere" ? fmt::format("sphere: {}", wrap.dimensions[0])
+                            : wrap.type == "WrapCylinder"
+                                ? fmt::format("cylinder: {}, length: {}", wrap.dimensions[0], wrap.length)
+                                : fmt::format("ellipsoid: [{}]", fmt::join(wrap.dimensions, ", "));
+  const std::string side = wrap.quadrant == "all" ? "" : fmt::format(", side: {}", list(side_of(wrap)));
+  return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}}}", plain(wrap.name), plain(at.body), shape,
+                     list(at.X_BF.p), quaternion(at.X_BF.R), side);
+}
+
+std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>& used) {
+  return fmt::format("      {}:\n        stiffness: {}\n        slack_length: {}\n        path:\n{}", plain(line.name),
+                     line.stiffness, line.slack_length, path_text(line, used));
+}
+
+/// "body: femur_r, point: [0, 0, 0]" and what moves it.
+std::string Importer::point_text(const PathPoint& point) const {
+  const Frame home = at_home({.body = point.at.body, .X_BF = {}});
+  Vector3 p = point.at.X_BF.p;
+  for (Eigen::Index k = 0; k < 3; ++k) p[k] += point.location[static_cast<std::size_t>(k)].constant;
+  std::string moves;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::string terms = terms_text(point.location[k]);
+    if (!terms.empty()) moves += fmt::format("{}{}: {{{}}}", moves.empty() ? "" : ", ", "xyz"[k], terms);
+  }
+  if (!moves.empty()) moves = ", moves: {" + moves + "}";
+  if (!point.coordinate.empty()) {
+    moves += fmt::format(", within: {{coordinate: {}, range: [{}, {}]}}", plain(point.coordinate), point.range[0],
+                         point.range[1]);
+  }
+  return fmt::format("body: {}, point: {}{}", plain(home.body), list(home.X_BF * p), moves);
+}
+
+std::string Importer::path_text(const Line& line, std::vector<const WrapObject*>& used) {
+  const std::vector<WrapChoice> wraps = wraps_of(line);
+  const std::vector<PathPoint> points = points_of(line);
+  std::string text;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    std::string over;
+    const WrapObject* wrap = i + 1 < points.size() ? wrap_between(line, wraps, points, i) : nullptr;
+    if (wrap != nullptr) {
+      over = fmt::format(", wrap: {}", plain(wrap->name));
+      if (std::ranges::find(used, wrap) == used.end()) used.push_back(wrap);
+      used_wraps_.insert(wrap);
+    }
+    text += fmt::format("          - {{{}{}}}\n", point_text(points[i]), over);
+  }
+  return text;
+}
+
+std::string Importer::muscle_text(const Line& line) {
+  const Muscle& m = line.muscle;
+  std::vector<const WrapObject*> used;
+  const std::string path = path_text(line, used);
+  const bool rigid = m.rigid_tendon || wish_.flexion || wish_.rigid_tendons;
+  std::string text = fmt::format(
+      "  {}:\n    type: muscle\n    curves: {}\n    tendon: {}\n    max_isometric_force: {}\n    "
+      "optimal_fiber_length: {}\n    tendon_slack_length: {}\n    pennation_angle: {}\n    max_contraction_velocity: "
+      "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
+      plain(line.name), *curves_of(line), rigid ? "rigid" : "elastic", m.max_force, m.optimal_length, m.tendon_length,
+      m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
+  if (wish_.activation) text += fmt::format("    activation: {{polynomial: [{}]}}\n", *wish_.activation);
+  if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
+  if (!used.empty()) text += "    surfaces:\n";
+  for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
+  if (rigid && !m.rigid_tendon) {
+    miss(fmt::format("muscle {}: its elastic tendon; {}", line.name,
+                     wish_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", asked("rigid_tendons"))));
+  }
+  import_.taken.push_back(fmt::format("muscle {}", line.name));
+  return text + "    path:\n" + path;
+}
+
+std::string Importer::muscles_text() {
+  std::string text;
+  for (const Line& line : model_.lines) {
+    if (curves_of(line) && !reason_against(line)) text += muscle_text(line);
+  }
+  return text;
+}
+
+std::string Importer::forces_text() {
+  std::vector<Bundle> bundles;
+  for (const Line& line : model_.lines) {
+    if (const auto reason = reason_against(line)) {
+      miss(fmt::format("{} {}: {}", line.type, line.name, *reason));
+      continue;
+    }
+    if (curves_of(line)) continue;
+    const std::string name = bundle_name(line.name);
+    auto bundle = std::ranges::find_if(bundles, [&](const Bundle& b) {
+      return b.name == name && b.transition_strain == line.transition_strain && b.damping == line.damping;
+    });
+    if (bundle == bundles.end()) {
+      const bool taken = std::ranges::find(bundles, name, &Bundle::name) != bundles.end();
+      bundles.push_back({taken ? plain(line.name) : name, line.transition_strain, line.damping, {}});
+      bundle = std::prev(bundles.end());
+    }
+    bundle->lines.push_back(&line);
+  }
+  const std::string muscles = muscles_text() + springs_text() + limits_text();
+  if (bundles.empty() && muscles.empty()) return "";
+  std::string text = "forces:\n";
+  for (const Bundle& bundle : bundles) {
+    std::vector<const WrapObject*> used;
+    std::string lines;
+    for (const Line* line : bundle.lines) lines += line_text(*line, used);
+    text += fmt::format("  {}:\n    type: ligament\n    stiffness: {}\n    transition_strain: {}\n    damping: {}\n",
+                        bundle.name, bundle.lines.front()->stiffness, bundle.transition_strain, bundle.damping);
+    if (!used.empty()) text += "    surfaces:\n";
+    for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
+    text += "    lines:\n" + lines;
+    import_.taken.push_back(fmt::format("ligament {}: {} lines", bundle.name, bundle.lines.size()));
+  }
+  return text + muscles;
+}
+
+/// Empty for none.
+fs::path Importer::found(const std::string& name, const std::string& file, std::vector<std::string>& searched) const {
+  std::vector<fs::path> candidates;
+  if (const auto other = wish_.meshes.find(name); other != wish_.meshes.end()) {
+    candidates.push_back(other->second);
+  } else {
+    for (const fs::path& folder : wish_.folders) candidates.push_back(folder / file);
+  }
+  for (const fs::path& candidate : candidates) {
+    searched.push_back(candidate.string());
+    if (fs::is_regular_file(wish_.on_disk ? wish_.on_disk(candidate) : candidate)) return candidate;
+  }
+  return {};
+}
+
+/// What the scenario calls a file: its copy in the scenario's folder or, where that is wished, the file itself.
+/// @param to  name of the copy
+std::string Importer::named(const fs::path& from, const std::string& to) {
+  if (wish_.on_disk) return nlohmann::json(from.string()).dump();
+  if (std::ranges::find(import_.meshes, to, &MeshCopy::to) == import_.meshes.end()) {
+    import_.meshes.push_back({.from = from, .to = to});
+  }
+  return nlohmann::json(to).dump();
+}
+
+std::string Importer::mesh_file(const std::string& name, const fs::path& from) {
+  return named(from, "meshes/" + plain(name) + from.extension().string());
+}
+
+std::string Importer::mesh_name(const ContactMesh& mesh) {
+  std::vector<std::string> searched;
+  const fs::path from = found(mesh.name, mesh.file, searched);
+  if (from.empty()) {
+    throw input_error(
+        "meshes",
+        fmt::format("contact mesh '{}': expected the file '{}', found none of {}; give its folder "
+                    "with {} or another file with {}",
+                    mesh.name, mesh.file, fmt::join(searched, ", "), asked("geometry"), other_file(mesh.name)));
+  }
+  return mesh_file(mesh.name, from);
+}
+
+/// How thick a layer is: a number, or what is between both of its surfaces.
+std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thickness_key,
+                                 const std::string& back_key) {
+  std::string constant = fmt::format("      {}: {}\n", thickness_key, mesh.thickness);
+  if (!mesh.variable_thickness) return constant;
+  std::vector<std::string> searched;
+  const std::string name = mesh.name + ".back";
+  const fs::path from = found(name, mesh.back_file, searched);
+  if (!from.empty()) return fmt::format("      {}: {}\n", back_key, mesh_file(mesh.name + "_back", from));
+  if (wish_.meshes.contains(name)) {
+    throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of {}, found no '{}'", mesh.name,
+                                            other_file(name), searched.front()));
+  }
+  miss(
+      fmt::format("contact mesh {}: its variable thickness, because there is no {} ({}); it has the constant one, {} m",
+                  mesh.name, mesh.back_file, other_file(name), mesh.thickness));
+  return constant;
+}
+
+std::string Importer::side_text(const ContactMesh& mesh) {
+  const Frame at = at_home(mesh.frame);
+  if (!mesh.scale.isApprox(Vector3::Ones())) miss(fmt::format("contact mesh {}: its scale factors", mesh.name));
+  return fmt::format(
+      "      body: {}\n      surface: {{mesh: {{file: {}, position: {}, orientation: {}}}}}\n      material: "
+      "{{youngs_modulus: {}, poissons_ratio: {}}}\n",
+      plain(at.body), mesh_name(mesh), list(at.X_BF.p), quaternion(at.X_BF.R), mesh.youngs_modulus,
+      mesh.poissons_ratio);
+}
+
+std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& target, const ContactMesh& casting) {
+  import_.taken.push_back(fmt::format("contact {}: {} on {}", contact.name, casting.name, target.name));
+  const std::string main = side_text(casting);
+  const std::string partner = side_text(target);
+  std::string layers = layer_text(casting, "thickness", "back_file");
+  layers += layer_text(target, "partner_thickness", "met_back_file");
+  if (layers.find("back_file") != std::string::npos) {
+    double least = 0.0;
+    for (const ContactMesh* mesh : {&casting, &target}) {
+      if (mesh->variable_thickness) least = std::max(least, mesh->least_thickness);
+    }
+    if (least > 0.0) layers += fmt::format("      back_least: {}\n", least);
+  }
+  return fmt::format(
+      "  {}:\n    main:\n{}    partner:\n{}    backend: elastic_foundation\n    parameters:\n{}      layers: {}\n     "
+      " strain: {}\n      springs: centres\n      direction: normal\n      normals: facets\n",
+      plain(contact.name), main, partner, layers, contact.lumped ? "lumped" : "series",
+      contact.nonlinear ? "large" : "small");
+}
+
+/// Another file for a mesh is for one that the model has.
+void Importer::check_mesh_names() const {
+  std::vector<std::string> known;
+  for (const ContactMesh& mesh : model_.meshes) known.insert(known.end(), {mesh.name, mesh.name + ".back"});
+  for (const auto& [name, file] : wish_.meshes) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    throw mistake("meshes", "expected names of contact meshes of the model ({}), found '{}'", fmt::join(known, ", "),
+                  name);
+  }
+}
+
+std::string Importer::contact_text() {
+  std::string pairs;
+  for (const ContactForce& contact : model_.contacts) {
+    const auto target = std::ranges::find(model_.meshes, contact.target, &ContactMesh::name);
+    const auto casting = std::ranges::find(model_.meshes, contact.casting, &ContactMesh::name);
+    const std::string name = fmt::format("contact {}", contact.name);
+    if (!contact.applies) {
+      miss(name + ": it is switched off (appliesForce)");
+    } else if (target == model_.meshes.end() || casting == model_.meshes.end()) {
+      miss(fmt::format("{}: its mesh {}, which the model has not", name,
+                       target == model_.meshes.end() ? contact.target : contact.casting));
+    } else if (!kept(target->frame.body) || !kept(casting->frame.body)) {
+      miss(
+          fmt::format("{}: it holds to {}", name, kept(target->frame.body) ? casting->frame.body : target->frame.body));
+    } else if (at_home(target->frame).body == at_home(casting->frame).body) {
+      miss(fmt::format("{}: both of its meshes are in {}", name, at_home(target->frame).body));
+    } else {
+      pairs += pair_text(contact, *target, *casting);
+    }
+  }
+  return pairs.empty() ? "" : "contact:\n" + pairs;
+}
+
+void Importer::tell_others() {
+  for (const Body& body : model_.bodies) {
+    if (!kept(body.name)) miss(fmt::format("body {}: it is not in the subset", body.name));
+  }
+  for (const Joint& joint : model_.joints) {
+    const bool welds = joint.type == "WeldJoint" && kept(joint.parent.body) && kept(joint.child.body);
+    if (!welds && std::ranges::find(joints_, &joint) == joints_.end()) {
+      miss(fmt::format("joint {}: it is not in the subset", joint.name));
+    }
+  }
+  for (const Joint* joint : joints_) {
+    for (const Coordinate& c : joint->coordinates) {
+      if (c.prescribed && !is_whole()) miss(fmt::format("coordinate {}: what prescribes it in time", c.name));
+    }
+  }
+  std::map<std::string, std::vector<std::string>> others;
+  for (const Other& other : model_.others) others[other.kind].push_back(other.name);
+  for (const auto& [kind, names] : others) miss(fmt::format("{} {}", kind, fmt::join(names, ", ")));
+  std::vector<std::string> idle;
+  for (const WrapObject& wrap : model_.wraps) {
+    if (!used_wraps_.contains(&wrap)) idle.push_back(wrap.name);
+  }
+  if (!idle.empty()) miss(fmt::format("wrap objects that no line here wraps over: {}", fmt::join(idle, ", ")));
+  for (const std::string& elements : model_.unread) miss("not read, " + elements);
+}
+
+Import Importer::run() {
+  check_mesh_names();
+  begin_motion();
+  set_coordinates();
+  follow_couplers();
+  hold_joints();
+  fix_locked();
+  choose_joints();
+  if (!is_whole()) absorb_welded();
+  choose_bent();
+  leave_out();
+  for (const std::string& name : bodies_) import_.taken.push_back(fmt::format("body {}", name));
+  const std::string joints = joints_text();
+  if (bent_ != nullptr) prescribe_flexion();
+  if (is_whole()) drive_coordinates();
+  const std::string forces = forces_text();
+  const std::string contact = contact_text();
+  tell_others();
+  import_.scenario = fmt::format(
+      "# From the OpenSim model {}; what of it is not here is in NOT_IMPORTED.txt.\nheelstrike: 1\ngravity: "
+      "{}\n\n{}{}\n{}{}\n{}"
+      "{}\n{}\n{}",
+      plain(model_.name), list(R_axes_ * model_.gravity), bodies_text(), flexed_body_, joints, flexed_joint_, driver_,
+      forces, contact, analysis_text());
+  return std::move(import_);
+}
+
+}  // namespace
+
+std::vector<fs::path> mesh_folders(std::vector<fs::path> given, const fs::path& model) {
+  given.push_back(model.parent_path());
+  given.push_back(model.parent_path() / "Geometry");
+  return given;
+}
+
+Import import_model(Model model, const ImportWish& wish) {
+  return Importer(std::move(model), wish).run();
+}
+
+}  // namespace heelstrike::osim

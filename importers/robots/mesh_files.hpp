@@ -1,0 +1,55 @@
+/// Mesh files of a robot: read once, copied or written anew under names of their own.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "importers/robots/mesh_mass.hpp"
+#include "importers/robots/tree_model.hpp"
+
+namespace heelstrike::models {
+
+/// What importers are asked for about meshes.
+struct MeshWish {
+  MeshReader read = {};
+  bool leave_out = false;  ///< meshes are not looked for; they are told
+};
+
+class MeshFiles {
+ public:
+  explicit MeshFiles(const MeshWish& wish) : wish_(wish) {}
+
+  /// Makes `shape` the surface of a mesh file: copied as it is where the scenario can scale it, else written scaled.
+  /// A file that is not there is kept for refuse_missing().
+  /// @param owner   for messages: "link 'foot'"
+  /// @param factors  [m per unit of the file] along its axes; negative ones mirror
+  /// @param X_SM     of the scaled mesh in the frame of the shape
+  /// @throws Error{invalid_input} for a file that is no mesh, with its name
+  void use(Shape& shape, const std::filesystem::path& file, const std::string& owner, const Vector3& factors,
+           const Pose& X_SM = {});
+  /// The same for triangles [m] that the model itself has. @param name  for the file
+  void use(Shape& shape, const Triangles& mesh, const std::string& name);
+  /// Keeps what is not there for refuse_missing().
+  void miss(std::string what) { missing_.insert(std::move(what)); }
+  /// Keeps a file that is not there for refuse_missing().
+  [[nodiscard]] bool is_there(const std::filesystem::path& file, const std::string& owner);
+  /// Read once. @throws Error{invalid_input}
+  [[nodiscard]] const Triangles& triangles(const std::filesystem::path& file);
+  /// @throws Error{invalid_input} naming all files that were not there. @param model  for the message
+  void refuse_missing(const std::string& model) const;
+
+ private:
+  [[nodiscard]] std::string new_name(const std::string& stem, const std::string& ending, const std::string& key);
+
+  const MeshWish& wish_;
+  std::map<std::filesystem::path, Triangles> read_;
+  std::map<std::string, std::string> names_;  ///< in the scenario's folder, and what each holds
+  std::set<std::string> missing_;
+};
+
+/// Scaled along its axes and placed; triangles stay counterclockwise when it is mirrored.
+[[nodiscard]] Triangles transformed(Triangles mesh, const Vector3& factors, const Pose& X);
+
+}  // namespace heelstrike::models

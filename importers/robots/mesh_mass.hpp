@@ -1,0 +1,33 @@
+/// Volume, centre and inertia of what triangles enclose, and their convex hull.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "importers/scenario_text.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+
+namespace heelstrike::models {
+
+/// Triangles of a mesh file [units of the file]. @throws Error for a file that cannot be read
+using MeshReader = std::function<Triangles(const std::filesystem::path& file)>;
+
+/// How a mesh stands for a body, as in MuJoCo's attribute `inertia`.
+enum class MeshMass {
+  legacy,  ///< pyramids over the triangles, all counted as positive: right for convex ones
+  exact,   ///< of what a closed mesh encloses
+  convex,  ///< of its convex hull
+  shell    ///< of the triangles, all of one thickness
+};
+
+/// For density 1: mass is the volume [m^3], of shells the area [m^2].
+/// @throws Error{invalid_input} naming `name` when there is no volume, or no area
+[[nodiscard]] MassProperties mass_of_mesh(const Triangles& mesh, MeshMass kind, const std::string& name);
+
+/// @throws Error{invalid_input} naming `name` for points that lie in one plane
+[[nodiscard]] Triangles convex_hull(const std::vector<Vector3>& points, const std::string& name);
+
+/// OBJ file, [m]. @param comment  one line
+[[nodiscard]] std::string obj_text(const Triangles& mesh, const std::string& comment);
+
+}  // namespace heelstrike::models

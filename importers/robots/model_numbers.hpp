@@ -1,0 +1,13 @@
+/// Numbers in attributes of model files.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace heelstrike::models {
+
+/// Finite numbers between blanks; none when there is something else.
+[[nodiscard]] std::optional<std::vector<double>> numbers_in(std::string_view text);
+
+}  // namespace heelstrike::models

@@ -1,0 +1,80 @@
+/// Bodies in a tree of joints, which is what robots are described as (URDF, MJCF).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "importers/scenario_text.hpp"
+
+namespace heelstrike::models {
+
+/// One thing that a joint lets a body do against its parent.
+struct Freedom {
+  enum class Kind { turn, shift, ball, free };
+  Kind kind = Kind::turn;
+  std::string name = {};            ///< as in the file
+  Vector3 axis = Vector3::UnitZ();  ///< [-] unit vector in the body's frame; of turn and shift
+  Vector3 point = Vector3::Zero();  ///< [m] in the body's frame; of turn and ball
+  double stiffness = 0.0;           ///< [N m/rad] or [N/m]
+  double neutral = 0.0;             ///< [rad] or [m] where the spring has no force, from the initial pose
+  double damping = 0.0;             ///< [N m s/rad] or [N s/m]
+};
+
+/// Geometry that a body may touch with.
+struct Shape {
+  /// `none`: no surface of a scenario is like it.
+  enum class Kind { none, plane, sphere, cylinder, capsule, box, mesh };
+  std::string what = {};  ///< for messages: "collision mesh foot.stl"
+  Kind kind = Kind::none;
+  Vector3 size = Vector3::Zero();  ///< [m] sphere: radius; cylinder, capsule: radius, half length; box: half lengths
+  Pose X_BS = {};                  ///< planes look along z, cylinders and capsules lie along z
+  std::optional<MeshCopy> mesh = {};
+  double length_scale = 1.0;  ///< [m per unit] of the mesh's file
+};
+
+struct Link {
+  std::string name;
+  std::optional<MassProperties> mass;  ///< in the link's frame
+  std::vector<Shape> shapes = {};
+  // To the parent, which comes before it in the list.
+  std::optional<std::size_t> parent = {};  ///< none: the ground
+  Pose X_PL;                               ///< in the parent's frame, at the initial pose
+  std::vector<Freedom> freedoms = {};      ///< none: welded
+  std::string joint = {};                  ///< name of the joint, or of its first part
+};
+
+/// What holds two links beside the tree.
+struct Loop {
+  enum class Kind { point, weld };
+  Kind kind = Kind::point;
+  std::string name;
+  std::optional<std::size_t> a = {}, b = {};  ///< links; none: the ground
+  Pose X_AJ = {}, X_BJ = {};                  ///< where they are held, in the frames of both
+};
+
+struct TreeModel {
+  std::string kind;  ///< "URDF", "MJCF"
+  std::string name;
+  std::string file = {};                       ///< for messages
+  Vector3 gravity = Vector3(0.0, 0.0, -9.81);  ///< [m/s^2]
+  std::vector<Link> links;
+  std::vector<Loop> loops = {};
+  std::vector<Shape> ground_shapes = {};
+  bool root_is_held = false;           ///< by nothing in the file: it could be let free
+  std::vector<std::string> not_taken;  ///< what the file has besides, one line each
+};
+
+/// What is done about inertias that no body has, as other importers do it on request; told for every body.
+struct InertiaRepair {
+  bool balance = false;       ///< principal moments of which one exceeds the sum of the others become their mean
+  double least_mass = 0.0;    ///< [kg] of every moving body
+  double least_moment = 0.0;  ///< [kg m^2] principal, of every moving body
+};
+
+/// Joints that no joint of a scenario is like become a chain of them, with light bodies between.
+/// @throws Error{invalid_input} for moving links whose mass or inertia no body has, all of them with their joints, and
+/// for a model in which nothing moves
+[[nodiscard]] Import import_tree(const TreeModel& model, const InertiaRepair& repair = {});
+
+}  // namespace heelstrike::models

@@ -1,0 +1,427 @@
+#include "importers/robots/urdf_model.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <pugixml.hpp>
+#include <sstream>
+#include <string_view>
+
+#include "importers/robots/model_numbers.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/text/xml_nesting.hpp"
+
+namespace heelstrike::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = Freedom::Kind;
+using Node = pugi::xml_node;
+
+/// Folders that an environment variable lists, with `below` added to each.
+std::vector<fs::path> listed_folders(const char* variable, const fs::path& below) {
+  std::vector<fs::path> folders;
+  const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  std::istringstream all(value == nullptr ? "" : value);
+  for (std::string folder; std::getline(all, folder, ':');) folders.push_back(fs::path(folder) / below);
+  return folders;
+}
+
+/// "%20" and the like of a URL as the characters that they stand for.
+std::string unescaped_url(const std::string& text) {
+  std::string plain_text;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    if (text[i] == '%' && i + 2 < text.size() && std::sscanf(text.c_str() + i + 1, "%2x", &value) == 1) {  // NOLINT
+      plain_text += static_cast<char>(value);
+      i += 2;
+    } else {
+      plain_text += text[i];
+    }
+  }
+  return plain_text;
+}
+
+bool is_package(const fs::path& folder, const std::string& name) {
+  pugi::xml_document document;
+  return fs::is_regular_file(folder / "package.xml") && document.load_file((folder / "package.xml").c_str()) &&
+         document.child("package").child_value("name") == name;
+}
+
+class UrdfReader {
+ public:
+  UrdfReader(const fs::path& file, const UrdfWish& wish) : file_(file), wish_(wish), files_(wish.meshes) {}
+
+  [[nodiscard]] TreeModel read(const std::string& text);
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw input_error("model", fmt::format("{}: {}", file_.string(), what));
+  }
+  [[nodiscard]] std::vector<double> numbers(Node node, const char* attribute, std::size_t count,
+                                            const std::string& where) const;
+  [[nodiscard]] double number(Node node, const char* attribute, double fallback, const std::string& where) const;
+  [[nodiscard]] Vector3 vector(Node node, const char* attribute, const Vector3& fallback,
+                               const std::string& where) const;
+  [[nodiscard]] Pose origin(Node parent, const std::string& where) const;
+  void collect(Node robot);
+  [[nodiscard]] std::string root_link() const;
+  void add_tree(const std::string& root);
+  void add_link(const std::string& name, Node joint, std::optional<std::size_t> parent);
+  [[nodiscard]] std::optional<MassProperties> mass_of(Node inertial, const std::string& where) const;
+  [[nodiscard]] std::vector<Freedom> freedoms_of(Node joint, const std::string& where) const;
+  void tell_joint(Node joint, const std::string& where);
+  [[nodiscard]] Shape shape_of(Node collision, const std::string& where);
+  [[nodiscard]] std::optional<fs::path> package_folder(const std::string& name, const fs::path& rest) const;
+  [[nodiscard]] std::optional<fs::path> file_of(const std::string& name, const std::string& where);
+  void tell_rest(Node robot);
+  void miss(std::string text) { model_.not_taken.push_back(std::move(text)); }
+
+  const fs::path& file_;
+  const UrdfWish& wish_;
+  MeshFiles files_;
+  TreeModel model_;
+  std::map<std::string, Node> links_;
+  std::map<std::string, std::vector<Node>> joints_from_;  ///< joints by parents, in the order of the file
+  std::map<std::string, Node> joint_to_;                  ///< by children
+};
+
+std::vector<double> UrdfReader::numbers(Node node, const char* attribute, std::size_t count,
+                                        const std::string& where) const {
+  const pugi::xml_attribute found = node.attribute(attribute);
+  if (!found) return {};
+  auto values = numbers_in(found.value());
+  if (values && values->size() == count) return std::move(*values);
+  refuse(fmt::format("{}: expected {} finite number{} in '{}' of {}, found '{}'", where, count, count > 1 ? "s" : "",
+                     attribute, node.name(), printable(found.value(), 60)));
+}
+
+double UrdfReader::number(Node node, const char* attribute, double fallback, const std::string& where) const {
+  const std::vector<double> found = numbers(node, attribute, 1, where);
+  return found.empty() ? fallback : found[0];
+}
+
+Vector3 UrdfReader::vector(Node node, const char* attribute, const Vector3& fallback, const std::string& where) const {
+  const std::vector<double> found = numbers(node, attribute, 3, where);
+  return found.empty() ? fallback : Vector3(found[0], found[1], found[2]);
+}
+
+/// Roll, pitch, yaw: turns about the fixed axes x, y, z in this order.
+Pose UrdfReader::origin(Node parent, const std::string& where) const {
+  const Node node = parent.child("origin");
+  const Vector3 rpy = vector(node, "rpy", Vector3::Zero(), where);
+  const auto turn = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Unit(axis)); };
+  return {.R = (turn(2) * turn(1) * turn(0)).toRotationMatrix(), .p = vector(node, "xyz", Vector3::Zero(), where)};
+}
+
+/// Links and joints by name. @throws for names that are not there or there twice
+void UrdfReader::collect(Node robot) {
+  for (const Node link : robot.children("link")) {
+    const std::string name = link.attribute("name").value();
+    if (name.empty()) refuse("expected a name of every link, found none");
+    if (!links_.emplace(name, link).second)
+      refuse(fmt::format("link '{}': expected this name once, found it twice", name));
+  }
+  std::set<std::string> names;
+  for (const Node joint : robot.children("joint")) {
+    const std::string name = joint.attribute("name").value();
+    const std::string parent = joint.child("parent").attribute("link").value();
+    const std::string child = joint.child("child").attribute("link").value();
+    if (name.empty() || !names.insert(name).second) {
+      refuse(fmt::format("joint '{}': expected a name that no other joint has", name));
+    }
+    for (const std::string& end : {parent, child}) {
+      if (!links_.contains(end))
+        refuse(fmt::format("joint '{}': expected two links, found '{}'", name, printable(end)));
+    }
+    const auto [other, is_new] = joint_to_.emplace(child, joint);
+    if (!is_new) {
+      refuse(fmt::format("link '{}': expected one joint that it is the child of, found '{}' and '{}'", child,
+                         other->second.attribute("name").value(), name));
+    }
+    joints_from_[parent].push_back(joint);
+  }
+}
+
+std::string UrdfReader::root_link() const {
+  std::string roots;
+  for (const auto& [name, link] : links_) {
+    if (joint_to_.contains(name)) continue;
+    roots += (roots.empty() ? "" : "', '") + name;
+  }
+  if (roots.empty() || roots.find("', '") != std::string::npos) {
+    refuse(fmt::format("expected a URDF model with one link that is no child of a joint, found {}",
+                       links_.empty()  ? "no link"
+                       : roots.empty() ? "none"
+                                       : fmt::format("'{}'", roots)));
+  }
+  return roots;
+}
+
+std::optional<MassProperties> UrdfReader::mass_of(Node inertial, const std::string& where) const {
+  if (!inertial) return std::nullopt;
+  const Node inertia = inertial.child("inertia");
+  for (const auto& [node, key] : {std::pair(inertial.child("mass"), "value"), std::pair(inertia, "ixx"),
+                                  std::pair(inertia, "iyy"), std::pair(inertia, "izz")}) {
+    if (!node.attribute(key)) refuse(fmt::format("{}: expected '{}' in its inertial, found none", where, key));
+  }
+  const auto entry = [&](const char* key) { return number(inertia, key, 0.0, where); };
+  Matrix3 I;
+  I << entry("ixx"), entry("ixy"), entry("ixz"), entry("ixy"), entry("iyy"), entry("iyz"), entry("ixz"), entry("iyz"),
+      entry("izz");
+  return seen_from(origin(inertial, where),
+                   {.mass = number(inertial.child("mass"), "value", 0.0, where), .inertia = I});
+}
+
+std::vector<Freedom> UrdfReader::freedoms_of(Node joint, const std::string& where) const {
+  const std::string type = joint.attribute("type").value(), name = joint.attribute("name").value();
+  if (type == "fixed") return {};
+  if (type == "floating") return {{.kind = Kind::free, .name = name}};
+  const Vector3 axis = vector(joint.child("axis"), "xyz", Vector3::UnitX(), where);
+  if (!(axis.norm() > 0.0)) refuse(fmt::format("{}: expected an axis other than zero, found {}", where, list(axis)));
+  Freedom along{.kind = Kind::turn, .name = name, .axis = axis.normalized()};
+  along.damping = number(joint.child("dynamics"), "damping", 0.0, where);
+  if (type == "revolute" || type == "continuous") return {along};
+  if (type == "prismatic") {
+    along.kind = Kind::shift;
+    return {along};
+  }
+  if (type != "planar") {
+    refuse(fmt::format("{}: expected revolute, continuous, prismatic, fixed, floating or planar in 'type', found '{}'",
+                       where, printable(type, 60)));
+  }
+  const Vector3 first = along.axis.unitOrthogonal();
+  return {{.kind = Kind::shift, .name = name, .axis = first},
+          {.kind = Kind::shift, .name = name, .axis = along.axis.cross(first)},
+          along};
+}
+
+/// What a joint has besides its axis.
+void UrdfReader::tell_joint(Node joint, const std::string& where) {
+  const std::string name = fmt::format("joint {}", joint.attribute("name").value());
+  if (const Node limit = joint.child("limit")) {
+    const auto value = [&](const char* key) { return number(limit, key, 0.0, where); };
+    const std::string_view type = joint.attribute("type").value();
+    if (type == "revolute" || type == "prismatic") {
+      miss(fmt::format("{}: its limits, {} to {}", name, value("lower"), value("upper")));
+    }
+    if (value("effort") != 0.0 || value("velocity") != 0.0) {
+      miss(fmt::format("{}: its limits of effort and velocity, {} and {}", name, value("effort"), value("velocity")));
+    }
+  }
+  if (const double friction = number(joint.child("dynamics"), "friction", 0.0, where); friction != 0.0) {
+    miss(fmt::format("{}: its friction {}", name, friction));
+  }
+  if (const Node mimic = joint.child("mimic")) {
+    miss(fmt::format("{}: that it mimics {}; it moves on its own", name, mimic.attribute("joint").value()));
+  }
+  if (joint.child("safety_controller")) miss(name + ": its safety controller");
+  if (joint.child("calibration")) miss(name + ": its calibration");
+}
+
+std::optional<fs::path> UrdfReader::package_folder(const std::string& name, const fs::path& rest) const {
+  if (const auto given = wish_.packages.find(name); given != wish_.packages.end()) return given->second;
+  const fs::path model = fs::absolute(file_).lexically_normal().parent_path();
+  for (fs::path folder = model; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == name || is_package(folder, name)) return folder;
+    if (fs::is_directory(folder / name)) return folder / name;
+  }
+  std::vector<fs::path> others = listed_folders("ROS_PACKAGE_PATH", name);
+  const std::vector<fs::path> shared = listed_folders("AMENT_PREFIX_PATH", fs::path("share") / name);
+  others.insert(others.end(), shared.begin(), shared.end());
+  for (const fs::path& folder : others) {
+    if (fs::is_directory(folder)) return folder;
+  }
+  // A copy of the package under another name has the file all the same.
+  for (fs::path folder = model; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::is_regular_file(folder / rest)) return folder;
+  }
+  return std::nullopt;
+}
+
+/// Where a mesh is, or where it was looked for last; none for one of a package that is not there.
+std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::string& where) {
+  const auto scheme = name.find("://");
+  const std::string kind = scheme == std::string::npos ? "" : name.substr(0, scheme);
+  std::string rest = scheme == std::string::npos ? name : unescaped_url(name.substr(scheme + 3));
+  if (kind == "package" || kind == "model") {
+    // A third slash means nothing: readers that put a folder in the place of `package:/` find the file.
+    if (rest.starts_with('/')) rest.erase(0, 1);
+    const auto slash = rest.find('/');
+    if (slash == std::string::npos || slash == 0) {
+      refuse(fmt::format("{}: expected package://NAME/FILE, found '{}'", where, printable(name)));
+    }
+    const fs::path inside = fs::path(rest.substr(slash + 1)).lexically_normal();
+    if (inside.is_absolute() || inside.empty() || *inside.begin() == "..") {
+      refuse(fmt::format("{}: expected a mesh inside the package '{}', found '{}', which leads outside", where,
+                         rest.substr(0, slash), printable(name)));
+    }
+    const auto folder = package_folder(rest.substr(0, slash), inside);
+    if (folder) return *folder / inside;
+    files_.miss(fmt::format("{} of {} (no package '{}' above the model; --package {}=FOLDER says where it is)",
+                            printable(name), where, rest.substr(0, slash), rest.substr(0, slash)));
+    return std::nullopt;
+  }
+  if (!kind.empty() && kind != "file") {
+    refuse(fmt::format("{}: expected a file name, file:// or package://, found '{}'", where, printable(name)));
+  }
+  const fs::path file = rest.starts_with("localhost/") ? rest.substr(9) : rest;
+  const fs::path beside = file_.parent_path() / file;
+  if (file.is_absolute() || fs::is_regular_file(beside)) return beside;
+  // Some name theirs from a folder above that of the model.
+  for (fs::path folder = fs::absolute(file_).lexically_normal().parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (fs::is_regular_file(folder / file)) return folder / file;
+  }
+  return beside;
+}
+
+Shape UrdfReader::shape_of(Node collision, const std::string& where) {
+  const Node geometry = collision.child("geometry");
+  const auto length = [&](Node node, const char* key) {
+    const double value = number(node, key, 0.0, where);
+    if (!(value > 0.0))
+      refuse(fmt::format("{}: expected '{}' of its collision above 0 m, found {}", where, key, value));
+    return value;
+  };
+  Shape shape{.X_BS = origin(collision, where)};
+  if (const Node mesh = geometry.child("mesh")) {
+    const std::string name = mesh.attribute("filename").value();
+    shape.what = fmt::format("collision mesh {}", printable(name));
+    const Vector3 factors = vector(mesh, "scale", Vector3::Ones(), where);
+    if (factors.cwiseAbs().minCoeff() == 0.0) {
+      refuse(fmt::format("{}: expected factors other than 0 in 'scale', found {}", where, list(factors)));
+    }
+    const auto file = wish_.meshes.leave_out ? fs::path(name) : file_of(name, where);
+    if (file) files_.use(shape, *file, where, factors);
+  } else if (const Node sphere = geometry.child("sphere")) {
+    shape.kind = Shape::Kind::sphere;
+    shape.size.x() = length(sphere, "radius");
+    shape.what = fmt::format("collision sphere of radius {} m", shape.size.x());
+  } else if (const Node box = geometry.child("box")) {
+    shape.kind = Shape::Kind::box;
+    shape.size = 0.5 * vector(box, "size", Vector3::Zero(), where);
+    shape.what = fmt::format("collision box {} m", list(2.0 * shape.size));
+    if (!(shape.size.minCoeff() > 0.0))
+      refuse(fmt::format("{}: expected lengths above 0, found a {}", where, shape.what));
+  } else if (const Node round = geometry.find_child([](Node n) {
+               return std::string_view(n.name()) == "cylinder" || std::string_view(n.name()) == "capsule";
+             })) {
+    const bool capsule = std::string_view(round.name()) == "capsule";
+    shape.kind = capsule ? Shape::Kind::capsule : Shape::Kind::cylinder;
+    shape.size = Vector3(length(round, "radius"), 0.5 * length(round, "length"), 0.0);
+    shape.what =
+        fmt::format("collision {} of radius {} m and length {} m", round.name(), shape.size.x(), 2.0 * shape.size.y());
+  } else {
+    shape.what = fmt::format("collision {}", printable(geometry.first_child().name()));
+  }
+  return shape;
+}
+
+/// @param joint  that it is the child of; none for the root
+void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std::size_t> parent) {
+  const Node node = links_.at(name);
+  const std::string where = fmt::format("link '{}'", name);
+  Link link{.name = name, .mass = mass_of(node.child("inertial"), where), .parent = parent, .X_PL = {}};
+  for (const Node collision : node.children("collision")) link.shapes.push_back(shape_of(collision, where));
+  if (node.child("visual")) miss(fmt::format("visual geometry of {}", name));
+  if (joint) {
+    link.joint = joint.attribute("name").value();
+    const std::string at = fmt::format("joint '{}'", link.joint);
+    link.X_PL = origin(joint, at);
+    link.freedoms = freedoms_of(joint, at);
+    tell_joint(joint, at);
+  } else if (wish_.base_is_free && name != "world") {
+    link.joint = "base";
+    link.freedoms = {{.kind = Kind::free, .name = "base"}};
+  } else if (name != "world") {
+    model_.root_is_held = true;
+    miss(
+        fmt::format("root link {}: URDF does not say whether it moves; it is part of the ground, and --base free lets "
+                    "it move",
+                    name));
+  }
+  model_.links.push_back(std::move(link));
+}
+
+/// Depth first without recursion: chains may be long.
+void UrdfReader::add_tree(const std::string& root) {
+  struct Next {
+    std::string link;
+    Node joint;
+    std::optional<std::size_t> parent;
+  };
+  std::vector<Next> stack{{.link = root, .joint = {}, .parent = {}}};
+  while (!stack.empty()) {
+    const Next next = std::move(stack.back());
+    stack.pop_back();
+    add_link(next.link, next.joint, next.parent);
+    const std::size_t index = model_.links.size() - 1;
+    const std::vector<Node>& joints = joints_from_[next.link];
+    for (auto joint = joints.rbegin(); joint != joints.rend(); ++joint) {
+      stack.push_back({.link = joint->child("child").attribute("link").value(), .joint = *joint, .parent = index});
+    }
+  }
+  if (model_.links.size() == links_.size()) return;
+  refuse(fmt::format("expected that all links hang on '{}', found {} of {} in circles of joints", root,
+                     links_.size() - model_.links.size(), links_.size()));
+}
+
+/// Elements that mean nothing here.
+void UrdfReader::tell_rest(Node robot) {
+  const auto unknown = [this](Node parent, std::initializer_list<std::string_view> known, const std::string& where) {
+    for (const Node node : parent.children()) {
+      if (node.type() != pugi::node_element || std::ranges::find(known, std::string_view(node.name())) != known.end()) {
+        continue;
+      }
+      const std::string name = node.attribute("name").as_string();
+      const std::string reference = node.attribute("reference").as_string();
+      miss(fmt::format("{}{}{}{}", where, node.name(), name.empty() ? "" : " " + name,
+                       reference.empty() ? "" : " of " + reference));
+    }
+  };
+  unknown(robot, {"link", "joint", "material"}, "");
+  for (const Node link : robot.children("link")) {
+    unknown(link, {"inertial", "visual", "collision"}, fmt::format("link {}: ", link.attribute("name").as_string()));
+  }
+  for (const Node joint : robot.children("joint")) {
+    unknown(joint,
+            {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"},
+            fmt::format("joint {}: ", joint.attribute("name").as_string()));
+  }
+}
+
+TreeModel UrdfReader::read(const std::string& text) {
+  check_xml_nesting(text, file_.string(), "model");
+  pugi::xml_document document;
+  const auto result = document.load_buffer(text.data(), text.size());
+  if (!result) {
+    refuse(fmt::format("line {}: expected a URDF model in XML, found: {}",
+                       line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
+  }
+  const Node robot = document.child("robot");
+  if (!robot) refuse("expected a URDF model (<robot>), found another kind of XML");
+  if (const Node macro = robot.find_node([](Node n) { return std::string_view(n.name()).starts_with("xacro:"); })) {
+    refuse(fmt::format("expected a URDF model, found macros ({}); expand them first: xacro MODEL > MODEL.urdf",
+                       macro.name()));
+  }
+  model_.kind = "URDF";
+  model_.file = file_.string();
+  model_.name = robot.attribute("name").value();
+  collect(robot);
+  add_tree(root_link());
+  miss("gravity: URDF does not have it; it is 9.81 m/s^2 against z");
+  tell_rest(robot);
+  files_.refuse_missing(file_.string());
+  return std::move(model_);
+}
+
+}  // namespace
+
+TreeModel read_urdf(const std::string& text, const fs::path& file, const UrdfWish& wish) {
+  return UrdfReader(file, wish).read(text);
+}
+
+}  // namespace heelstrike::models

@@ -1,0 +1,48 @@
+/// Pieces of scenario files that importers of foreign models write.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike::models {
+
+/// A mesh file that goes with the scenario.
+struct MeshCopy {
+  std::filesystem::path from = {};
+  std::string to = {};       ///< name below the scenario's folder
+  std::string content = {};  ///< instead of `from`: what is in it
+};
+
+/// What an import gives.
+struct Import {
+  std::string scenario;  ///< text of the file
+  std::vector<MeshCopy> meshes;
+  std::vector<std::string> taken;      ///< one line for each kind of thing
+  std::vector<std::string> not_taken;  ///< what of the model is not in the scenario, or is in it in another way
+};
+
+/// Mass, centre and inertia of a rigid body in some frame of it.
+struct MassProperties {
+  double mass = 0.0;                         ///< [kg]
+  Vector3 center_of_mass = Vector3::Zero();  ///< [m] in the frame
+  Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in axes of the frame
+};
+
+/// The same body seen from another frame. @param X_AB  pose of the frame B that `of_B` is given in
+[[nodiscard]] MassProperties seen_from(const Pose& X_AB, const MassProperties& of_B);
+/// Both welded to each other, given in the same frame: common centre, Steiner's theorem.
+[[nodiscard]] MassProperties welded(const MassProperties& a, const MassProperties& b);
+
+/// A name as a scenario may have it: letters, digits, _ and -.
+[[nodiscard]] std::string plain(std::string name);
+/// "[x, y, z]", to the last bit.
+[[nodiscard]] std::string list(const Vector3& v);
+/// "[w, x, y, z]" of a rotation.
+[[nodiscard]] std::string quaternion(const Matrix3& R);
+/// Entry of `bodies`. @param X_WB  initial pose
+[[nodiscard]] std::string body_text(const std::string& name, const MassProperties& mass, const Pose& X_WB);
+
+}  // namespace heelstrike::models

@@ -1,0 +1,235 @@
+#include <heelstrike/contact.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "library/composition/embedded.hpp"
+#include "library/bindings/border.hpp"
+#include "library/bindings/convert.hpp"
+#include "scenario/document.hpp"
+#include "common/contact/batch_contact.hpp"
+#include "common/contact/require_forces.hpp"
+
+namespace hs {
+
+namespace inner = heelstrike;
+
+struct Pair::Content {
+  std::string file;
+  std::string yaml;  ///< with the changes, for the lines of mistakes
+  inner::PairSpec spec;
+  std::vector<inner::AssetContent> assets;
+};
+
+namespace {
+
+/// Which pair of a scenario is meant.
+inner::PairSpec chosen(std::vector<inner::PairSpec> pairs, const std::string& name) {
+  std::vector<std::string> names;
+  for (const inner::PairSpec& pair : pairs) names.push_back(pair.name);
+  if (name.empty() && pairs.size() == 1) return std::move(pairs.front());
+  for (inner::PairSpec& pair : pairs) {
+    if (pair.name == name) return std::move(pair);
+  }
+  if (names.empty()) throw inner::input_error("contact", "the scenario has no contact pairs");
+  throw inner::input_error("name", fmt::format("expected the name of one of the pairs of the scenario ({}), found '{}'",
+                                               fmt::join(names, ", "), name));
+}
+
+}  // namespace
+
+Pair Pair::from_yaml(const std::string& file, const std::string& name, const Changes& changes) {
+  return inner::bindings::at_border(file, [&] {
+    const auto request = inner::load_request(file, inner::bindings::inside(changes),
+                                                     inner::schemas_of(inner::embedded_backends()));
+    inner::ContactSetup setup = inner::contact_setup(request);
+    auto content = std::make_shared<Content>();
+    content->file = file;
+    content->yaml = request.yaml;
+    content->spec = chosen(std::move(setup.pairs), name);
+    content->assets = std::move(setup.assets);
+    Pair pair;
+    pair.content_ = std::move(content);
+    return pair;
+  });
+}
+
+const std::string& Pair::name() const {
+  return content_->spec.name;
+}
+const std::string& Pair::backend() const {
+  return content_->spec.backend;
+}
+const std::string& Pair::file() const {
+  return content_->file;
+}
+Changes Pair::whole() const {
+  Changes changes;
+  changes.text = content_->yaml;
+  for (const inner::AssetContent& asset : content_->assets) changes.files[asset.name] = asset.content;
+  return changes;
+}
+const ParameterMap& Pair::parameters() const {
+  return content_->spec.parameters;
+}
+
+struct Contact::Content {
+  std::unique_ptr<inner::Contact> contact;
+  inner::PairDescription description;
+  inner::bindings::Gate gate;
+  std::int64_t step = 0;  ///< the next one
+
+  explicit Content(const std::string& name) : gate("contact '" + name + "'") {}
+  inner::Contact& get() { return *contact; }
+};
+
+Contact::Contact(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Contact::Contact(Contact&&) noexcept = default;
+Contact& Contact::operator=(Contact&& other) noexcept {
+  std::swap(content_, other.content_);
+  return *this;
+}
+Contact::~Contact() {
+  // Joining threads or closing sockets of the parent would hang a child process.
+  if (content_ && content_->contact && !content_->gate.close()) (void)content_.release();
+}
+
+Contact Contact::open(const Pair& pair, const OpenOptions& options) {
+  const Pair::Content& what = pair.content();
+  return inner::bindings::at_border(what.file, [&] {
+    auto content = std::make_unique<Content>(what.spec.name);
+    try {
+      content->contact =
+          inner::bindings::contact_source(options)({&what.spec, 1}, what.assets, inner::open_context(options));
+      inner::require_forces(content->get().pairs().front());
+    } catch (const inner::Error& error) {
+      if (error.code() != inner::ErrorCode::invalid_input || error.field().empty()) throw;
+      throw inner::config::mistake_of(inner::config::load_document(what.yaml, what.file), error);
+    }
+    content->description = content->get().pairs().front();
+    return Contact(std::move(content));
+  });
+}
+
+const std::string& Contact::name() const {
+  return content_->description.name;
+}
+const std::string& Contact::backend() const {
+  return content_->description.backend;
+}
+const ParameterMap& Contact::parameters() const {
+  return content_->description.parameters;
+}
+
+const std::vector<std::string>& Contact::regions() const {
+  return content_->description.regions;
+}
+
+Response Contact::evaluate(const State& state) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "evaluate");
+  return inner::bindings::at_border({}, [&] {
+    const inner::PairState asked = inner::bindings::inside(state);
+    inner::Response answer;
+    content_->get().evaluate(content_->step, 0, {&asked, 1}, {&answer, 1});
+    Response response;
+    inner::bindings::take(answer, response);
+    return response;
+  });
+}
+
+std::vector<Answer> Contact::evaluate_many(std::span<const State> states, bool tangents, std::stop_token stop) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "evaluate_many");
+  return inner::bindings::at_border({}, [&] {
+    auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
+    if (batches == nullptr) throw inner::Error(inner::ErrorCode::internal, "a contact that cannot answer batches");
+    std::vector<inner::PairState> asked;
+    for (const State& state : states) {
+      try {
+        asked.push_back(inner::bindings::inside(state));
+      } catch (const inner::Error& error) {
+        throw inner::input_error(error.field(), fmt::format("state {}: {}", asked.size(), error.what()));
+      }
+    }
+    std::vector<Answer> answers(states.size());
+    if (states.empty()) return answers;
+    const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, asked, tangents, std::move(stop));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      answers[i].ok = entries[i].error == nullptr;
+      if (answers[i].ok) {
+        inner::bindings::take(entries[i].response, answers[i].response);
+      } else {
+        answers[i].message = entries[i].error->what();
+        answers[i].code = inner::bindings::public_code(entries[i].error->code());
+      }
+    }
+    return answers;
+  });
+}
+
+Response Contact::commit(const State& state) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "commit");
+  return inner::bindings::at_border({}, [&] {
+    const inner::PairState accepted = inner::bindings::inside(state);
+    inner::Response answer;
+    content_->get().commit(content_->step, {&accepted, 1}, {&answer, 1});
+    ++content_->step;
+    Response response;
+    inner::bindings::take(answer, response);
+    return response;
+  });
+}
+
+namespace {
+
+/// The history and the number of the next step. Both are of this machine's byte order, as the history itself.
+constexpr std::string_view saved_mark = "heelstrike contact 1\n";
+
+}  // namespace
+
+std::string Contact::save() {
+  const inner::bindings::Gate::Pass pass(content_->gate, "save");
+  return inner::bindings::at_border({}, [&] {
+    std::string bytes(saved_mark);
+    bytes.append(reinterpret_cast<const char*>(&content_->step), sizeof(content_->step));
+    return bytes + content_->get().save_state().front();
+  });
+}
+
+void Contact::restore(std::string_view bytes) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "restore");
+  inner::bindings::at_border({}, [&] {
+    std::int64_t step = 0;
+    if (!bytes.starts_with(saved_mark) || bytes.size() < saved_mark.size() + sizeof(step)) {
+      throw inner::input_error(
+          "bytes", fmt::format("restore: expected what save() returned, found {} other bytes", bytes.size()));
+    }
+    std::memcpy(&step, bytes.data() + saved_mark.size(), sizeof(step));
+    const std::string history(bytes.substr(saved_mark.size() + sizeof(step)));
+    content_->get().restore_state({&history, 1});
+    content_->step = step;
+  });
+}
+
+std::string Contact::fields(const State& state, bool volume, const std::vector<std::string>& quantities) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "fields");
+  return inner::bindings::at_border({}, [&] {
+    const inner::FieldRequest request{.part = inner::FieldPart::main,
+                                      .mesh = volume ? inner::FieldMesh::volume : inner::FieldMesh::surface,
+                                      .quantities = quantities,
+                                      .X_WA = {}};
+    return content_->get().fields(0, inner::bindings::inside(state), request);
+  });
+}
+
+void Contact::close() {
+  if (content_->gate.close()) content_->contact.reset();
+}
+
+bool Contact::is_open() const noexcept {
+  return content_ && content_->gate.is_open();
+}
+
+}  // namespace hs

@@ -1,0 +1,134 @@
+#include "library/bindings/convert.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "library/composition/embedded.hpp"
+#include "common/errors/error.hpp"
+#include "rpc/remote_contact.hpp"
+
+namespace heelstrike::bindings {
+namespace {
+
+using RowMajor3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
+
+template <typename Numbers>
+void require_finite(const Numbers& numbers, const char* name, const char* unit) {
+  const auto bad = std::ranges::find_if_not(numbers, [](double x) { return std::isfinite(x); });
+  if (bad == numbers.end()) return;
+  throw input_error(name, fmt::format("{}: expected finite numbers [{}], found {} at position {}", name, unit, *bad,
+                                      bad - numbers.begin()));
+}
+
+/// What is accepted is what the wire accepts of a quaternion: a norm that is off by e makes the rotation orthonormal to
+/// 2 e; a matrix of rounded numbers is far better, one of degrees in place of radians, of single precision squared or
+/// with a scale in it is far worse.
+void require_rotation(const Matrix3& R) {
+  constexpr double tolerance = 2.0 * quaternion_norm_tolerance;
+  const double deviation = (R.transpose() * R - Matrix3::Identity()).cwiseAbs().maxCoeff();
+  if (deviation > tolerance) {
+    throw input_error("X_AB", fmt::format("X_AB: expected a rotation (orthonormal to {:g}), found one whose R^T R "
+                                          "differs from the identity by {:g}; normalise it before the call",
+                                          tolerance, deviation));
+  }
+  if (R.determinant() < 0.0) {
+    throw input_error("X_AB",
+                      "X_AB: expected a rotation (determinant 1), found a reflection (determinant -1); the "
+                      "axes of a frame are right-handed");
+  }
+}
+
+}  // namespace
+
+PairState inside(const hs::State& state) {
+  if (!std::isfinite(state.t)) throw input_error("t", fmt::format("t: expected a finite time [s], found {}", state.t));
+  require_finite(state.R_AB, "X_AB", "-");
+  require_finite(state.p_AB, "X_AB", "m");
+  require_finite(state.V_AB, "V_AB", "rad/s, m/s");
+  PairState made{.t = state.t, .X_AB = {}, .V_AB = {}};
+  made.X_AB.R = Eigen::Map<const RowMajor3>(state.R_AB.data());
+  made.X_AB.p = Eigen::Map<const Vector3>(state.p_AB.data());
+  made.V_AB.w = Eigen::Map<const Vector3>(state.V_AB.data());
+  made.V_AB.v = Eigen::Map<const Vector3>(state.V_AB.data() + 3);
+  require_rotation(made.X_AB.R);
+  return made;
+}
+
+namespace {
+
+hs::RegionLoad outside(const RegionLoad& from) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  hs::RegionLoad to{.force = from.force,
+                    .area = from.area,
+                    .mean_pressure = from.mean_pressure(),
+                    .peak_pressure = from.peak_pressure,
+                    .p_ACop = {none, none, none}};
+  if (from.force > 0.0) Eigen::Map<Vector3>(to.p_ACop.data()) = from.p_ACop;
+  return to;
+}
+
+}  // namespace
+
+void take(const Response& from, hs::Response& to) {
+  Eigen::Map<Vector6>(to.F_A.data()) = from.F_A.vector();
+  Eigen::Map<RowMajor6>(to.dF_A_dX.data()) = from.dF_A_dX;
+  Eigen::Map<RowMajor6>(to.dF_A_dV.data()) = from.dF_A_dV;
+  Eigen::Map<Vector3>(to.p_ACop.data()) = from.p_ACop;
+  to.gap = from.gap;
+  to.gap_rate = from.gap_rate;
+  to.area = from.area;
+  to.peak_pressure = from.peak_pressure;
+  to.mean_pressure = from.mean_pressure();
+  to.stored_energy = from.stored_energy;
+  to.dissipated_power = from.dissipated_power;
+  to.dissipated_increment = from.dissipated_increment;
+  to.iterations = from.statistics.iterations;
+  to.active_points = from.statistics.active_points;
+  to.residual = from.statistics.residual;
+  to.regions.clear();
+  for (const RegionLoad& region : from.regions) to.regions.push_back(outside(region));
+}
+
+Overrides inside(const hs::Changes& changes) {
+  return {.backend = changes.backend,
+          .assignments = changes.set,
+          .backend_last = changes.backend_last,
+          .text = changes.text,
+          .files = changes.files};
+}
+
+rpc::ClientTls inside(const hs::Tls& tls) {
+  return {.ca_file = tls.ca_file,
+          .certificate_file = tls.certificate_file,
+          .key_file = tls.key_file,
+          .authority = tls.authority};
+}
+
+ContactFactory contact_source(const hs::OpenOptions& options) {
+  if (options.server.empty()) return embedded_contact();
+  constexpr double longest = 86400.0;  // a day, as on the command line
+  if (!(options.patience >= 0.0 && options.patience <= longest)) {
+    throw input_error("patience", fmt::format("patience: expected 0 to {:g} s, found {} s", longest, options.patience));
+  }
+  rpc::RemoteContactOptions remote;
+  remote.endpoint = {.address = options.server, .tls = inside(options.tls)};
+  remote.patience = std::chrono::milliseconds(std::lround(1000.0 * options.patience));
+  return rpc::open_remote_contact(remote);
+}
+
+OpenContext open_context(const hs::OpenOptions& options) {
+  OpenContext context{.run_id = "library", .on_progress = {}, .stop = options.stop};
+  if (options.on_progress) {
+    context.on_progress = [tell = options.on_progress](std::string_view stage, double fraction) {
+      tell({.stage = std::string(stage), .fraction = fraction});
+    };
+  }
+  return context;
+}
+
+}  // namespace heelstrike::bindings

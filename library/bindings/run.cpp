@@ -1,0 +1,145 @@
+#include <heelstrike/run.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "library/composition/embedded.hpp"
+#include "library/composition/shapes.hpp"
+#include "report/hdf5/run_hdf5.hpp"
+#include "library/bindings/border.hpp"
+#include "library/bindings/convert.hpp"
+#include "report/shapes.hpp"
+#include "report/write_report.hpp"
+#include "library/runs/execute.hpp"
+#include "library/runs/remote_runner.hpp"
+#include "common/process/version.hpp"
+#include "common/results/run_folder.hpp"
+#include "rpc/wire/run_records_wire.hpp"
+#include "library/composition/catalog.hpp"
+
+namespace hs {
+
+namespace inner = heelstrike;
+
+namespace {
+
+/// Into the folder, and to the caller what a person should see.
+class TellingSink final : public inner::RunSink {
+ public:
+  TellingSink(inner::RunFolder& folder, const RunOptions& options)
+      : options_(options),
+        files_(
+            folder, [&options](const inner::Progress& progress) { tell(options, progress); },
+            inner::wire::checkpoint_bytes) {}
+
+  void on_schema(std::span<const inner::Column> columns) override { files_.on_schema(columns); }
+  void on_row(std::span<const double> values) override { files_.on_row(values); }
+  void on_progress(const inner::Progress& progress) override { files_.on_progress(progress); }
+  void on_log(std::string_view level, std::string_view text) override {
+    files_.on_log(level, text);
+    if (level == "info" || level == "debug" || !options_.on_message) return;
+    options_.on_message(std::string(level), std::string(text));
+  }
+  void on_episode(const inner::ContactEpisode& episode) override { files_.on_episode(episode); }
+  void on_checkpoint(const inner::Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
+  void on_resumed(std::optional<std::int64_t> step) override { files_.on_resumed(step); }
+  void on_fields(const inner::FieldFrame& frame) override { files_.on_fields(frame); }
+
+ private:
+  static void tell(const RunOptions& options, const inner::Progress& progress) {
+    if (!options.on_progress) return;
+    const bool under_way = progress.stage.empty();
+    options.on_progress({.stage = progress.stage,
+                         .fraction = !under_way              ? progress.fraction
+                                     : progress.end_time > 0 ? progress.time / progress.end_time
+                                                             : 0.0,
+                         .time = progress.time,
+                         .end_time = progress.end_time,
+                         .wall_time = progress.wall_time});
+  }
+
+  const RunOptions& options_;
+  inner::RunFolderSink files_;
+};
+
+std::unique_ptr<inner::Runner> runner_of(const RunOptions& options, const std::filesystem::path& folder) {
+  if (options.mbs.empty()) {
+    return inner::make_embedded_runner(inner::bindings::contact_source(options));
+  }
+  const inner::ServerOptions servers{
+      .mbs = options.mbs,
+      .fem = options.server,
+      .tls = inner::bindings::inside(options.tls),
+      .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * options.patience))};
+  return std::make_unique<inner::RemoteRunner>(servers, std::filesystem::absolute(folder / "run.log"));
+}
+
+RunOutcome outcome_of(const inner::RunSummary& summary) {
+  RunOutcome outcome{.status = summary.status, .reason = {}, .code = ErrorCode::cancelled};
+  if (summary.error) {
+    outcome.reason = summary.error->what();
+    outcome.code = inner::bindings::public_code(summary.error->code());
+    outcome.retry_helps = summary.error->retry_helps();
+  } else if (summary.status == "cancelled") {
+    outcome.reason = "stopped on request";
+  }
+  return outcome;
+}
+
+}  // namespace
+
+RunOutcome run(const std::string& file, const RunOptions& options, const Changes& changes) {
+  return inner::bindings::at_border(file, [&] {
+    const auto request = inner::load_request(
+        file, inner::bindings::inside(changes), inner::schemas_of(inner::embedded_backends()), options.stop);
+    (void)inner::pair_doubts(request);  // the preparation tells them
+    if (options.on_message) {
+      for (const std::string& note : request.notes) options.on_message("note", note);
+    }
+    inner::RunFolder folder(
+        options.folder, request.yaml, options.overwrite,
+        {.scenario = std::filesystem::absolute(file), .files = inner::file_digests(request)});
+    inner::log_import(request, folder);
+    inner::RunSummary summary;
+    try {
+      inner::report::write_shapes(
+          folder, inner::body_shapes(request.scenario, request.files, inner::report::shown_triangles));
+      const auto runner = runner_of(options, folder.path());
+      TellingSink sink(folder, options);
+      summary = runner->run(request, sink, options.stop);
+      inner::finish_folder(request, folder, summary);
+      runner->release();
+    } catch (const inner::Error& error) {
+      folder.abandon(error.what());
+      throw;
+    }
+    const bool as_hdf5 = options.hdf5 && summary.status == "completed";
+    if (as_hdf5) inner::bindings::write_hdf5_table(folder.path());
+    (void)inner::report::write_report(folder.path(), inner::scenario_catalog());
+    if (as_hdf5) std::filesystem::remove(folder.path() / "timeseries.csv");
+    return outcome_of(summary);
+  });
+}
+
+TimeSeries read_timeseries(const std::string& folder) {
+  return inner::bindings::at_border(folder, [&] {
+    inner::TimeSeries series = inner::read_timeseries(folder);
+    return TimeSeries{.columns = std::move(series.columns), .values = std::move(series.values)};
+  });
+}
+
+std::vector<Backend> backends() {
+  std::vector<Backend> made;
+  for (const inner::BackendInfo& backend : inner::embedded_backends()) {
+    made.push_back({.name = backend.name, .summary = backend.summary});
+  }
+  return made;
+}
+
+const char* version() noexcept {
+  return inner::program_version.data();
+}
+
+}  // namespace hs

@@ -1,0 +1,148 @@
+#include <heelstrike/simulation.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "library/composition/embedded.hpp"
+#include "library/bindings/border.hpp"
+#include "library/bindings/convert.hpp"
+#include "common/results/checkpoint_bytes.hpp"
+#include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/simulation.hpp"
+
+namespace hs {
+
+namespace inner = heelstrike;
+
+namespace {
+
+std::vector<Column> outside(std::span<const inner::Column> columns) {
+  std::vector<Column> made;
+  for (const inner::Column& column : columns) made.push_back({column.name, column.unit, column.meaning});
+  return made;
+}
+
+}  // namespace
+
+struct Simulation::Content {
+  std::string file;
+  inner::bindings::Gate gate;
+  inner::mbs::RunInput input;  ///< what `simulation` refers to
+  std::unique_ptr<inner::mbs::Simulation> simulation;
+  std::vector<Column> inputs;
+  std::vector<Column> outputs;
+  std::stop_token stop;
+  double time = 0.0;  ///< [s] at the end of the last call
+  double end_time = 0.0;
+
+  explicit Content(const std::string& name) : file(name), gate("simulation of '" + name + "'") {}
+};
+
+Simulation::Simulation(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&& other) noexcept {
+  std::swap(content_, other.content_);
+  return *this;
+}
+Simulation::~Simulation() {
+  // As of a contact.
+  if (content_ && content_->simulation && !content_->gate.close()) (void)content_.release();
+}
+
+Simulation Simulation::open(const std::string& file, const Changes& changes, const OpenOptions& options) {
+  return inner::bindings::at_border(file, [&] {
+    const auto schemas = inner::schemas_of(inner::embedded_backends());
+    const auto request = inner::load_request(file, inner::bindings::inside(changes), schemas, options.stop);
+    (void)inner::pair_doubts(request);  // mistakes in meshes, with their lines
+    auto content = std::make_unique<Content>(file);
+    content->input = inner::mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
+    content->input.run_id = "library";
+    content->input.allow_units = true;  // the caller's own scenario, in the caller's own process
+    content->stop = options.stop;
+    content->simulation = std::make_unique<inner::mbs::Simulation>(content->input, options.stop);
+    const inner::ContactFactory source = inner::bindings::contact_source(options);
+    // The simulation's own context knows no watcher.
+    content->simulation->initialise([&](std::span<const inner::PairSpec> pairs,
+                                        std::span<const inner::AssetContent> assets,
+                                        const inner::OpenContext& context) {
+      inner::OpenContext watched = inner::open_context(options);
+      watched.run_id = context.run_id;
+      return source(pairs, assets, watched);
+    });
+    content->inputs = outside(content->simulation->inputs());
+    content->outputs = outside(content->simulation->outputs());
+    content->time = content->simulation->time();
+    content->end_time = content->simulation->end_time();
+    return Simulation(std::move(content));
+  });
+}
+
+double Simulation::time() const {
+  return content_->time;
+}
+double Simulation::end_time() const {
+  return content_->end_time;
+}
+
+void Simulation::advance_to(double t) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "advance_to");
+  inner::bindings::at_border(content_->file, [&] {
+    const auto stopped = [&] {
+      return inner::Error(inner::ErrorCode::cancelled,
+                          fmt::format("stopped on request at t = {:g} s; to go on, open the simulation again and "
+                                      "restore a saved state",
+                                      content_->time));
+    };
+    if (content_->stop.stop_requested()) throw stopped();
+    const bool arrived = content_->simulation->advance_to(t);
+    content_->time = content_->simulation->time();
+    if (!arrived) throw stopped();
+  });
+}
+
+std::span<const Column> Simulation::inputs() const {
+  return content_->inputs;
+}
+std::span<const Column> Simulation::outputs() const {
+  return content_->outputs;
+}
+
+void Simulation::set(const std::string& name, double value, double rate, double acceleration) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "set");
+  inner::bindings::at_border({}, [&] { content_->simulation->set_input(name, value, rate, acceleration); });
+}
+
+std::span<const double> Simulation::values() {
+  const inner::bindings::Gate::Pass pass(content_->gate, "values");
+  return inner::bindings::at_border({}, [&] { return content_->simulation->output_values(); });
+}
+
+double Simulation::get(std::string_view name) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "get");
+  return inner::bindings::at_border({}, [&] { return content_->simulation->output(name); });
+}
+
+std::string Simulation::save() {
+  const inner::bindings::Gate::Pass pass(content_->gate, "save");
+  return inner::bindings::at_border({}, [&] { return inner::checkpoint_bytes(content_->simulation->save()); });
+}
+
+void Simulation::restore(std::string_view bytes) {
+  const inner::bindings::Gate::Pass pass(content_->gate, "restore");
+  inner::bindings::at_border({}, [&] {
+    content_->simulation->restore(inner::checkpoint_from(bytes, "bytes"));
+    content_->time = content_->simulation->time();
+  });
+}
+
+void Simulation::close() {
+  if (content_->gate.close()) content_->simulation.reset();
+}
+
+bool Simulation::is_open() const noexcept {
+  return content_ && content_->gate.is_open();
+}
+
+}  // namespace hs

@@ -1,0 +1,163 @@
+#include "library/composition/embedded.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include "scenario/mistakes.hpp"
+#include "common/errors/error.hpp"
+#include "common/files/output_file.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/sessions/cache_directory.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/analysis/run.hpp"
+#include "mbs_server/service/resume_from.hpp"
+#include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/simulation.hpp"
+
+namespace heelstrike {
+namespace {
+
+mbs::RunInput run_input(const RunRequest& request, const BackendSchemas& schemas) {
+  mbs::RunInput input = mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
+  input.allow_units = true;  // the user's own scenario, in the user's own process
+  return input;
+}
+
+class EmbeddedRunner : public Runner {
+ public:
+  explicit EmbeddedRunner(ContactFactory contact) : contact_(std::move(contact)) {}
+  RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) override {
+    mbs::RunInput input = run_input(request, schemas_of(embedded_backends()));
+    input.run_id = "in-process";
+    if (!request.resume_from.empty()) mbs::resume_from(request.resume_from, input);
+    return mbs::run_scenario(input, contact_, sink, std::move(stop));
+  }
+  /// A factorisation or a large contact takes seconds in which it hears nothing.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> stop_grace() const override { return std::chrono::seconds{1}; }
+
+ private:
+  ContactFactory contact_;
+};
+
+bool is_known(const std::string& backend) {
+  return std::ranges::find(fem::backend_registry(), backend, &fem::BackendEntry::name) != fem::backend_registry().end();
+}
+
+bool is_rigid(const PairModel& pair) {
+  return is_known(pair.spec.backend) && has_rigid_bodies(fem::find_backend(pair.spec.backend).parameters);
+}
+
+/// Pairs that the analysis refuses once they are open. @throws config::Mistake
+void require_fitting_analysis(const RunRequest& request) {
+  const Scenario scenario = run_input(request, {}).scenario;
+  std::vector<PairDescription> pairs;
+  for (const PairModel& pair : scenario.pairs) {
+    pairs.push_back(is_known(pair.spec.backend) ? fem::foretold(fem::checked_pair(pair.spec)) : PairDescription{});
+  }
+  try {
+    mbs::check_pairs(scenario, pairs);
+  } catch (const Error& error) {
+    throw config::mistake_of(config::load_document(request.yaml, request.file_name), error);
+  }
+}
+
+/// Rigid bodies that overlap at the start are a mistake of the file. @throws config::Mistake
+void require_rigid_bodies_apart(const RunRequest& request) {
+  mbs::RunInput input = run_input(request, {});
+  std::erase_if(input.scenario.pairs, [](const PairModel& pair) { return !is_rigid(pair); });
+  if (input.scenario.pairs.empty()) return;
+  try {
+    mbs::check_rigid_start(input, embedded_contact());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::not_found) return;   // a mesh in the folder of a server
+    if (!error.field().starts_with("contact.")) throw;  // of the model: it has its place
+    throw config::mistake_of(config::load_document(request.yaml, request.file_name), error);
+  }
+}
+
+/// Calls `work` for every pair whose back-end is known here; what it refuses is told together.
+template <typename Work>
+void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work work) {
+  const config::Document document = config::load_document(request.yaml, request.file_name);
+  config::Mistakes mistakes;
+  for (const PairSpec& pair : setup.pairs) {
+    if (!is_known(pair.backend)) continue;
+    try {
+      work(pair);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      // A mesh in the folder of a server.
+      if (error.code() == ErrorCode::not_found) continue;
+      mistakes.add(config::mistake_of(document, error));
+    }
+  }
+  mistakes.raise();
+}
+
+}  // namespace
+
+std::vector<std::string> pair_doubts(const RunRequest& request) {
+  const ContactSetup setup = contact_setup(request);
+  const fem::PrepareContext context{
+      .asset = [&](const AssetKey& file) -> const AssetContent& { return fem::find_asset(setup.assets, file); },
+      .on_progress = [](std::string_view, double) {},
+      .stop = {}};
+  std::vector<std::string> doubts;
+  for_each_pair(request, setup, [&](const PairSpec& pair) {
+    std::ranges::move(fem::pair_doubts(fem::checked_pair(pair), context), std::back_inserter(doubts));
+  });
+  require_fitting_analysis(request);
+  require_rigid_bodies_apart(request);
+  return doubts;
+}
+
+std::unique_ptr<Runner> make_embedded_runner(ContactFactory contact) {
+  return std::make_unique<EmbeddedRunner>(std::move(contact));
+}
+
+ContactSetup contact_setup(const RunRequest& request) {
+  // The request has been checked against the schemas of whoever shall open it.
+  mbs::RunInput input = run_input(request, {});
+  ContactSetup setup{.pairs = {}, .assets = std::move(input.assets)};
+  for (PairModel& pair : input.scenario.pairs) setup.pairs.push_back(std::move(pair.spec));
+  return setup;
+}
+
+BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
+  mbs::RunInput input = run_input(request, {});
+  input.allow_units = true;  // as in a run of the user's own scenario
+  if (std::ranges::any_of(input.scenario.forces, [](const ElementSpec& force) { return force.type == "fmu"; })) {
+    mbs::Simulation(input, stop).check_units();
+  }
+  BuiltModel model{.description = mbs::describe_scenario(input.scenario, stop), .parameters = {}};
+  for (const PairModel& pair : input.scenario.pairs) {
+    model.parameters.push_back(is_known(pair.spec.backend) ? fem::checked_pair(pair.spec).parameters
+                                                           : pair.spec.parameters);
+  }
+  return model;
+}
+
+ContactFactory embedded_contact() {
+  return fem::local_contact_factory(fem::default_cache_directory());
+}
+
+std::string try_cache() {
+  const std::filesystem::path folder = fem::default_cache_directory();
+  if (folder.empty()) {
+    throw file_error(
+        "cache", "there is none, because neither XDG_CACHE_HOME nor HOME is set: every run meshes and condenses anew");
+  }
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  const auto trial = folder / fmt::format("doctor.{}.tmp", ::getpid());
+  write_whole_file(trial, "written by heelstrike doctor");
+  std::filesystem::remove(trial, failure);
+  return folder.string();
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,275 @@
+#include "library/composition/geometry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/errors/error.hpp"
+#include "common/spatial/extents.hpp"
+#include "fem_server/geometry/foot.hpp"
+#include "fem_server/geometry/layer_mesh.hpp"
+#include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/geometry/surface_check.hpp"
+#include "fem_server/geometry/surface_repair.hpp"
+#include "fem_server/geometry/volume_check.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
+
+namespace heelstrike {
+namespace {
+
+fem::ReadOptions read_options(const MeshJob& job) {
+  fem::ReadOptions options;
+  options.name = job.name;
+  options.length_scale = job.length_scale;
+  return options;
+}
+
+/// No server is busy here: a file that has too much is a bad file.
+template <typename Read>
+auto read_input(Read read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::limit) throw;
+    throw input_error(error.field(), error.what());
+  }
+}
+
+fem::SurfaceMesh surface_of(const MeshJob& job) {
+  if (job.knee) return fem::surface_mesh(job.knee->triangles());
+  if (!job.foot) return read_input([&] { return fem::read_surface(job.content, read_options(job)); });
+  double finest = job.size > 0.0 ? job.size : 0.003;
+  for (const MeshRefinement& wish : job.refinements) finest = std::min(finest, wish.size);
+  const double size = std::clamp(finest, 0.0005, 0.02);
+  return fem::make_foot(job.dimensions, size, job.right ? fem::FootSide::right : fem::FootSide::left);
+}
+
+Vector3 vector(const std::vector<double>& values, std::size_t first) {
+  return {values[first], values[first + 1], values[first + 2]};
+}
+
+fem::Refinement refinement_of(const MeshRefinement& wish, const fem::SurfaceMesh& surface) {
+  fem::Refinement refinement;
+  refinement.size = wish.size;
+  if (!wish.box.empty()) {
+    refinement.region = fem::BoxRegion{.low = vector(wish.box, 0), .high = vector(wish.box, 3)};
+  } else if (!wish.ball.empty()) {
+    refinement.region = fem::BallRegion{.center = vector(wish.ball, 0), .radius = wish.ball[3]};
+  } else {
+    const auto group = std::ranges::find(surface.group_names, wish.group);
+    if (group == surface.group_names.end()) {
+      throw input_error(
+          "refine",
+          fmt::format("--refine: the surface has no group '{}'; it has: {}", wish.group,
+                      surface.group_names.empty() ? "none" : fmt::format("{}", fmt::join(surface.group_names, ", "))));
+    }
+    const auto index = static_cast<std::uint32_t>(group - surface.group_names.begin());
+    fem::SetRegion region{.set = {}, .distance = wish.distance};
+    region.set.vertices = surface.vertices;
+    for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+      if (surface.triangle_groups[t] == index) region.set.triangles.push_back(surface.triangles[t]);
+    }
+    refinement.region = std::move(region);
+  }
+  return refinement;
+}
+
+fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& surface, std::stop_token stop) {
+  fem::MeshingOptions options;
+  options.size.size = job.size;
+  options.size.growth = job.growth;
+  for (const MeshRefinement& wish : job.refinements) {
+    options.size.refinements.push_back(refinement_of(wish, surface));
+  }
+  options.order = job.order;
+  options.remesh_surface = !job.keep_surface;
+  options.timeout = job.time_limit;
+  options.stop = std::move(stop);
+  return options;
+}
+
+/// Where a surface lies: what is needed to place it, or to see that its units or axes are others.
+void report_extent(const std::vector<Vector3>& vertices, MeshOutcome& outcome) {
+  if (vertices.empty()) return;
+  Vector3 low = vertices.front(), high = low;
+  for (const Vector3& vertex : vertices) {
+    low = low.cwiseMin(vertex);
+    high = high.cwiseMax(vertex);
+  }
+  outcome.surface_report += fmt::format("extent     x {:.4g} to {:.4g}, y {:.4g} to {:.4g}, z {:.4g} to {:.4g} m",
+                                        low.x(), high.x(), low.y(), high.y(), low.z(), high.z());
+  for (int c = 0; c < 3; ++c) {
+    outcome.facts.push_back({fmt::format("lowest_{}_m", "xyz"[c]), low[c]});
+    outcome.facts.push_back({fmt::format("highest_{}_m", "xyz"[c]), high[c]});
+  }
+}
+
+void report_surface(const fem::SurfaceReport& report, MeshOutcome& outcome) {
+  outcome.sound = report.sound();
+  for (const fem::SurfaceFinding& finding : report.findings) {
+    outcome.defects +=
+        fmt::format("{}{} {}", outcome.defects.empty() ? "" : ", ", finding.count, fem::to_string(finding.defect));
+  }
+  outcome.surface_report = fem::describe(report);
+  outcome.facts.push_back({"surface_triangles", static_cast<double>(report.n_triangles)});
+  outcome.facts.push_back({"surface_area_m2", report.area});
+  outcome.facts.push_back({"surface_volume_m3", report.volume});
+  for (const fem::SurfaceFinding& finding : report.findings) {
+    outcome.facts.push_back(
+        {fmt::format("defect_{}", fem::to_string(finding.defect)), static_cast<double>(finding.count)});
+  }
+}
+
+void report_volume(const fem::VolumeReport& report, MeshOutcome& outcome) {
+  outcome.volume_report = fem::describe(report);
+  outcome.facts.push_back({"nodes", static_cast<double>(report.n_nodes)});
+  outcome.facts.push_back({"elements", static_cast<double>(report.n_elements)});
+  outcome.facts.push_back({"nodes_per_element", static_cast<double>(report.nodes_per_element)});
+  outcome.facts.push_back({"volume_m3", report.volume});
+  outcome.facts.push_back({"shortest_edge_m", report.shortest_edge});
+  outcome.facts.push_back({"longest_edge_m", report.longest_edge});
+  outcome.facts.push_back({"worst_quality", report.worst_quality});
+  outcome.facts.push_back({"mean_quality", report.mean_quality});
+  outcome.facts.push_back(
+      {"quality_histogram", std::vector<std::size_t>(report.histogram.begin(), report.histogram.end())});
+  outcome.facts.push_back({"inverted", static_cast<double>(report.inverted.size())});
+  outcome.facts.push_back({"degenerate", static_cast<double>(report.degenerate.size())});
+}
+
+std::string written(const fem::VolumeMesh& mesh, const std::string& format) {
+  if (format == "stl") return fem::write_stl(fem::boundary_surface(mesh).surface);
+  return format == "msh" ? fem::write_msh(mesh) : fem::write_vtu(mesh);
+}
+
+void add(fem::Doubts doubts, MeshOutcome& outcome) {
+  std::ranges::move(doubts, std::back_inserter(outcome.doubts));
+}
+
+MeshOutcome process_volume(const MeshJob& job) {
+  fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
+  if (job.order == 2 && mesh.topology().n_nodes_quadratic == 0) {
+    throw input_error(
+        "--order", fmt::format("--order 2: {} holds {} with {} nodes, and there are none with more here; leave it out",
+                               job.name, fem::element_shapes(mesh.nodes_per_element), mesh.nodes_per_element));
+  }
+  if (job.order == 2 && !mesh.topology().quadratic()) mesh = fem::to_quadratic(mesh);
+  MeshOutcome outcome;
+  outcome.repaired = mesh.notes;
+  const fem::VolumeReport report = fem::check_volume(mesh);
+  outcome.sound = report.sound();
+  if (!outcome.sound) outcome.defects = "not fit for finite elements";
+  report_volume(report, outcome);
+  add(fem::doubts_of_extents(extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
+  add(fem::doubts_of_quality(job.name, report), outcome);
+  if (!job.output_format.empty()) outcome.bytes = written(mesh, job.output_format);
+  return outcome;
+}
+
+/// The layer between the surface and the inner one.
+MeshOutcome process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, MeshOutcome outcome) {
+  fem::ReadOptions options = read_options(job);
+  options.name = job.inner_name;
+  const fem::SurfaceMesh inner = read_input([&] { return fem::read_surface(job.inner, options); });
+  fem::LayerMesh layer = fem::mesh_between(outer, inner,
+                                           {.layers = job.layers,
+                                            .keep_prisms = job.keep_prisms,
+                                            .search_distance = job.search_distance,
+                                            .least_thickness = job.least_thickness});
+  if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
+  const fem::VolumeReport report = fem::check_volume(layer.mesh);
+  outcome.sound = report.sound();
+  outcome.defects = outcome.sound ? "" : "not fit for finite elements";
+  report_volume(report, outcome);
+  outcome.volume_report += fmt::format(
+      "\nlayer      {} layers, mean thickness {:.4g} m, least distance of the surfaces {:.4g} m; {} nodes made "
+      "thicker, {} beside the inner surface, {} drawn to their neighbours; inner nodes at most {:.3g} m from the "
+      "inner surface\nsets       faces outer, inner, rim; nodes inner",
+      job.layers, layer.mean_thickness, layer.least_thickness, layer.n_thickened, layer.n_beside, layer.n_smoothed,
+      layer.deviation);
+  outcome.facts.push_back({"mean_thickness_m", layer.mean_thickness});
+  outcome.facts.push_back({"least_distance_m", layer.least_thickness});
+  outcome.facts.push_back({"thickened_nodes", static_cast<double>(layer.n_thickened)});
+  outcome.facts.push_back({"nodes_beside", static_cast<double>(layer.n_beside)});
+  outcome.facts.push_back({"smoothed_nodes", static_cast<double>(layer.n_smoothed)});
+  outcome.facts.push_back({"deviation_m", layer.deviation});
+  add(fem::doubts_of_quality(job.name, report), outcome);
+  if (!job.output_format.empty()) outcome.bytes = written(layer.mesh, job.output_format);
+  return outcome;
+}
+
+}  // namespace
+
+bool holds_volume(const MeshJob& job) {
+  return !job.foot && !job.knee && read_input([&] { return fem::holds_volume(job.content, read_options(job)); });
+}
+
+std::string readable_formats() {
+  return fmt::format("surface ({}) or volume mesh ({})", fem::mesh_format_names(fem::MeshKind::surface),
+                     fem::mesh_format_names(fem::MeshKind::volume));
+}
+
+MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
+                         std::stop_token stop) {
+  on_stage("reading");
+  if (holds_volume(job)) return process_volume(job);
+  fem::SurfaceMesh surface = surface_of(job);
+  MeshOutcome outcome;
+  on_stage("checking the surface");
+  outcome.repaired = fem::repair_surface(surface, {.merge_tolerance = job.repairs.merge_tolerance,
+                                                   .sliver_thickness = job.repairs.sliver_thickness,
+                                                   .sliver_distance = job.repairs.sliver_distance,
+                                                   .drop_degenerate = job.repairs.drop_degenerate,
+                                                   .drop_duplicate = job.repairs.drop_duplicate,
+                                                   .reorient = job.repairs.reorient,
+                                                   .max_hole_edges = job.repairs.max_hole_edges});
+  const fem::SurfaceReport report = fem::check_surface(surface);
+  report_surface(report, outcome);
+  // The surfaces of a knee end at their rims, which is nothing to repair.
+  if (job.knee) outcome.sound = true;
+  report_extent(surface.vertices, outcome);
+  const Vector3 extents = extents_of(surface.vertices);
+  if (!job.foot && !job.knee) add(fem::doubts_of_extents(extents, job.length_scale, "--scale"), outcome);
+  if (!job.inner.empty()) {
+    on_stage("filling the layer");
+    return process_layer(job, surface, std::move(outcome));
+  }
+  if (job.size == 0.0) {
+    if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);
+    return outcome;
+  }
+  fem::require_sound(report, job.name);
+  add(fem::doubts_of_element_size("--size", job.size, extents), outcome);
+  fem::MeshingOptions options = meshing_options(job, surface, std::move(stop));
+  options.on_wait = [&] { on_stage("filling with tetrahedra"); };
+  const fem::MeshingResult result = fem::mesh_surface(surface, options);
+  const fem::VolumeReport filled = fem::check_volume(result.mesh);
+  report_volume(filled, outcome);
+  add(fem::doubts_of_volume(filled.volume, report.volume, "--size", job.size), outcome);
+  add(fem::doubts_of_quality(job.name, filled), outcome);
+  outcome.facts.push_back({"deviation_m", result.deviation});
+  outcome.facts.push_back({"mesher", result.mesher});
+  if (!job.output_format.empty()) outcome.bytes = written(result.mesh, job.output_format);
+  return outcome;
+}
+
+Triangles read_triangles(const std::string& name, const std::string& content) {
+  fem::ReadOptions options;
+  options.name = name;
+  fem::SurfaceMesh mesh = read_input([&] { return fem::read_surface(content, options); });
+  return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
+}
+
+std::string try_mesher(std::stop_token stop) {
+  fem::MeshingOptions options;
+  options.size.size = 0.005;
+  options.timeout = 60.0;
+  options.stop = std::move(stop);
+  const fem::MeshingResult ball = fem::mesh_ball(0.01, options);
+  return fmt::format("{} filled a ball with {} tetrahedra", ball.mesher, ball.mesh.n_elements());
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,425 @@
+// The functions of FMI 3.0 (https://fmi-standard.org/docs/3.0) for co-simulation and model exchange. Names and
+// signatures are those of the standard; what a unit does not offer says so.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "library/fmu/instance.hpp"
+#include "common/errors/error.hpp"
+
+using heelstrike::fmu::bytes_of;
+using heelstrike::fmu::call;
+using heelstrike::fmu::deserialize_state;
+using heelstrike::fmu::FmiStatus;
+using heelstrike::fmu::free_state;
+using heelstrike::fmu::get_state;
+using heelstrike::fmu::guarded;
+using heelstrike::fmu::list;
+using heelstrike::fmu::none_of;
+using heelstrike::fmu::not_offered;
+using heelstrike::fmu::require_given;
+using heelstrike::fmu::resources_beside;
+using heelstrike::fmu::serialize_state;
+using heelstrike::fmu::set_logging;
+using heelstrike::fmu::texts;
+using heelstrike::fmu::Unit;
+using heelstrike::fmu::UnitInstance;
+
+// NOLINTBEGIN(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses): names and signatures
+// are the standard's; a type stands in no parentheses.
+extern "C" {
+
+using fmi3Float64 = double;
+using fmi3Boolean = bool;
+using fmi3String = const char*;
+using fmi3Byte = std::uint8_t;
+using fmi3ValueReference = std::uint32_t;
+using fmi3Instance = void*;
+using fmi3InstanceEnvironment = void*;
+using fmi3FMUState = void*;
+using fmi3Status = int;
+using fmi3LogMessageCallback = void (*)(fmi3InstanceEnvironment, fmi3Status, fmi3String category, fmi3String message);
+using fmi3IntermediateUpdateCallback = void (*)(fmi3InstanceEnvironment, fmi3Float64 intermediateUpdateTime,
+                                                fmi3Boolean intermediateVariableSetRequested,
+                                                fmi3Boolean intermediateVariableGetAllowed,
+                                                fmi3Boolean intermediateStepFinished, fmi3Boolean canReturnEarly,
+                                                fmi3Boolean* earlyReturnRequested, fmi3Float64* earlyReturnTime);
+}
+
+namespace {
+
+void require_scalars(std::size_t n, std::size_t n_values) {
+  if (n == n_values) return;
+  throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
+}
+
+void take(const std::vector<double>& result, double* to, std::size_t n) {
+  require_given(to);
+  if (n != result.size()) {
+    throw heelstrike::input_error("nSensitivity", "nSensitivity: one number for each variable, all are scalars");
+  }
+  std::copy(result.begin(), result.end(), to);
+}
+
+}  // namespace
+
+namespace {
+
+std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvironment environment,
+                                                                fmi3LogMessageCallback log) {
+  if (log == nullptr) return {};
+  return [=](FmiStatus status, const char* category, const char* text) {
+    log(environment, static_cast<int>(status), category, text);
+  };
+}
+
+void make_unit(UnitInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
+  if (token == nullptr) {
+    throw heelstrike::input_error("instantiationToken", "a unit is instantiated with its token, found none (null)");
+  }
+  const bool is_told = resource_path != nullptr && *resource_path != '\0';
+  instance.unit = std::make_unique<Unit>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token,
+                                         model_exchange);
+}
+
+}  // namespace
+
+#define FMI3_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+FMI3_EXPORT const char* fmi3GetVersion() {
+  return "3.0";
+}
+
+FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on, std::size_t n,
+                                           const fmi3String* categories) {
+  return call(instance, [&](Unit&) { set_logging(*static_cast<UnitInstance*>(instance), on, list(categories, n)); });
+}
+
+FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
+                                                     fmi3Boolean, fmi3Boolean, fmi3Boolean event_mode,
+                                                     fmi3Boolean may_return_early,
+                                                     const fmi3ValueReference* intermediate, std::size_t n_intermediate,
+                                                     fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                                     fmi3IntermediateUpdateCallback update) {
+  auto instance = std::make_unique<UnitInstance>();
+  instance->event_mode = event_mode;
+  instance->may_return_early = may_return_early;
+  instance->log = logger(environment, log);
+  if (update != nullptr) {
+    instance->on_step = [=](double t) -> std::optional<double> {
+      bool wants_return = false;
+      double when = t;
+      update(environment, t, false, true, true, may_return_early, &wants_return, &when);
+      return wants_return && may_return_early ? std::optional(when) : std::nullopt;
+    };
+  }
+  const FmiStatus status = guarded(*instance, [&] {
+    make_unit(*instance, token, resource_path, false);
+    if (n_intermediate > 0) instance->unit->require_known(list(intermediate, n_intermediate));
+  });
+  return status == FmiStatus::ok ? instance.release() : nullptr;
+}
+
+FMI3_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String token, fmi3String resource_path,
+                                                      fmi3Boolean, fmi3Boolean, fmi3InstanceEnvironment environment,
+                                                      fmi3LogMessageCallback log) {
+  auto instance = std::make_unique<UnitInstance>();
+  instance->log = logger(environment, log);
+  instance->event_mode = true;
+  const FmiStatus status = guarded(*instance, [&] { make_unit(*instance, token, resource_path, true); });
+  return status == FmiStatus::ok ? instance.release() : nullptr;
+}
+
+FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3String, fmi3String, fmi3Boolean, fmi3Boolean,
+                                                           fmi3InstanceEnvironment environment,
+                                                           fmi3LogMessageCallback log, void (*)(), void (*)(),
+                                                           void (*)()) {
+  if (const auto say = logger(environment, log)) {
+    say(FmiStatus::error, heelstrike::fmu::error_category,
+        "this unit is none for scheduled execution: it has no clocks");
+  }
+  return nullptr;
+}
+
+FMI3_EXPORT void fmi3FreeInstance(fmi3Instance instance) {
+  delete static_cast<UnitInstance*>(instance);
+}
+
+FMI3_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean, fmi3Float64, fmi3Float64 start,
+                                                   fmi3Boolean stop_defined, fmi3Float64 stop) {
+  return call(instance, [&](Unit& unit) {
+    unit.setup(start, stop_defined ? std::optional(stop) : std::nullopt);
+    unit.enter_initialization();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
+  return call(instance,
+              [&](Unit& unit) { unit.exit_initialization(static_cast<UnitInstance*>(instance)->event_mode); });
+}
+FMI3_EXPORT fmi3Status fmi3Terminate(fmi3Instance instance) {
+  return call(instance, [](Unit& unit) { unit.terminate(); });
+}
+FMI3_EXPORT fmi3Status fmi3Reset(fmi3Instance instance) {
+  return call(instance, [](Unit& unit) { unit.reset(); });
+}
+
+FMI3_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                      fmi3Float64* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    require_scalars(n, n_values);
+    unit.get(list(references, n), list(values, n));
+  });
+}
+FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                      const fmi3Float64* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    require_scalars(n, n_values);
+    unit.set(list(references, n), list(values, n));
+  });
+}
+
+FMI3_EXPORT fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                     fmi3String* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    require_scalars(n, n_values);
+    unit.get_texts(list(references, n), list(values, n));
+  });
+}
+FMI3_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                     const fmi3String* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    require_scalars(n, n_values);
+    unit.set_texts(list(references, n), texts(values, n));
+  });
+}
+
+// All other variables are Float64. The functions for other types differ in the type that they point at only.
+#define NO_VARIABLES_OF(TYPE, C_TYPE)                                                                                  \
+  FMI3_EXPORT fmi3Status fmi3Get##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, C_TYPE*,       \
+                                       std::size_t) {                                                                  \
+    return none_of(instance, "fmi3Get" #TYPE, n);                                                                      \
+  }                                                                                                                    \
+  FMI3_EXPORT fmi3Status fmi3Set##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const C_TYPE*, \
+                                       std::size_t) {                                                                  \
+    return none_of(instance, "fmi3Set" #TYPE, n);                                                                      \
+  }
+NO_VARIABLES_OF(Float32, float)
+NO_VARIABLES_OF(Int8, std::int8_t)
+NO_VARIABLES_OF(UInt8, std::uint8_t)
+NO_VARIABLES_OF(Int16, std::int16_t)
+NO_VARIABLES_OF(UInt16, std::uint16_t)
+NO_VARIABLES_OF(Int32, std::int32_t)
+NO_VARIABLES_OF(UInt32, std::uint32_t)
+NO_VARIABLES_OF(Int64, std::int64_t)
+NO_VARIABLES_OF(UInt64, std::uint64_t)
+NO_VARIABLES_OF(Boolean, bool)
+#undef NO_VARIABLES_OF
+FMI3_EXPORT fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, std::size_t*,
+                                     const fmi3Byte**, std::size_t) {
+  return none_of(instance, "fmi3GetBinary", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                     const std::size_t*, const fmi3Byte* const*, std::size_t) {
+  return none_of(instance, "fmi3SetBinary", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, bool*) {
+  return none_of(instance, "fmi3GetClock", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const bool*) {
+  return none_of(instance, "fmi3SetClock", n);
+}
+
+FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState* state) {
+  return call(instance, [&](Unit& unit) { get_state(unit, state); });
+}
+FMI3_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state) {
+  return call(instance, [&](Unit& unit) { unit.restore(bytes_of(state)); });
+}
+FMI3_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState* state) {
+  return call(instance, [&](Unit&) { free_state(state); });
+}
+FMI3_EXPORT fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMUState state, std::size_t* size) {
+  return call(instance, [&](Unit&) {
+    require_given(size);
+    *size = bytes_of(state).size();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte* bytes,
+                                             std::size_t size) {
+  return call(instance, [&](Unit&) { serialize_state(state, bytes, size); });
+}
+FMI3_EXPORT fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte* bytes, std::size_t size,
+                                               fmi3FMUState* state) {
+  return call(instance, [&](Unit&) { deserialize_state(bytes, size, state); });
+}
+
+FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
+                                  fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
+  return call(instance, [&](Unit& unit) {
+    require_given(event, terminate, early, reached);
+    *event = *terminate = *early = false;
+    const auto& self = *static_cast<UnitInstance*>(instance);
+    *reached = unit.time();
+    const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
+    *reached = unit.time();
+    *event = at_event && self.event_mode;
+    // The sum of a master's times may lie behind the end of the scenario by rounding.
+    *early = self.may_return_early && *reached < t + h && !unit.stands_at(t + h);
+  });
+}
+
+FMI3_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
+  return call(instance, [](Unit& unit) { unit.enter_step_mode(); });
+}
+FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
+  return call(instance, [&](Unit& unit) {
+    if (!static_cast<UnitInstance*>(instance)->event_mode) {
+      throw heelstrike::Error(heelstrike::ErrorCode::out_of_order,
+                              "fmi3EnterEventMode: the unit was instantiated without event mode (eventModeUsed)");
+    }
+    unit.enter_event_mode();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
+  return not_offered(instance, "fmi3EnterConfigurationMode");
+}
+FMI3_EXPORT fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance) {
+  return not_offered(instance, "fmi3ExitConfigurationMode");
+}
+FMI3_EXPORT fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*) {
+  return not_offered(instance, "fmi3GetNumberOfVariableDependencies");
+}
+FMI3_EXPORT fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*,
+                                                   fmi3ValueReference*, std::size_t*, int*, std::size_t) {
+  return not_offered(instance, "fmi3GetVariableDependencies");
+}
+FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
+                                                    std::size_t n_unknowns, const fmi3ValueReference* knowns,
+                                                    std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
+                                                    fmi3Float64* sensitivity, std::size_t n_sensitivity) {
+  return call(instance, [&](Unit& unit) {
+    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), false), sensitivity,
+         n_sensitivity);
+  });
+}
+FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
+                                                std::size_t n_unknowns, const fmi3ValueReference* knowns,
+                                                std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
+                                                fmi3Float64* sensitivity, std::size_t n_sensitivity) {
+  return call(instance, [&](Unit& unit) {
+    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), true), sensitivity,
+         n_sensitivity);
+  });
+}
+FMI3_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                                const std::int32_t*, fmi3Float64*, std::size_t) {
+  return none_of(instance, "fmi3GetOutputDerivatives", n);
+}
+
+// Clocks and their intervals.
+FMI3_EXPORT fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*,
+                                              int*) {
+  return none_of(instance, "fmi3GetIntervalDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                               std::uint64_t*, std::uint64_t*, int*) {
+  return none_of(instance, "fmi3GetIntervalFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*) {
+  return none_of(instance, "fmi3GetShiftDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                            std::uint64_t*, std::uint64_t*) {
+  return none_of(instance, "fmi3GetShiftFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                              const double*) {
+  return none_of(instance, "fmi3SetIntervalDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                               const std::uint64_t*, const std::uint64_t*) {
+  return none_of(instance, "fmi3SetIntervalFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                           const double*) {
+  return none_of(instance, "fmi3SetShiftDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                            const std::uint64_t*, const std::uint64_t*) {
+  return none_of(instance, "fmi3SetShiftFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
+  return not_offered(instance, "fmi3EvaluateDiscreteStates");
+}
+// In co-simulation what changes at an event has changed when the step returns; in model exchange contacts begin and end
+// to act here. The states stay what they are, but that they have changed is what importers start their integrators anew
+// for.
+FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
+                                                bool* values, bool* next_defined, double* next) {
+  return call(instance, [&](Unit& unit) {
+    require_given(again, terminate, nominals, values, next_defined, next);
+    *again = *terminate = *nominals = *values = *next_defined = false;
+    *next = 0.0;
+    *values = unit.update_discrete_states();
+  });
+}
+
+// Model exchange.
+FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
+  return call(instance, [](Unit& unit) { unit.enter_continuous_time_mode(); });
+}
+FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
+  return call(instance, [&](Unit& unit) {
+    require_given(event, terminate);
+    *event = *terminate = false;
+    *event = unit.complete_step();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double t) {
+  return call(instance, [&](Unit& unit) { unit.set_time(t); });
+}
+FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const double* x, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.set_continuous_states(list(x, n)); });
+}
+FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, double* rates, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.get_rates(list(rates, n)); });
+}
+FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double* values, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.get_indicators(list(values, n)); });
+}
+FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double* x, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.get_continuous_states(list(x, n)); });
+}
+// Metres, quaternions, metres and radians per second: all are of the order of one where bodies of our size move.
+FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double* nominals, std::size_t n) {
+  return call(instance, [&](Unit& unit) {
+    std::vector<double> x(list(nominals, n).size());
+    unit.get_continuous_states(x);
+    std::fill_n(nominals, n, 1.0);
+  });
+}
+FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t* n) {
+  return call(instance, [&](Unit& unit) {
+    require_given(n);
+    *n = unit.n_indicators();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t* n) {
+  return call(instance, [&](Unit& unit) {
+    require_given(n);
+    *n = unit.n_continuous_states();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference, double) {
+  return not_offered(instance, "fmi3ActivateModelPartition");
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses)

@@ -1,0 +1,207 @@
+#include "library/runs/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "library/runs/exit_codes.hpp"
+#include "gait/ground_reactions.hpp"
+#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
+#include "common/text/table.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/results/summary.hpp"
+#include "rpc/exit_timer.hpp"
+#include "rpc/wire/run_records_wire.hpp"
+
+namespace heelstrike {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t shown_episodes = 10;
+
+/// Into the folder, and on the terminal what a person should see at once.
+class ReportingSink : public RunSink {
+ public:
+  ReportingSink(RunFolder& folder, ProgressDisplay& display)
+      : display_(display),
+        files_(
+            folder, [&display](const Progress& progress) { display.show(progress); }, wire::checkpoint_bytes) {}
+
+  void on_schema(std::span<const Column> columns) override { files_.on_schema(columns); }
+  void on_row(std::span<const double> values) override { files_.on_row(values); }
+  void on_progress(const Progress& progress) override { files_.on_progress(progress); }
+  void on_log(std::string_view level, std::string_view text) override {
+    files_.on_log(level, text);
+    if (level == "info" || level == "debug") return;
+    if (!messages_.is_first(level, text)) return;
+    display_.clear();
+    tell_user(level, text);
+  }
+  /// Of messages that came again and again.
+  void tell_rest(const fs::path& log) const { messages_.tell_rest(log.string()); }
+  void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
+  void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
+  void on_resumed(std::optional<std::int64_t> step) override { files_.on_resumed(step); }
+  void on_fields(const FieldFrame& frame) override { files_.on_fields(frame); }
+
+ private:
+  ProgressDisplay& display_;
+  RunFolderSink files_;
+  RepeatedMessages messages_;
+};
+
+void write_ground_reactions(const RunRequest& request, RunFolder& folder) {
+  if (request.scenario.motions.empty() || !fs::exists(folder.path() / "timeseries.csv")) return;
+  const FileContent content_of = content_in(request.files);
+  const TimeSeries series = read_timeseries(folder.path());
+  const std::string text = ground_reactions(request.scenario, series, content_of);
+  if (text.empty()) return;
+  folder.add_file(ground_reactions_file, text);
+  const std::string measured = measured_reactions(request.scenario, series, content_of);
+  if (!measured.empty()) folder.add_file(measured_reactions_file, measured);
+}
+
+std::string optional_text(const std::optional<double>& value) {
+  return value ? number_text(*value) : "-";
+}
+
+Table episode_table(const std::vector<ContactEpisode>& episodes) {
+  Table table;
+  table.header = {"contact",           "onset s",      "end s",         "max force N",
+                  "max indentation m", "speed in m/s", "speed out m/s", "restitution"};
+  const bool impacts = std::ranges::any_of(episodes, [](const auto& e) { return e.max_impulse.has_value(); });
+  if (impacts) table.header.emplace_back("max impulse N s");
+  for (const ContactEpisode& e : episodes) {
+    if (table.rows.size() == shown_episodes) {
+      table.rows.push_back({fmt::format("... {} more in summary.json", episodes.size() - shown_episodes)});
+      break;
+    }
+    table.rows.push_back({e.pair, number_text(e.onset), optional_text(e.end), number_text(e.max_force),
+                          number_text(e.max_indentation), number_text(e.approach_speed),
+                          optional_text(e.separation_speed), optional_text(e.effective_restitution)});
+    if (impacts) table.rows.back().push_back(optional_text(e.max_impulse));
+  }
+  return table;
+}
+
+RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFolder& folder, RunSink& sink,
+                          std::stop_token stop) {
+  std::optional<rpc::ExitTimer> patience;
+  const auto begin_to_wait = [&] {
+    if (const auto grace = runner.stop_grace()) {
+      patience.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
+        folder.abandon("cancelled: stopped on request, in the middle of a computation");
+        tell_user("note",
+                  fmt::format("stopped in the middle of a computation; {} is marked incomplete and holds all rows "
+                              "until then",
+                              folder.path().string()));
+      });
+    }
+  };
+  const std::stop_callback on_stop(stop, begin_to_wait);
+  return runner.run(request, sink, std::move(stop));
+}
+
+}  // namespace
+
+void log_import(const RunRequest& request, RunFolder& folder) {
+  for (const std::string& line : request.not_imported) {
+    folder.add_log("info", "not imported, or in another way: " + line);
+  }
+}
+
+void finish_folder(const RunRequest& request, RunFolder& folder, const RunSummary& summary) {
+  write_ground_reactions(request, folder);
+  folder.finish(summary);
+}
+
+RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop) {
+  ProgressDisplay display(run_name(request.scenario, ' '), quiet);
+  ReportingSink sink(folder, display);
+  RunSummary summary;
+  log_import(request, folder);
+  try {
+    summary = run_until_stop(runner, request, folder, sink, std::move(stop));
+    display.clear();
+    sink.tell_rest(folder.path() / "run.log");
+    finish_folder(request, folder, summary);
+  } catch (const Error& error) {
+    folder.abandon(error.what());
+    throw;
+  }
+  try {
+    runner.release();
+  } catch (const Error& error) {
+    tell_user("warning", fmt::format("the results are here, but the server keeps its copy: {}", error.what()));
+  }
+  return summary;
+}
+
+fs::path default_folder(const RunRequest& request) {
+  const std::string name = run_name(request.scenario);
+  fs::path folder = fs::path("runs") / name;
+  std::error_code ignored;
+  for (int n = 2; fs::exists(folder, ignored); ++n) folder = fs::path("runs") / fmt::format("{}-{}", name, n);
+  return folder;
+}
+
+namespace {
+
+std::string count_text(std::int64_t n) {
+  return n < 0 ? "?" : fmt::format("{}", n);
+}
+
+std::string statistics_text(const RunSummary& summary, const Scenario& scenario) {
+  const IntegratorStatistics& s = summary.integrator;
+  if (s.steps < 0) return fmt::format("integrator  {}; its server ended without telling more\n", s.name);
+  std::string text = fmt::format(
+      "integrator  {}: {} steps, {} rejected, {} right-hand sides, {} Jacobians\n"
+      "contact     {} evaluations, {} commits",
+      s.name, s.steps, count_text(s.rejected_steps), count_text(s.rhs_evaluations), count_text(s.jacobian_evaluations),
+      count_text(summary.contact_evaluations), count_text(summary.contact_commits));
+  if (summary.rpc) {
+    text += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls, summary.rpc->p50_us,
+                        summary.rpc->p99_us);
+  }
+  const auto joule = [](double value, int digits) {
+    return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
+  };
+  const EnergyBalance& energy = summary.energy;
+  text += fmt::format(
+      "\nenergy      {} at the start, {} at the end, {} of work by loads and drivers, {} dissipated\n"
+      "            error of the balance {}",
+      joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6), joule(energy.dissipated, 6),
+      joule(energy.balance_error, 3));
+  // Where nothing moved, an error of rounding may be many times what was converted.
+  const bool is_rounding = std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
+  if (const auto share = balance_share(energy); share && !is_rounding) {
+    text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
+    // As the run itself warns of, from what a summary knows.
+    if (*share > 0.1 && scenario.analysis.traits.finds_events) text += ": do not trust this motion";
+  }
+  if (scenario.analysis.traits.prescribed)
+    text += ": of all but the contact, whose work is what it stored and dissipated";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string summary_text(const RunSummary& summary, const Scenario& scenario, const fs::path& folder) {
+  const double factor = summary.wall_time > 0.0 ? summary.simulated_time / summary.wall_time : 0.0;
+  const std::string model = scenario.pairs.empty() ? "" : " with " + summary.backend;
+  std::string text =
+      fmt::format("{}{}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n", summary.scenario, model,
+                  coloured_status(summary.status, Stream::out), summary.simulated_time, summary.wall_time, factor);
+  text += statistics_text(summary, scenario);
+  if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
+  return text + fmt::format("results     {}\n", folder.string());
+}
+
+}  // namespace heelstrike

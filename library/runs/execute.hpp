@@ -1,0 +1,31 @@
+/// One run from request to finished folder.
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+
+#include "library/runs/runner.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike {
+
+/// Runs `request`, writes `folder` and shows progress on stderr. A run that fails or is stopped leaves a folder marked
+/// incomplete with everything up to its last committed step.
+/// @throws Error when the run could not be started or the folder cannot be written
+RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop);
+
+/// Into the folder's log: what of a model that the scenario imports is not in it.
+void log_import(const RunRequest& request, RunFolder& folder);
+
+/// Writes what is made of the rows of a run that has ended, and ends its folder. @throws Error{file}
+void finish_folder(const RunRequest& request, RunFolder& folder, const RunSummary& summary);
+
+/// Where a run goes when the user did not say: runs/SCENARIO-BACKEND, with -2, -3, ... appended when that exists.
+[[nodiscard]] std::filesystem::path default_folder(const RunRequest& request);
+
+/// The last lines of a run on the terminal. @param scenario  of the run
+[[nodiscard]] std::string summary_text(const RunSummary& summary, const Scenario& scenario,
+                                       const std::filesystem::path& folder);
+
+}  // namespace heelstrike

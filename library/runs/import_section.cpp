@@ -1,0 +1,191 @@
+#include "library/runs/import_section.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "importers/opensim/osim_scenario.hpp"
+#include "common/files/read_file.hpp"
+#include "library/runs/run_request.hpp"
+#include "scenario/field.hpp"
+#include "scenario/import_section.hpp"
+#include "scenario/mistakes.hpp"
+#include "scenario/override.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Document;
+using config::Entry;
+using config::Field;
+using config::Node;
+
+/// Of a map whose keys may have dots.
+std::vector<Entry> entries_of(const Field& section, const char* key) {
+  return section.has(key) ? section[key].node().entries : std::vector<Entry>();
+}
+
+[[noreturn]] void refuse_entry(const Field& section, const char* key, const Entry& entry, const char* expected,
+                               const char* advice) {
+  config::refuse(section.document(), *entry.value, fmt::format("{}.{}.{}", section.path(), key, entry.key), expected,
+                 config::describe(*entry.value), advice);
+}
+
+double number_in(const Field& section, const char* key, const Entry& entry) {
+  double value = 0.0;
+  if (config::read_number(*entry.value, value) && std::isfinite(value)) return value;
+  refuse_entry(section, key, entry, "a finite number, in rad or m", "write NAME: NUMBER");
+}
+
+osim::ImportWish wish_of(const Field& section, const std::string& model) {
+  const auto texts = [&](const char* key) {
+    return section.has(key) ? config::read_texts(section[key]) : std::vector<std::string>();
+  };
+  osim::ImportWish wish{.joints = texts("subset"), .held = texts("hold"), .meshes = {}, .folders = {}};
+  const std::vector<std::string> geometry = texts("geometry");
+  wish.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
+  for (const Entry& mesh : entries_of(section, "meshes")) {
+    if (mesh.value->type != Node::Type::scalar) {
+      refuse_entry(section, "meshes", mesh, "the name of a file", "write NAME: FILE");
+    }
+    wish.meshes[mesh.key] = mesh.value->scalar;
+  }
+  wish.flexion = section.optional_number("flexion");
+  wish.draw = section.optional_number("draw");
+  wish.without = texts("without");
+  wish.activation = section.optional_number("activation");
+  wish.rigid_tendons = section["rigid_tendons"].flag();
+  for (const Entry& coordinate : entries_of(section, "coordinates")) {
+    wish.coordinates[coordinate.key] = number_in(section, "coordinates", coordinate);
+  }
+  wish.in_section = true;
+  return wish;
+}
+
+/// The key of the section that names a file.
+std::string key_of(const Field& section, const osim::ImportWish& wish, const std::string& file) {
+  if (section["osim"].text() == file) return "osim";
+  if (section.text_or("motion") == file) return "motion";
+  if (std::ranges::any_of(wish.meshes, [&](const auto& mesh) { return mesh.second == file; })) return "meshes";
+  for (const std::string& folder :
+       section.has("geometry") ? config::read_texts(section["geometry"]) : std::vector<std::string>()) {
+    if (file.starts_with(folder.ends_with('/') ? folder : folder + "/") || file == folder) return "geometry";
+  }
+  return "osim";
+}
+
+models::Import read_model(const Field& section, const std::string& name, const fs::path& folder,
+                          const std::stop_token& stop) {
+  osim::ImportWish wish = wish_of(section, name);
+  // What is wrong with a file is told where the section names it.
+  const auto of_key = [&](const fs::path& file, const auto& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what(), key_of(section, wish, file.string()));
+    }
+  };
+  wish.on_disk = [&](const fs::path& file) {
+    return of_key(file, [&] { return folder / expand_variables(file.string(), "name of a file"); });
+  };
+  osim::Model model =
+      of_key(name, [&] { return osim::read_model(read_file(wish.on_disk(name), "model", {.stop = stop}), name); });
+  if (const std::string motion = section.text_or("motion"); !motion.empty()) {
+    wish.motion = {.file = motion, .table = of_key(motion, [&] {
+                                     return read_motion_table(read_file(wish.on_disk(motion), "motion", {.stop = stop}),
+                                                              motion);
+                                   })};
+  }
+  return osim::import_model(std::move(model), wish);
+}
+
+/// What is wrong with a wish is told where the scenario has it.
+[[noreturn]] void refuse(const Field& section, const std::string& model_key, const Error& error) {
+  const Field place = section[section.has(error.field()) ? error.field() : model_key];
+  std::string text = error.what();
+  if (const std::string key = place.path() + ": "; text.starts_with(key)) text.erase(0, key.size());
+  throw Error(error.code(), fmt::format("{}: {}", config::place_of(place), text), place.path());
+}
+
+/// A change of what no model gives.
+void refuse_own(const Document& document, const Entry& change) {
+  const std::string_view first = std::string_view(change.key).substr(0, change.key.find('.'));
+  if (first != "heelstrike" && first != config::import_section) return;
+  config::refuse(document, *change.value, fmt::format("{}.set.{}", config::import_section, change.key),
+                 "a key of what is imported", fmt::format("'{}'", first), "leave it out here");
+}
+
+/// A section that both have: own entries on their lines, those of the model behind them.
+std::shared_ptr<const Node> both(const Document& document, const Entry& own, const Node& model) {
+  const auto refuse_twice = [&](const Node& node, const std::string& key) {
+    config::refuse(
+        document, node, key, "what the import does not give", "it in both",
+        fmt::format("leave it out, or change what is imported: under {}.set, `{}: ...`", config::import_section, key));
+  };
+  if (own.value->type != Node::Type::map || model.type != Node::Type::map) refuse_twice(*own.value, own.key);
+  auto result = std::make_shared<Node>(*own.value);
+  result->flow = true;
+  for (const Entry& entry : model.entries) {
+    if (const Node* twice = own.value->find(entry.key)) refuse_twice(*twice, own.key + "." + entry.key);
+    result->entries.push_back({.key = entry.key, .line = 0, .value = config::placed_anew(*entry.value, "")});
+  }
+  return result;
+}
+
+std::string merged(const Document& own, const Document& model) {
+  Node root = *own.root;
+  root.flow = false;
+  std::erase_if(root.entries, [](const Entry& entry) { return entry.key == config::import_section; });
+  const std::size_t n_own = root.entries.size();
+  for (const Entry& entry : model.root->entries) {
+    if (entry.key == "heelstrike") continue;  // the version of the file is its own
+    const auto end = root.entries.begin() + static_cast<std::ptrdiff_t>(n_own);
+    const auto same = std::ranges::find(root.entries.begin(), end, entry.key, &Entry::key);
+    if (same == end) {
+      root.entries.push_back(entry);
+    } else {
+      same->value = both(own, *same, *entry.value);
+    }
+  }
+  return config::emit_document(root);
+}
+
+}  // namespace
+
+ImportedScenario with_import(std::string_view yaml, const std::string& file_name, const fs::path& folder,
+                             const Catalog& catalog, const std::stop_token& stop) {
+  config::Mistakes mistakes;
+  const Document document = config::load_document(yaml, file_name, mistakes);
+  const Node* given = document.root->find(config::import_section);
+  if (given == nullptr) return {.yaml = std::string(yaml), .model = {}, .not_taken = {}};
+  mistakes.raise();
+  const config::KeySchema keys = config::import_keys();
+  const auto checked = config::checked(document, *given, keys, keys.name, mistakes);
+  mistakes.raise();
+  const Field section(document, *checked, keys.name);
+  const std::string& model_key = keys.keys.front().name;
+  const std::string& model = section[model_key].text();
+  models::Import import;
+  try {
+    import = read_model(section, model, folder, stop);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    refuse(section, model_key, error);
+  }
+  for (const Entry& change : entries_of(section, "set")) {
+    refuse_own(document, change);
+    // Without the folder: the same scenario is the same text wherever it is read from.
+    const std::string where = fmt::format("{}:{}", fs::path(file_name).filename().string(), change.value->line);
+    import.scenario = config::with_change(import.scenario, model, change, where, catalog);
+  }
+  return {.yaml = merged(document, config::load_document(import.scenario, model)),
+          .model = model,
+          .not_taken = std::move(import.not_taken)};
+}
+
+}  // namespace heelstrike

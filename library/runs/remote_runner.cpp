@@ -1,0 +1,157 @@
+#include "library/runs/remote_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "scenario/backend_label.hpp"
+#include "common/errors/error.hpp"
+#include "rpc/backoff.hpp"
+#include "rpc/wire/event_file.hpp"
+#include "rpc/wire/run_records_wire.hpp"
+
+namespace heelstrike {
+namespace {
+
+constexpr std::chrono::milliseconds look_again{200};  // while nobody is there: a stop is heard soon
+
+std::string sentence_start(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+constexpr std::int64_t not_known = -1;
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// What is known of a run whose own summary will never come: how far its rows go, and what it was. The rest is marked
+/// as not known (common/results/summary.hpp).
+RunSummary summary_without_end(const EventReader& reader, const RunRequest& request, const Error& cause) {
+  RunSummary summary;
+  summary.scenario = request.scenario.name;
+  summary.backend = backend_label(request.scenario);
+  summary.status = "failed";
+  summary.simulated_time = reader.last_row_time().value_or(0.0);
+  summary.wall_time = reader.progress().wall_time;
+  summary.integrator = {.name = request.scenario.analysis.integrator.name,
+                        .steps = not_known,
+                        .rejected_steps = not_known,
+                        .rhs_evaluations = not_known,
+                        .jacobian_evaluations = not_known,
+                        .restarts = not_known};
+  summary.contact_evaluations = summary.contact_commits = not_known;
+  summary.energy = {not_a_number, not_a_number, not_a_number, not_a_number, not_a_number};
+  summary.wall_times = {not_a_number, not_a_number, not_a_number, not_a_number};
+  summary.max_position_violation = summary.max_velocity_violation = not_a_number;
+  summary.contacts = reader.episodes();
+  summary.error = cause;
+  return summary;
+}
+
+}  // namespace
+
+RemoteRunner::RemoteRunner(const ServerOptions& options, std::filesystem::path log)
+    : patience_(Servers::patience(options)),
+      servers_(options, std::move(log)),
+      client_(servers_.mbs(), servers_.mbs_text()) {}
+
+void RemoteRunner::tell_news(RunSink& sink) {
+  for (const std::string& sentence : servers_.news()) sink.on_log("warning", sentence_start(sentence));
+}
+
+void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink& sink, std::stop_token stop) {
+  rpc::Backoff backoff(patience_, {});
+  const auto take = [&](const v1::RunEvent& event) {
+    tell_news(sink);
+    const double before = reader.furthest();
+    reader.take(event);
+    if (reader.furthest() > before) servers_.forgive();
+  };
+  while (!reader.summary()) {
+    const std::uint64_t before = reader.last_sequence();
+    try {
+      client_.watch(run_id, before, take, stop);
+    } catch (const Error& error) {
+      // A server says so when there is nothing to wait for: it has been restarted, and the run with it is gone.
+      const bool may_come_back = error.code() == ErrorCode::unavailable && error.retry_helps() && !servers_.given_up();
+      if (reader.last_sequence() > before) backoff = rpc::Backoff(patience_, {});
+      if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
+      tell_news(sink);
+      while (!stop.stop_requested() && !servers_.given_up() && backoff.left().count() > 0 &&
+             !client_.wait_for_connection(std::min(look_again, backoff.left()))) {
+      }
+    }
+  }
+}
+
+Error RemoteRunner::explained(const Error& error) {
+  const auto given_up = servers_.given_up();
+  // An own server has no limits but those of the machine: what is too large for it is too large.
+  if (!given_up && error.code() == ErrorCode::limit && servers_.owns_all()) {
+    return Error(error.code(), error.what(), error.field());
+  }
+  if (!given_up) return error;
+  return Error(ErrorCode::unavailable,
+               fmt::format("{}; what was computed until then is kept ({})", sentence_start(*given_up), error.what()));
+}
+
+RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {
+  EventReader reader(sink);
+  finished_run_.clear();
+  if (!attached_run_.empty()) {
+    if (!request.resume_from.empty()) {
+      reader.begin_at(wire::checkpoint_from(request.resume_from, wire::FieldPath("checkpoint")).step);
+    }
+    return collect(std::exchange(attached_run_, {}), request, reader, sink, std::move(stop));
+  }
+  const std::string run_id = client_.submit(request, patience_);
+  // Who has to collect it, because this program has died, finds it here.
+  if (!servers_.owns_mbs()) sink.on_log("info", fmt::format("run {} at {}", run_id, servers_.mbs_text()));
+  return collect(run_id, request, reader, sink, std::move(stop));
+}
+
+RunRequest RemoteRunner::attach(const std::string& run_id) {
+  RunRequest request = client_.input(run_id);
+  attached_run_ = run_id;
+  return request;
+}
+
+RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& request, EventReader& reader,
+                                 RunSink& sink, std::stop_token stop) {
+  try {
+    watch(run_id, reader, sink, std::move(stop));
+  } catch (const Error& error) {
+    if (reader.failed()) throw;
+    tell_news(sink);
+    const Error cause = explained(error);
+    if (servers_.owns_mbs()) {
+      // Every event was written to the file before it was sent, so the file has the rest.
+      wire::EventFileReader rest(servers_.event_file(run_id));
+      v1::RunEvent event;
+      while (rest.next(event)) reader.take(event);
+    }
+    if (!reader.summary()) return summary_without_end(reader, request, cause);
+  }
+  tell_news(sink);
+  finished_run_ = run_id;
+  RunSummary summary = *reader.summary();
+  // A server that stays dead takes the other one along, which may still tell that it was asked to stop: that is no
+  // cancelled run.
+  if (servers_.given_up() && summary.status == "cancelled") {
+    summary.status = "failed";
+    if (!summary.error) summary.error = Error(ErrorCode::cancelled, "stopped on request");
+  }
+  if (summary.error) summary.error = explained(*summary.error);
+  return summary;
+}
+
+void RemoteRunner::release() {
+  if (servers_.owns_mbs() || finished_run_.empty()) return;
+  client_.forget(std::exchange(finished_run_, {}));
+}
+
+}  // namespace heelstrike

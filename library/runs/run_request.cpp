@@ -1,0 +1,268 @@
+#include "library/runs/run_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include "library/composition/catalog.hpp"
+#include "library/runs/import_section.hpp"
+#include "scenario/backend_label.hpp"
+#include "common/files/digest.hpp"
+#include "scenario/document.hpp"
+#include "scenario/import_section.hpp"
+#include "scenario/mistakes.hpp"
+#include "common/contact/contact_point.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/text/marked_text.hpp"
+#include "gait/motion_columns.hpp"
+
+namespace heelstrike {
+
+namespace fs = std::filesystem;
+
+std::string expand_variables(const std::string& name, const std::string& where) {
+  std::string path;
+  std::size_t done = 0;
+  for (auto begin = name.find("${"); begin != std::string::npos; begin = name.find("${", done)) {
+    const auto end = name.find('}', begin);
+    if (end == std::string::npos) {
+      throw input_error("file",
+                        fmt::format("{}: '{}': expected '}}' after '${{', found none; write ${{NAME}}", where, name));
+    }
+    const std::string variable = name.substr(begin + 2, end - begin - 2);
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr || *value == '\0') {
+      throw input_error("file", fmt::format("{}: '{}': expected the environment variable {}, found none; set it to the "
+                                            "folder that holds the file, e.g. export {}=/folder",
+                                            where, name, variable, variable));
+    }
+    path += name.substr(done, begin - done) + value;
+    done = end + 1;
+  }
+  return path + name.substr(done);
+}
+
+namespace {
+
+/// Rigid bodies find an equilibrium by coming to rest.
+void rest_in_time(RunRequest& request, const config::Node* analysis, const Catalog& catalog) {
+  const config::Node* type = analysis == nullptr ? nullptr : analysis->find("type");
+  const config::Node* end = analysis == nullptr ? nullptr : analysis->find("end_time");
+  if (type == nullptr || end == nullptr) return;
+  const auto named = std::ranges::find(catalog.analyses, type->scalar, &ElementType::name);
+  if (named == catalog.analyses.end() || named->traits.finds_events || named->traits.prescribed) return;
+  request.notes.push_back(
+      fmt::format("rigid bodies come to rest in a run over {} s instead of a {} analysis", end->scalar, type->scalar));
+  const auto in_time =
+      std::ranges::find_if(catalog.analyses, [](const auto& other) { return other.traits.finds_events; });
+  request.yaml = with_override(request.yaml, request.file_name,
+                               fmt::format("analysis={{type: {}, end_time: {}}}", in_time->name, end->scalar), catalog);
+}
+
+/// Impulses of rigid bodies are found by an integrator of their own, whatever the file names.
+void change_integrator(RunRequest& request, const Catalog& catalog) {
+  const config::Document document = config::load_document(request.yaml, request.file_name);
+  const config::Node* analysis = document.root->find("analysis");
+  rest_in_time(request, analysis, catalog);
+  const config::Node* integrator = analysis == nullptr ? nullptr : analysis->find("integrator");
+  const config::Node* name = integrator == nullptr ? nullptr : integrator->find("name");
+  const std::string& needed = catalog.default_integrators.with_rigid_contact;
+  if (name == nullptr || name->scalar == needed) return;
+  request.notes.push_back(fmt::format("rigid bodies take the integrator {} instead of {}", needed, name->scalar));
+  request.yaml =
+      with_override(request.yaml, request.file_name, fmt::format("analysis.integrator={{name: {}}}", needed), catalog);
+}
+
+void change_backend(RunRequest& request, const std::string& backend, const BackendSchemas& backends) {
+  if (backend.empty()) return;
+  if (const auto found = backends.find(backend); found != backends.end() && has_rigid_bodies(found->second)) {
+    change_integrator(request, scenario_catalog(backends));
+  }
+  std::vector<std::string> dropped;
+  request.yaml = with_backend(request.yaml, request.file_name, backend, backends, dropped);
+  if (dropped.empty()) return;
+  const bool one = dropped.size() == 1;
+  request.notes.push_back(fmt::format("{} {} of back-end {} and {} left out", fmt::join(dropped, ", "),
+                                      one ? "is not a parameter" : "are not parameters", backend,
+                                      one ? "was" : "were"));
+}
+
+}  // namespace
+
+namespace {
+
+/// The scenario's text, which goes through protocols and files that know UTF-8 only.
+std::string scenario_text(const fs::path& scenario, const std::stop_token& stop, RunRequest& request) {
+  const std::string bytes = read_file(scenario, "scenario", {.max_bytes = config::max_document_bytes, .stop = stop});
+  const MarkedText marked(bytes);
+  if (!marked.note().empty()) request.notes.push_back(fmt::format("{}: {}", request.file_name, marked.note()));
+  std::string text = as_utf8(std::string(marked.bytes()));
+  if (text != marked.bytes()) {
+    request.notes.push_back(
+        fmt::format("{} is not UTF-8 and was read as Latin-1; save it as UTF-8", request.file_name));
+  }
+  return text;
+}
+
+/// A file of the scenario. On a disk names are bytes: one written by a program that knows Latin-1 only is found too.
+fs::path path_of(const fs::path& folder, const std::string& name, const std::string& file_name) {
+  const std::string expanded = expand_variables(name, file_name);
+  fs::path path = folder / expanded;
+  std::error_code ignored;
+  const auto latin1 = as_latin1(expanded);
+  if (fs::exists(path, ignored) || !latin1) return path;
+  const fs::path other = folder / *latin1;
+  return fs::exists(other, ignored) ? other : path;
+}
+
+/// The files that the scenario names. What is missing is told at once, one line for each file.
+void read_files(const fs::path& folder, const std::map<std::string, std::string>& given, const std::stop_token& stop,
+                RunRequest& request) {
+  const std::string what = request.file_name + ": file of the scenario";
+  std::vector<Error> refusals;
+  for (const std::string& name : files_named_by(request.scenario)) {
+    if (const auto content = given.find(name); content != given.end()) {
+      request.files.push_back({.sha256 = {}, .name = name, .content = content->second});
+      continue;
+    }
+    try {
+      const fs::path path = path_of(folder, name, request.file_name);
+      request.files.push_back({.sha256 = {}, .name = name, .content = read_mesh_file(path, what, {.stop = stop})});
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      refusals.push_back(error);
+    }
+  }
+  if (refusals.empty()) return;
+  std::vector<std::string> lines;
+  for (const Error& error : refusals) lines.emplace_back(error.what());
+  throw Error(refusals.front().code(), fmt::format("{}", fmt::join(lines, "\n")), refusals.front().field());
+}
+
+void assign(const Overrides& overrides, bool of_import, const Catalog& catalog, RunRequest& request) {
+  const std::string section = config::import_section;
+  for (const std::string& assignment : overrides.assignments) {
+    if ((assignment.starts_with(section + ".") || assignment.starts_with(section + "=")) != of_import) continue;
+    request.yaml = with_override(request.yaml, request.file_name, as_utf8(assignment), catalog);
+  }
+}
+
+/// What the scenario imports, in place. @returns the model's name; empty = nothing
+std::string import_model(const fs::path& folder, const Catalog& catalog, const std::stop_token& stop,
+                         RunRequest& request) {
+  ImportedScenario imported = with_import(request.yaml, request.file_name, folder, catalog, stop);
+  request.yaml = std::move(imported.yaml);
+  request.not_imported = std::move(imported.not_taken);
+  if (imported.model.empty()) return "";
+  request.notes.push_back(
+      fmt::format("{} things of {} are not here, or in another way: `heelstrike validate` and "
+                  "run.log list them",
+                  request.not_imported.size(), imported.model));
+  return imported.model;
+}
+
+/// Whether the file itself has the section of a dotted key and, in it, the entry; its version is always its own.
+bool has_entry(const config::Node& root, const std::string& key) {
+  if (key == "heelstrike") return true;
+  const auto dot = key.find('.');
+  const config::Node* section = root.find(key.substr(0, dot));
+  if (section == nullptr || dot == std::string::npos) return section != nullptr;
+  return section->find(key.substr(dot + 1, key.find('.', dot + 1) - dot - 1)) != nullptr;
+}
+
+/// Mistakes of lines that no file has, because they are of what a model gives, name the model instead.
+/// @param own  of the file itself
+std::string told_of_model(const std::string& mistakes, const std::string& file, const config::Node& own,
+                          const std::string& model) {
+  std::string told;
+  bool of_model = false;
+  std::istringstream lines(mistakes);
+  for (std::string line; std::getline(lines, line);) {
+    const auto number = line.starts_with(file + ":") ? file.size() + 1 : line.size();
+    const auto end = line.find_first_not_of("0123456789", number);
+    const auto key = end == std::string::npos || !line.substr(end).starts_with(": ") ? line.size() : end + 2;
+    const bool is_own = key == line.size() || has_entry(own, line.substr(key, line.find(": ", key) - key));
+    told += (is_own ? line : model + ": " + line.substr(key)) + "\n";
+    of_model = of_model || !is_own;
+  }
+  if (!of_model) return mistakes;
+  return told + file + ": imports that model; `heelstrike import-osim` writes what it gives into a file";
+}
+
+/// @param own  text of the file itself. @param model  that it imports; empty = none
+void parse(RunRequest& request, const Catalog& catalog, const std::string& own, const std::string& model) {
+  try {
+    request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
+  } catch (const config::Mistake& mistake) {
+    if (model.empty()) throw;
+    const auto root = config::load_document(own, request.file_name).root;
+    throw Error(mistake.code(), told_of_model(mistake.what(), request.file_name, *root, model), mistake.field());
+  }
+}
+
+RunRequest load(const fs::path& scenario, const fs::path& called, const Overrides& overrides, const fs::path& inputs,
+                const BackendSchemas& backends, const std::stop_token& stop) {
+  const Catalog catalog = scenario_catalog(backends);
+  RunRequest request;
+  request.file_name = as_utf8(called.string());
+  request.yaml = overrides.text.empty() ? scenario_text(scenario, stop, request) : overrides.text;
+  assign(overrides, true, catalog, request);
+  const std::string own = request.yaml;
+  const std::string model = import_model(inputs, catalog, stop, request);
+  if (!overrides.backend_last) change_backend(request, overrides.backend, backends);
+  assign(overrides, false, catalog, request);
+  if (overrides.backend_last) change_backend(request, overrides.backend, backends);
+  parse(request, catalog, own, model);
+  read_files(inputs, overrides.files, stop, request);
+  read_motion_columns(request.scenario, content_in(request.files));
+  request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());
+  return request;
+}
+
+}  // namespace
+
+RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends,
+                        const std::stop_token& stop) {
+  return load(scenario, scenario, overrides, scenario.parent_path(), backends, stop);
+}
+
+RunRequest load_request_again(const fs::path& scenario, const fs::path& origin, const fs::path& inputs,
+                              const BackendSchemas& backends, const std::stop_token& stop) {
+  return load(scenario, origin, {}, inputs, backends, stop);
+}
+
+void parse_request(RunRequest& request, const BackendSchemas& backends) {
+  request.scenario = parse_scenario(request.yaml, request.file_name, scenario_catalog(backends));
+  read_motion_columns(request.scenario, content_in(request.files));
+}
+
+std::map<std::string, std::string> file_digests(const RunRequest& request) {
+  std::map<std::string, std::string> digests;
+  for (const AssetContent& file : request.files) digests[file.name] = sha256_hex(file.content);
+  return digests;
+}
+
+void check_unchanged(const RunRequest& request, const std::map<std::string, std::string>& digests) {
+  std::vector<std::string> changed;
+  for (const auto& [name, digest] : file_digests(request)) {
+    const auto before = digests.find(name);
+    if (before == digests.end() || before->second != digest) changed.push_back(name);
+  }
+  if (changed.empty()) return;
+  throw input_error("files",
+                    fmt::format("{}: expected the content that the run began with, found another: other files are "
+                                "another run; put them back, name the folder that holds them with --inputs, or "
+                                "run anew",
+                                fmt::join(changed, ", ")));
+}
+
+std::string run_name(const Scenario& scenario, char separator) {
+  return scenario.name + separator + backend_label(scenario, "no-contact");
+}
+
+}  // namespace heelstrike

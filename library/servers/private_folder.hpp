@@ -1,0 +1,37 @@
+/// A folder for the sockets and the spool of servers that this client starts for itself.
+///
+/// Named heelstrike-PID-RANDOM below $XDG_RUNTIME_DIR (when that is a folder of ours) or /tmp, permissions 0700. A lock
+/// file in it is held for as long as the client lives; a folder whose lock is free belongs to a client that was killed,
+/// and the next start removes it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace heelstrike {
+
+class PrivateFolder {
+ public:
+  /// Removes the folders of dead clients, then makes a new one. @throws Error{file}
+  PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  /// Removes the folder with all it holds.
+  ~PrivateFolder();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Path of a socket in the folder. @throws Error{file} when it is longer than a socket address can hold (107 bytes)
+  [[nodiscard]] std::filesystem::path socket(const std::string& name) const;
+
+ private:
+  std::filesystem::path path_;
+  int lock_file_ = -1;
+};
+
+/// $XDG_RUNTIME_DIR when it is an existing folder that belongs to this user and is short enough for sockets, else /tmp.
+[[nodiscard]] std::filesystem::path runtime_base();
+
+/// Removes the private folders below `base` whose clients are dead. @returns how many
+std::size_t remove_stale_folders(const std::filesystem::path& base);
+
+}  // namespace heelstrike

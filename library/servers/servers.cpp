@@ -1,0 +1,142 @@
+#include "library/servers/servers.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+constexpr std::chrono::seconds stop_grace{5};
+// A Unix socket does not break while both ends live; who has died needs up to 20 s to be there again, and may die
+// twice.
+constexpr std::chrono::seconds private_patience{60};
+constexpr std::size_t shown_log_bytes = 2000;
+
+}  // namespace
+
+Servers::Servers(const ServerOptions& options, std::filesystem::path log) : log_(std::move(log)) {
+  if (!options.fem.empty()) fem_ = rpc::Endpoint{.address = options.fem, .tls = options.tls};
+  if (!options.mbs.empty()) {
+    mbs_ = rpc::Endpoint{.address = options.mbs, .tls = options.tls};
+    return;
+  }
+  folder_ = std::make_unique<PrivateFolder>();
+  if (log_.empty()) log_ = folder_->path() / "servers.log";
+  if (!fem_) start_fem();
+  start_mbs(options);
+  wait_until_ready();
+}
+
+Servers::~Servers() {
+  // The multibody server first, so that it does not see its partner vanish.
+  if (mbs_child_) mbs_child_->stop(stop_grace);
+  if (fem_child_) fem_child_->stop(stop_grace);
+}
+
+void Servers::start_fem() {
+  const std::string address = "unix:" + folder_->socket("fem.sock").string();
+  fem_ = rpc::Endpoint{.address = address, .tls = {}};
+  fem_child_ = std::make_unique<KeptServer>(
+      ChildOptions{.name = "contact server (fem_server)",
+                   .program = sibling_program("fem_server"),
+                   .arguments = {"--listen", address, "--ready-fd", "3", "--exit-with-parent"},
+                   .log = log_},
+      [this](const std::string& sentence, bool last) { take_news(sentence, last); });
+}
+
+void Servers::start_mbs(const ServerOptions& options) {
+  const std::string address = "unix:" + folder_->socket("mbs.sock").string();
+  mbs_ = rpc::Endpoint{.address = address, .tls = {}};
+  std::vector<std::string> arguments = {"--listen", address, "--fem", fem_->address, "--spool",
+                                        (folder_->path() / "spool").string(), "--ready-fd", "3", "--exit-with-parent",
+                                        // The user's own scenario with the user's own rights.
+                                        "--allow-fmu", "--patience"};
+  const std::chrono::duration<double> patience = options.fem.empty() ? private_patience : options.patience;
+  arguments.push_back(fmt::format("{}", patience.count()));
+  if (!options.fem.empty()) {
+    const rpc::ClientTls& tls = options.tls;
+    const std::pair<const char*, const std::string&> passed_on[] = {{"--fem-tls-ca", tls.ca_file},
+                                                                    {"--fem-tls-cert", tls.certificate_file},
+                                                                    {"--fem-tls-key", tls.key_file},
+                                                                    {"--fem-tls-authority", tls.authority}};
+    for (const auto& [option, value] : passed_on) {
+      if (!value.empty()) arguments.insert(arguments.end(), {option, value});
+    }
+  }
+  mbs_child_ =
+      std::make_unique<KeptServer>(ChildOptions{.name = "multibody server (mbs_server)",
+                                                .program = sibling_program("mbs_server"),
+                                                .arguments = std::move(arguments),
+                                                .log = log_},
+                                   [this](const std::string& sentence, bool last) { take_news(sentence, last); });
+}
+
+void Servers::wait_until_ready() {
+  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
+    if (child == nullptr) continue;
+    try {
+      child->wait_until_ready();
+    } catch (const Error& error) {
+      const std::string log = end_of_log();
+      throw Error(error.code(), log.empty() ? error.what() : fmt::format("{}; it said:\n{}", error.what(), log));
+    }
+  }
+}
+
+std::string Servers::end_of_log() const {
+  std::ifstream file(log_, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (text.size() > shown_log_bytes) text = "..." + text.substr(text.size() - shown_log_bytes);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string Servers::mbs_text() const {
+  return "mbs_server at " + mbs_.address;
+}
+
+std::filesystem::path Servers::event_file(const std::string& run_id) const {
+  return folder_->path() / "spool" / (run_id + ".events");
+}
+
+std::chrono::milliseconds Servers::patience(const ServerOptions& options) {
+  return options.mbs.empty() ? private_patience : options.patience;
+}
+
+void Servers::take_news(const std::string& sentence, bool last) {
+  {
+    const std::scoped_lock lock(mutex_);
+    news_.push_back(sentence);
+    if (last) given_up_ = sentence;
+  }
+  has_news_ = true;
+  // Nobody shall wait for a partner that does not come back.
+  if (!last) return;
+  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
+    if (child != nullptr) child->give_up();
+  }
+}
+
+std::vector<std::string> Servers::news() {
+  if (!has_news_.exchange(false)) return {};
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(news_, {});
+}
+
+std::optional<std::string> Servers::given_up() const {
+  const std::scoped_lock lock(mutex_);
+  return given_up_;
+}
+
+void Servers::forgive() {
+  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
+    if (child != nullptr) child->forgive();
+  }
+}
+
+}  // namespace heelstrike

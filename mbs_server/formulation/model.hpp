@@ -1,0 +1,97 @@
+/// The multibody model of a scenario: what moves, what holds it, what pushes it. Plain data with resolved references.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scenario/scenario.hpp"
+#include "mbs_server/formulation/mass_properties.hpp"
+
+namespace heelstrike::mbs {
+
+/// Index of a body in Model::bodies, or `ground`.
+using BodyIndex = int;
+inline constexpr BodyIndex ground = -1;
+
+struct Body {
+  std::string name;
+  MassProperties mass_properties;
+  Pose X_WB;   ///< initial pose
+  Twist V_WB;  ///< initial twist
+};
+
+struct Load {
+  std::string name = {};
+  BodyIndex body = ground;
+  Vector3 force = Vector3::Zero();                ///< [N]
+  Vector3 torque = Vector3::Zero();               ///< [N m]
+  Vector3 point = Vector3::Zero();                ///< [m] in the body frame
+  bool body_fixed = false;                        ///< components in body axes instead of world axes
+  std::array<TimeFunctionPtr, 6> functions = {};  ///< fx fy fz [N] tx ty tz [N m] added to the constants; none = 0
+};
+
+/// One side of a joint: a frame fixed in the body. Its z axis is the joint's axis; x and y count the angle.
+struct JointSide {
+  BodyIndex body = ground;
+  Pose X_BF;
+};
+
+class Constraint;
+class ForceElement;
+class CoordinateMap;
+struct SampledUnit;
+
+struct Joint {
+  std::string name;
+  JointSide a = {}, b = {};                       ///< of a gear: ground
+  JointCoordinates coordinates = {};              ///< that drivers, springs and gears may refer to
+  std::shared_ptr<const CoordinateMap> map = {};  ///< of a joint with named coordinates
+  bool reactions = false;
+  std::string where = {};  ///< for messages
+  /// Its equations. @param q0  initial coordinates of all bodies
+  std::function<std::unique_ptr<Constraint>(const Eigen::Ref<const Eigen::VectorXd>& q0)> make = {};
+};
+
+/// Spring, ligament, bushing: whatever pushes or pulls and is listed under `forces`.
+struct Force {
+  std::string name;
+  std::function<std::unique_ptr<ForceElement>()> make;
+  std::shared_ptr<SampledUnit> unit = {};  ///< of a unit for co-simulation, which whoever steps the model steps too
+};
+
+/// A coordinate that follows a function of time.
+struct DrivenCoordinate {
+  std::string name;  ///< as in the scenario: "angle", "x", ...
+  std::string unit;  ///< "rad" or "m"
+  TimeFunctionPtr function;
+};
+
+/// Prescribed motion: one coordinate, or several that are prescribed together.
+struct Driver {
+  std::string name;
+  std::vector<DrivenCoordinate> coordinates = {};  ///< may be given other functions; none for recorded motion
+  /// Its equations. @param coordinates  as above
+  std::function<std::unique_ptr<Constraint>(const std::vector<DrivenCoordinate>& coordinates)> make = {};
+};
+
+struct ContactPair {
+  std::string name;
+  BodyIndex main = ground;     ///< A
+  BodyIndex partner = ground;  ///< B
+};
+
+struct Model {
+  Vector3 gravity = Vector3::Zero();  ///< [m/s^2]
+  std::vector<Body> bodies;
+  std::vector<Load> loads;
+  std::vector<Joint> joints;
+  std::vector<Driver> drivers;
+  std::vector<Force> forces;
+  std::vector<ContactPair> pairs;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,133 @@
+#include "report/body_turns.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <span>
+
+#include "report/pressure_map.hpp"
+
+namespace heelstrike::report {
+namespace {
+
+constexpr double least_turn = std::numbers::pi / 180.0;  // [rad] below that nothing is drawn over it
+
+std::vector<Quaternion> relative_rotations(const TimeSeries& series, const std::string& a, const std::string& b) {
+  std::vector<Quaternion> rotations;
+  const std::size_t n = series.columns.size();
+  for (std::size_t r = 0; r < series.rows(); ++r) {
+    const auto row = std::span(series.values).subspan(r * n, n);
+    const Matrix3 R = pose_in_row(series.columns, row, a).R.transpose() * pose_in_row(series.columns, row, b).R;
+    rotations.push_back(quaternion_from_rotation(R));
+  }
+  return rotations;
+}
+
+/// Rotation vector of the largest turn since the first row [rad].
+Vector3 largest_turn(const std::vector<Quaternion>& rotations) {
+  Vector3 largest = Vector3::Zero();
+  for (const Quaternion& q : rotations) {
+    const Eigen::AngleAxisd turn(q * rotations.front().inverse());
+    if (turn.angle() > largest.norm()) largest = turn.angle() * turn.axis();
+  }
+  return largest;
+}
+
+/// Angles about the axis, each the one of its values 2 pi apart that is nearest to the angle before.
+std::vector<double> twists(const std::vector<Quaternion>& rotations, const Vector3& axis) {
+  std::vector<double> angles;
+  for (const Quaternion& q : rotations) {
+    const double angle = 2.0 * std::atan2(q.vec().dot(axis), q.w());
+    const double before = angles.empty() ? 0.0 : angles.back();
+    angles.push_back(before + std::remainder(angle - before, 2.0 * std::numbers::pi));
+  }
+  return angles;
+}
+
+/// Every so many of n indices, so that at most `budget` are left; the last one among them.
+std::vector<std::size_t> spread(std::size_t n, std::size_t budget) {
+  const std::size_t stride = std::max<std::size_t>(1, (n + budget - 1) / budget);
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < n; i += stride) indices.push_back(i);
+  if (n > 0 && indices.back() != n - 1) indices.push_back(n - 1);
+  return indices;
+}
+
+Json turn_json(const BodyTurn& turn, const TimeSeries& series, std::size_t budget) {
+  std::vector<double> times;
+  std::vector<double> angles;
+  for (const std::size_t r : spread(series.rows(), budget)) {
+    times.push_back(series.values[r * series.columns.size()]);
+    angles.push_back(turn.angle[r]);
+  }
+  return {{"name", fmt::format("{} in {}", turn.b, turn.a)},
+          {"axis", {turn.axis.x(), turn.axis.y(), turn.axis.z()}},
+          {"times", packed(times)},
+          {"angle", packed(angles)}};
+}
+
+Json path_json(const CopPath& path, std::size_t budget) {
+  std::vector<double> times;
+  std::vector<double> force;
+  std::vector<double> coordinates[3];
+  const auto add = [&](double time, double size, const Vector3& p) {
+    times.push_back(time);
+    force.push_back(size);
+    for (int k = 0; k < 3; ++k) coordinates[k].push_back(p[k]);
+  };
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  std::size_t contact = path.contacts.empty() ? 0 : path.contacts.front();
+  for (const std::size_t i : spread(path.times.size(), budget)) {
+    if (path.contacts[i] != contact) add(path.times[i], none, Vector3::Constant(none));
+    contact = path.contacts[i];
+    add(path.times[i], path.forces[i], path.points[i]);
+  }
+  return {{"times", packed(times)},
+          {"x", packed(coordinates[0])},
+          {"y", packed(coordinates[1])},
+          {"z", packed(coordinates[2])},
+          {"force", packed(force)}};
+}
+
+}  // namespace
+
+std::vector<BodyTurn> body_turns(const Scenario& scenario, const TimeSeries& series) {
+  std::vector<BodyTurn> turns;
+  const auto add = [&](const std::string& a, const std::string& b) {
+    if (std::ranges::any_of(turns, [&](const BodyTurn& turn) { return turn.a == a && turn.b == b; })) return;
+    const auto rotations = relative_rotations(series, a, b);
+    const Vector3 largest = largest_turn(rotations);
+    if (largest.norm() < least_turn) return;
+    const Vector3 axis = largest.normalized();
+    turns.push_back({.a = a, .b = b, .axis = axis, .angle = twists(rotations, axis)});
+  };
+  if (series.rows() == 0) return turns;
+  for (const PairModel& pair : scenario.pairs) add(pair.main_body, pair.partner_body);
+  for (const JointSpec& joint : scenario.joints) {
+    if (joint.ends) add(joint.ends->bodies[0], joint.ends->bodies[1]);
+  }
+  return turns;
+}
+
+Json body_turns_json(const Scenario& scenario, const TimeSeries& series, std::size_t budget) {
+  Json json = {{"turns", Json::array()}, {"paths", Json::array()}};
+  const auto turns = body_turns(scenario, series);
+  for (std::size_t t = 0; t < turns.size(); ++t) {
+    json["turns"].push_back(turn_json(turns[t], series, budget));
+    for (const PairModel& pair : scenario.pairs) {
+      if (pair.main_body != turns[t].a || pair.partner_body != turns[t].b) continue;
+      const CopPath path = cop_path(series, pair.spec.name, pair.main_body);
+      if (path.times.empty()) continue;
+      Json entry = {{"pair", pair.spec.name}, {"turn", t}};
+      entry.update(path_json(path, budget));
+      json["paths"].push_back(std::move(entry));
+    }
+  }
+  return json;
+}
+
+}  // namespace heelstrike::report

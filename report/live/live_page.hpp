@@ -1,0 +1,38 @@
+/// A local page that shows runs while they go.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "report/live/live_runs.hpp"
+
+namespace heelstrike {
+
+struct LivePageOptions {
+  int port = 0;             ///< 0 = any free one
+  bool allow_stop = false;  ///< the page may cancel runs, with the token
+};
+
+/// Serves the page on the loopback interface only, from construction to destruction, with a fixed number of threads.
+/// Each answer is a whole, thinned picture of a run, so a page that asks rarely gets fewer, coarser pictures and
+/// nothing is kept for it. Requests under a foreign host name are refused, so that other sites cannot read through the
+/// browser.
+class LivePage {
+ public:
+  /// @param runs  outlives the page
+  /// @throws Error{unavailable} when the port is taken
+  LivePage(LiveRuns& runs, const LivePageOptions& options);
+  LivePage(const LivePage&) = delete;
+  LivePage& operator=(const LivePage&) = delete;
+  ~LivePage();
+
+  [[nodiscard]] int port() const;
+  /// To open in a browser; ends with the token when runs may be stopped.
+  [[nodiscard]] std::string url() const;
+
+ private:
+  class Server;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace heelstrike

@@ -1,0 +1,29 @@
+/// The page of a run or of several: one self-contained HTML file. Tables are in the page itself, so that it says what
+/// it has to say also where scripts are not allowed; charts are added by the script.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "report/grf_report.hpp"
+#include "report/run_data.hpp"
+
+namespace heelstrike::report {
+
+/// Values kept over all columns of all runs of a page, with their times; a double is about 8 bytes of text after
+/// compression, so that a page stays below 4 MB, or somewhat more with many hundreds of columns.
+constexpr std::size_t values_per_page = 400'000;
+
+/// Runs of a comparison that are drawn in 3D and as pressure maps.
+constexpr std::size_t runs_in_3d = 6;
+
+[[nodiscard]] std::string run_page(const RunData& run);
+
+/// @param comparison  content of comparison.json
+/// @param runs        those of its rows that have a folder, in its order
+[[nodiscard]] std::string comparison_page(const Json& comparison, std::span<const RunData> runs);
+
+/// @param runs  measured and predicted curves
+[[nodiscard]] std::string measurement_page(const GrfPage& page, std::span<const RunData> runs);
+
+}  // namespace heelstrike::report

@@ -1,0 +1,393 @@
+#include "report/pictures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <system_error>
+
+#include "report/columns.hpp"
+#include "report/foot_prints.hpp"
+#include "report/run_data.hpp"
+#include "common/process/child_process.hpp"
+#include "scenario/scenario.hpp"
+#include "common/errors/error.hpp"
+#include "common/files/output_file.hpp"
+#include "common/files/plain_name.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds drawing_time{120};
+constexpr double dots_per_inch = 300.0;
+constexpr double cm_per_inch = 2.54;
+constexpr double points_per_inch = 72.0;
+constexpr double screen_dots = 96.0;
+
+struct Curve {
+  fs::path file;              ///< timeseries.csv
+  std::string using_columns;  ///< as gnuplot writes them: "1:5"
+  std::string title;
+};
+
+struct Picture {
+  std::string name;  ///< of the file, without ending
+  std::string x_label;
+  std::string y_label;
+  bool over_time = true;
+  std::vector<Curve> curves;
+};
+
+/// A run whose curves are drawn.
+struct DrawnRun {
+  std::string label;
+  fs::path folder;
+  TimeSeries series;
+  std::optional<std::array<double, 2>> window;  ///< [s] none = the whole run
+};
+
+/// A string for gnuplot that it takes as it is: single quotes know neither commands nor escapes.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\n') continue;
+    result += c;
+    if (c == '\'') result += c;
+  }
+  return result + "'";
+}
+
+/// Largest less smallest value of a column.
+double range_of(const TimeSeries& series, std::size_t column) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (std::size_t at = column; at < series.values.size(); at += series.columns.size()) {
+    low = std::min(low, series.values[at]);
+    high = std::max(high, series.values[at]);
+  }
+  return high > low ? high - low : 0.0;
+}
+
+constexpr const char* wanted[] = {"force",         "indentation", "gap",          "energy",
+                                  "peak_pressure", "area",        "region_force", "region_peak_pressure"};
+
+/// Key of the picture that a column belongs to; empty = none.
+std::string picture_of(const ColumnName& name) {
+  if (std::ranges::find(wanted, name.quantity) == std::end(wanted)) return {};
+  return name.quantity == "energy" ? "energy" : fmt::format("{}_{}", name.quantity, name.owner);
+}
+
+/// Resultant force of a pair over its indentation, of the rows within the window.
+Curve loop_curve(const DrawnRun& run, std::size_t indentation, const std::string& pair, const std::string& title) {
+  const auto column = [&](const char* axis) {
+    const auto found = std::ranges::find(run.series.columns, fmt::format("{}.f{}_N", pair, axis));
+    return found - run.series.columns.begin() + 1;
+  };
+  const std::string force = fmt::format("sqrt(${}**2 + ${}**2 + ${}**2)", column("x"), column("y"), column("z"));
+  const std::string inside =
+      run.window ? fmt::format("$1 >= {} && $1 <= {} ? ", (*run.window)[0], (*run.window)[1]) : "";
+  return {.file = run.folder / "timeseries.csv",
+          .using_columns =
+              fmt::format("({}1e3 * ${}{}):({})", inside, indentation + 1, inside.empty() ? "" : " : NaN", force),
+          .title = title};
+}
+
+/// Adds the curves of a run to the pictures that have them already, and new pictures behind.
+class PictureMaker {
+ public:
+  explicit PictureMaker(bool several_runs) : several_runs_(several_runs) {}
+
+  void add(const DrawnRun& run) {
+    const auto& columns = run.series.columns;
+    const std::vector<ColumnName> names = read_column_names(columns);
+    for (std::size_t c = 1; c < columns.size(); ++c) {
+      const ColumnName& name = names[c];
+      const std::string key = picture_of(name);
+      if (key.empty() || range_of(run.series, c) == 0.0 || !is_shown(run, names, c, key)) continue;
+      std::string label = name.quantity;
+      std::ranges::replace(label, '_', ' ');
+      const std::string component = several_runs_ && name.short_name != name.quantity ? ", " + name.short_name : "";
+      picture(key, "time [s]", fmt::format("{}{} [{}]", label, component, name.unit), true)
+          .curves.push_back({.file = run.folder / "timeseries.csv",
+                             .using_columns = fmt::format("1:{}", c + 1),
+                             .title = several_runs_ ? run.label : name.short_name});
+    }
+    for (std::size_t c = 1; c + 4 < columns.size(); ++c) {
+      constexpr std::string_view ending = ".indentation_m";
+      if (!columns[c].ends_with(ending) || range_of(run.series, c) == 0.0) continue;
+      const std::string pair = columns[c].substr(0, columns[c].size() - ending.size());
+      picture("loop_" + pair, "indentation [mm]", "contact force [N]", false)
+          .curves.push_back(loop_curve(run, c, pair, several_runs_ ? run.label : pair));
+    }
+  }
+
+  [[nodiscard]] const std::vector<Picture>& pictures() const { return pictures_; }
+
+ private:
+  /// Of several runs only the component with the largest range in the first of them.
+  bool is_shown(const DrawnRun& run, const std::vector<ColumnName>& names, std::size_t column, const std::string& key) {
+    if (!several_runs_) return true;
+    const auto [entry, is_new] = component_.try_emplace(key);
+    if (is_new) {
+      double largest = 0.0;
+      for (std::size_t c = 1; c < run.series.columns.size(); ++c) {
+        if (picture_of(names[c]) != key || range_of(run.series, c) <= largest) continue;
+        largest = range_of(run.series, c);
+        entry->second = run.series.columns[c];
+      }
+    }
+    return run.series.columns[column] == entry->second;
+  }
+
+  Picture& picture(const std::string& key, const std::string& x_label, const std::string& y_label, bool over_time) {
+    const auto [entry, is_new] = place_.try_emplace(key, pictures_.size());
+    if (is_new) {
+      pictures_.push_back(
+          {.name = plain_name(key), .x_label = x_label, .y_label = y_label, .over_time = over_time, .curves = {}});
+    }
+    return pictures_[entry->second];
+  }
+
+  bool several_runs_;
+  std::vector<Picture> pictures_;
+  std::map<std::string, std::size_t> place_;
+  std::map<std::string, std::string> component_;
+};
+
+/// Colours of Okabe and Ito (2008), safe for colour-blind readers.
+constexpr const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+
+const char* ending_of(PictureFormat format) {
+  switch (format) {
+    case PictureFormat::png:
+      return ".png";
+    case PictureFormat::svg:
+      return ".svg";
+    case PictureFormat::pdf:
+      break;
+  }
+  return ".pdf";
+}
+
+std::string terminal_of(const PictureStyle& style) {
+  switch (style.format) {
+    case PictureFormat::png:
+      // pngcairo draws for 96 dots per inch; the scale keeps letters and lines as large as stated on paper.
+      return fmt::format(
+          "set terminal pngcairo noenhanced size {:.0f},{:.0f} font 'Sans,{:g}' fontscale {:g} linewidth {:g}\n",
+          style.width_cm / cm_per_inch * dots_per_inch, style.height_cm / cm_per_inch * dots_per_inch,
+          style.font_points, dots_per_inch / screen_dots, dots_per_inch / screen_dots);
+    case PictureFormat::svg:
+      return fmt::format("set terminal svg noenhanced size {:.0f},{:.0f} font 'sans-serif,{:g}' linewidth 1.2\n",
+                         style.width_cm / cm_per_inch * points_per_inch,
+                         style.height_cm / cm_per_inch * points_per_inch, style.font_points);
+    case PictureFormat::pdf:
+      break;
+  }
+  return fmt::format("set terminal pdfcairo noenhanced size {:g}cm,{:g}cm font 'Sans,{:g}' linewidth 1.2\n",
+                     style.width_cm, style.height_cm, style.font_points);
+}
+
+/// End of the names of pictures of one contact.
+std::string contact_ending(const PictureStyle& style) {
+  return style.contact ? fmt::format("_contact{}", *style.contact) : "";
+}
+
+std::string script_of(const std::vector<Picture>& pictures, const fs::path& folder,
+                      const std::optional<std::array<double, 2>>& window, const PictureStyle& style) {
+  std::string script =
+      "set encoding utf8\nset datafile separator ','\nset grid lc rgb '#d9dee4'\nset border 3\nset tics nomirror\nset "
+      "key noenhanced outside top horizontal\n";
+  script += terminal_of(style);
+  for (const Picture& picture : pictures) {
+    const std::string name = picture.name + contact_ending(style) + ending_of(style.format);
+    script +=
+        fmt::format("set output {}\nset xlabel {}\nset ylabel {}\n", quoted((folder / "pictures" / name).string()),
+                    quoted(picture.x_label), quoted(picture.y_label));
+    script += picture.over_time && window ? fmt::format("set xrange [{}:{}]\n", (*window)[0], (*window)[1])
+                                          : std::string("set autoscale x\n");
+    script += "plot ";
+    for (std::size_t k = 0; k < picture.curves.size(); ++k) {
+      const Curve& curve = picture.curves[k];
+      script += fmt::format("{}{} skip 1 using {} with lines lc rgb '{}' dt {} title {}", k == 0 ? "" : ", ",
+                            quoted(curve.file.string()), curve.using_columns, colours[k % std::size(colours)],
+                            1 + k / std::size(colours) % 5, quoted(curve.title));
+    }
+    script += "\nset output\n";
+  }
+  return script;
+}
+
+constexpr std::size_t map_cells = 300;
+
+/// Cells and path of a foot print as text for gnuplot, in mm and kPa: blocks of "u v pressure", then the path.
+std::string map_data(const FootPrint& print, const PlanView& view) {
+  std::string text =
+      fmt::format("# {} [mm]  {} [mm]  largest pressure [kPa]\n", "xyz"[view.axes[0]], "xyz"[view.axes[1]]);
+  for (std::size_t v = 0; v < view.n[1]; ++v) {
+    for (std::size_t u = 0; u < view.n[0]; ++u) {
+      const double value = 1e-3 * view.values[v * view.n[0] + u];
+      text += fmt::format("{:.6g} {:.6g} ", 1e3 * (view.origin[0] + view.cell * static_cast<double>(u)),
+                          1e3 * (view.origin[1] + view.cell * static_cast<double>(v)));
+      text += std::isnan(value) ? "NaN\n" : fmt::format("{:.6g}\n", value);
+    }
+  }
+  text += "\n\n";
+  for (std::size_t i = 0; i < print.path.points.size(); ++i) {
+    const Vector3& p = print.path.points[i];
+    if (i > 0 && print.path.contacts[i] != print.path.contacts[i - 1]) text += "\n";  // lifts the pen
+    text += fmt::format("{:.6g} {:.6g}\n", 1e3 * p[view.axes[0]], 1e3 * p[view.axes[1]]);
+  }
+  return text + "\n";
+}
+
+/// Largest pressure over the run with the path of the centre of pressure.
+/// gnuplot leaves no place for the label of the scale beside a map with equal axes: nine letters, of which six are for
+/// the numbers.
+/// @param high  [Pa] upper end of the scale that all maps of the run share
+std::string map_script(const FootPrint& print, const PlanView& view, double high, const std::string& data,
+                       const std::string& picture) {
+  std::string text = fmt::format(
+      "reset session\nset encoding utf8\nset output {}\nset border 3\nset tics nomirror out\nset key noenhanced "
+      "outside "
+      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel "
+      "'pressure "
+      "[kPa]'\nset rmargin 9\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange [0:{:.6g}]\nset "
+      "palette "
+      "defined (",
+      quoted(picture), "xyz"[view.axes[0]], "xyz"[view.axes[1]], 1e-3 * high);
+  // Viridis (Smith and van der Walt 2015), as in the pages.
+  constexpr const char* viridis[] = {"#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c",
+                                     "#22a884", "#44bf70", "#7ad151", "#bddf26", "#fde725"};
+  // Grey carries nothing: a sliver below the lowest colour.
+  text += "0 '#bec4ca', 0.03 '#bec4ca'";
+  for (std::size_t k = 0; k < std::size(viridis); ++k)
+    text += fmt::format(", {} '{}'", k == 0 ? 0.03 : static_cast<double>(k), viridis[k]);
+  text += fmt::format(")\nplot {} index 0 using 1:2:3 with image notitle", quoted(data));
+  if (!print.path.points.empty()) {
+    text += fmt::format(
+        ", {0} index 1 with lines lc rgb 'white' lw 3 notitle, {0} index 1 with lines lc rgb '#d55e00' lw "
+        "1.5 title 'centre of pressure'",
+        quoted(data));
+  }
+  return text + "\nset output\n";
+}
+
+}  // namespace
+
+fs::path gnuplot_program() {
+  try {
+    return sibling_program("gnuplot");
+  } catch (const Error&) {
+    throw file_error("gnuplot",
+                     "gnuplot is not installed, and pictures are drawn with it: apt-get install gnuplot-nox");
+  }
+}
+
+namespace {
+
+/// [s] of the contact that the style asks for, with a margin.
+std::optional<std::array<double, 2>> window_of(const fs::path& folder, const PictureStyle& style) {
+  if (!style.contact) return std::nullopt;
+  const RunSummary summary = read_summary(folder);
+  if (*style.contact == 0 || *style.contact > summary.contacts.size()) {
+    throw input_error("--contact", fmt::format("expected a contact of the run, 1 to {}, found {}",
+                                               summary.contacts.size(), *style.contact));
+  }
+  const ContactEpisode& contact = summary.contacts[*style.contact - 1];
+  const double end = contact.end.value_or(summary.simulated_time);
+  const double margin = 0.3 * (end - contact.onset);
+  return std::array{contact.onset - margin, end + margin};
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure)
+    throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
+}
+
+void run_gnuplot(const fs::path& folder, const std::string& text) {
+  const fs::path script = folder / "pictures.gp";
+  write_whole_file(script, text);
+  const fs::path log = folder / "gnuplot.log";
+  ChildProcess child({.name = "gnuplot",
+                      .program = gnuplot_program(),
+                      .arguments = {"--default-settings", script.string()},
+                      .log = log});
+  const auto end = child.ended(drawing_time);
+  if (!end || !end->success()) {
+    throw file_error(script.string(), fmt::format("gnuplot could not draw {}: {}; see {}", script.string(),
+                                                  end ? end->text() : "it did not end in time", log.string()));
+  }
+  std::error_code ignored;
+  fs::remove(log, ignored);
+}
+
+DrawnRun drawn_run(const fs::path& folder, const std::string& label, const PictureStyle& style) {
+  return {.label = label, .folder = folder, .series = read_timeseries(folder), .window = window_of(folder, style)};
+}
+
+}  // namespace
+
+std::vector<fs::path> write_pictures(const fs::path& given, const PictureStyle& style, const Catalog& catalog) {
+  const fs::path folder = fs::absolute(given);
+  const DrawnRun run = drawn_run(folder, "", style);
+  PictureMaker maker(false);
+  maker.add(run);
+  make_folder(folder / "pictures");
+  std::string text = script_of(maker.pictures(), folder, run.window, style);
+  const std::string ending = ending_of(style.format);
+  std::vector<fs::path> files;
+  for (const Picture& picture : maker.pictures()) {
+    files.push_back(given / "pictures" / (picture.name + contact_ending(style) + ending));
+  }
+  // Maps are of the whole run: largest pressures.
+  const auto prints = style.contact ? std::vector<FootPrint>() : foot_prints(folder, run.series, read_model(folder, catalog));
+  const double high = largest_pressure(prints);
+  for (const FootPrint& print : prints) {
+    if (!(print.map.largest() > 0.0)) continue;
+    const std::string name =
+        plain_name(fmt::format("pressure_map_{}_{}", print.parts.front().pair, print.parts.front().body));
+    const PlanView view = print.map.view(print.map.peak(), map_cells);
+    const fs::path data = folder / "pictures" / (name + ".dat");
+    write_whole_file(data, map_data(print, view));
+    text += map_script(print, view, high, data.string(), (folder / "pictures" / (name + ending)).string());
+    files.push_back(given / "pictures" / (name + ending));
+  }
+  run_gnuplot(folder / "pictures", text);
+  return files;
+}
+
+std::vector<fs::path> write_comparison_pictures(const fs::path& given, const PictureStyle& style) {
+  const fs::path folder = fs::absolute(given);
+  const Json comparison = Json::parse(read_whole_file(folder / "comparison.json"));
+  PictureMaker maker(true);
+  std::optional<std::array<double, 2>> window;
+  for (const Json& row : comparison.at("rows")) {
+    const std::string name = row.at("folder");
+    if (name.empty() || !fs::exists(folder / name / "timeseries.csv")) continue;
+    const DrawnRun run = drawn_run(folder / name, row.at("backend"), style);
+    maker.add(run);
+    if (!run.window) continue;
+    window = window ? std::array{std::min((*window)[0], (*run.window)[0]), std::max((*window)[1], (*run.window)[1])}
+                    : *run.window;
+  }
+  make_folder(folder / "pictures");
+  run_gnuplot(folder / "pictures", script_of(maker.pictures(), folder, window, style));
+  std::vector<fs::path> files;
+  for (const Picture& picture : maker.pictures()) {
+    files.push_back(given / "pictures" / (picture.name + contact_ending(style) + ending_of(style.format)));
+  }
+  return files;
+}
+
+}  // namespace heelstrike::report

@@ -1,0 +1,248 @@
+#include "report/scene.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <variant>
+
+#include "report/pressure_map.hpp"
+#include "scenario/line_paths.hpp"
+#include "common/errors/error.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+
+namespace heelstrike::report {
+namespace {
+
+constexpr const char* ground = "ground";
+constexpr double same_point = 1e-9;  // [m]
+
+// Of a way over a surface: twelve points bend without corners on a screen, and 60 times follow a motion as the outline
+// of moving bodies does; thirty lines then take some 65,000 of the values of a page.
+constexpr int way_points = 12;
+constexpr std::size_t way_times = 60;
+
+Json json_of(const Vector3& v) {
+  return {v.x(), v.y(), v.z()};
+}
+
+Vector3 up_of(const Scenario& scenario) {
+  return scenario.gravity.norm() > 0.0 ? Vector3(-scenario.gravity.normalized()) : Vector3::UnitZ();
+}
+
+/// The solid that stands for a surface; null for what has none, e.g. a file.
+Json surface_json(const Surface& surface) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.outline == nullptr) return {};
+  Json json;
+  for (const auto& [name, value] : kind.outline(surface)) {
+    std::visit([&](const auto& v) { json[name] = v; }, value);
+  }
+  return json;
+}
+
+/// A block of mass m and edges a, b, c has the moment m (b^2 + c^2) / 12 about the first of its axes, and so on in
+/// turn: a^2 = 6 (I2 + I3 - I1) / m.
+std::optional<Json> box_of(const BodySpec& body) {
+  const Eigen::SelfAdjointEigenSolver<Matrix3> axes(body.inertia);
+  if (!(body.mass > 0.0) || axes.info() != Eigen::Success) return std::nullopt;
+  const Vector3 moments = axes.eigenvalues();
+  const Vector3 squares = (Vector3::Constant(moments.sum()) - 2.0 * moments) * 6.0 / body.mass;
+  if (!(squares.minCoeff() > 0.0)) return std::nullopt;
+  Matrix3 R = axes.eigenvectors();
+  if (R.determinant() < 0.0) R.col(2) = -R.col(2);
+  const Quaternion q = quaternion_from_rotation(R);
+  return Json{{"lengths", json_of(squares.cwiseSqrt())},
+              {"p", json_of(body.center_of_mass)},
+              {"q", {q.w(), q.x(), q.y(), q.z()}}};
+}
+
+class SceneWriter {
+ public:
+  SceneWriter(const Scenario& scenario, const TimeSeries& series) : scenario_(scenario), series_(series) {
+    add_body(ground);
+    for (const BodySpec& body : scenario.bodies) add_body(body.name);
+  }
+
+  [[nodiscard]] Json scene() {
+    Json joints = Json::array();
+    Json springs = Json::array();
+    Json lines = {{"parts", Json::array()}, {"surfaces", Json::array()}};
+    for (const JointSpec& joint : scenario_.joints) {
+      if (joint.ends) joints.push_back(joint_json(joint));
+    }
+    for (const ElementSpec& force : scenario_.forces) {
+      if (force.ends) springs.push_back(ends_json(force.name, *force.ends, ends_of(*force.ends)));
+      for (const auto& line : config::read_lines(force.keys, scenario_.bodies)) add_line(force.name, line, lines);
+    }
+    for (const PairModel& pair : scenario_.pairs) {
+      add_surface(pair.main_body, pair.spec.main.surface);
+      add_surface(pair.partner_body, pair.spec.partner.surface);
+    }
+    return {{"up", json_of(up_of(scenario_))},
+            {"bodies", bodies_},
+            {"joints", joints},
+            {"springs", springs},
+            {"lines", lines}};
+  }
+
+ private:
+  using Ends = std::array<Vector3, 2>;  ///< each in the frame of its body
+
+  void add_body(const std::string& name) {
+    Json body = {{"name", name}, {"points", Json::array()}, {"surfaces", Json::array()}};
+    const auto spec = std::ranges::find(scenario_.bodies, name, &BodySpec::name);
+    if (spec != scenario_.bodies.end()) {
+      body["center_of_mass"] = json_of(spec->center_of_mass);
+      if (const auto box = box_of(*spec)) body["box"] = *box;
+    }
+    bodies_.push_back(std::move(body));
+  }
+
+  Json& body_named(const std::string& name) {
+    return *std::ranges::find_if(bodies_, [&](const Json& body) { return body.at("name") == name; });
+  }
+
+  /// A body that starts where another one or a recording is has its first pose in the time series only.
+  [[nodiscard]] Pose initial_pose(const std::string& name) const {
+    const auto body = std::ranges::find(scenario_.bodies, name, &BodySpec::name);
+    if (body == scenario_.bodies.end()) return {};
+    const bool recorded = std::ranges::any_of(scenario_.drivers, [&](const DriverSpec& driver) {
+      return driver.body == name && (!driver.follow.empty() || !driver.record.file.empty());
+    });
+    if ((body->starts_with.empty() && !recorded) || series_.rows() == 0) return body->X_WB;
+    return pose_in_row(series_.columns, std::span(series_.values).first(series_.columns.size()), name);
+  }
+
+  [[nodiscard]] Ends ends_of(const Attachment& spec) const {
+    if (!spec.in_world) return {spec.points.at(0), spec.points.at(1)};
+    const std::array<Pose, 2> X_W = {initial_pose(spec.bodies[0]), initial_pose(spec.bodies[1])};
+    const Vector3 first = !spec.points.empty() ? spec.points[0] : spec.bodies[1] == ground ? X_W[0].p : X_W[1].p;
+    return {X_W[0].inverse() * first, X_W[1].inverse() * spec.second_point.value_or(first)};
+  }
+
+  Json ends_json(const std::string& name, const Attachment& spec, const Ends& ends) {
+    Json json = {{"name", name}};
+    for (std::size_t k = 0; k < 2; ++k) {
+      json[k == 0 ? "a" : "b"] = {{"body", spec.bodies[k]}, {"point", json_of(ends[k])}};
+      add_point(spec.bodies[k], ends[k]);
+    }
+    return json;
+  }
+
+  /// The parts of a line from point to point, and the surfaces that it wraps over, each once.
+  void add_line(const std::string& entry, const config::LineSpec& line, Json& lines) {
+    for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
+      Json part = {{"name", line.name.empty() ? entry : entry + "." + line.name}};
+      for (std::size_t k = 0; k < 2; ++k) {
+        const auto& end = line.points[i + k];
+        part[k == 0 ? "a" : "b"] = {{"body", end.body}, {"point", json_of(end.point)}};
+        add_point(end.body, end.point);
+      }
+      if (line.points[i].wrap) {
+        part["way"] = way_json(line.points[i], line.points[i + 1]);
+        add_wrap_surface(entry, *line.points[i].wrap, lines["surfaces"]);
+      }
+      lines["parts"].push_back(std::move(part));
+    }
+  }
+
+  /// The way over a surface at times spread over the run; where no shortest line is found it is straight, for a picture
+  /// of what went wrong is wanted as well.
+  [[nodiscard]] Json way_json(const config::LinePoint& from, const config::LinePoint& to) const {
+    const config::WrapSpec& wrap = *from.wrap;
+    std::vector<double> times;
+    std::vector<double> coordinates;
+    for (const std::size_t row : spread_rows()) {
+      const Pose X_SW = (pose_of(wrap.body, row) * wrap.X_BS).inverse();
+      const Vector3 y1 = X_SW * (pose_of(from.body, row) * from.point);
+      const Vector3 y2 = X_SW * (pose_of(to.body, row) * to.point);
+      std::vector<Vector3> points;
+      try {
+        points = wrapped_points(wrap.shape, y1, y2, way_points - 4);
+      } catch (const RecoverableError&) {
+        for (int k = 0; k < way_points; ++k) points.emplace_back(y1 + (y2 - y1) * k / (way_points - 1));
+      }
+      times.push_back(series_.rows() == 0 ? 0.0 : series_.values[row * series_.columns.size()]);
+      for (const Vector3& y : points) {
+        const Vector3 p = wrap.X_BS * y;
+        coordinates.insert(coordinates.end(), p.begin(), p.end());
+      }
+    }
+    return {{"body", wrap.body}, {"count", way_points}, {"times", packed(times)}, {"points", packed(coordinates)}};
+  }
+
+  /// Rows at which ways over surfaces are computed; the first alone where there are none.
+  [[nodiscard]] std::vector<std::size_t> spread_rows() const {
+    const std::size_t n = series_.rows();
+    const std::size_t count = std::clamp<std::size_t>(n, 1, way_times);
+    std::vector<std::size_t> rows;
+    for (std::size_t k = 0; k < count; ++k) rows.push_back(count == 1 ? 0 : k * (n - 1) / (count - 1));
+    return rows;
+  }
+
+  [[nodiscard]] Pose pose_of(const std::string& body, std::size_t row) const {
+    if (series_.rows() == 0) return initial_pose(body);
+    const std::size_t n = series_.columns.size();
+    return pose_in_row(series_.columns, std::span(series_.values).subspan(row * n, n), body);
+  }
+
+  static void add_wrap_surface(const std::string& entry, const config::WrapSpec& wrap, Json& surfaces) {
+    const std::string name = entry + "." + wrap.name;
+    if (std::ranges::any_of(surfaces, [&](const Json& surface) { return surface.at("name") == name; })) return;
+    const Quaternion q = quaternion_from_rotation(wrap.X_BS.R);
+    const Vector3& radii = wrap.shape.radii;
+    const bool cylinder = std::isinf(radii.z());
+    surfaces.push_back({{"name", name},
+                        {"body", wrap.body},
+                        {"p", json_of(wrap.X_BS.p)},
+                        {"q", {q.w(), q.x(), q.y(), q.z()}},
+                        {"radii", {radii.x(), radii.y(), cylinder ? radii.x() : radii.z()}},
+                        {"cylinder", cylinder}});
+  }
+
+  Json joint_json(const JointSpec& joint) {
+    const Attachment& spec = *joint.ends;
+    const Ends ends = ends_of(spec);
+    Json json = ends_json(joint.name, spec, ends);
+    const Pose X_WA = initial_pose(spec.bodies[0]);
+    const Pose X_WB = initial_pose(spec.bodies[1]);
+    if (!spec.axes.empty()) {
+      json["axis"] = json_of(spec.in_world ? Vector3(X_WA.R.transpose() * spec.axes[0]) : spec.axes[0]);
+    }
+    // What keeps two points apart and has no axis is a rod.
+    json["rod"] =
+        spec.axes.empty() && (joint.keys.has("length") || (X_WA * ends[0] - X_WB * ends[1]).norm() > same_point);
+    return json;
+  }
+
+  void add_point(const std::string& body, const Vector3& point) {
+    Json& points = body_named(body)["points"];
+    for (const Json& known : points) {
+      if ((Vector3(known[0], known[1], known[2]) - point).norm() < same_point) return;
+    }
+    points.push_back(json_of(point));
+  }
+
+  /// Several pairs may share a surface.
+  void add_surface(const std::string& body, const Surface& surface) {
+    const Json json = surface_json(surface);
+    Json& known = body_named(body)["surfaces"];
+    if (!json.is_null() && std::ranges::find(known, json) == known.end()) known.push_back(json);
+  }
+
+  const Scenario& scenario_;
+  const TimeSeries& series_;
+  Json bodies_ = Json::array();
+};
+
+}  // namespace
+
+Json scene_json(const Scenario& scenario, const TimeSeries& series) {
+  return SceneWriter(scenario, series).scene();
+}
+
+}  // namespace heelstrike::report

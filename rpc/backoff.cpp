@@ -1,0 +1,41 @@
+#include "rpc/backoff.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::rpc {
+
+namespace {
+
+constexpr std::chrono::milliseconds longest_pause{1'000};
+
+}  // namespace
+
+bool wait_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  (void)woken.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
+}
+
+bool Backoff::pause() {
+  const auto now = Clock::now();
+  if (until_ == Clock::time_point::max()) until_ = now + patience_;
+  if (now >= until_) return false;
+  if (!wait_unless_stopped(std::min(next_, left()), stop_)) {
+    throw Error(ErrorCode::cancelled, "stopped on request while waiting for a lost connection to come back");
+  }
+  next_ = std::min(2 * next_, longest_pause);
+  return true;
+}
+
+std::chrono::milliseconds Backoff::left() const {
+  if (until_ == Clock::time_point::max()) return patience_;
+  return std::max(std::chrono::milliseconds{0}, std::chrono::ceil<std::chrono::milliseconds>(until_ - Clock::now()));
+}
+
+}  // namespace heelstrike::rpc

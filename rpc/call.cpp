@@ -1,0 +1,61 @@
+#include "rpc/call.hpp"
+
+#include <fmt/format.h>
+
+#include "common/process/version.hpp"
+#include "common/errors/error.hpp"
+#include "rpc/backoff.hpp"
+#include "rpc/wire/error_wire.hpp"
+
+namespace heelstrike::rpc {
+
+bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context) {
+  if (context.GetServerTrailingMetadata().contains(wire::error_metadata_key)) {
+    const Error error = wire::from_status(status, context, "");
+    return error.code() == ErrorCode::unavailable && error.field() == wire::checksum_field;
+  }
+  // The other codes stand for messages that are too large or cannot be read as well, which repeating does not mend.
+  const std::string& text = status.error_message();
+  const auto says = [&text](const char* words) { return text.find(words) != std::string::npos; };
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::CANCELLED:  // by a server that is being stopped
+      return true;
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+      return says("RST_STREAM") || says("Stream removed");
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return says("Threadpool Exhausted") || says(streams_taken);
+    default:
+      return false;
+  }
+}
+
+void call(const std::string& what, const CallOptions& options,
+          const std::function<grpc::Status(grpc::ClientContext&)>& attempt) {
+  const bool stopped_before = options.stop.stop_requested();
+  const std::stop_token stop = stopped_before ? std::stop_token() : options.stop;
+  Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options.patience, stop);
+  while (true) {
+    grpc::ClientContext context;
+    if (options.timeout) context.set_deadline(std::chrono::system_clock::now() + *options.timeout);
+    const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+    const SilenceWatch watch(options.silence, context);
+    const grpc::Status status = attempt(context);
+    if (status.ok()) return;
+    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
+    if (!connection_lost(status, context) || !backoff.pause()) throw_typed(wire::from_status(status, context, what));
+  }
+}
+
+void check_version(const v1::VersionInfo& version, const std::string& peer) {
+  if (version.contract() == contract_version) return;
+  throw Error(
+      ErrorCode::version_mismatch,
+      fmt::format("{} speaks contract {} (program {}), this program speaks contract {} (program {}); install the "
+                  "same version on both sides",
+                  peer, version.contract(), version.version(), contract_version, program_version),
+      "contract");
+}
+
+}  // namespace heelstrike::rpc

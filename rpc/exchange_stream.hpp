@@ -1,0 +1,75 @@
+/// One bidirectional Exchange call: messages are sent without waiting for replies, which come in the order of the
+/// messages. Every wait has a deadline.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <memory>
+#include <stop_token>
+
+#include "rpc/call_operations.hpp"
+#include "rpc/message_socket.hpp"
+#include "rpc/silence.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+
+namespace heelstrike::rpc {
+
+class ExchangeStream {
+ public:
+  using Deadline = CallOperations::Deadline;
+  enum class Outcome { done, lost, timed_out };  ///< a reply with a wrong checksum is a lost one
+
+  /// Starts the call; whether the server is there shows at the first reply.
+  /// @param stop    cancels the call, also in the middle of a wait; what was waited for is lost then
+  /// @param silence  of messages through the call
+  /// @param direct  carries the messages; without a socket the call does itself
+  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, Silence silence = {},
+                 TicketedSocket direct = {});
+  /// Cancels the call unless `finish` has been called.
+  ~ExchangeStream();
+  ExchangeStream(const ExchangeStream&) = delete;
+  ExchangeStream& operator=(const ExchangeStream&) = delete;
+
+  /// Sends `request`, which may change after the call. Waits until the transport has taken the message before it.
+  /// After any outcome but `done` the stream is of no more use.
+  /// @param request  gets its checksum
+  [[nodiscard]] Outcome send(v1::ExchangeRequest& request, Deadline deadline);
+  /// Waits for the reply to the first message that has had none. @pre there is such a message
+  /// @param response  swapped with the reply
+  [[nodiscard]] Outcome receive(v1::ExchangeResponse& response, Deadline deadline);
+
+  /// Ends the call from this side; cancels it when the server has not agreed by `deadline`. The status it ended with.
+  grpc::Status finish(Deadline deadline);
+
+  /// For the trailing metadata, after `finish`.
+  [[nodiscard]] const grpc::ClientContext& context() const { return context_; }
+
+ private:
+  using Operation = CallOperations::Operation;
+  /// Waits for one operation that was begun. Lost when any has failed.
+  [[nodiscard]] Outcome wait_for(Operation operation, Deadline deadline);
+  /// The same for a reply on the socket, or for the end of the call.
+  [[nodiscard]] Outcome receive_directly(v1::ExchangeResponse& response, Deadline deadline);
+  void cancel_and_settle();
+  [[nodiscard]] Outcome give_up_damaged();
+  void begin_read();
+
+  struct TryCancel {
+    ExchangeStream* stream;
+    void operator()() const;
+  };
+
+  grpc::ClientContext context_;
+  CallOperations operations_;
+  std::unique_ptr<MessageSocket> direct_;  ///< null = messages go through the call
+  std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
+  v1::ExchangeResponse incoming_;  ///< read into it when a reply is owed
+  std::size_t n_owed_ = 0;         ///< replies
+  const Silence silence_;
+  wire::SealWatch seals_;  ///< of replies through the call
+  bool finished_ = false;
+  std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the others
+};
+
+}  // namespace heelstrike::rpc

@@ -1,0 +1,38 @@
+#include "rpc/exit_timer.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace heelstrike::rpc {
+
+ExitTimer::ExitTimer(std::function<void()> last_words)
+    : thread_([this, say = std::move(last_words)](const std::stop_token& ended) { run(ended, say); }) {}
+
+ExitTimer::ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> last_words)
+    : ExitTimer(std::move(last_words)) {
+  arm(grace, exit_code);
+}
+
+void ExitTimer::arm(std::chrono::milliseconds grace, int exit_code) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (end_) return;
+    end_ = End{.at = std::chrono::steady_clock::now() + grace, .exit_code = exit_code};
+  }
+  armed_.notify_all();
+}
+
+void ExitTimer::run(const std::stop_token& ended, const std::function<void()>& last_words) {
+  std::unique_lock lock(mutex_);
+  if (!armed_.wait(lock, ended, [this] { return end_.has_value(); })) return;
+  (void)armed_.wait_until(lock, ended, end_->at, [] { return false; });
+  if (ended.stop_requested()) return;
+  try {
+    last_words();
+  } catch (...) {  // without memory there are none
+  }
+  ::_exit(end_->exit_code);
+}
+
+}  // namespace heelstrike::rpc

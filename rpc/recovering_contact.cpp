@@ -1,0 +1,338 @@
+#include "rpc/recovering_contact.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "common/contact/batch_contact.hpp"
+#include "common/contact/preparation.hpp"
+#include "common/errors/error.hpp"
+#include "rpc/backoff.hpp"
+
+namespace heelstrike::rpc {
+namespace {
+
+/// Commits that are repeated at most after a loss. To save the histories takes one call for each pair, which so many
+/// steps of at least four calls hide (0.1 %); to repeat them costs a quarter of what these steps cost.
+constexpr std::size_t most_repeated = 256;
+
+/// An opening that finds its files gone meets a server that has been started anew in between; one that finds them gone
+/// again has another reason.
+constexpr int most_openings = 3;
+
+/// The histories of all pairs: as they were saved last, and what has been committed since.
+class CommittedHistory {
+ public:
+  /// A repetition of the last commit adds nothing.
+  /// @param as_motion  committed by commit_motion(), which may take another way to the same answer up to rounding
+  void add(std::int64_t step, std::span<const PairState> states, bool as_motion) {
+    if (n_since_saved() > 0 && step < first_step_ + static_cast<std::int64_t>(n_since_saved())) return;
+    if (n_since_saved() == 0) first_step_ = step;
+    states_.insert(states_.end(), states.begin(), states.end());
+    as_motion_.push_back(as_motion);
+  }
+  void set_saved(std::vector<std::string> saved) {
+    saved_ = std::move(saved);
+    states_.clear();
+    as_motion_.clear();
+  }
+  [[nodiscard]] std::size_t n_since_saved() const { return as_motion_.size(); }
+  /// Brings a contact that has just been opened to the last commit.
+  void repeat_in(Contact& contact) const {
+    if (!saved_.empty()) contact.restore_state(saved_);
+    if (n_since_saved() == 0) return;
+    const std::size_t n_pairs = states_.size() / n_since_saved();
+    std::vector<Response> unused(n_pairs);
+    for (std::size_t i = 0; i < n_since_saved(); ++i) {
+      const auto step = first_step_ + static_cast<std::int64_t>(i);
+      const auto states = std::span(states_).subspan(i * n_pairs, n_pairs);
+      if (as_motion_[i]) {
+        commit_as_motion(contact, step, states);
+      } else {
+        contact.commit(step, states, unused);
+      }
+    }
+  }
+
+ private:
+  std::vector<std::string> saved_;  ///< empty = the sessions were fresh
+  static void commit_as_motion(Contact& contact, std::int64_t step, std::span<const PairState> states) {
+    std::vector<std::vector<PairState>> motion;
+    for (const PairState& state : states) motion.push_back({state});
+    const MotionAnswers answers = dynamic_cast<BatchContact&>(contact).commit_motion(step, motion, {});
+    if (answers.error) throw_typed(*answers.error);
+  }
+
+  std::int64_t first_step_ = 0;    ///< of the commits since
+  std::vector<PairState> states_;  ///< of all pairs at each of them
+  std::vector<bool> as_motion_;    ///< of each of them
+};
+
+class RecoveringContact final : public Contact, public BatchContact {
+ public:
+  RecoveringContact(ContactFactory open, RecoveryOptions options, std::span<const PairSpec> pairs,
+                    std::span<const AssetContent> assets, const OpenContext& context);
+
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return descriptions_; }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    insist([&] { inner_->evaluate(step, iteration, states, responses); });
+  }
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
+  [[nodiscard]] bool history_independent() const override { return history_independent_; }
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents, std::stop_token stop) override {
+    return insist([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
+  }
+  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                            std::stop_token stop) override;
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+                                                           std::span<const PairState> states) override;
+  void settle() override {
+    insist([&] { inner_->settle(); });
+  }
+  [[nodiscard]] std::vector<std::string> save_state() override;
+  void restore_state(std::span<const std::string> states) override;
+  [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
+    return insist([&] { return inner_->fields(pair, state, request); });
+  }
+
+ private:
+  /// Asks, and after a loss opens everything anew and asks again.
+  template <typename Question>
+  std::invoke_result_t<const Question&> insist(const Question& question) {
+    if (failure_) throw_typed(*failure_);
+    Backoff backoff(options_.patience, context_.stop);
+    while (true) {
+      try {
+        if (!inner_) open_again();
+        if constexpr (std::is_void_v<decltype(question())>) {
+          question();
+          return take_answers();
+        } else {
+          auto answer = question();
+          take_answers();
+          return answer;
+        }
+      } catch (const Error& error) {
+        if (may_recover(error)) {
+          lose(error);
+          if (backoff.pause()) continue;
+          failure_ = error;
+        }
+        give_up(error);
+        throw;
+      }
+    }
+  }
+  /// Hands on what has been answered. @throws the error of an answer when it is that of a loss
+  void take_answers();
+  /// Tells who waits for answers that none will come, after a loss that is final.
+  void give_up(const Error& error);
+  [[nodiscard]] bool first_is_answered() const {
+    return !posted_.empty() && posted_.front().asked && posted_.front().asked->answered;
+  }
+  void hand_on_first();
+  [[nodiscard]] bool may_recover(const Error& error) const;
+  void lose(const Error& error);
+  void open_first();
+  /// Passes on what has been posted and not asked yet.
+  void ask_posted();
+  void open_again();
+  void save_if_long();
+  [[nodiscard]] BatchContact& batches() { return dynamic_cast<BatchContact&>(*inner_); }
+  void tell(const std::string& text) const {
+    if (context_.on_progress) context_.on_progress(std::string(warning_mark) + text, 0.0);
+  }
+
+  ContactFactory open_;
+  RecoveryOptions options_;
+  std::vector<PairSpec> specs_;
+  std::vector<AssetContent> assets_;
+  OpenContext context_;
+  std::unique_ptr<Contact> inner_;  ///< null between a loss and the next opening
+  std::vector<PairDescription> descriptions_;
+  bool history_independent_ = false;
+  CommittedHistory history_;
+  struct Posted {
+    std::shared_ptr<PostedQuestion> told;         ///< what the poster looks at
+    std::shared_ptr<const PostedQuestion> asked;  ///< of inner_; null = it has to be asked
+  };
+  std::deque<Posted> posted_;                ///< not answered yet, in the order of asking
+  std::optional<Error> failure_;             ///< after the patience: nobody waits a second time
+  std::optional<RpcStatistics> statistics_;  ///< of the contacts that were lost
+};
+
+RecoveringContact::RecoveringContact(ContactFactory open, RecoveryOptions options, std::span<const PairSpec> pairs,
+                                     std::span<const AssetContent> assets, const OpenContext& context)
+    : open_(std::move(open)),
+      options_(std::move(options)),
+      specs_(pairs.begin(), pairs.end()),
+      assets_(assets.begin(), assets.end()),
+      context_(context) {
+  open_first();
+  descriptions_.assign(inner_->pairs().begin(), inner_->pairs().end());
+  history_independent_ = batches().history_independent();
+}
+
+void RecoveringContact::open_first() {
+  Backoff backoff(options_.patience, context_.stop);
+  for (int attempt = 1;; ++attempt) {
+    try {
+      inner_ = open_(specs_, assets_, context_);
+      return;
+    } catch (const Error& error) {
+      if (options_.first_opening_is_patient && error.code() == ErrorCode::unavailable && backoff.pause()) continue;
+      if (error.code() != ErrorCode::not_found || attempt >= most_openings || !(options_.patience.count() > 0)) throw;
+    }
+  }
+}
+
+std::shared_ptr<const PostedQuestion> RecoveringContact::post(QuestionKind kind, std::int64_t step,
+                                                              std::span<const PairState> states) {
+  if (kind == QuestionKind::commit) save_if_long();
+  const auto told = std::make_shared<PostedQuestion>();
+  told->kind = kind;
+  told->step = step;
+  told->states.assign(states.begin(), states.end());
+  posted_.push_back({.told = told, .asked = nullptr});
+  insist([&] { ask_posted(); });
+  return told;
+}
+
+void RecoveringContact::ask_posted() {
+  for (Posted& posted : posted_) {
+    if (!posted.asked) posted.asked = inner_->post(posted.told->kind, posted.told->step, posted.told->states);
+  }
+}
+
+void RecoveringContact::take_answers() {
+  while (first_is_answered()) {
+    const auto& error = posted_.front().asked->error;
+    if (error && may_recover(*error)) throw_typed(*error);
+    hand_on_first();
+  }
+}
+
+void RecoveringContact::hand_on_first() {
+  const auto& [told, asked] = posted_.front();
+  told->responses = asked->responses;
+  told->error = asked->error;
+  told->answered = true;
+  if (told->kind == QuestionKind::commit && !told->error) history_.add(told->step, told->states, false);
+  posted_.pop_front();
+}
+
+void RecoveringContact::give_up(const Error& error) {
+  while (first_is_answered()) hand_on_first();
+  if (inner_) return;  // who refuses a question goes on answering
+  for (const Posted& posted : posted_) {
+    posted.told->error = std::make_shared<const Error>(error);
+    posted.told->answered = true;
+  }
+  posted_.clear();
+}
+
+bool RecoveringContact::may_recover(const Error& error) const {
+  if (context_.stop.stop_requested()) return false;
+  if (error.code() == ErrorCode::not_found) return true;
+  // While it is opened again it may die again.
+  return !inner_ && error.code() == ErrorCode::unavailable;
+}
+
+void RecoveringContact::lose(const Error& error) {
+  if (!inner_) return;
+  if (const auto more = inner_->rpc_statistics()) {
+    RpcStatistics sum = statistics_.value_or(RpcStatistics{});
+    sum.calls += more->calls;
+    sum.round_trips += more->round_trips;
+    sum.serving += more->serving;
+    statistics_ = sum;
+  }
+  // What was answered before its death is known; all else is asked again.
+  while (first_is_answered() && !posted_.front().asked->error) hand_on_first();
+  for (Posted& posted : posted_) posted.asked = nullptr;
+  inner_.reset();
+  tell(fmt::format("{} has come back without the contact of this run, which is opened again ({})", options_.peer,
+                   error.what()));
+}
+
+void RecoveringContact::open_again() {
+  // Nobody wants to see the preparations again, which come from the cache.
+  std::unique_ptr<Contact> opened =
+      open_(specs_, assets_, {.run_id = context_.run_id, .on_progress = {}, .stop = context_.stop});
+  for (std::size_t i = 0; i < descriptions_.size(); ++i) {
+    const PairDescription& again = opened->pairs()[i];
+    if (again.digest == descriptions_[i].digest && again.regions == descriptions_[i].regions) continue;
+    throw Error(ErrorCode::version_mismatch,
+                fmt::format("{} has come back as another program: it prepares pair '{}' otherwise than before; resume "
+                            "the run with the program that it was begun with",
+                            options_.peer, descriptions_[i].name));
+  }
+  history_.repeat_in(*opened);
+  inner_ = std::move(opened);
+  ask_posted();
+  tell(fmt::format("the contact at {} is open again: {} pairs, {} commits were repeated", options_.peer, specs_.size(),
+                   history_.n_since_saved()));
+}
+
+void RecoveringContact::save_if_long() {
+  if (history_.n_since_saved() >= most_repeated) (void)save_state();
+}
+
+void RecoveringContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
+  // Before, not after: what is committed is committed, whatever becomes of the saving.
+  save_if_long();
+  insist([&] { inner_->commit(step, states, responses); });
+  history_.add(step, states, false);
+}
+
+MotionAnswers RecoveringContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                               std::stop_token stop) {
+  save_if_long();
+  MotionAnswers answers = insist([&] { return batches().commit_motion(first_step, states, stop); });
+  const std::size_t n = answers.responses.empty() ? 0 : answers.responses.front().size();
+  std::vector<PairState> of_step(states.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t pair = 0; pair < states.size(); ++pair) of_step[pair] = states[pair][i];
+    history_.add(first_step + static_cast<std::int64_t>(i), of_step, true);
+  }
+  return answers;
+}
+
+std::vector<std::string> RecoveringContact::save_state() {
+  std::vector<std::string> states = insist([&] { return inner_->save_state(); });
+  history_.set_saved(states);
+  return states;
+}
+
+void RecoveringContact::restore_state(std::span<const std::string> states) {
+  insist([&] { inner_->restore_state(states); });
+  history_.set_saved({states.begin(), states.end()});
+}
+
+std::optional<RpcStatistics> RecoveringContact::rpc_statistics() const {
+  std::optional<RpcStatistics> now = inner_ ? inner_->rpc_statistics() : std::nullopt;
+  if (!now || !statistics_) return now ? now : statistics_;
+  now->calls += statistics_->calls;
+  now->round_trips += statistics_->round_trips;
+  now->serving += statistics_->serving;
+  return now;
+}
+
+}  // namespace
+
+ContactFactory recovering(ContactFactory open, RecoveryOptions options) {
+  return [open = std::move(open), options = std::move(options)](
+             std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+             const OpenContext& context) -> std::unique_ptr<Contact> {
+    return std::make_unique<RecoveringContact>(open, options, pairs, assets, context);
+  };
+}
+
+}  // namespace heelstrike::rpc

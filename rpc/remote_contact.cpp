@@ -1,0 +1,740 @@
+#include "rpc/remote_contact.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "common/process/version.hpp"
+#include "common/contact/batch_contact.hpp"
+#include "common/contact/material_laws.hpp"
+#include "common/contact/preparation.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
+#include "rpc/asset_upload.hpp"
+#include "rpc/backoff.hpp"
+#include "rpc/call.hpp"
+#include "rpc/exchange_stream.hpp"
+#include "rpc/latency_histogram.hpp"
+#include "rpc/recovering_contact.hpp"
+#include "rpc/wire/checksum.hpp"
+#include "rpc/wire/contact_wire.hpp"
+#include "rpc/wire/error_wire.hpp"
+#include "rpc/wire/pair_spec_wire.hpp"
+
+namespace heelstrike::rpc {
+
+namespace {
+
+using wire::FieldPath;
+using Clock = std::chrono::system_clock;
+
+/// While nobody is there: often enough that a stop of the run is heard soon.
+constexpr std::chrono::milliseconds look_again{200};
+/// For what a run still asks after its stop: the energy at its end. A server that computes something long is not
+/// waited for.
+constexpr std::chrono::milliseconds after_stop{500};
+
+/// Questions that nobody waits for travel with the next one that somebody waits for, or when so many have come
+/// together: a message costs as much as answering dozens of cheap questions.
+constexpr std::size_t worth_a_message = 32;
+/// A server that listens gives out tickets at once; one that stands still is asked through its call, which has
+/// deadlines.
+constexpr std::chrono::milliseconds ticket_patience{1'000};
+
+/// Of a server on this machine. One that wants TLS wants it for everything.
+TicketedSocket message_socket(const Endpoint& server) {
+  const Address address = parse_address(server.address);
+  if (!address.is_unix || server.tls.enabled()) return {};
+  return connect_message_socket(address, server.max_message_bytes, ticket_patience);
+}
+
+/// A server that does not say soon whether it works is taken to be at work: a stop of the run does not wait for it.
+constexpr std::chrono::milliseconds activity_patience{1'000};
+
+/// In one message; the server takes more.
+constexpr std::size_t most_questions = 512;
+/// So many messages may be under way before the sender waits for the first of them.
+constexpr std::size_t most_messages = 4;
+
+/// A server that is older than the loads of regions says nothing of them.
+void tell_missing_regions(const PairSpec& pair, const PairDescription& opened, const std::string& peer,
+                          const OpenContext& context) {
+  const auto given = pair.parameters.find(regions_parameter);
+  if (given == pair.parameters.end() || !opened.regions.empty() || !context.on_progress) return;
+  const auto* names = std::get_if<std::string>(&given->second);
+  if (names == nullptr || names->find_first_not_of(' ') == std::string::npos) return;
+  context.on_progress(fmt::format("{}{} is older than this program and does not tell the loads of the regions of "
+                                  "contact.{}: the time series has no columns of them; update the server",
+                                  warning_mark, peer, pair.name),
+                      0.0);
+}
+
+void require_regions(const Response& response, const PairDescription& pair, const std::string& peer) {
+  if (response.regions.size() == pair.regions.size()) return;
+  throw Error(ErrorCode::internal, fmt::format("{} answered pair '{}' with the loads of {} regions instead of {}", peer,
+                                               pair.name, response.regions.size(), pair.regions.size()));
+}
+
+/// A server that is older than laws of single materials would compute with another law.
+void require_laws(const PairSpec& pair, const PairDescription& opened, const std::string& peer) {
+  for (const auto& [name, value] : laws_in_force(pair)) {
+    if (opened.parameters.contains(name)) continue;
+    throw Error(ErrorCode::unimplemented,
+                fmt::format("{} is older than this program and does not know contact.{}.{}; update the server, or give "
+                            "one law for all materials among the parameters",
+                            peer, pair.name, name));
+  }
+}
+
+class RemoteContact final : public Contact, public BatchContact {
+ public:
+  RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                const OpenContext& context);
+  ~RemoteContact() override;
+
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return descriptions_; }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override;
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
+  std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+                                             std::span<const PairState> states) override;
+  void settle() override;
+  [[nodiscard]] bool history_independent() const override { return !session_ids_.empty() && all_history_independent_; }
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents, std::stop_token stop) override;
+  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                            std::stop_token stop) override;
+  [[nodiscard]] std::vector<std::string> save_state() override;
+  void restore_state(std::span<const std::string> states) override;
+  [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override;
+
+ private:
+  void open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
+  [[nodiscard]] grpc::Status try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
+                                         const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
+  void hold_sessions();
+
+  /// A question whose answer has not arrived.
+  struct Question {
+    std::shared_ptr<PostedQuestion> posted;
+    std::int32_t iteration = 0;
+    bool awaited = false;  ///< somebody wants the whole answer, tangents included
+  };
+  void ask(QuestionKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+           std::span<Response> responses);
+  void fill(const Question& question, v1::ExchangeRequest& request) const;
+  /// Opens a stream where there is none, and names the sessions that it does not know.
+  [[nodiscard]] ExchangeStream::Outcome name_sessions();
+  /// Leaves out of the queue what the sessions say they have committed already.
+  void skip_committed(std::int64_t committed_step);
+  /// Sends what has not been sent, as one message.
+  [[nodiscard]] ExchangeStream::Outcome send_waiting();
+  /// Takes the reply to the first message under way.
+  [[nodiscard]] ExchangeStream::Outcome receive_reply();
+  void take_answer(const v1::ExchangeResponse& reply, PostedQuestion& asked) const;
+  [[nodiscard]] std::size_t n_sent() const;
+  /// Does `step` on a stream that knows the sessions; again after a loss of the connection, as long as patience lasts.
+  void insist(const std::function<ExchangeStream::Outcome()>& step);
+  void give_up_questions(const Error& error);
+
+  void note_exchange(std::chrono::steady_clock::duration duration, double serving);
+  void restore_pair(std::size_t pair, const std::string& state);
+  [[noreturn]] void refuse_timeout();
+  /// Why the stream has ended. @param lost  set to whether another one may do better
+  [[nodiscard]] Error drop_stream(bool& lost);
+  void close_sessions() noexcept;
+  [[nodiscard]] std::string called(std::string_view verb) const { return fmt::format("{} at {}", verb, peer_); }
+  using Timeout = std::optional<std::chrono::milliseconds>;
+  /// What n states may take: as patient as with one after the other.
+  [[nodiscard]] Timeout time_for(std::size_t n_states) const {
+    if (!options_.exchange_timeout) return {};
+    return *options_.exchange_timeout * std::max<std::int64_t>(1, static_cast<std::int64_t>(n_states));
+  }
+  /// @param n  questions that are answered until then
+  [[nodiscard]] Clock::time_point deadline(std::size_t n = 1) const {
+    return timeout_ ? Clock::now() + *timeout_ * static_cast<std::int64_t>(n) : Clock::time_point::max();
+  }
+  /// Options of a call that may run twice.
+  [[nodiscard]] CallOptions safe_call(Timeout timeout) const {
+    return {.timeout = timeout, .patience = options_.patience, .stop = stop_};
+  }
+  [[nodiscard]] CallOptions safe_call() const { return safe_call(options_.call_timeout); }
+  /// The same for a call that works with a session.
+  [[nodiscard]] CallOptions session_call(Timeout timeout) {
+    CallOptions options = safe_call(timeout);
+    options.silence = silence();
+    return options;
+  }
+  /// Twice as long after each loss that it found: what was lost may have been on a slow way.
+  [[nodiscard]] Silence silence() {
+    const auto period = options_.silence * (1 << std::min(n_silences_.load(), 5));
+    return {.period = period, .peer_works = [this, period] { return server_works(period); }};
+  }
+  /// False when the server has done nothing for the sessions for half of the time for which it has been silent.
+  [[nodiscard]] bool server_works(std::chrono::milliseconds silent);
+
+  RemoteContactOptions options_;
+  std::stop_token stop_;
+  std::string peer_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::ContactService::StubInterface> stub_;
+  std::vector<PairDescription> descriptions_;
+  std::vector<std::string> session_ids_;
+  bool all_history_independent_ = true;  ///< of the sessions opened
+  std::unique_ptr<ExchangeStream> stream_;
+  std::atomic<int> n_silences_{0};     ///< losses that server_works() found
+  bool stream_outlives_stop_ = false;  ///< else the stop cancels it
+  /// In the order of asking. The first ones are under way in messages of `sent_` questions each; what is behind them
+  /// has not been sent.
+  std::deque<Question> queue_;
+  std::deque<std::size_t> sent_;
+  std::shared_ptr<PostedQuestion> own_ = std::make_shared<PostedQuestion>();  ///< what evaluate() and commit() ask
+  // Written in place at every exchange.
+  v1::ExchangeRequest request_;
+  v1::ExchangeResponse reply_;
+  std::uint64_t sequence_ = 0;  ///< of the last message sent on the stream
+  std::size_t n_named_ = 0;     ///< sessions that the stream knows
+  Timeout timeout_{};           ///< of the exchange under way, per question
+  LatencyHistogram latencies_;
+  std::chrono::duration<double> round_trips_{};
+  double serving_ = 0.0;  ///< [s] as the server says
+};
+
+RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs,
+                             std::span<const AssetContent> assets, const OpenContext& context)
+    : options_(std::move(options)),
+      stop_(context.stop),
+      peer_("fem_server at " + options_.endpoint.address),
+      channel_(make_channel(options_.endpoint)),
+      stub_(v1::ContactService::NewStub(channel_)) {
+  wait_for_ready(*channel_, options_.endpoint, options_.connect_timeout);
+  call(called("GetVersion"), safe_call(), [&](grpc::ClientContext& call_context) {
+    v1::VersionInfo version;
+    const grpc::Status status = stub_->GetVersion(&call_context, {}, &version);
+    if (status.ok()) check_version(version, peer_);
+    return status;
+  });
+  for (const auto& asset : assets) {
+    upload_asset(*stub_, asset, peer_, safe_call(options_.upload_timeout));
+  }
+  try {
+    for (const auto& pair : pairs) {
+      open_session(pair, pairs.size(), context);
+      hold_sessions();
+    }
+  } catch (...) {
+    close_sessions();
+    throw;
+  }
+}
+
+RemoteContact::~RemoteContact() {
+  if (stream_) {
+    stream_->finish(Clock::now() + options_.close_timeout);
+    stream_.reset();
+  }
+  close_sessions();
+}
+
+void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context) {
+  v1::OpenSessionRequest request;
+  wire::to_proto(pair, *request.mutable_pair());
+  request.set_run_id(context.run_id);
+  request.set_contract(contract_version);
+  wire::seal(request);
+
+  const std::string what = called(fmt::format("OpenSession of pair '{}'", pair.name));
+  if (stop_.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
+  const std::size_t n_before = session_ids_.size();
+  call(what, safe_call(options_.open_timeout),
+       [&](grpc::ClientContext& call_context) { return try_to_open(call_context, request, pair, n_pairs, context); });
+  if (session_ids_.size() == n_before)
+    throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
+  require_laws(pair, descriptions_.back(), peer_);
+}
+
+grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
+                                        const PairSpec& pair, std::size_t n_pairs, const OpenContext& context) {
+  const auto reader = stub_->OpenSession(&call, request);
+  v1::OpenSessionResponse event;
+  bool opened = false;
+  bool damaged = false;
+  while (reader->Read(&event)) {
+    damaged = damaged || !wire::unseal(event);
+    if (damaged) {
+      call.TryCancel();
+    } else if (event.has_progress() && context.on_progress) {
+      const double done = static_cast<double>(session_ids_.size());
+      context.on_progress(event.progress().stage(),
+                          (done + event.progress().fraction()) / static_cast<double>(n_pairs));
+    } else if (event.has_opened()) {
+      session_ids_.push_back(event.opened().session_id());
+      all_history_independent_ = all_history_independent_ && event.opened().memoryless();
+      descriptions_.push_back(wire::from_proto(event.opened(), FieldPath("opened")));
+      tell_missing_regions(pair, descriptions_.back(), peer_, context);
+      opened = true;
+    }
+  }
+  const grpc::Status status = reader->Finish();
+  if (damaged && !opened) return {grpc::StatusCode::UNAVAILABLE, wire::damaged_message("reply").what()};
+  return opened ? grpc::Status::OK : status;  // a session that is there is there, whatever became of the call
+}
+
+void RemoteContact::hold_sessions() {
+  insist([] { return ExchangeStream::Outcome::done; });
+}
+
+void RemoteContact::close_sessions() noexcept {
+  const auto deadline = Clock::now() + options_.close_timeout;
+  for (const auto& id : session_ids_) {
+    grpc::ClientContext context;
+    context.set_deadline(deadline);
+    v1::CloseSessionRequest request;
+    v1::CloseSessionResponse response;
+    request.set_session_id(id);
+    // A session that cannot be closed expires on the server; a destructor has nobody to tell.
+    if (stub_->CloseSession(&context, request, &response).error_code() == grpc::StatusCode::UNAVAILABLE) break;
+  }
+  session_ids_.clear();
+}
+
+void RemoteContact::evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                             std::span<Response> responses) {
+  ask(QuestionKind::evaluate, step, iteration, states, responses);
+}
+
+void RemoteContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
+  ask(QuestionKind::commit, step, 0, states, responses);
+}
+
+void RemoteContact::ask(QuestionKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                        std::span<Response> responses) {
+  if (states.size() != session_ids_.size() || responses.size() != session_ids_.size()) {
+    throw Error(ErrorCode::internal, fmt::format("expected states and responses for {} pairs, found {} and {}",
+                                                 session_ids_.size(), states.size(), responses.size()));
+  }
+  own_->kind = kind;
+  own_->step = step;
+  own_->states.assign(states.begin(), states.end());
+  own_->responses.resize(states.size());
+  own_->error.reset();
+  own_->answered = false;
+  queue_.push_back({.posted = own_, .iteration = iteration, .awaited = true});
+  settle();
+  if (own_->error) throw_typed(*own_->error);
+  std::ranges::copy(own_->responses, responses.begin());
+}
+
+std::shared_ptr<const PostedQuestion> RemoteContact::post(QuestionKind kind, std::int64_t step,
+                                                          std::span<const PairState> states) {
+  auto question = std::make_shared<PostedQuestion>();
+  question->kind = kind;
+  question->step = step;
+  question->states.assign(states.begin(), states.end());
+  question->responses.resize(states.size());
+  queue_.push_back({.posted = question});
+  if (queue_.size() - n_sent() < worth_a_message) return question;
+  // After a loss nothing is under way any more: all is sent again, and nothing is to be waited for.
+  if (sent_.size() == most_messages) {
+    insist([this] { return sent_.empty() ? ExchangeStream::Outcome::done : receive_reply(); });
+  }
+  insist([this] { return send_waiting(); });
+  return question;
+}
+
+void RemoteContact::settle() {
+  while (!queue_.empty()) {
+    insist([this] {
+      auto outcome = ExchangeStream::Outcome::done;
+      if (n_sent() < queue_.size()) outcome = send_waiting();
+      return outcome == ExchangeStream::Outcome::done ? receive_reply() : outcome;
+    });
+  }
+}
+
+void RemoteContact::note_exchange(std::chrono::steady_clock::duration duration, double serving) {
+  latencies_.record(duration);
+  round_trips_ += duration;
+  serving_ += serving;
+}
+
+std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                      bool tangents, std::stop_token stop) {
+  settle();
+  v1::EvaluateBatchRequest request;
+  v1::EvaluateBatchResponse response;
+  request.set_session_id(session_ids_.at(pair));
+  request.set_without_tangents(!tangents);
+  for (const PairState& state : states) wire::to_proto(state, *request.add_states());
+  wire::seal(request);
+  const auto timeout = time_for(states.size());
+  const auto begin = std::chrono::steady_clock::now();
+  CallOptions options = session_call(timeout);
+  if (stop.stop_possible()) options.stop = std::move(stop);
+  call(called("EvaluateBatch"), options, [&](grpc::ClientContext& context) {
+    return intact(stub_->EvaluateBatch(&context, request, &response), response);
+  });
+  note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
+  if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
+    throw Error(ErrorCode::internal,
+                fmt::format("{} answered {} states instead of {}", peer_, response.pairs_size(), states.size()));
+  }
+  std::vector<BatchEntry> entries(states.size());
+  const FieldPath root("response");
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const v1::PairResponse& answer = response.pairs(static_cast<int>(i));
+    try {
+      wire::from_proto(answer, entries[i].response, FieldPath(root, "pairs", i));
+      require_regions(entries[i].response, descriptions_[pair], peer_);
+    } catch (const RecoverableError& error) {
+      entries[i].error = std::make_shared<const RecoverableError>(error);
+    } catch (const Error& error) {
+      entries[i].error = std::make_shared<const Error>(error);
+    }
+  }
+  return entries;
+}
+
+MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                           std::stop_token stop) {
+  settle();
+  if (states.size() != session_ids_.size()) {
+    throw Error(ErrorCode::internal, fmt::format("CommitMotion: expected states for {} pairs, found {}",
+                                                 session_ids_.size(), states.size()));
+  }
+  v1::CommitMotionRequest request;
+  v1::CommitMotionResponse response;
+  request.set_first_step(first_step);
+  const std::size_t n_states = states.empty() ? 0 : states.front().size();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    auto& pair = *request.add_pairs();
+    pair.set_session_id(session_ids_[i]);
+    for (const PairState& state : states[i]) wire::to_proto(state, *pair.add_states());
+  }
+  wire::seal(request);
+  const auto timeout = time_for(n_states);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string what = called("CommitMotion");
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
+  call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop), .silence = silence()},
+       [&](grpc::ClientContext& context) {
+         return intact(stub_->CommitMotion(&context, request, &response), response);
+       });
+  note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
+  MotionAnswers answers;
+  const FieldPath root("response");
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const bool there = response.pairs_size() == static_cast<int>(states.size());
+    const int n = there ? response.pairs(static_cast<int>(i)).results_size() : 0;
+    const bool complete = response.has_error() ? n < static_cast<int>(n_states) : n == static_cast<int>(n_states);
+    if (!there || !complete || n != response.pairs(0).results_size()) {
+      throw Error(ErrorCode::internal, fmt::format("{} answered {} pairs, pair {} with {} of {} states", what,
+                                                   response.pairs_size(), i, n, n_states));
+    }
+    auto& own = answers.responses.emplace_back(static_cast<std::size_t>(n));
+    const FieldPath path(root, "pairs", i);
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      wire::from_proto(response.pairs(static_cast<int>(i)).results(static_cast<int>(k)), own[k],
+                       FieldPath(path, "results", k));
+      require_regions(own[k], descriptions_[i], peer_);
+    }
+  }
+  if (response.has_error()) answers.error = std::make_shared<const Error>(wire::from_proto(response.error()));
+  return answers;
+}
+
+void RemoteContact::fill(const Question& question, v1::ExchangeRequest& request) const {
+  const PostedQuestion& asked = *question.posted;
+  const bool commits = asked.kind == QuestionKind::commit;
+  request.set_kind(commits ? v1::ExchangeRequest::KIND_COMMIT : v1::ExchangeRequest::KIND_EVALUATE);
+  request.set_without_tangents(!question.awaited && !commits);
+  while (request.pairs_size() > std::ssize(asked.states)) request.mutable_pairs()->RemoveLast();
+  while (request.pairs_size() < std::ssize(asked.states)) request.add_pairs();
+  for (int i = 0; i < request.pairs_size(); ++i) {
+    auto& pair = *request.mutable_pairs(i);
+    pair.clear_session_id();  // bound by hold_sessions()
+    pair.set_step(asked.step);
+    pair.set_iteration(question.iteration);
+    wire::to_proto(asked.states[static_cast<std::size_t>(i)], *pair.mutable_state());
+  }
+}
+
+std::size_t RemoteContact::n_sent() const {
+  return std::accumulate(sent_.begin(), sent_.end(), std::size_t{0});
+}
+
+ExchangeStream::Outcome RemoteContact::send_waiting() {
+  const std::size_t first = n_sent();
+  const std::size_t n = std::min(queue_.size() - first, most_questions);
+  request_.set_sequence(++sequence_);
+  while (request_.more_size() > static_cast<int>(n) - 1) request_.mutable_more()->RemoveLast();
+  while (request_.more_size() < static_cast<int>(n) - 1) request_.add_more();
+  fill(queue_[first], request_);
+  for (std::size_t i = 1; i < n; ++i) fill(queue_[first + i], *request_.mutable_more(static_cast<int>(i) - 1));
+  sent_.push_back(n);
+  return stream_->send(request_, deadline());
+}
+
+ExchangeStream::Outcome RemoteContact::receive_reply() {
+  const std::size_t n = sent_.front();
+  const auto begin = std::chrono::steady_clock::now();
+  // As patient as with one question after the other.
+  const auto outcome = stream_->receive(reply_, deadline(n));
+  if (outcome != ExchangeStream::Outcome::done) return outcome;
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+  note_exchange(std::chrono::steady_clock::now() - begin, std::min(reply_.serving(), waited.count()));
+  const std::uint64_t expected = sequence_ + 1 - sent_.size();
+  if (reply_.sequence() != expected || reply_.more_size() + 1 != static_cast<int>(n)) {
+    throw Error(ErrorCode::internal, fmt::format("{} answered request {} with {} answers instead of {} with {}", peer_,
+                                                 reply_.sequence(), reply_.more_size() + 1, expected, n));
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    take_answer(i == 0 ? reply_ : reply_.more(static_cast<int>(i) - 1), *queue_.front().posted);
+    queue_.pop_front();
+  }
+  sent_.pop_front();
+  return outcome;
+}
+
+void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestion& asked) const {
+  asked.error = refusal([&] {
+    if (static_cast<std::size_t>(reply.pairs_size()) != asked.states.size()) {
+      throw Error(ErrorCode::internal,
+                  fmt::format("{} answered {} pairs instead of {}", peer_, reply.pairs_size(), asked.states.size()));
+    }
+    const FieldPath root("reply");
+    for (std::size_t i = 0; i < asked.states.size(); ++i) {
+      wire::from_proto(reply.pairs(static_cast<int>(i)), asked.responses[i], FieldPath(root, "pairs", i));
+      require_regions(asked.responses[i], descriptions_[i], peer_);
+    }
+  });
+  asked.answered = true;
+}
+
+bool RemoteContact::server_works(std::chrono::milliseconds silent) {
+  grpc::ClientContext context;
+  context.set_deadline(Clock::now() + activity_patience);
+  const std::stop_callback cancel(stop_, [&context] { context.TryCancel(); });
+  v1::GetActivityRequest request;
+  for (const auto& id : session_ids_) request.add_session_ids(id);
+  v1::GetActivityResponse response;
+  const grpc::Status status = stub_->GetActivity(&context, request, &response);
+  // A connection that is lost shows by itself, and a server that cannot be asked may be at work.
+  const bool works = status.ok() ? response.idle() < 0.5 * std::chrono::duration<double>(silent).count()
+                                 : status.error_code() != grpc::StatusCode::NOT_FOUND;
+  if (!works) ++n_silences_;
+  return works;
+}
+
+ExchangeStream::Outcome RemoteContact::name_sessions() {
+  if (!stream_) {
+    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_, silence(),
+                                               message_socket(options_.endpoint));
+    n_named_ = 0;
+    sent_.clear();  // whatever was under way is asked again
+    sequence_ = 0;
+  }
+  if (n_named_ == session_ids_.size()) return ExchangeStream::Outcome::done;
+  v1::ExchangeRequest request;
+  request.set_sequence(++sequence_);
+  request.set_kind(v1::ExchangeRequest::KIND_HOLD);
+  for (const auto& id : session_ids_) request.add_pairs()->set_session_id(id);
+  auto outcome = stream_->send(request, deadline());
+  if (outcome == ExchangeStream::Outcome::done) outcome = stream_->receive(reply_, deadline());
+  if (outcome != ExchangeStream::Outcome::done) return outcome;
+  for (const auto& pair : reply_.pairs()) {
+    if (pair.has_error()) throw_typed(wire::from_proto(pair.error()));
+  }
+  n_named_ = session_ids_.size();
+  if (!reply_.committed_steps().empty()) skip_committed(*std::ranges::min_element(reply_.committed_steps()));
+  return outcome;
+}
+
+// Only the last commit can be repeated. A question that was posted before an earlier one is answered under the history
+// of today: who does not wait for an answer asks what does not depend on the history.
+void RemoteContact::skip_committed(std::int64_t committed_step) {
+  std::size_t n_old = 0;  // questions before the last commit that has arrived
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    const PostedQuestion& asked = *queue_[i].posted;
+    if (asked.kind == QuestionKind::commit && asked.step <= committed_step) n_old = i;
+  }
+  std::deque<Question> left;
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    PostedQuestion& asked = *queue_[i].posted;
+    if (i < n_old && asked.kind == QuestionKind::commit) {
+      asked.answered = true;
+      continue;
+    }
+    if (i < n_old) asked.step = -1;
+    left.push_back(std::move(queue_[i]));
+  }
+  queue_ = std::move(left);
+}
+
+void RemoteContact::insist(const std::function<ExchangeStream::Outcome()>& step) {
+  try {
+    // A run that has been stopped may still have something to ask, but waits for nobody.
+    const bool stopped_before = stop_.stop_requested();
+    timeout_ = options_.exchange_timeout;
+    if (stopped_before) timeout_ = std::min(timeout_.value_or(after_stop), after_stop);
+    Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options_.patience, stop_);
+    if (stopped_before && !std::exchange(stream_outlives_stop_, true)) stream_.reset();
+    while (true) {
+      auto outcome = name_sessions();
+      if (outcome == ExchangeStream::Outcome::done) outcome = step();
+      if (outcome == ExchangeStream::Outcome::done) return;
+      if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout();
+      bool lost = false;
+      const Error error = drop_stream(lost);
+      if (!stopped_before && stop_.stop_requested()) {
+        throw Error(ErrorCode::cancelled, called("Exchange") + ": stopped on request");
+      }
+      if (!lost || !backoff.pause()) throw_typed(error);
+      // A transport that is dead may still look connected; the next loss then tells.
+      (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.left(), look_again));
+    }
+  } catch (const Error& error) {
+    give_up_questions(error);
+    throw;
+  }
+}
+
+void RemoteContact::give_up_questions(const Error& error) {
+  for (const Question& question : queue_) {
+    question.posted->error = std::make_shared<const Error>(error);
+    question.posted->answered = true;
+  }
+  queue_.clear();
+  stream_.reset();
+}
+
+void RemoteContact::refuse_timeout() {
+  const bool asked = !queue_.empty();
+  const bool commits = asked && queue_.front().posted->kind == QuestionKind::commit;
+  throw Error(
+      ErrorCode::deadline,
+      fmt::format("{} did not answer {} of step {} within {:.3g} s; it may hang, be overloaded or need a longer "
+                  "exchange timeout, or none (mbs_server --exchange-timeout)",
+                  peer_, commits ? "commit" : "evaluate", asked ? queue_.front().posted->step : -1,
+                  static_cast<double>(timeout_->count()) / 1000.0),
+      {}, true);
+}
+
+Error RemoteContact::drop_stream(bool& lost) {
+  const grpc::Status status = stream_->finish(Clock::now() + options_.close_timeout);
+  // A server that ends a stream in good order while we have a question was told to stop; it may come back.
+  lost = status.ok() || connection_lost(status, stream_->context());
+  Error error = status.ok() ? unavailable_error(called("Exchange") +
+                                                ": the server ended the stream; it may be shutting "
+                                                "down")
+                            : wire::from_status(status, stream_->context(), called("Exchange"));
+  if (lost && error.code() != ErrorCode::unavailable) error = unavailable_error(error.what());
+  stream_.reset();
+  return error;
+}
+
+std::vector<std::string> RemoteContact::save_state() {
+  settle();
+  std::vector<std::string> states;
+  for (const auto& id : session_ids_) {
+    v1::SaveStateRequest request;
+    v1::SaveStateResponse response;
+    request.set_session_id(id);
+    call(called("SaveState"), safe_call(), [&](grpc::ClientContext& context) {
+      return intact(stub_->SaveState(&context, request, &response), response);
+    });
+    states.push_back(std::move(*response.mutable_state()));
+  }
+  return states;
+}
+
+void RemoteContact::restore_state(std::span<const std::string> states) {
+  settle();
+  if (states.size() != session_ids_.size()) {
+    throw input_error(
+        "contact_states",
+        fmt::format("expected the state of {} pairs, found {}; the checkpoint belongs to another scenario",
+                    session_ids_.size(), states.size()));
+  }
+  const std::vector<std::string> before = save_state();
+  std::size_t n_touched = 0;
+  try {
+    while (n_touched < states.size()) {
+      const std::size_t i = n_touched++;
+      restore_pair(i, states[i]);
+    }
+  } catch (...) {
+    // A call that failed may have had its effect, so its pair is put back as well. When even that fails the server is
+    // out of reach, and the first error says so.
+    try {
+      for (std::size_t i = 0; i < n_touched; ++i) restore_pair(i, before[i]);
+    } catch (const Error&) {
+    }
+    throw;
+  }
+}
+
+void RemoteContact::restore_pair(std::size_t pair, const std::string& state) {
+  v1::RestoreStateRequest request;
+  v1::RestoreStateResponse response;
+  request.set_session_id(session_ids_[pair]);
+  request.set_state(state);
+  wire::seal(request);
+  call(called("RestoreState"), safe_call(),
+       [&](grpc::ClientContext& context) { return stub_->RestoreState(&context, request, &response); });
+}
+
+std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {
+  return RpcStatistics{.calls = latencies_.count(),
+                       .p50_us = latencies_.quantile_us(0.5),
+                       .p99_us = latencies_.quantile_us(0.99),
+                       .round_trips = round_trips_.count(),
+                       .serving = serving_};
+}
+
+std::string RemoteContact::fields(std::size_t pair, const PairState& state, const FieldRequest& request) {
+  settle();
+  v1::GetFieldsRequest message;
+  v1::GetFieldsResponse response;
+  message.set_session_id(session_ids_.at(pair));
+  wire::to_proto(state, *message.mutable_state());
+  wire::to_proto(request, message);
+  wire::seal(message);
+  // A server that stands still for longer than an answer may take is asked again, as one that has gone is: there is no
+  // other way to have these fields, and nothing else is waiting.
+  Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.patience, stop_);
+  for (bool answered = false; !answered;) {
+    try {
+      call(called("GetFields"), session_call(time_for(1)), [&](grpc::ClientContext& context) {
+        return intact(stub_->GetFields(&context, message, &response), response);
+      });
+      answered = true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::deadline || !backoff.pause()) throw;
+    }
+  }
+  return std::move(*response.mutable_vtu());
+}
+
+}  // namespace
+
+ContactFactory open_remote_contact(RemoteContactOptions options) {
+  const RecoveryOptions recovery{.patience = options.patience,
+                                 .first_opening_is_patient = options.server_was_there,
+                                 .peer = "fem_server at " + options.endpoint.address};
+  return recovering(
+      [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                     const OpenContext& context) -> std::unique_ptr<Contact> {
+        return std::make_unique<RemoteContact>(options, pairs, assets, context);
+      },
+      recovery);
+}
+
+}  // namespace heelstrike::rpc

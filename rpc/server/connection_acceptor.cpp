@@ -1,0 +1,157 @@
+#include "rpc/server/connection_acceptor.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "rpc/server/descriptors.hpp"
+
+namespace heelstrike::rpc {
+
+namespace {
+
+constexpr int turn_ms = 1'000;                     // the loop shows that it lives at least so often
+constexpr std::chrono::seconds log_distance{10};   // a flood of connections must not become a flood of lines
+constexpr std::chrono::milliseconds breather{50};  // without memory or descriptors of the whole system
+
+int open_spare() {
+  return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/// Zero when the descriptor is no socket any more.
+ino_t socket_number(int descriptor) {
+  struct stat info {};
+  return ::fstat(descriptor, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
+}
+
+}  // namespace
+
+ConnectionAcceptor::ConnectionAcceptor(std::vector<int> listeners, std::size_t max_connections)
+    : listeners_(std::move(listeners)),
+      max_connections_(max_connections),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      spare_(open_spare()),
+      last_turn_(Clock::now().time_since_epoch().count()) {
+  const std::size_t limit = raise_descriptor_limit();
+  highest_connection_ = static_cast<int>(std::min<std::size_t>(limit - reserved_descriptors(limit), INT32_MAX));
+}
+
+ConnectionAcceptor::~ConnectionAcceptor() {
+  stop();
+  if (wake_ >= 0) ::close(wake_);
+  if (spare_ >= 0) ::close(spare_);
+}
+
+void ConnectionAcceptor::start(Take take) {
+  take_ = std::move(take);
+  note_turn();
+  thread_ = std::thread([this] { serve(); });
+}
+
+void ConnectionAcceptor::stop() {
+  stopping_ = true;
+  const std::uint64_t one = 1;
+  (void)!::write(wake_, &one, sizeof(one));
+  if (thread_.joinable()) thread_.join();
+  for (const int listener : std::exchange(listeners_, {})) ::close(listener);
+}
+
+bool ConnectionAcceptor::works(std::chrono::milliseconds patience) const {
+  const Clock::time_point last(Clock::duration(last_turn_.load()));
+  return !failed_ && Clock::now() - last < patience;
+}
+
+void ConnectionAcceptor::serve() {
+  std::vector<pollfd> waiting;
+  for (const int listener : listeners_) waiting.push_back({listener, POLLIN, 0});
+  waiting.push_back({wake_, POLLIN, 0});
+  while (!stopping_) {
+    note_turn();
+    if (::poll(waiting.data(), waiting.size(), turn_ms) <= 0) continue;
+    for (std::size_t i = 0; i + 1 < waiting.size(); ++i) {
+      if (waiting[i].revents == 0 || accept_one(waiting[i].fd)) continue;
+      failed_ = true;
+      return;
+    }
+  }
+}
+
+bool ConnectionAcceptor::accept_one(int listener) {
+  const int connection = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (connection < 0) return survive(listener, errno);
+  if (!has_room(connection)) {
+    ::close(connection);
+    return true;
+  }
+  const int on = 1;
+  ::setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // a Unix socket refuses it and needs it not
+  handed_on_[connection] = socket_number(connection);
+  take_(listener, connection);
+  return true;
+}
+
+bool ConnectionAcceptor::survive(int listener, int failure) {
+  switch (failure) {
+    case EBADF:
+    case EINVAL:
+    case ENOTSOCK:
+    case EOPNOTSUPP:
+    case EFAULT:
+      spdlog::error("event=listener_lost message=\"{}\"", std::generic_category().message(failure));
+      return false;
+    case EMFILE: {
+      // Out of descriptors after all: who waits is told so by the end of the connection instead of being left waiting.
+      if (spare_ >= 0) ::close(spare_);
+      const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+      if (connection >= 0) ::close(connection);
+      spare_ = open_spare();
+      note_refusal("no descriptor is left");
+      return true;
+    }
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM: {
+      note_refusal("the system has no descriptor or memory left");
+      pollfd waiting{wake_, POLLIN, 0};
+      (void)::poll(&waiting, 1, static_cast<int>(breather.count()));
+      return true;
+    }
+    default:
+      return true;  // a connection that ended before it was accepted, a network error of its own
+  }
+}
+
+bool ConnectionAcceptor::has_room(int connection) {
+  if (connection >= highest_connection_) {
+    note_refusal("the descriptors left are kept for runs and sessions; raise the limit of open files");
+    return false;
+  }
+  if (handed_on_.size() >= max_connections_) {
+    // gRPC closes connections without telling; a number that is free again, or another socket's, was one of them.
+    std::erase_if(handed_on_, [](const auto& entry) { return socket_number(entry.first) != entry.second; });
+  }
+  if (handed_on_.size() < max_connections_) return true;
+  note_refusal("all connections are taken; raise --max-connections");
+  return false;
+}
+
+void ConnectionAcceptor::note_refusal(const char* why) {
+  ++n_refused_;
+  const auto now = Clock::now();
+  if (now - last_line_ < log_distance) return;
+  spdlog::warn("event=connections_refused n={} reason=\"{}\"", std::exchange(n_refused_, 0), why);
+  last_line_ = now;
+}
+
+}  // namespace heelstrike::rpc

@@ -1,0 +1,248 @@
+#include "rpc/server/exchange_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "rpc/call.hpp"
+#include "rpc/server/client_identity.hpp"
+#include "rpc/transport_settings.hpp"
+
+namespace heelstrike::rpc {
+
+namespace {
+
+/// New calls and those that are no Exchange wait for so long at most while messages are waited for awake.
+constexpr std::chrono::microseconds look_distance{500};
+/// Calls that have done nothing are looked for so often.
+constexpr std::chrono::milliseconds look_for_idle{1'000};
+/// A call follows its socket at once. When so many wait for one, those go whose clients have had the time of a
+/// handshake: they are gone or mean no good. Whoever comes when there are none of these does without a socket; a ticket
+/// that has been given is not taken back.
+constexpr std::size_t most_waiting_sockets = 512;
+
+}  // namespace
+
+using Operation = CallOperations::Operation;
+using Deadline = CallOperations::Deadline;
+
+bool ServedExchange::read_directly(v1::ExchangeRequest& request) {
+  const auto outcome = direct_->receive(request, MessageSocket::Deadline::max());
+  if (outcome == MessageSocket::Outcome::too_large) {
+    misuse_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+               "Received message larger than max: this server takes no message of that size; send fewer questions at "
+               "a time, or start the server with a larger --max-message-mib"};
+  }
+  if (outcome == MessageSocket::Outcome::damaged) refuse_damaged();
+  return outcome == MessageSocket::Outcome::done;
+}
+
+/// Without the details of an error: who is told this way calls again, as after a loss.
+void ServedExchange::refuse_damaged() {
+  misuse_ = {grpc::StatusCode::UNAVAILABLE, wire::damaged_message("request").what()};
+}
+
+bool ServedExchange::read(v1::ExchangeRequest& request) {
+  place_->end_work();
+  const bool received = receive(request);
+  place_->begin_work();
+  return received;
+}
+
+bool ServedExchange::receive(v1::ExchangeRequest& request) {
+  if (direct_) return read_directly(request);
+  server_.note_awake();
+  stream_.Read(&request, operations_.begin(Operation::read));
+  (void)operations_.wait_for(Operation::read, Deadline::max());
+  if (operations_.failed()) return false;
+  const std::uint64_t sent = request.checksum();
+  request.clear_checksum();
+  if (seals_.intact(sent, sent == 0 ? 0 : wire::checksum_of(request))) return true;
+  refuse_damaged();
+  return false;
+}
+
+bool ServedExchange::write(v1::ExchangeResponse& reply) {
+  place_->end_work();  // who does not read the replies is idle
+  if (direct_) {
+    reply.clear_checksum();
+    return direct_->send(reply, MessageSocket::Deadline::max()) == MessageSocket::Outcome::done;
+  }
+  (void)operations_.wait_for(Operation::write, Deadline::max());
+  if (operations_.failed()) return false;
+  wire::seal(reply);
+  // The message is serialised here and now.
+  stream_.Write(reply, operations_.begin(Operation::write));
+  return true;
+}
+
+void ServedExchange::close() {
+  context_.TryCancel();
+  if (direct_) direct_->shut_down();
+}
+
+void ServedExchange::finish(const grpc::Status& status) {
+  if (direct_) direct_->shut_down();
+  (void)operations_.settle(Deadline::max());
+  stream_.Finish(status.ok() ? misuse_ : status, operations_.begin(Operation::end));
+  (void)operations_.settle(Deadline::max());
+}
+
+ExchangeServer::ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamPlaces& places,
+                               Handler handle)
+    : service_(service),
+      places_(places),
+      handle_(std::move(handle)),
+      arrivals_(builder.AddCompletionQueue(/*is_frequently_polled=*/true)) {}
+
+ExchangeServer::~ExchangeServer() {
+  shut_sockets();
+  if (grpc_server_ != nullptr) grpc_server_->Shutdown(std::chrono::system_clock::now());
+  if (acceptor_.joinable()) acceptor_.join();
+  {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return n_calls_ == 0; });
+  }
+  arrivals_->Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (arrivals_->Next(&tag, &ok)) {
+  }
+}
+
+void ExchangeServer::take_socket(int connection, std::size_t max_message_bytes) {
+  Descriptor socket(connection);
+  std::string ticket = make_ticket();
+  if (ticket.empty()) return;
+  const auto now = std::chrono::steady_clock::now();
+  const std::scoped_lock lock(mutex_);
+  if (shut_) return;
+  if (waiting_.size() >= most_waiting_sockets) {
+    std::erase_if(waiting_, [now](const WaitingSocket& w) { return now - w.since > handshake_timeout; });
+  }
+  if (waiting_.size() >= most_waiting_sockets) return;
+  // Known before its client knows it, whose call may be here the next moment.
+  waiting_.push_back({ticket, std::make_shared<MessageSocket>(std::move(socket), max_message_bytes), now});
+  if (!send_ticket(connection, ticket)) waiting_.pop_back();
+}
+
+void ExchangeServer::shut_sockets() {
+  const std::scoped_lock lock(mutex_);
+  shut_ = true;
+  waiting_.clear();
+  for (const auto& socket : in_use_) socket->shut_down();
+}
+
+bool ExchangeServer::give_socket(ServedExchange& call) {
+  const auto& metadata = call.context_.client_metadata();
+  const auto found = metadata.find(ticket_metadata);
+  if (found == metadata.end()) return true;
+  const std::string_view ticket(found->second.data(), found->second.size());
+  const std::scoped_lock lock(mutex_);
+  const auto waiting = std::ranges::find(waiting_, ticket, &WaitingSocket::ticket);
+  if (waiting == waiting_.end()) return false;
+  call.direct_ = std::move(waiting->socket);
+  waiting_.erase(waiting);
+  in_use_.insert(call.direct_);
+  return true;
+}
+
+void ExchangeServer::start(grpc::Server& server) {
+  grpc_server_ = &server;
+  acceptor_ = std::jthread([this] { accept_calls(); });
+}
+
+void ExchangeServer::accept_calls() {
+  for (;;) {
+    auto call = std::make_shared<ServedExchange>(*this);
+    service_.RequestExchange(&call->context_, &call->stream_, &call->operations_.queue(), arrivals_.get(), call.get());
+    Arrival arrival = next_arrival();
+    while (arrival == Arrival::nothing) arrival = next_arrival();
+    if (arrival == Arrival::shutdown) return;
+    begin(std::move(call));
+  }
+}
+
+ExchangeServer::Arrival ExchangeServer::next_arrival() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_look_ >= look_for_idle) {
+    last_look_ = now;
+    places_.close_idle();
+  }
+  void* tag = nullptr;
+  bool ok = false;
+  auto state = grpc::CompletionQueue::TIMEOUT;
+  if (anyone_awake()) {
+    std::this_thread::sleep_for(look_distance);
+    state = arrivals_->AsyncNext(&tag, &ok, Deadline{});
+  } else {
+    sleeps_ = true;
+    // Whoever has begun to wait awake before this was set has not woken us, whoever comes later does.
+    if (!anyone_awake()) state = arrivals_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + look_for_idle);
+    sleeps_ = false;
+  }
+  if (state == grpc::CompletionQueue::TIMEOUT) return Arrival::nothing;
+  if (state == grpc::CompletionQueue::SHUTDOWN) return Arrival::shutdown;
+  if (tag == &alarm_) {
+    alarm_is_set_ = false;
+    return Arrival::nothing;
+  }
+  return ok ? Arrival::call : Arrival::shutdown;
+}
+
+void ExchangeServer::note_awake() {
+  // Longer than the wait, so that the work on a light message does not count as sleep.
+  awake_until_ = (std::chrono::steady_clock::now() + 2 * CallOperations::awake).time_since_epoch().count();
+  if (sleeps_ && !alarm_is_set_.exchange(true)) alarm_.Set(arrivals_.get(), Deadline{}, &alarm_);
+}
+
+bool ExchangeServer::anyone_awake() const {
+  return std::chrono::steady_clock::now().time_since_epoch().count() < awake_until_;
+}
+
+void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++n_calls_;
+  }
+  grpc::Status refusal;
+  if (!give_socket(*call)) {
+    refusal = {grpc::StatusCode::UNAVAILABLE,
+               "the socket for the messages of this call is no longer there; call again"};
+  } else {
+    const std::weak_ptr<ServedExchange> weak = call;
+    call->place_ = places_.take(identity_of(call->context_).account, [weak] {
+      if (const auto open = weak.lock()) open->close();
+    });
+    if (!call->place_) {
+      refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 fmt::format("this server has {} it takes, or as it takes of one client; close one, or start the "
+                             "server with a larger --max-streams or --max-streams-per-client",
+                             streams_taken)};
+    }
+  }
+  try {
+    std::thread([this, call, refusal]() mutable { serve(std::move(call), refusal); }).detach();
+  } catch (const std::system_error&) {
+    serve(std::move(call),
+          {grpc::StatusCode::RESOURCE_EXHAUSTED,
+           fmt::format("this server has {} the machine gives it threads for; try again later", streams_taken)});
+  }
+}
+
+void ExchangeServer::serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal) {
+  call->finish(refusal.ok() ? handle_(*call) : refusal);
+  call->place_.reset();  // before the call may go: who closes it from outside uses both
+  const std::shared_ptr<MessageSocket> direct = std::move(call->direct_);
+  call.reset();
+  // Notified under the lock: who waits for the last call may destroy this object as soon as it is let go.
+  const std::scoped_lock lock(mutex_);
+  in_use_.erase(direct);
+  --n_calls_;
+  ended_.notify_all();
+}
+
+}  // namespace heelstrike::rpc

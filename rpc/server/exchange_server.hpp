@@ -1,0 +1,136 @@
+/// The server's end of Exchange calls, each worked on by a thread of its own that waits for messages awake for a moment
+/// (CallOperations). A synchronous handler of gRPC falls asleep between any two messages; to be woken costs more than
+/// all else that a light exchange does.
+///
+/// A socket is read by whoever polls it first, and the thread that takes new calls polls those of all connections: were
+/// it asleep in that, it would have to be woken for each message, to hand it to the thread that is awake. While a call
+/// is waited for awake, it only looks from time to time. Calls with a socket for their messages (MessageSocket) need
+/// none of this.
+#pragma once
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "rpc/call_operations.hpp"
+#include "rpc/message_socket.hpp"
+#include "rpc/server/stream_places.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+
+namespace heelstrike::rpc {
+
+using AsyncContactService = v1::ContactService::WithAsyncMethod_Exchange<v1::ContactService::Service>;
+
+class ExchangeServer;
+
+/// One call. Used by one thread.
+class ServedExchange {
+ public:
+  explicit ServedExchange(ExchangeServer& server) : server_(server), stream_(&context_) {}
+
+  /// Waits for the next message; false = there is none, the client has ended or is gone.
+  [[nodiscard]] bool read(v1::ExchangeRequest& request);
+  /// Sends a reply, which may change after the call. Waits until the transport has taken the one before; false = the
+  /// client is gone.
+  /// @param reply  gets its checksum
+  [[nodiscard]] bool write(v1::ExchangeResponse& reply);
+  [[nodiscard]] grpc::ServerContext& context() { return context_; }
+  /// Whether a session would lose its client with this call (StreamPlaces).
+  void set_holds_session(bool holds) { place_->set_holds_session(holds); }
+
+ private:
+  friend class ExchangeServer;
+  void finish(const grpc::Status& status);
+  /// Ends the waiting for messages, from any thread.
+  void close();
+  [[nodiscard]] bool receive(v1::ExchangeRequest& request);
+  [[nodiscard]] bool read_directly(v1::ExchangeRequest& request);
+  void refuse_damaged();
+
+  ExchangeServer& server_;
+  std::unique_ptr<StreamPlaces::Place> place_;  ///< null = refused
+  grpc::ServerContext context_;
+  CallOperations operations_;
+  std::shared_ptr<MessageSocket> direct_;  ///< null = messages come through the call
+  grpc::Status misuse_;                    ///< of the call
+  wire::SealWatch seals_;                  ///< of requests through the call
+  grpc::ServerAsyncReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest> stream_;
+};
+
+class ExchangeServer {
+ public:
+  using Handler = std::function<grpc::Status(ServedExchange&)>;
+
+  /// Adds a queue for the calls to a server that is to be built with `service`.
+  /// @param places  for open calls; those without one are refused with RESOURCE_EXHAUSTED. Outlives this object
+  /// @param handle  serves a call to its end; called from many threads at once
+  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamPlaces& places, Handler handle);
+  /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its
+  /// end still refers to it in the queue, until it is taken from there.
+  ~ExchangeServer();
+  ExchangeServer(const ExchangeServer&) = delete;
+  ExchangeServer& operator=(const ExchangeServer&) = delete;
+
+  /// A client has connected a socket for the messages of a call that is to come. From any thread.
+  /// @param connection         taken over
+  /// @param max_message_bytes  longer messages end the call
+  void take_socket(int connection, std::size_t max_message_bytes);
+  /// Ends the messages of all calls that have sockets, and lets no more begin: cancelling the calls would not wake who
+  /// waits for a message there. Before the server is shut down.
+  void shut_sockets();
+
+  /// Takes calls from now on.
+  /// @param server  what the builder has built; must outlive this object
+  void start(grpc::Server& server);
+
+ private:
+  friend class ServedExchange;
+  enum class Arrival { call, nothing, shutdown };
+
+  void accept_calls();
+  /// Waits for a call; returns early when there is anything else to be done.
+  [[nodiscard]] Arrival next_arrival();
+  /// A message is waited for awake from now on.
+  void note_awake();
+  [[nodiscard]] bool anyone_awake() const;
+  void begin(std::shared_ptr<ServedExchange> call);
+  /// Gives the call the socket that it has a ticket for; false = it has a ticket, and there is no such socket.
+  [[nodiscard]] bool give_socket(ServedExchange& call);
+  void serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal);
+
+  AsyncContactService& service_;
+  StreamPlaces& places_;
+  Handler handle_;
+  std::unique_ptr<grpc::ServerCompletionQueue> arrivals_;
+  grpc::Server* grpc_server_ = nullptr;  ///< once started
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  int n_calls_ = 0;  ///< guarded by the mutex, as what follows
+  bool shut_ = false;
+  struct WaitingSocket {
+    std::string ticket;
+    std::shared_ptr<MessageSocket> socket;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::deque<WaitingSocket> waiting_;  ///< for their calls, oldest first
+  std::set<std::shared_ptr<MessageSocket>> in_use_;
+  std::atomic<std::chrono::steady_clock::rep> awake_until_ = 0;
+  std::atomic<bool> sleeps_ = false;  ///< the acceptor
+  grpc::Alarm alarm_;                 ///< wakes it
+  std::atomic<bool> alarm_is_set_ = false;
+  std::chrono::steady_clock::time_point last_look_{};  ///< of the acceptor, for idle calls
+  std::jthread acceptor_;
+};
+
+}  // namespace heelstrike::rpc

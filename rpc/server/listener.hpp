@@ -1,0 +1,78 @@
+/// Server side: ports, sockets, TLS and transport settings of a gRPC server.
+#pragma once
+
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rpc/address.hpp"
+#include "rpc/server/connection_acceptor.hpp"
+#include "rpc/transport_settings.hpp"
+
+namespace heelstrike::rpc {
+
+/// TLS of a server. Everything empty = no TLS.
+struct ServerTls {
+  std::string certificate_file;  ///< PEM chain of the server's certificate
+  std::string key_file;          ///< PEM of its key
+  std::string client_ca_file;  ///< PEM of the authority whose clients are let in; empty = no client certificate needed
+
+  [[nodiscard]] bool enabled() const { return !certificate_file.empty(); }
+};
+
+struct ListenOptions {
+  std::vector<std::string> addresses;  ///< `unix:/path` or `host:port`; port 0 = chosen by the system
+  ServerTls tls;                       ///< for TCP and Unix sockets alike
+  std::size_t max_message_bytes = default_max_message_bytes;
+  std::size_t max_connections = 1000;  ///< open at a time, over all addresses
+  unsigned socket_mode = 0600;         ///< of the files of Unix sockets, whatever the umask
+  bool message_sockets = false;        ///< beside each Unix socket one for messages (message_socket.hpp), without TLS
+};
+
+/// Listens from its construction on; connections wait until `start`.
+class Listener {
+ public:
+  /// Binds all addresses; removes the file of a Unix socket that nobody listens on any more.
+  /// @throws Error{invalid_input} for a malformed address or half a key pair; Error{file} for an unreadable PEM file or
+  /// a
+  ///         path that is not a socket; Error{unavailable} naming the address when somebody else listens there
+  explicit Listener(ListenOptions options);
+
+  /// Before the server is built: settings, and the door through which connections come.
+  void configure(grpc::ServerBuilder& builder);
+
+  /// Gets a connection to a socket for messages, which it owns from then on.
+  using TakeMessages = std::function<void(int connection)>;
+
+  /// After the server has been built: connections are let in.
+  /// @param take_messages  for the sockets of `message_sockets`
+  void start(TakeMessages take_messages = {});
+  /// No further connections; the files of Unix sockets are removed. Before the server is shut down.
+  void stop() noexcept;
+  /// False once connections are no longer accepted, or none could have been for `patience`.
+  [[nodiscard]] bool works(std::chrono::milliseconds patience) const { return acceptor_->works(patience); }
+
+  /// The addresses as clients must write them, in the order given.
+  [[nodiscard]] std::vector<std::string> bound_addresses() const;
+  /// Some address can be reached from other machines.
+  [[nodiscard]] bool beyond_this_machine() const { return beyond_this_machine_; }
+
+ private:
+  void bind(Address& address, std::vector<int>& sockets);
+  void bind_for_messages(const Address& server, std::vector<int>& sockets);
+
+  ListenOptions options_;
+  std::set<int> message_listeners_;
+  std::vector<std::string> message_paths_;
+  std::vector<Address> addresses_;  ///< with the ports that were bound
+  bool beyond_this_machine_ = false;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> door_;
+  std::unique_ptr<ConnectionAcceptor> acceptor_;  ///< last member: its thread uses the door
+};
+
+}  // namespace heelstrike::rpc

@@ -1,0 +1,430 @@
+#include "rpc/server/server_program.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/codegen/client_unary_call.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_interceptor.h>
+#include <malloc.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <latch>
+#include <new>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+
+#include "common/process/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/errors/refusal.hpp"
+#include "rpc/server/call_watch.hpp"
+#include "rpc/exit_timer.hpp"
+#include "rpc/server/ready_line.hpp"
+#include "common/process/stop_signals.hpp"
+
+namespace heelstrike::rpc {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Stops this process when its parent ends: the kernel sends SIGTERM.
+class ParentWatch {
+ public:
+  explicit ParentWatch(bool enabled) : parent_(enabled ? ::getppid() : 0) {
+    if (enabled) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  }
+  /// A parent that ended before we were constructed shows when the ready line cannot be written. Process 1 is no sign
+  /// of it: in a container it may well be the parent.
+  [[nodiscard]] bool orphaned() const { return parent_ != 0 && ::getppid() != parent_; }
+
+ private:
+  pid_t parent_;
+};
+
+/// Name of the signal, or empty when none came within `timeout`.
+std::string wait_for_signal(milliseconds timeout) {
+  const sigset_t set = stop_signals();
+  const timespec time{.tv_sec = timeout.count() / 1000, .tv_nsec = (timeout.count() % 1000) * 1'000'000};
+  const int number = ::sigtimedwait(&set, nullptr, &time);
+  if (number == SIGTERM) return "SIGTERM";
+  if (number == SIGINT) return "SIGINT";
+  if (number == SIGHUP) return "SIGHUP";
+  return {};
+}
+
+constexpr milliseconds look_at_listener{1'000};
+// The acceptor turns every second; a machine that does not let it for half a minute lets nobody in either.
+constexpr milliseconds deaf_after{30'000};
+// A process that stood still (SIGSTOP, a frozen container) has not been deaf: its acceptor needs a moment to turn
+// again.
+constexpr int looks_until_sure = 3;
+
+/// @returns what the program shall exit with
+ServerExit wait_for_stop(const ServerProgramOptions& options, const Listener& listener, const ParentWatch& parent) {
+  std::string cause;
+  for (int n_deaf = 0; cause.empty() && n_deaf < looks_until_sure;) {
+    n_deaf = listener.works(deaf_after) ? 0 : n_deaf + 1;
+    cause = wait_for_signal(look_at_listener);
+    if (parent.orphaned()) cause = "parent_ended";
+  }
+  spdlog::log(cause.empty() ? spdlog::level::err : spdlog::level::info, "event=stop program={} cause={}",
+              options.program, cause.empty() ? "listener_lost" : cause);
+  return cause.empty() ? exit_deaf : exit_ok;
+}
+
+void set_health(grpc::Server& server, const ServerProgramOptions& options, bool serving) {
+  auto* health = server.GetHealthCheckService();
+  health->SetServingStatus(serving);
+  for (const auto& name : options.health_services) health->SetServingStatus(name, serving);
+}
+
+/// @return whether all work has ended
+bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const ParentWatch& parent) {
+  if (hooks.begin_drain) hooks.begin_drain();
+  if (!hooks.wait_idle || parent.orphaned()) return false;
+  const auto deadline = std::chrono::steady_clock::now() + options.drain_timeout;
+  while (!hooks.wait_idle(milliseconds{20})) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      spdlog::warn("event=drain program={} result=timeout timeout_ms={}", options.program,
+                   options.drain_timeout.count());
+      return false;
+    }
+    if (!wait_for_signal(milliseconds{0}).empty() || parent.orphaned()) return false;
+  }
+  spdlog::info("event=drain program={} result=idle", options.program);
+  return true;
+}
+
+/// Ends all calls and waits for the work that they leave behind.
+void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks& hooks, bool idle) {
+  if (hooks.stop_work) hooks.stop_work();
+  if (exchange != nullptr) exchange->shut_sockets();
+  server.Shutdown(std::chrono::system_clock::now() + milliseconds{idle ? 500 : 0});
+  while (hooks.wait_idle && !hooks.wait_idle(stop_grace)) {
+  }
+}
+
+/// A call that the server answers itself, by the way that the calls of its clients take. gRPC builds a server that has
+/// no thread to answer with, which then refuses everybody.
+/// @return why it does not answer; none = it does
+std::optional<Error> try_a_call(grpc::Server& server, const ServerProgramOptions& options) {
+  constexpr std::chrono::seconds patience{10};
+  const auto channel = server.InProcessChannel({});
+  for (const std::string& service : options.health_services) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    const std::string name = "/" + service + "/GetVersion";
+    const grpc::internal::RpcMethod method(name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC, channel);
+    const grpc::Slice empty("", 0);
+    const grpc::ByteBuffer request(&empty, 1);
+    grpc::ByteBuffer response;
+    const grpc::Status status = grpc::internal::BlockingUnaryCall(channel.get(), method, &context, request, &response);
+    if (status.ok()) continue;
+    return limit_error("threads", fmt::format("the server was built and does not answer ({}); it needs more threads or "
+                                              "memory than the machine gives it: raise ulimit -v, ulimit -u, or the "
+                                              "limits of the container or unit",
+                                              status.error_message()));
+  }
+  return std::nullopt;
+}
+
+/// Should gRPC end the process because it has no thread, the reason is said while the server is built.
+class AbortIsSaid {
+ public:
+  AbortIsSaid() { std::signal(SIGABRT, say); }
+  ~AbortIsSaid() { std::signal(SIGABRT, SIG_DFL); }
+  AbortIsSaid(const AbortIsSaid&) = delete;
+  AbortIsSaid& operator=(const AbortIsSaid&) = delete;
+
+ private:
+  static void say(int /*signal*/) {
+    constexpr std::string_view text =
+        "level=error event=failed code=\"limit reached\" message=\"gRPC could not be started, its lines above say why; "
+        "a server needs more threads or memory than the machine gives this one: raise ulimit -v, ulimit -u, or the "
+        "limits of the container or unit\"\n";
+    (void)!::write(STDERR_FILENO, text.data(), text.size());
+    ::_exit(exit_cannot_listen);
+  }
+};
+
+/// A stream of the reflection service occupies a thread, and the service is gRPC's own: streams without a question are
+/// ended from outside, at once when there are many.
+class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit ReflectionWatch(CallWatch& watch) : watch_(watch) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override {
+    if (!std::string_view(info->method()).starts_with("/grpc.reflection.")) return nullptr;
+    return new Watched(watch_, *info->server_context(), n_open_);
+  }
+
+ private:
+  class Watched final : public grpc::experimental::Interceptor {
+   public:
+    Watched(CallWatch& watch, grpc::ServerContextBase& context, std::atomic<int>& n_open)
+        : watch_(watch),
+          context_(context),
+          n_open_(n_open),
+          stall_(++n_open > most_open ? milliseconds{1} : handshake_timeout) {}
+    ~Watched() override { --n_open_; }
+    void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+      using Hook = grpc::experimental::InterceptionHookPoints;
+      // Not in the constructor: gRPC makes interceptors before it gives the context its call, and to cancel a context
+      // without one ends the process. Not at any hook: a cancellation by the watch runs this, too.
+      if (methods->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA))
+        call_.emplace(watch_, context_, stall_);
+      if (call_ && methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) call_->moved();
+      methods->Proceed();
+    }
+
+   private:
+    static constexpr int most_open = 16;
+    CallWatch& watch_;
+    grpc::ServerContextBase& context_;
+    std::atomic<int>& n_open_;
+    const milliseconds stall_;
+    std::optional<CallWatch::Call> call_;
+  };
+
+  CallWatch& watch_;
+  std::atomic<int> n_open_{0};
+};
+
+/// Whatever ends the serving, and whatever is missing then, the process ends.
+class EndIsCertain {
+ public:
+  explicit EndIsCertain(ExitTimer& end) : end_(end) {}
+  ~EndIsCertain() { end_.arm(stop_grace, exit_cannot_listen); }
+  EndIsCertain(const EndIsCertain&) = delete;
+  EndIsCertain& operator=(const EndIsCertain&) = delete;
+
+ private:
+  ExitTimer& end_;
+};
+
+void announce(const ServerProgramOptions& options, const Listener& listener) {
+  const std::vector<std::string> addresses = listener.bound_addresses();
+  spdlog::info("event=listening program={} version={} contract={} addresses=\"{}\" tls={}", options.program,
+               program_version, contract_version, fmt::join(addresses, " "),
+               !options.listen.tls.enabled()               ? "off"
+               : options.listen.tls.client_ca_file.empty() ? "on"
+                                                           : "mutual");
+  if (listener.beyond_this_machine() && !options.listen.tls.enabled()) {
+    spdlog::warn(
+        "event=unprotected program={} message=\"other machines can reach this server and nothing is encrypted: whoever "
+        "gets through can use it and read along; give it --tls-cert, --tls-key and --tls-client-ca, or listen on "
+        "127.0.0.1\"",
+        options.program);
+  }
+  if (!options.ready_file.empty()) write_ready_file(options.ready_file, addresses);
+  if (options.ready_fd) write_ready_fd(*options.ready_fd, addresses);
+}
+
+ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
+                 const ServeExchange& serve_exchange, const ParentWatch& parent, ExitTimer& end) {
+  ListenOptions listen = options.listen;
+  listen.message_sockets = static_cast<bool>(serve_exchange);
+  Listener listener(listen);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  listener.configure(builder);
+  grpc::ResourceQuota quota(options.program);
+  quota.SetMaxThreads(options.max_threads);
+  builder.SetResourceQuota(quota);
+  for (auto* service : services) builder.RegisterService(service);
+  CallWatch reflection;  // outlives the server
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> watches;
+  watches.push_back(std::make_unique<ReflectionWatch>(reflection));
+  builder.experimental().SetInterceptorCreators(std::move(watches));
+  std::unique_ptr<grpc::Server> server;  // outlives the exchange
+  const auto exchange = serve_exchange ? serve_exchange(builder, options.max_threads) : nullptr;
+  const EndIsCertain certain(end);
+  {
+    const AbortIsSaid said;
+    server = builder.BuildAndStart();
+  }
+  if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
+  if (exchange) exchange->start(*server);
+  if (const auto silent = try_a_call(*server, options)) {
+    end.arm(stop_grace, report_failure(options.program, *silent));
+    listener.stop();
+    shut_down(*server, exchange.get(), {}, false);
+    return exit_cannot_listen;
+  }
+  set_health(*server, options, true);
+  listener.start([&](int connection) { exchange->take_socket(connection, listen.max_message_bytes); });
+  announce(options, listener);
+  const ServerExit code = wait_for_stop(options, listener, parent);
+  set_health(*server, options, false);
+  const bool idle = drain(options, hooks, parent);
+  end.arm(stop_grace, code);
+  listener.stop();
+  shut_down(*server, exchange.get(), hooks, idle);
+  return code;
+}
+
+/// `--config`: a YAML mapping of option names to scalars or lists.
+class YamlConfig final : public CLI::Config {
+ public:
+  std::string to_config(const CLI::App* /*app*/, bool /*defaults*/, bool /*descriptions*/,
+                        std::string /*prefix*/) const override {
+    return {};
+  }
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::vector<CLI::ConfigItem> items;
+    try {
+      const YAML::Node root = YAML::Load(input);
+      if (!root.IsMap()) throw CLI::ConfigError("the configuration file is not a YAML mapping of options");
+      for (const auto& entry : root) {
+        CLI::ConfigItem item;
+        item.name = entry.first.as<std::string>();
+        if (entry.second.IsSequence()) item.inputs = entry.second.as<std::vector<std::string>>();
+        if (entry.second.IsScalar()) item.inputs = {entry.second.as<std::string>()};
+        items.push_back(std::move(item));
+      }
+    } catch (const YAML::Exception& error) {
+      throw CLI::ConfigError(std::string("the configuration file does not parse: ") + error.what());
+    }
+    return items;
+  }
+};
+
+}  // namespace
+
+void block_stop_signals() {
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void require_threads() {
+  rlimit space{};
+  constexpr int few_arenas = 2;  // each reserves 64 MiB of address space, eight stacks
+  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) ::mallopt(M_ARENA_MAX, few_arenas);
+  // At rest a server has 16, each stream and each run takes one.
+  constexpr int n_needed = 32;
+  std::latch over(1);
+  std::vector<std::jthread> probes;
+  std::string failure;
+  try {
+    probes.reserve(n_needed);
+    while (probes.size() < n_needed) {
+      probes.emplace_back([&over] {
+        const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(1), &std::free);
+        (void)::malloc_usable_size(memory.get());  // so that nobody leaves the allocation out
+        over.wait();
+      });
+    }
+  } catch (const std::system_error& error) {
+    failure = error.what();
+  } catch (const std::bad_alloc& error) {
+    failure = error.what();
+  }
+  over.count_down();
+  const std::size_t n_made = probes.size();
+  probes.clear();
+  if (failure.empty()) return;
+  throw limit_error("threads",
+                    fmt::format("a server needs {} threads and memory for their stacks, this one can make {}: {}; "
+                                "raise ulimit -v, ulimit -u, or the limits of the container or unit",
+                                n_needed, n_made, failure));
+}
+
+ServerExit report_failure(const std::string& program, const std::exception& failure) {
+  const auto* typed = dynamic_cast<const Error*>(&failure);
+  const auto* system = dynamic_cast<const std::system_error*>(&failure);
+  const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
+  const Error error = typed != nullptr ? *typed
+                      : no_thread ? limit_error("threads", fmt::format("no thread can be made: {}", failure.what()))
+                                  : untyped_error(failure, "defect of the program");
+  spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", program, to_string(error.code()),
+                one_line(error.what()));
+  if (error.code() == ErrorCode::unavailable || error.code() == ErrorCode::limit) return exit_cannot_listen;
+  return error.code() == ErrorCode::internal ? exit_internal : exit_usage;
+}
+
+void add_server_options(CLI::App& app, ServerProgramOptions& options) {
+  auto& tls = options.listen.tls;
+  app.add_option("--listen", options.listen.addresses, "address to listen on, host:port or unix:/path; repeatable")
+      ->take_all()
+      ->capture_default_str();
+  app.add_option("--tls-cert", tls.certificate_file, "PEM chain of the server's certificate; switches TLS on");
+  app.add_option("--tls-key", tls.key_file, "PEM of the server's key");
+  app.add_option("--tls-client-ca", tls.client_ca_file, "PEM of the authority whose clients are let in (mutual TLS)");
+  app.add_option_function<int>(
+         "--max-message-mib",
+         [&options](int mib) { options.listen.max_message_bytes = static_cast<std::size_t>(mib) << 20; },
+         "largest message [MiB] (default 64)")
+      ->check(CLI::Range(1, 2047));
+  app.add_option("--max-connections", options.listen.max_connections,
+                 "connections open at a time; further ones are closed at once")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--socket-mode",
+         [&options](const std::string& octal) {
+           options.listen.socket_mode = static_cast<unsigned>(std::stoul(octal, nullptr, 8));
+         },
+         "permissions of the files of Unix sockets, whatever the umask (default 600)")
+      ->check(CLI::Validator(
+          [](const std::string& octal) {
+            const bool good =
+                !octal.empty() && octal.size() <= 4 && octal.find_first_not_of("01234567") == std::string::npos;
+            return good ? std::string() : "expected up to four octal digits, for example 660";
+          },
+          "OCTAL"));
+  app.add_option("--ready-fd", options.ready_fd, "write the bound addresses as one line to this file descriptor");
+  app.add_option("--ready-file", options.ready_file, "write the bound addresses as one line to this file");
+  app.add_flag("--exit-with-parent", options.exit_with_parent, "stop when the parent process ends");
+  app.add_option_function<double>(
+         "--drain-timeout",
+         [&options](double seconds) {
+           options.drain_timeout = milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
+         },
+         "time that work in progress gets after SIGTERM [s] (default 10)")
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--max-threads", options.max_threads, "threads for calls; an open stream occupies one")
+      ->check(CLI::Range(8, 100'000))
+      ->capture_default_str();
+  app.set_config("--config", "", "YAML file with the long options as keys, without the dashes");
+  app.config_formatter(std::make_shared<YamlConfig>());
+  app.allow_config_extras(CLI::config_extras_mode::error);
+}
+
+int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
+                       const DrainHooks& hooks, const ServeExchange& exchange) {
+  const ParentWatch parent(options.exit_with_parent);
+  try {
+    ExitTimer end([&options] {
+      spdlog::warn("event=stopped program={} result=abandoned", options.program);
+      spdlog::default_logger()->flush();
+    });
+    try {
+      const ServerExit code = serve(options, services, hooks, exchange, parent, end);
+      spdlog::info("event=stopped program={}", options.program);
+      return code;
+    } catch (const std::exception& failure) {
+      return report_failure(options.program, failure);
+    }
+  } catch (const std::exception& failure) {
+    return report_failure(options.program, failure);
+  }
+}
+
+}  // namespace heelstrike::rpc

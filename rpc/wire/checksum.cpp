@@ -1,0 +1,64 @@
+#include "rpc/wire/checksum.hpp"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <bit>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace heelstrike::wire {
+
+namespace {
+
+constexpr char seal_tag = (15 << 3) | 1;
+
+static_assert(std::endian::native == std::endian::little, "fixed64 has its lowest byte first");
+
+}  // namespace
+
+std::uint64_t checksum_of(std::string_view bytes) noexcept {
+  const std::uint64_t sum = XXH3_64bits(bytes.data(), bytes.size());
+  return sum == 0 ? 1 : sum;  // 0 is no checksum
+}
+
+std::uint64_t checksum_of(const google::protobuf::MessageLite& message) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&out);
+  }
+  return checksum_of(std::string_view(bytes));
+}
+
+void write_seal(char* bytes, std::size_t n_message) noexcept {
+  const std::uint64_t sum = checksum_of(std::string_view(bytes, n_message));
+  bytes[n_message] = seal_tag;
+  std::memcpy(bytes + n_message + 1, &sum, sizeof sum);
+}
+
+void append_seal(std::string& bytes) {
+  const std::size_t n = bytes.size();
+  bytes.resize(n + seal_bytes);
+  write_seal(bytes.data(), n);
+}
+
+std::uint64_t checksum_before_seal(std::string_view bytes) noexcept {
+  if (bytes.size() < seal_bytes || bytes[bytes.size() - seal_bytes] != seal_tag) return 0;
+  return checksum_of(bytes.substr(0, bytes.size() - seal_bytes));
+}
+
+Error damaged_message(std::string_view what) {
+  return {ErrorCode::unavailable,
+          fmt::format("a {} has arrived with other bytes than were sent: the network between the two programs changes "
+                      "what passes through it; it is sent again, and TLS keeps such bytes out",
+                      what),
+          checksum_field, true};
+}
+
+}  // namespace heelstrike::wire

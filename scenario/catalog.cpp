@@ -1,0 +1,72 @@
+#include "scenario/catalog.hpp"
+
+#include "scenario/keys.hpp"
+#include "scenario/sections/sections.hpp"
+
+namespace heelstrike::config {
+
+std::vector<KeySchema> attachment_keys(const AttachmentUse& use) {
+  using Points = AttachmentUse::Points;
+  using Axes = AttachmentUse::Axes;
+  // Keys of two forms: all in the world, or all in the frames of the bodies.
+  const auto form = [](const char* name, KeySchema key, bool needed) {
+    key.form = name;
+    key.required = needed;
+    return key;
+  };
+  const bool needs_point = use.points != Points::optional;
+  std::vector<KeySchema> keys = {required(text_list("bodies", "[a, b], names of two bodies or `ground`"))};
+  keys.push_back(form("world", number_list("point", "m", coordinates, use.point_meaning, {3}), needs_point));
+  if (use.points == Points::two) {
+    keys.push_back(form(
+        "world", number_list("second_point", "m", coordinates, "the end on b, in the world at the initial poses", {3}),
+        true));
+  }
+  if (use.axes != Axes::none) {
+    keys.push_back(form("world",
+                        number_list("axis", "-", direction_entries,
+                                    "axis, direction of a line, or normal of a plane, in the world at the initial "
+                                    "poses; a carries the line or plane",
+                                    {3}),
+                        true));
+  }
+  if (use.axes == Axes::two) {
+    keys.push_back(
+        form("world",
+             number_list("second_axis", "-", direction_entries, "the axis on b, in the world, normal to `axis`", {3}),
+             true));
+  }
+  keys.push_back(
+      form("bodies", vector3_list("points", "m", coordinates, "the points, one in the frame of each body"), true));
+  if (use.axes != Axes::none) {
+    keys.push_back(
+        form("bodies", vector3_list("axes", "-", direction_entries, "the axes, one in the frame of each body"), true));
+  }
+  return keys;
+}
+
+Attachment read_attachment(const Field& field, const std::vector<BodySpec>& bodies) {
+  Attachment ends{.bodies = read_joint_bodies(field["bodies"], bodies), .in_world = !field.has("points")};
+  if (!ends.in_world) {
+    ends.points = read_two(field["points"], false);
+    if (field.has("axes")) ends.axes = read_two(field["axes"], true);
+    return ends;
+  }
+  if (field.has("point")) ends.points = {field["point"].vector3()};
+  if (field.has("axis")) ends.axes = {read_direction(field["axis"])};
+  if (field.has("second_point")) ends.second_point = field["second_point"].vector3();
+  if (field.has("second_axis")) ends.second_axis = read_direction(field["second_axis"]);
+  return ends;
+}
+
+ElementSpec read_element(const Field& field, std::shared_ptr<const Document> document, const Scenario& scenario) {
+  ElementSpec element{.name = field.name(),
+                      .type = field["type"].text(),
+                      .document = std::move(document),
+                      .keys = field,
+                      .where = place_of(field)};
+  if (field.has("bodies")) element.ends = read_attachment(field, scenario.bodies);
+  return element;
+}
+
+}  // namespace heelstrike::config

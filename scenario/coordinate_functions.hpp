@@ -1,0 +1,17 @@
+/// Functions of the coordinates of joints as a scenario says them.
+#pragma once
+
+#include <vector>
+
+#include "scenario/field.hpp"
+#include "scenario/keys.hpp"
+#include "common/motion/scalar_function.hpp"
+
+namespace heelstrike::config {
+
+/// Keys of one function, of which an entry has exactly one.
+[[nodiscard]] std::vector<KeySchema> coordinate_function_keys();
+/// @throws Mistake for none or several of the keys, and for tables that are none
+[[nodiscard]] ScalarFunctionPtr read_coordinate_function(const Field& field);
+
+}  // namespace heelstrike::config

@@ -1,0 +1,203 @@
+#include "scenario/line_paths.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <limits>
+
+#include "scenario/coordinate_functions.hpp"
+#include "scenario/sections/sections.hpp"
+
+namespace heelstrike::config {
+namespace {
+
+constexpr Range radii{.min = 1e-6, .max = 1e3};  // [m]
+
+Pose initial_pose(const std::string& body, const std::vector<BodySpec>& bodies) {
+  const auto found = std::ranges::find(bodies, body, &BodySpec::name);
+  return found == bodies.end() ? Pose{} : found->X_WB;
+}
+
+WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
+  WrapSpec surface{.name = field.name(), .body = read_body_name(field["body"], bodies, true), .X_BS = {}, .shape = {}};
+  surface.X_BS.p = field["position"].vector3();
+  if (field.has("orientation")) surface.X_BS.R = read_rotation(field["orientation"]);
+  const int given = static_cast<int>(field.has("sphere")) + static_cast<int>(field.has("cylinder")) +
+                    static_cast<int>(field.has("ellipsoid"));
+  if (given != 1) {
+    field.refuse("one of `sphere`, `cylinder`, `ellipsoid`", fmt::format("{}", given), "give its radius or radii");
+  }
+  WrapShape& shape = surface.shape;
+  if (field.has("ellipsoid")) shape.radii = field["ellipsoid"].vector3();
+  if (field.has("sphere")) shape.radii.setConstant(field["sphere"].number());
+  if (field.has("cylinder")) {
+    const double r = field["cylinder"].number();
+    shape.radii << r, r, std::numeric_limits<double>::infinity();
+    if (field.has("length")) shape.half_length = 0.5 * field["length"].number();
+  } else if (field.has("length")) {
+    field["length"].refuse("a length of a `cylinder`", "one of another surface", "leave it out");
+  }
+  if (field.has("side")) {
+    shape.side = read_direction(field["side"]);
+    // The axis of a cylinder points to no side of it.
+    if (field.has("cylinder")) shape.side.z() = 0.0;
+    if (!(shape.side.norm() > 0.1)) {
+      field["side"].refuse("a direction across the axis of the cylinder, which is z", "one along it",
+                           "give e.g. [1, 0, 0]");
+    }
+  }
+  return surface;
+}
+
+LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, const std::vector<BodySpec>& bodies) {
+  LinePoint point{.body = read_body_name(field["body"], bodies, true), .point = field["point"].vector3(), .wrap = {}};
+  constexpr std::array<const char*, 3> axes = {"x", "y", "z"};
+  for (std::size_t k = 0; field.has("moves") && k < 3; ++k) {
+    const auto terms = field["moves"].entries_of(axes[k]);
+    if (terms.size() > 1) {
+      field["moves"][axes[k]].refuse("one coordinate", fmt::format("{}", terms.size()), "keep one of them");
+    }
+    if (!terms.empty()) point.moves[k] = {terms[0].name(), read_coordinate_function(terms[0])};
+  }
+  if (field.has("within")) {
+    const Field within = field["within"];
+    point.within = within["coordinate"].text();
+    const auto range = within["range"].numbers();
+    point.range = {range[0], range[1]};
+    if (!(range[0] < range[1])) within["range"].refuse("a range [from, to]", "none", "exchange its numbers");
+  }
+  if (!field.has("wrap")) return point;
+  const Field wrap = field["wrap"];
+  const auto surface = std::ranges::find(surfaces, wrap.text(), &WrapSpec::name);
+  if (surface == surfaces.end()) {
+    wrap.refuse("a name in `surfaces` of this entry", fmt::format("'{}'", wrap.text()), "describe it in `surfaces`");
+  }
+  point.wrap = *surface;
+  return point;
+}
+
+LineSpec read_line(const Field& field, const std::string& name, const std::vector<WrapSpec>& surfaces,
+                   const std::vector<BodySpec>& bodies) {
+  LineSpec line{.name = name, .points = {}, .keys = field};
+  const Field path = field["path"];
+  for (const auto& item : path.node().items) {
+    line.points.push_back(read_point(Field(path.document(), *item, path.path()), surfaces, bodies));
+  }
+  if (line.points.size() < 2) {
+    path.refuse("at least two points", fmt::format("{}", line.points.size()), "give both insertions");
+  }
+  const std::string& first = line.points.front().body;
+  if (std::ranges::all_of(line.points, [&](const LinePoint& point) { return point.body == first; })) {
+    path.refuse("points in at least two bodies", fmt::format("all in '{}'", first),
+                "its length would never change: name the body of the other insertion");
+  }
+  return line;
+}
+
+}  // namespace
+
+bool LinePoint::depends_on_coordinates() const {
+  return !within.empty() || std::ranges::any_of(moves, [](const Move& move) { return move.f != nullptr; });
+}
+
+namespace {
+
+/// How a point follows the coordinates of joints.
+std::vector<KeySchema> coordinate_keys() {
+  KeySchema moves{.name = "moves",
+                  .kind = KeyKind::map,
+                  .meaning = "shifts of the point in the frame of the body with coordinates of custom joints"};
+  for (const char* axis : {"x", "y", "z"}) {
+    moves.keys.push_back({.name = axis,
+                          .kind = KeyKind::named,
+                          .unit = "m",
+                          .meaning = std::string("function of one coordinate, by its name, added to ") + axis,
+                          .keys = coordinate_function_keys()});
+  }
+  return {std::move(moves),
+          {.name = "within",
+           .kind = KeyKind::map,
+           .meaning = "the line goes through the point only while a coordinate of a custom joint is in a range",
+           .keys = {required(text("coordinate", "its name")),
+                    required(number_list("range", "rad or m", coordinates, "[from, to]", {2}))}}};
+}
+
+}  // namespace
+
+KeySchema path_key() {
+  KeySchema point{.kind = KeyKind::map,
+                  .meaning = "a point that the line goes through",
+                  .keys = {required(text("body", "that the point is fixed in, or `ground`")),
+                           required(number_list("point", "m", coordinates, "in the frame of the body", {3})),
+                           text("wrap", "name in `surfaces`: the way to the next point may wrap over it")}};
+  for (KeySchema& key : coordinate_keys()) point.keys.push_back(std::move(key));
+  return {.name = "path",
+          .kind = KeyKind::list,
+          .meaning = "points from one insertion to the other",
+          .keys = {std::move(point)}};
+}
+
+KeySchema wrap_surfaces_key() {
+  return {
+      .name = "surfaces",
+      .kind = KeyKind::named,
+      .meaning = "smooth surfaces that lines of this entry wrap over, by name",
+      .keys = {
+          required(text("body", "that carries it, or `ground`")), number("sphere", "m", radii, "radius of a sphere"),
+          number("cylinder", "m", radii, "radius of a cylinder along z"),
+          number("length", "m", lengths,
+                 "of a cylinder: lines that meet and leave it beyond its ends do not wrap, as in OpenSim; without, "
+                 "it has no ends"),
+          number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
+          vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
+          quaternion("orientation", "of its axes against those of the body"),
+          number_list("side", "-", direction_entries,
+                      "direction in its frame: lines pass on this side of it; without, on the shorter way", {3})}};
+}
+
+std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {
+  std::vector<WrapSpec> surfaces;
+  for (const Field& field : entry.entries_of("surfaces")) surfaces.push_back(read_surface(field, bodies));
+  std::vector<LineSpec> lines;
+  for (const Field& field : entry.entries_of("lines")) {
+    lines.push_back(read_line(field, field.name(), surfaces, bodies));
+  }
+  if (entry.has("path")) lines.push_back(read_line(entry, "", surfaces, bodies));
+  return lines;
+}
+
+bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies) {
+  return std::ranges::none_of(line.points, [&](const LinePoint& point) {
+    if (point.depends_on_coordinates()) return true;
+    const auto body = std::ranges::find(bodies, point.body, &BodySpec::name);
+    return body != bodies.end() && !body->starts_with.empty();
+  });
+}
+
+double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies) {
+  double length = 0.0;
+  for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
+    const LinePoint& a = line.points[i];
+    const LinePoint& b = line.points[i + 1];
+    length += (initial_pose(a.body, bodies) * a.point - initial_pose(b.body, bodies) * b.point).norm();
+  }
+  return length;
+}
+
+void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies) {
+  for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
+    if (!line.points[i].wrap) continue;
+    const WrapSpec& surface = *line.points[i].wrap;
+    const Pose X_SW = (initial_pose(surface.body, bodies) * surface.X_BS).inverse();
+    for (std::size_t k = i; k <= i + 1; ++k) {
+      const LinePoint& end = line.points[k];
+      const double level = wrap_level(surface.shape, X_SW * (initial_pose(end.body, bodies) * end.point));
+      if (level >= 1.0) continue;
+      line.keys["path"].refuse(
+          fmt::format("points outside the surface '{}'", surface.name),
+          fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
+          "a line cannot wrap over a surface around its own insertion: make the surface smaller or leave out `wrap`");
+    }
+  }
+}
+
+}  // namespace heelstrike::config

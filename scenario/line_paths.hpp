@@ -1,0 +1,65 @@
+/// The ways of ligaments and muscles as a scenario says them: points fixed in bodies, surfaces that they wrap over.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenario/keys.hpp"
+#include "scenario/scenario.hpp"
+#include "common/motion/scalar_function.hpp"
+#include "common/spatial/wrap_surface.hpp"
+
+namespace heelstrike::config {
+
+/// A surface that lines wrap over; its frame's z axis is the axis of a cylinder.
+struct WrapSpec {
+  std::string name;
+  std::string body;
+  Pose X_BS;  ///< frame of the shape in the body
+  WrapShape shape;
+};
+
+struct LinePoint {
+  /// A function of a coordinate of a joint.
+  struct Move {
+    std::string coordinate = {};  ///< empty = none
+    ScalarFunctionPtr f = {};
+  };
+  std::string body;
+  Vector3 point = Vector3::Zero();  ///< [m] in the frame of the body
+  std::optional<WrapSpec> wrap;     ///< on the way to the next point
+  std::array<Move, 3> moves = {};   ///< [m] added to `point`
+  std::string within = {};          ///< coordinate while which is in `range` the point counts; empty = always
+  std::array<double, 2> range = {};
+
+  [[nodiscard]] bool depends_on_coordinates() const;
+};
+
+/// One line of an entry.
+struct LineSpec {
+  std::string name;               ///< empty = the entry is one line
+  std::vector<LinePoint> points;  ///< at least two
+  Field keys;                     ///< the map that has `path`
+};
+
+/// Keys `path` of a line and `surfaces` of the entry.
+[[nodiscard]] KeySchema path_key();
+[[nodiscard]] KeySchema wrap_surfaces_key();
+
+/// The lines of an entry: those in `lines`, or the one of its own `path`; none where it has neither.
+/// @throws Mistake for an unknown body or surface, fewer than two points, a line that holds one body only
+[[nodiscard]] std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies);
+
+/// False where a body of the line starts where another one is, so that its pose is not known yet, and where a point
+/// depends on coordinates of joints.
+[[nodiscard]] bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies);
+
+/// Length of the straight lines between the points at the initial poses [m].
+[[nodiscard]] double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies);
+
+/// Refuses a point of a line that lies inside a surface which the line wraps over from or to there.
+void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies);
+
+}  // namespace heelstrike::config

@@ -1,0 +1,259 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "scenario/catalog.hpp"
+#include "scenario/override.hpp"
+#include "scenario/schema.hpp"
+#include "scenario/shared_bodies.hpp"
+#include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
+
+namespace heelstrike {
+
+namespace {
+
+using config::Document;
+using config::Entry;
+using config::KeyKind;
+using config::KeySchema;
+using config::Node;
+using Keys = std::vector<std::string>;
+using NodePointer = std::shared_ptr<const Node>;
+
+struct Assignment {
+  std::string note;  ///< "--set key=value", for messages and the comment
+  Keys keys;
+  NodePointer value;
+};
+
+[[noreturn]] void refuse_assignment(const std::string& note, const std::string& key, const std::string& text) {
+  throw input_error(key, fmt::format("{}: {}: {}", note, key, text));
+}
+
+Keys split(const std::string& dotted) {
+  Keys keys;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = dotted.find('.', begin);
+    keys.push_back(dotted.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return keys;
+}
+
+/// @param note  of the assignment, for messages
+Keys keys_in(const std::string& dotted, const std::string& note) {
+  Keys keys = split(dotted);
+  if (std::ranges::any_of(keys, &std::string::empty)) {
+    refuse_assignment(note, dotted, "expected names separated by single dots; write e.g. --set analysis.end_time=5");
+  }
+  return keys;
+}
+
+Assignment read_assignment(const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string note = "--set " + config::excerpt(assignment);
+  if (equals == std::string::npos || equals == 0) {
+    throw input_error("", fmt::format("{}: expected key=value, found no '{}'; write e.g. --set analysis.end_time=5",
+                                      note, equals == 0 ? "key" : "="));
+  }
+  const std::string key = assignment.substr(0, equals);
+  Assignment result{.note = note, .keys = keys_in(key, note), .value = nullptr};
+  result.value = config::placed_anew(*config::load_document(assignment.substr(equals + 1), note).root, note);
+  return result;
+}
+
+/// `map` with the value at `keys` replaced; maps on the way are made where they are absent.
+NodePointer replaced(const Node& map, std::span<const std::string> keys, const NodePointer& value) {
+  auto copy = std::make_shared<Node>(map);
+  if (copy->type == Node::Type::null) copy->type = Node::Type::map;
+  const auto it = std::ranges::find(copy->entries, keys.front(), &Entry::key);
+  const Node nothing{.type = Node::Type::map, .line = map.line};
+  const Node& old = it == copy->entries.end() ? nothing : *it->value;
+  const NodePointer next = keys.size() == 1 ? value : replaced(old, keys.subspan(1), value);
+  if (it == copy->entries.end()) {
+    copy->entries.push_back({.key = keys.front(), .line = map.line, .value = next});
+  } else {
+    it->value = next;
+  }
+  return copy;
+}
+
+Keys names_in(const Node* map) {
+  Keys names;
+  if (map != nullptr) {
+    for (const Entry& entry : map->entries) names.push_back(entry.key);
+  }
+  return names;
+}
+
+Keys names_in(const KeySchema& schema) {
+  Keys names;
+  for (const KeySchema& key : config::keys_of(schema)) names.push_back(key.name);
+  return names;
+}
+
+std::optional<KeySchema> find_key(const KeySchema& schema, const std::string& name) {
+  const std::vector<KeySchema> keys = config::keys_of(schema);
+  const auto it = std::ranges::find(keys, name, &KeySchema::name);
+  return it == keys.end() ? std::nullopt : std::optional(*it);
+}
+
+[[noreturn]] void refuse_name(const Assignment& assignment, const std::string& name, const Keys& known) {
+  refuse_assignment(assignment.note, fmt::format("{}", fmt::join(assignment.keys, ".")),
+                    fmt::format("expected one of {}, found '{}'; {}", fmt::join(known, ", "), config::excerpt(name),
+                                suggestion(name, known, "name one of them")));
+}
+
+/// Refuses a path that leads nowhere. Things with a name of their own must be in the file already.
+void check_path(const Assignment& assignment, const Keys& keys, const Node& root, KeySchema schema) {
+  const Node* node = &root;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string& key = keys[i];
+    if (schema.kind == KeyKind::parameters) return;  // known to the back-end only, which parse_scenario asks
+    const auto next = find_key(schema, key);
+    if (!next) refuse_name(assignment, key, names_in(schema));
+    node = node == nullptr ? nullptr : node->find(key);
+    schema = *next;
+    if (schema.kind == KeyKind::named && i + 1 < keys.size()) {
+      const std::string& name = keys[++i];
+      if (node == nullptr || node->find(name) == nullptr) refuse_name(assignment, name, names_in(node));
+      node = node->find(name);
+    }
+  }
+}
+
+/// The places that one `contact...` key means.
+std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root, const KeySchema& pair_schema) {
+  const Node* contact = root.find("contact");
+  const Keys pairs = names_in(contact);
+  const Keys& keys = assignment.keys;
+  const bool names_pair = std::ranges::find(pairs, keys[1]) != pairs.end();
+  if (pairs.empty()) refuse_assignment(assignment.note, "contact", "the scenario has no contact pair; add one first");
+  if (names_pair) {
+    if (keys.size() != 3 || find_key(pair_schema, keys[2])) return {keys};
+    return {{keys[0], keys[1], "parameters", keys[2]}};
+  }
+  if (keys.size() > 2) refuse_name(assignment, keys[1], pairs);
+  std::vector<Keys> targets;
+  for (const std::string& pair : pairs) {
+    if (find_key(pair_schema, keys[1])) {
+      targets.push_back({keys[0], pair, keys[1]});
+    } else {
+      targets.push_back({keys[0], pair, "parameters", keys[1]});
+    }
+  }
+  return targets;
+}
+
+Document load_map(std::string_view yaml, const std::string& file_name) {
+  Document document = config::load_document(yaml, file_name);
+  if (document.root->type != Node::Type::map) {
+    config::refuse(document, *document.root, "scenario", "a map of keys", config::describe(*document.root),
+                   "write `key: value` lines");
+  }
+  return document;
+}
+
+std::string assigned(const Document& document, const Assignment& set, const Catalog& catalog) {
+  const KeySchema schema = config::scenario_schema(catalog);
+  const bool in_contact = set.keys.front() == "contact" && set.keys.size() > 1;
+  NodePointer root = document.root;
+  for (const Keys& keys :
+       in_contact ? contact_targets(set, *root, *find_key(schema, "contact")) : std::vector<Keys>{set.keys}) {
+    check_path(set, keys, *root, schema);
+    root = replaced(*root, keys, set.value);
+  }
+  return config::emit_document(*root);
+}
+
+}  // namespace
+
+std::string with_override(std::string_view yaml, const std::string& file_name, const std::string& assignment,
+                          const Catalog& catalog) {
+  return assigned(load_map(yaml, file_name), read_assignment(assignment), catalog);
+}
+
+namespace config {
+
+NodePointer placed_anew(const Node& node, const std::string& note) {
+  auto copy = std::make_shared<Node>(node);
+  if (!note.empty()) copy->note = note;
+  copy->line = 0;  // a line of another text means nothing in the file
+  copy->flow = true;
+  for (auto& item : copy->items) item = placed_anew(*item, note);
+  for (auto& entry : copy->entries) {
+    entry.line = 0;
+    entry.value = placed_anew(*entry.value, note);
+  }
+  return copy;
+}
+
+std::string with_change(std::string_view yaml, const std::string& file_name, const Entry& change,
+                        const std::string& where, const Catalog& catalog) {
+  std::string value = emit_document(*placed_anew(*change.value, ""));
+  value.pop_back();  // the end of its line
+  const std::string note = fmt::format("--set {}={} ({})", excerpt(change.key), excerpt(value), where);
+  return assigned(load_map(yaml, file_name),
+                  {.note = note, .keys = keys_in(change.key, note), .value = placed_anew(*change.value, note)},
+                  catalog);
+}
+
+}  // namespace config
+
+namespace {
+
+/// Laws of materials mean something to elastic bodies alone.
+NodePointer without_laws(NodePointer root, const std::string& pair, std::vector<std::string>& dropped) {
+  const auto drop = [&](Keys keys) {
+    const Node* node = root.get();
+    for (const std::string& key : keys) node = node == nullptr ? nullptr : node->find(key);
+    if (node == nullptr || node->find("law") == nullptr) return;
+    auto kept = std::make_shared<Node>(*node);
+    std::erase_if(kept->entries, [](const Entry& entry) { return entry.key == "law"; });
+    root = replaced(*root, keys, kept);
+    dropped.push_back(fmt::format("{}.law", fmt::join(keys.begin() + 1, keys.end(), ".")));
+  };
+  for (const char* side : {"main", "partner"}) {
+    drop({"contact", pair, side, "material"});
+    const Node* body = root->find("contact")->find(pair)->find(side);
+    for (const std::string& name : names_in(body == nullptr ? nullptr : body->find("materials"))) {
+      drop({"contact", pair, side, "materials", name});
+    }
+  }
+  return root;
+}
+
+}  // namespace
+
+std::string with_backend(std::string_view yaml, const std::string& file_name, const std::string& backend,
+                         const BackendSchemas& backends, std::vector<std::string>& dropped) {
+  const Document document = load_map(yaml, file_name);
+  const std::string note = "--backend " + config::excerpt(backend);
+  const auto schema = backends.find(backend);
+  if (schema == backends.end()) {
+    Keys names;
+    for (const auto& entry : backends) names.push_back(entry.first);
+    refuse_name({.note = note, .keys = {"backend"}, .value = nullptr}, backend, names);
+  }
+  NodePointer root = document.root;
+  auto name = std::make_shared<Node>(Node{.type = Node::Type::scalar, .scalar = backend, .note = note});
+  for (const std::string& pair : names_in(document.root->find("contact"))) {
+    root = replaced(*root, Keys{"contact", pair, "backend"}, name);
+    if (!has_elastic_bodies(schema->second)) root = without_laws(root, pair, dropped);
+    const Node* parameters = root->find("contact")->find(pair)->find("parameters");
+    if (parameters == nullptr || parameters->type != Node::Type::map) continue;
+    auto kept = std::make_shared<Node>(*parameters);
+    std::erase_if(kept->entries, [&](const Entry& entry) {
+      const bool known = std::ranges::find(schema->second, entry.key, &ParameterSchema::name) != schema->second.end();
+      if (!known) dropped.push_back(pair + "." + entry.key);
+      return !known;
+    });
+    root = replaced(*root, Keys{"contact", pair, "parameters"}, kept);
+  }
+  return config::emit_document(*root);
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,150 @@
+#include "scenario/scenario.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <filesystem>
+
+#include "scenario/field.hpp"
+#include "scenario/import_section.hpp"
+#include "scenario/mistakes.hpp"
+#include "scenario/schema.hpp"
+#include "scenario/sections/sections.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+
+namespace {
+
+using namespace config;  // NOLINT(google-build-using-namespace): the reader of the whole file names every section
+
+/// Before all other checks: a file of a newer version has keys that this program cannot know.
+void check_version(const Document& document) {
+  const Node& root = *document.root;
+  if (root.type != Node::Type::map) return;
+  const Node* version = root.find("heelstrike");
+  if (version == nullptr) {
+    throw input_error("heelstrike",
+                      fmt::format("{}:{}: heelstrike: missing; expected the version of the file format, found nothing; "
+                                  "add the line `heelstrike: {}`",
+                                  document.file_name, 1, config::scenario_version));
+  }
+  double value = 0.0;
+  if (config::read_number(*version, value) && value > config::scenario_version) {
+    config::refuse(document, *version, "heelstrike", fmt::format("a version up to {}", config::scenario_version),
+                   version->scalar, "the file is for a newer Heelstrike: update the program");
+  }
+}
+
+/// Files are read before.
+void check_imported(const Document& document) {
+  const Node* section = document.root->type == Node::Type::map ? document.root->find(import_section) : nullptr;
+  if (section == nullptr) return;
+  config::refuse(document, *section, import_section, "a scenario in which the model stands in place of its name",
+                 "the name",
+                 "give the file to heelstrike run, validate or another program that reads it from the disk");
+}
+
+/// Reads a scenario section by section and keeps what is wrong. What refers to something that could not be read is left
+/// for the time when that has been mended: it would only repeat the same mistake in other words.
+class Reader {
+ public:
+  Reader(std::shared_ptr<const Document> document, const Catalog& catalog, Mistakes& mistakes)
+      : document_(std::move(document)),
+        root_(*document_, *document_->root, ""),
+        catalog_(catalog),
+        mistakes_(mistakes) {}
+
+  void read(Scenario& scenario) {
+    scenario.description = root_.text_or("description");
+    attempt("gravity", {}, [&](const Field& gravity) { scenario.gravity = gravity.vector3(); });
+    read_bodies(scenario);
+    attempt("analysis", {}, [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, catalog_); });
+    if (scenario.bodies.empty()) return;
+    entries("loads", {"analysis"}, [&](const Field& load) { scenario.loads.push_back(read_load(load, scenario)); });
+    entries("joints", {},
+            [&](const Field& joint) { scenario.joints.push_back(read_joint(joint, document_, scenario, catalog_)); });
+    entries("forces", {"joints"},
+            [&](const Field& force) { scenario.forces.push_back(read_force(force, document_, scenario, catalog_)); });
+    entries("motion", {},
+            [&](const Field& motion) { scenario.motions.push_back(read_marker_motion(motion, scenario.files)); });
+    entries("drivers", {"joints", "motion", "analysis"},
+            [&](const Field& driver) { scenario.drivers.push_back(read_driver(driver, scenario, catalog_)); });
+    entries("contact", {}, [&](const Field& pair) {
+      scenario.pairs.push_back(read_pair(pair, scenario, catalog_.backends, mistakes_));
+    });
+    attempt("contact", {}, [&](const Field&) { check_shared_bodies(root_, scenario, catalog_.backends); });
+    attempt("analysis", {"motion", "gravity"}, [&](const Field& analysis) {
+      read_balances(analysis, scenario);
+      check_analysis(analysis, scenario, catalog_);
+    });
+    attempt("coupling", {"analysis", "contact"},
+            [&](const Field& coupling) { scenario.coupling = read_coupling(coupling, document_, scenario, catalog_); });
+    attempt("output", {"analysis"},
+            [&](const Field& output) { scenario.output = read_output(output, scenario.analysis); });
+  }
+
+ private:
+  /// A body that could not be read keeps its name, which others refer to.
+  void read_bodies(Scenario& scenario) {
+    for (const Field& body : root_.entries_of("bodies")) {
+      scenario.bodies.emplace_back().name = body.name();
+      if (mistakes_.touch(body.path())) continue;
+      mistakes_.attempt([&] { scenario.bodies.back() = read_body(body); });
+    }
+    attempt("bodies", {}, [&](const Field& bodies) {
+      if (scenario.bodies.empty()) bodies.refuse("at least one body", "none", "add one");
+    });
+    for (std::size_t i = 0; const Field& body : root_.entries_of("bodies")) {
+      const BodySpec& spec = scenario.bodies[i++];
+      if (mistakes_.touch(body.path())) continue;
+      mistakes_.attempt([&] { check_start(body, spec, scenario.bodies); });
+    }
+  }
+
+  [[nodiscard]] bool readable(const std::vector<std::string>& sections) const {
+    return std::ranges::none_of(sections, [&](const std::string& section) { return mistakes_.touch(section); });
+  }
+
+  /// @param needs  sections that it refers to
+  template <typename Work>
+  void attempt(const std::string& section, std::vector<std::string> needs, Work work) {
+    needs.push_back(section);
+    if (root_.has(section) && readable(needs)) mistakes_.attempt([&] { work(root_[section]); });
+  }
+
+  /// The entries of a section of named things.
+  template <typename Work>
+  void entries(const std::string& section, const std::vector<std::string>& needs, Work work) {
+    if (!readable(needs)) return;
+    for (const Field& entry : root_.entries_of(section)) {
+      if (!mistakes_.touch(entry.path())) mistakes_.attempt([&] { work(entry); });
+    }
+  }
+
+  std::shared_ptr<const Document> document_;
+  Field root_;
+  const Catalog& catalog_;
+  Mistakes& mistakes_;
+};
+
+}  // namespace
+
+Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const Catalog& catalog) {
+  Mistakes mistakes;
+  const auto document = std::make_shared<Document>(config::load_document(yaml, file_name, mistakes));
+  check_version(*document);
+  check_imported(*document);
+  const KeySchema schema = config::scenario_schema(catalog, default_integrator(*document->root, catalog));
+  document->root = config::checked(*document, *document->root, schema, "", mistakes);
+  Scenario scenario;
+  scenario.name = std::filesystem::path(file_name).stem().string();
+  Reader(document, catalog, mistakes).read(scenario);
+  mistakes.raise();
+  return scenario;
+}
+
+std::vector<std::string> files_named_by(const Scenario& scenario) {
+  return scenario.files;
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,203 @@
+#include "scenario/surfaces/cylinder.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "scenario/keys.hpp"
+#include "common/errors/error.hpp"
+#include "scenario/surfaces/registry.hpp"
+#include "scenario/surfaces/values.hpp"
+
+namespace heelstrike {
+
+namespace {
+
+class CylinderDistance final : public SignedDistance {
+ public:
+  explicit CylinderDistance(CylinderSurface cylinder) : cylinder_(std::move(cylinder)) {}
+  /// Inside, the gap to the side jumps to that of the end where there is one.
+  [[nodiscard]] bool is_distance() const override { return std::isinf(cylinder_.length); }
+  [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
+    const Vector3 arm = p_BQ - cylinder_.center;
+    const double along = arm.dot(cylinder_.axis);
+    const Vector3 across = arm - along * cylinder_.axis;
+    const double distance = across.norm();
+    // On the axis every direction across it is as good, and the curvature, which is infinite there, is left at zero.
+    const Vector3 out = distance > 0.0 ? Vector3(across / distance) : cylinder_.axis.unitOrthogonal();
+    const double beyond = std::abs(along) - 0.5 * cylinder_.length;
+    const double outside = distance - cylinder_.radius;
+    // Between the planes of the ends the side counts, inside and outside. Just behind an end, inside, the gap is
+    // therefore that of the side and not of the end.
+    if (beyond > 0.0) return past_the_end(arm, out, outside);
+    SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
+    if (distance > 0.0) {
+      // Level surfaces are coaxial cylinders: curved around the axis, straight along it.
+      point.bend = 1.0 / distance;
+      point.curvature =
+          point.bend * (Matrix3::Identity() - out * out.transpose() - cylinder_.axis * cylinder_.axis.transpose());
+    }
+    return point;
+  }
+
+ private:
+  /// Distance to the end disc or its rim: flat ends, convex.
+  [[nodiscard]] SurfacePoint past_the_end(const Vector3& arm, const Vector3& out, double outside) const {
+    const double along = arm.dot(cylinder_.axis);
+    const Vector3 end = (along > 0.0 ? 1.0 : -1.0) * cylinder_.axis;
+    const double beyond = std::abs(along) - 0.5 * cylinder_.length;
+    // Beyond the flat end the nearest point lies on its disc.
+    if (outside <= 0.0) return {.gap = beyond, .normal = end, .curvature = Matrix3::Zero(), .bend = 0.0};
+    // Beyond the rim the nearest point lies on a circle. The gap and its normal are exact; the curvature of the
+    // distance to a circle is no multiple of a projector and is left out.
+    const Vector3 away = beyond * end + outside * out;
+    const double distance = away.norm();
+    return {.gap = distance, .normal = away / distance, .curvature = Matrix3::Zero(), .bend = 0.0};
+  }
+
+  CylinderSurface cylinder_;
+};
+
+CylinderSurface cylinder_of(const Surface& surface) {
+  return CylinderSurface::of(surface).value();
+}
+
+std::unique_ptr<SignedDistance> cylinder_distance(const Surface& surface) {
+  CylinderSurface cylinder = cylinder_of(surface);
+  check_unit_length(cylinder.axis, "partner.surface.axis");
+  if (!(cylinder.radius > 0.0 && cylinder.length > 0.0)) {
+    throw input_error("partner.surface.radius", "radius and length of a cylinder must be > 0 m");
+  }
+  return std::make_unique<CylinderDistance>(std::move(cylinder));
+}
+
+/// Its rims are sharp where it has ends.
+std::optional<double> cylinder_curvature(const Surface& surface) {
+  const CylinderSurface cylinder = cylinder_of(surface);
+  // An endless one contains a ball of its radius at every point, which is what candidates are chosen by
+  // (docs/theory/contact_fem.md, section 2).
+  if (std::isfinite(cylinder.length) || !(cylinder.radius > 0.0)) return std::nullopt;
+  return 1.0 / cylinder.radius;
+}
+
+/// In the frame of its axis: sizes do not care about the direction.
+std::optional<Vector3> cylinder_extents(const Surface& surface) {
+  const CylinderSurface cylinder = cylinder_of(surface);
+  if (!std::isfinite(cylinder.length)) return std::nullopt;
+  return Vector3(2.0 * cylinder.radius, 2.0 * cylinder.radius, cylinder.length);
+}
+
+/// Without ends it is drawn four times as long as the body that it meets.
+Triangles drawn_cylinder(const Surface& surface, const DrawnPart& part) {
+  const CylinderSurface cylinder = cylinder_of(surface);
+  const double half = 0.5 * (std::isfinite(cylinder.length) ? cylinder.length : 4.0 * part.extent);
+  const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), cylinder.axis).toRotationMatrix();
+  std::vector<Vector3> vertices;
+  for (const double z : {-half, half}) {
+    for (std::uint32_t i = 0; i < points_around; ++i) {
+      const Vector3 c = on_circle(i);
+      const Vector3 p(cylinder.radius * c.x(), cylinder.radius * c.y(), z);
+      vertices.push_back(cylinder.center + R * p);
+    }
+  }
+  return joined_rows(std::move(vertices));
+}
+
+void check_cylinder(const Surface& surface, bool is_rigid, const std::string& where) {
+  const CylinderSurface cylinder = cylinder_of(surface);
+  const std::string key = where + "." + CylinderSurface::kind;
+  const ParameterMap& values = surface.values;
+  if (cylinder.core_radius >= cylinder.radius) {
+    refuse_value(key + ".core_radius", fmt::format("a radius below that of the cylinder, {} m", cylinder.radius),
+                 fmt::format("{} m", cylinder.core_radius), "make it smaller, or leave it away");
+  }
+  if (values.contains("layers") && values.contains("length")) {
+    refuse_value(key + ".length", "no length beside layers", fmt::format("{} m", number(values, "length")),
+                 "the length is the sum of the layers: remove it");
+  }
+  if (values.contains("layers") && cylinder.layers.empty()) {
+    refuse_value(key + ".layers", "at least one layer", "none", "add one, or give `length`");
+  }
+  if (is_rigid && (cylinder.core_radius > 0.0 || !cylinder.layers.empty())) {
+    refuse_value(where, "a plain cylinder as surface of a rigid body", "one with a core or layers",
+                 "give `materials`, or remove core_radius and layers");
+  }
+}
+
+config::KeySchema cylinder_keys() {
+  return {
+      .name = CylinderSurface::kind,
+      .kind = config::KeyKind::map,
+      .meaning = "round cylinder",
+      .keys = {config::required(config::number("radius", "m", config::lengths, "radius")),
+               config::direction("axis", "direction of the axis"),
+               config::vector3("center", "m", config::coordinates, "centre in the body's frame"),
+               config::number("length", "m", config::lengths, "length; infinite when not given; not with layers"),
+               config::number("core_radius", "m", config::lengths,
+                              "makes the element sets core and shell, for `materials`; below the radius"),
+               {.name = "layers",
+                .kind = config::KeyKind::named,
+                .meaning = "slices along the axis from its negative end, by name: element sets for `materials`",
+                .keys = {config::required(config::number("height", "m", config::lengths, "thickness of the slice"))}}}};
+}
+
+}  // namespace
+
+std::optional<CylinderSurface> CylinderSurface::of(const Surface& surface) {
+  if (surface.kind != kind) return std::nullopt;
+  const ParameterMap& values = surface.values;
+  CylinderSurface cylinder{
+      .radius = number(values, "radius"), .axis = vector3(values, "axis"), .center = vector3(values, "center")};
+  cylinder.length = optional_number(values, "length").value_or(cylinder.length);
+  cylinder.core_radius = optional_number(values, "core_radius").value_or(0.0);
+  if (!values.contains("layers")) return cylinder;
+  cylinder.length = 0.0;
+  std::istringstream names(text(values, "layers"));
+  const std::vector<double>& heights = numbers(values, "layers.height");
+  for (std::string name; cylinder.layers.size() < heights.size() && std::getline(names, name, ',');) {
+    cylinder.layers.push_back({.name = name, .height = heights[cylinder.layers.size()]});
+    cylinder.length += cylinder.layers.back().height;
+  }
+  return cylinder;
+}
+
+CylinderSurface::operator Surface() const {
+  Surface surface{.kind = kind, .values = {{"radius", radius}, {"axis", listed(axis)}, {"center", listed(center)}}};
+  if (core_radius != 0.0) surface.values["core_radius"] = core_radius;
+  if (layers.empty()) {
+    if (!std::isinf(length)) surface.values["length"] = length;
+    return surface;
+  }
+  std::string names;
+  std::vector<double> heights;
+  for (const CylinderLayer& layer : layers) {
+    names += (names.empty() ? "" : ",") + layer.name;
+    heights.push_back(layer.height);
+  }
+  surface.values["layers"] = names;
+  surface.values["layers.height"] = heights;
+  return surface;
+}
+
+SurfaceKind cylinder_kind() {
+  return {.keys = cylinder_keys(),
+          .place = "center",
+          .fills = true,
+          .check = check_cylinder,
+          .distance = cylinder_distance,
+          .curvature = cylinder_curvature,
+          .extents = cylinder_extents,
+          .drawing = drawn_cylinder,
+          .outline = [](const Surface& surface) -> ParameterMap {
+            const CylinderSurface cylinder = cylinder_of(surface);
+            ParameterMap outline{{"kind", "cylinder"},
+                                 {"radius", cylinder.radius},
+                                 {"axis", listed(cylinder.axis)},
+                                 {"center", listed(cylinder.center)}};
+            if (std::isfinite(cylinder.length)) outline.emplace("length", cylinder.length);
+            return outline;
+          }};
+}
+
+}  // namespace heelstrike

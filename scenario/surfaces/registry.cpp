@@ -1,0 +1,201 @@
+#include "scenario/surfaces/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/errors/error.hpp"
+#include "scenario/surfaces/values.hpp"
+#include "common/text/suggestion.hpp"
+
+namespace heelstrike {
+
+namespace {
+
+using config::KeyKind;
+using config::KeyRole;
+using config::KeySchema;
+
+std::vector<SurfaceKind> all_kinds() {
+  std::vector<SurfaceKind> kinds;
+#define HEELSTRIKE_LISTED(NAME) kinds.push_back(NAME##_kind());
+  HEELSTRIKE_SURFACE_KINDS(HEELSTRIKE_LISTED)
+#undef HEELSTRIKE_LISTED
+  return kinds;
+}
+
+/// One value of a surface that came from another process.
+class ValueCheck {
+ public:
+  ValueCheck(ParameterMap& values, const KeySchema& key, const std::string& path)
+      : values_(values), key_(key), path_(path + "." + key.name) {}
+
+  void run() {
+    const auto found = values_.find(key_.name);
+    if (found == values_.end()) {
+      if (!key_.required && key_.fallback.empty()) return;
+      refuse_value(path_, "a value (" + key_.meaning + ")", "nothing", "give all values, defaults too");
+    }
+    switch (key_.kind) {
+      case KeyKind::number:
+        check_number(typed<double>(found->second, "a number"), key_, path_);
+        return;
+      case KeyKind::flag:
+        (void)typed<bool>(found->second, "true or false");
+        return;
+      case KeyKind::text:
+        check_text(typed<std::string>(found->second, "a text"));
+        return;
+      case KeyKind::numbers:
+        check_list(typed<std::vector<double>>(found->second, "a list of numbers"), key_);
+        if (key_.role == KeyRole::direction) normalise(found->second);
+        if (key_.role == KeyRole::rotation) check_rotation(std::get<std::vector<double>>(found->second));
+        return;
+      case KeyKind::list:
+        check_rows(typed<std::vector<double>>(found->second, "a list of numbers"), key_.keys.front());
+        return;
+      case KeyKind::named:
+        check_named(typed<std::string>(found->second, "names joined by commas"));
+        return;
+      default:
+        throw Error(ErrorCode::internal, path_ + ": surfaces have no keys of this kind");
+    }
+  }
+
+ private:
+  template <typename T>
+  const T& typed(const ParameterValue& value, const char* expected) const {
+    const auto* found = std::get_if<T>(&value);
+    if (found == nullptr) refuse_value(path_, expected, "another kind of value", key_.meaning);
+    return *found;
+  }
+
+  static void check_number(double value, const KeySchema& key, const std::string& path) {
+    if (std::isfinite(value) && key.range.contains(value)) return;
+    refuse_value(path, fmt::format("a number {} [{}]", key.range.text(), key.unit), fmt::format("{}", value),
+                 key.meaning);
+  }
+
+  void check_list(const std::vector<double>& list, const KeySchema& key) const {
+    if (!key.sizes.empty() && std::ranges::find(key.sizes, list.size()) == key.sizes.end()) {
+      refuse_value(path_, fmt::format("{} numbers", fmt::join(key.sizes, " or ")), fmt::format("{}", list.size()),
+                   key.meaning);
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) check_number(list[i], key, fmt::format("{}[{}]", path_, i));
+  }
+
+  /// Rows of equal length one after the other.
+  void check_rows(const std::vector<double>& list, KeySchema row) const {
+    const std::size_t width = row.sizes.front();
+    if (list.size() % width != 0) {
+      refuse_value(path_, fmt::format("{} numbers for each entry", width), fmt::format("{} numbers", list.size()),
+                   key_.meaning);
+    }
+    row.sizes.clear();
+    check_list(list, row);
+  }
+
+  void check_text(const std::string& text) const {
+    if (key_.choices.empty() || std::ranges::find(key_.choices, text) != key_.choices.end()) return;
+    refuse_value(path_, fmt::format("one of {}", fmt::join(key_.choices, ", ")), "'" + text + "'", key_.meaning);
+  }
+
+  /// A named map of numbers travels as its names, and one list of numbers for each key of its entries.
+  void check_named(const std::string& names) const {
+    const auto n_names = names.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(names, ',')) + 1;
+    for (KeySchema entry : key_.keys) {
+      entry.kind = KeyKind::numbers;
+      entry.sizes = {n_names};
+      entry.name = key_.name + "." + entry.name;
+      ValueCheck(values_, entry, path_.substr(0, path_.size() - key_.name.size() - 1)).run();
+    }
+  }
+
+  void check_rotation(const std::vector<double>& q) const {
+    const double norm = Quaternion(q[0], q[1], q[2], q[3]).norm();
+    // Not divided out silently: a norm far from one is a mistake in the order or number of the entries.
+    if (std::abs(norm - 1.0) <= quaternion_norm_tolerance) return;
+    refuse_value(path_, "a unit quaternion [w, x, y, z]", fmt::format("norm {}", norm),
+                 "divide its entries by this norm");
+  }
+
+  void normalise(ParameterValue& value) const {
+    const auto& v = std::get<std::vector<double>>(value);
+    const Vector3 direction(v[0], v[1], v[2]);
+    // Any length is taken, and divided out once here: all that follows may rely on unit length.
+    if (!(direction.norm() > 0.0)) refuse_value(path_, "a direction of any length but zero", "0", key_.meaning);
+    value = listed(normalised(direction));
+  }
+
+  ParameterMap& values_;
+  const KeySchema& key_;
+  std::string path_;
+};
+
+/// "layers.height" belongs to the key `layers`.
+bool is_known(const SurfaceKind& kind, const std::string& name) {
+  return std::ranges::any_of(kind.keys.keys, [&](const KeySchema& key) {
+    return name == key.name || (key.kind == KeyKind::named && name.starts_with(key.name + "."));
+  });
+}
+
+}  // namespace
+
+std::span<const SurfaceKind> surface_kinds() {
+  static const std::vector<SurfaceKind> kinds = all_kinds();
+  return kinds;
+}
+
+const SurfaceKind& kind_of(const Surface& surface, const std::string& where) {
+  std::vector<std::string> names;
+  for (const SurfaceKind& kind : surface_kinds()) {
+    if (kind.name() == surface.kind) return kind;
+    names.push_back(kind.name());
+  }
+  refuse_value(where, fmt::format("one of the surfaces {}", fmt::join(names, ", ")), "'" + surface.kind + "'",
+               suggestion(surface.kind, names, "choose one of them"));
+}
+
+Surface checked_surface(Surface surface, bool is_rigid, const std::string& where) {
+  const SurfaceKind& kind = kind_of(surface, where);
+  const std::string path = where + "." + kind.name();
+  for (const auto& [name, value] : surface.values) {
+    if (!is_known(kind, name))
+      refuse_value(fmt::format("{}.{}", path, name), "keys of this surface", "an unknown one", "remove it");
+  }
+  for (const KeySchema& key : kind.keys.keys) ValueCheck(surface.values, key, path).run();
+  if (kind.check != nullptr) kind.check(surface, is_rigid, where);
+  return surface;
+}
+
+std::optional<AssetKey> asset_of(const Surface& surface) {
+  std::optional<AssetKey> asset;
+  for (const KeySchema& key : kind_of(surface).keys.keys) {
+    if (key.role != KeyRole::file && key.role != KeyRole::asset) continue;
+    if (!asset) asset = AssetKey{.sha256 = surface.sha256, .name = {}};
+    if (asset->name.empty()) asset->name = text_or_none(surface.values, key.name);
+  }
+  // Of kinds that may stand in a file and do not.
+  if (asset && asset->name.empty() && asset->sha256.empty()) return std::nullopt;
+  return asset;
+}
+
+std::unique_ptr<SignedDistance> signed_distance(const Surface& surface) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.distance != nullptr) return kind.distance(surface);
+  std::vector<std::string> names;
+  for (const SurfaceKind& other : surface_kinds()) {
+    if (other.distance != nullptr) names.push_back(other.name());
+  }
+  throw input_error("partner.surface",
+                    fmt::format("expected one of {}, found '{}'", fmt::join(names, ", "), kind.name()));
+}
+
+Vector3 place_of(const Surface& surface) {
+  const SurfaceKind& kind = kind_of(surface);
+  return kind.place.empty() ? Vector3(Vector3::Zero()) : vector3(surface.values, kind.place);
+}
+
+}  // namespace heelstrike

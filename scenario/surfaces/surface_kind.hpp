@@ -1,0 +1,123 @@
+/// Kinds of surfaces: one descriptor for each. The scenario file, its reference, the wire, the back-ends and the pages
+/// ask here; nothing else lists the kinds.
+///
+/// A new kind is one source file in this folder that defines a function returning a SurfaceKind, and one line in
+/// registry.hpp. See docs/developer/surfaces.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenario/schema.hpp"
+#include "common/contact/surface.hpp"
+#include "common/spatial/spatial.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
+
+namespace heelstrike {
+
+/// Vertices and triangles, counterclockwise seen from outside.
+struct Triangles {
+  std::vector<Vector3> vertices;                          ///< [m]
+  std::vector<std::array<std::uint32_t, 3>> triangles{};  ///< indices into `vertices`
+  std::vector<std::string> set_names{};                   ///< named sets of triangles; empty = none
+  std::vector<std::uint32_t> sets{};                      ///< of each triangle, into `set_names`; empty = none
+};
+
+/// What of an endless surface is drawn: the part near a point.
+struct DrawnPart {
+  Vector3 center = Vector3::Zero();  ///< [m] in the frame of the surface's body
+  double extent = 0.0;               ///< [m] > 0 size of what is met there
+};
+
+/// What lies behind the triangles of a sheet, e.g. cartilage on bone.
+struct SurfaceLayer {
+  Triangles back;          ///< its other side; normals look the same way as those of the sheet
+  double thickness = 0.0;  ///< [m] > 0 along the normals of the sheet
+};
+
+/// Part of a surface that meets the partner in one place, as far as laws of one point know it.
+struct Compartment {
+  std::string name;
+  Surface ball;  ///< sphere, or socket, of the mean curvature in that place
+};
+
+/// Every function gets a surface of this kind with checked values. An empty one says that there is no such thing.
+struct SurfaceKind {
+  config::KeySchema keys;  ///< a `map`: name, meaning and keys of the kind in a scenario file
+  std::string place{};     ///< key of the vector [m] that places the surface in its body; empty = none
+  bool fills = false;      ///< back-ends can fill a body of this shape with elements
+  bool is_cloud = false;   ///< points with areas instead of a surface
+
+  /// Refuses what the keys alone cannot say.
+  /// @param where     dotted key of the surface for messages, e.g. "contact.NAME.main.surface"
+  /// @param is_rigid  the body has no material
+  /// @throws Error{invalid_input}
+  void (*check)(const Surface& surface, bool is_rigid, const std::string& where) = nullptr;
+
+  /// Of kinds that may stand in a table, a file of columns: their headings, and the surface with the values of these
+  /// columns, as if they had been given. Files of other kinds are read where contact is computed.
+  /// @param file_name  for messages. @throws Error{invalid_input}
+  std::vector<std::string> table_headings{};
+  Surface (*of_table)(std::span<const std::vector<double>> columns, const std::string& file_name) = nullptr;
+
+  /// Of points to the surface of a rigid partner. @throws Error{invalid_input} for values out of range
+  std::unique_ptr<SignedDistance> (*distance)(const Surface& surface) = nullptr;
+
+  /// [1/m] 1 / R when the surface is a plane (0), a sphere (< 0 concave), or lies around a sphere of radius R that
+  /// touches it from inside at every point; none where it has ends, edges or corners.
+  std::optional<double> (*curvature)(const Surface& surface) = nullptr;
+
+  /// [m] edges of a box around it, in a frame of its own; none when it has no end.
+  std::optional<Vector3> (*extents)(const Surface& surface) = nullptr;
+
+  /// Triangles for field files.
+  Triangles (*drawing)(const Surface& surface, const DrawnPart& part) = nullptr;
+
+  /// Closed triangles with edges of about `size` [m], to be filled with tetrahedra. Kinds that fill without it are
+  /// meshed by their own code in the finite-element back-ends, e.g. with element sets.
+  Triangles (*boundary)(const Surface& surface, double size) = nullptr;
+
+  /// Triangles with a rim, of a kind that is a surface and no body: for back-ends that take open meshes.
+  Triangles (*sheet)(const Surface& surface) = nullptr;
+
+  /// The layer of which the sheet is the outside, of kinds that fill without a boundary: its elements, and how long
+  /// springs on it are. None for a surface of this kind with nothing behind it.
+  std::optional<SurfaceLayer> (*layer)(const Surface& surface) = nullptr;
+
+  /// For laws of one point, which then act in each of them; two surfaces of one kind have the same names.
+  std::vector<Compartment> (*compartments)(const Surface& surface) = nullptr;
+
+  /// The solid that stands for it on a page: "kind" sphere {radius, center}, plane {normal, point}, cylinder {radius,
+  /// axis, center, length unless endless} or block {lengths, center, rough: only the size is right}.
+  ParameterMap (*outline)(const Surface& surface) = nullptr;
+
+  [[nodiscard]] const std::string& name() const { return keys.name; }
+};
+
+/// All kinds, in the order of the scenario reference.
+[[nodiscard]] std::span<const SurfaceKind> surface_kinds();
+
+/// @param where  dotted key for messages
+/// @throws Error{invalid_input} naming the known kinds and the nearest one
+[[nodiscard]] const SurfaceKind& kind_of(const Surface& surface, const std::string& where = "surface");
+
+/// Checks all values against the keys of the kind, and the kind's own conditions, where they come from another process.
+/// @returns the surface with directions normalised, unless they have unit length to rounding already
+/// @throws Error{invalid_input} with the dotted key in `field`
+[[nodiscard]] Surface checked_surface(Surface surface, bool is_rigid, const std::string& where);
+
+/// The file that holds the surface, by the digest of its content or by name; none for surfaces that need no file.
+[[nodiscard]] std::optional<AssetKey> asset_of(const Surface& surface);
+
+/// Signed distance to an analytic surface. @throws Error{invalid_input} for kinds that have none, values out of range
+[[nodiscard]] std::unique_ptr<SignedDistance> signed_distance(const Surface& surface);
+
+/// Where the surface lies in its body [m]; zero for kinds without a place.
+[[nodiscard]] Vector3 place_of(const Surface& surface);
+
+}  // namespace heelstrike

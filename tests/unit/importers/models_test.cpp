@@ -1,0 +1,426 @@
+// Robots as scenarios: what is taken, what is told, what is refused.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numbers>
+
+#include "importers/robots/mjcf_geometry.hpp"
+#include "importers/robots/mjcf_model.hpp"
+#include "importers/robots/tree_surfaces.hpp"
+#include "importers/robots/urdf_model.hpp"
+#include "common/errors/error.hpp"
+#include "tests/support/local_run.hpp"
+#include "tests/unit/importers/models.hpp"
+
+namespace heelstrike::models {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace fs = std::filesystem;
+
+Import imported(const std::string& urdf, const UrdfWish& wish = test::urdf_wish(), const InertiaRepair& repair = {}) {
+  return import_tree(read_urdf(urdf, "arm.urdf", wish), repair);
+}
+
+std::string message_of(const std::string& urdf, const fs::path& file = "arm.urdf") {
+  try {
+    (void)import_tree(read_urdf(urdf, file, test::urdf_wish()));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(UrdfImport, ArmBecomesAScenario) {
+  const Scenario scenario = test::scenario_from(imported(test::arm_urdf).scenario);
+  std::vector<std::string> types;
+  for (const auto& joint : scenario.joints) types.push_back(joint.type);
+  EXPECT_THAT(types, testing::ElementsAre("revolute", "revolute", "prismatic"));
+  ASSERT_EQ(scenario.bodies.size(), 4u);
+  EXPECT_EQ(scenario.bodies[0].name, "upper");  // joints are in the order of the file
+  EXPECT_EQ(scenario.bodies[0].X_WB.p.z(), 0.5);
+  EXPECT_EQ(scenario.bodies[1].name, "lower");
+  EXPECT_NEAR(scenario.bodies[1].mass, 1.25 + 0.3, 1e-12);  // with the camera
+  ASSERT_EQ(scenario.forces.size(), 1u);                    // the shoulder's damping
+}
+
+TEST(UrdfImport, NothingIsDroppedSilently) {
+  const Import import = imported(test::arm_urdf);
+  for (const char* missed : {"root link table", "joint elbow: its limits, -1.5 to 1.5", "effort and velocity, 10 and 2",
+                             "joint shoulder: its friction 0.05", "transmission drive", "gazebo of lower", "gravity"}) {
+    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+  }
+  EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("damping"))));
+  EXPECT_THAT(import.taken, Contains(HasSubstr("body camera as part of lower, to which mount welds it")));
+}
+
+TEST(UrdfImport, AFreeBaseMoves) {
+  const std::string torso =
+      R"(<robot name="torso"><link name="trunk"><inertial><mass value="5"/>
+         <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link></robot>)";
+  EXPECT_THAT(message_of(torso),
+              AllOf(HasSubstr("torso"), HasSubstr("expected at least one body that a joint lets move"),
+                    HasSubstr("--base free")));
+  UrdfWish wish = test::urdf_wish();
+  wish.base_is_free = true;
+  const Scenario scenario = test::scenario_from(imported(torso, wish).scenario);
+  EXPECT_EQ(scenario.bodies.size(), 1u);
+  EXPECT_TRUE(scenario.joints.empty());
+}
+
+TEST(UrdfImport, MistakesAreNamed) {
+  const std::string arm = test::arm_urdf;
+  EXPECT_EQ(message_of(arm), "accepted");
+  const std::string slider =
+      R"(<inertial><mass value="0.5"/><inertia ixx="0.001" ixy="0" ixz="0" iyy="0.002" iyz="0" izz="0.0015"/></inertial>)";
+  EXPECT_THAT(message_of(changed(arm, slider, "")),
+              AllOf(HasSubstr("link 'slider'"), HasSubstr("mass above 0 kg"), HasSubstr("joint 'rail' lets it move"),
+                    HasSubstr("found none")));
+  EXPECT_THAT(message_of(changed(arm, R"(<mass value="0.5"/>)", R"(<mass value="0"/>)")),
+              AllOf(HasSubstr("link 'slider'"), HasSubstr("found 0 kg")));
+  EXPECT_THAT(message_of(changed(arm, R"(iyy="0.035")", R"(iyy="0.5")")),
+              AllOf(HasSubstr("link 'upper'"), HasSubstr("none exceeds the sum of the others")));
+  EXPECT_THAT(message_of(changed(arm, R"(izz="0.01")", R"(izz="-0.01")")),
+              AllOf(HasSubstr("link 'upper'"), HasSubstr("moments of inertia above 0")));
+  EXPECT_THAT(message_of(changed(arm, R"(<mass value="2.5"/>)", R"(<mass value="heavy"/>)")),
+              AllOf(HasSubstr("arm.urdf"), HasSubstr("heavy")));
+  EXPECT_THAT(message_of(changed(arm, R"(<child link="lower"/>)", R"(<child link="lowest"/>)")),
+              AllOf(HasSubstr("arm.urdf"), HasSubstr("lowest")));
+  EXPECT_THAT(message_of(changed(arm, R"(<axis xyz="0 1 1"/>)", R"(<axis xyz="0 0 0"/>)")),
+              AllOf(HasSubstr("joint 'shoulder'"), HasSubstr("axis other than zero")));
+  EXPECT_THAT(message_of("no xml"), HasSubstr("expected a URDF model"));
+  EXPECT_THAT(message_of("<robot name='x'/>"), HasSubstr("expected a URDF model"));
+}
+
+/// The arm with a mesh that its forearm touches with.
+std::string with_mesh(const std::string& name, const std::string& scale = "1 1 1") {
+  return changed(test::arm_urdf, R"(<link name="slider">)",
+                 R"(<link name="slider"><collision><origin xyz="0.1 0 0"/><geometry><mesh filename=")" + name +
+                     R"(" scale=")" + scale + R"("/></geometry></collision>)");
+}
+
+TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
+  const test::ModelFolder folder("packages");
+  const fs::path file = folder.write("robot/urdf/arm.urdf", "");
+  folder.write("robot/meshes/fore arm.STL", test::wedge_stl);
+  folder.write("other.stl", test::wedge_stl);
+  const auto message = [&](const std::string& name) { return message_of(with_mesh(name), file); };
+  EXPECT_EQ(message("package://robot/meshes/fore arm.STL"), "accepted");
+  EXPECT_EQ(message("package:///robot/meshes/fore arm.STL"), "accepted");
+  EXPECT_THAT(message("package://robot/../other.stl"),
+              AllOf(HasSubstr("link 'slider'"), HasSubstr("inside the package 'robot'"), HasSubstr("leads outside")));
+  // As other importers read them, from wherever they are; but only what is a mesh.
+  EXPECT_EQ(message("../meshes/fore arm.STL"), "accepted");
+  EXPECT_EQ(message("meshes/fore arm.STL"), "accepted") << "relative to a folder above the model";
+  EXPECT_EQ(message("file://../meshes/fore%20arm.STL"), "accepted");
+  EXPECT_EQ(message("file://" + (folder.path() / "other.stl").string()), "accepted");
+  EXPECT_EQ(message((folder.path() / "other.stl").string()), "accepted");
+  EXPECT_EQ(message("file://../../other.stl"), "accepted");
+  EXPECT_THAT(message("/etc/passwd"), AllOf(HasSubstr("passwd"), HasSubstr("expected a mesh")));
+  EXPECT_THAT(message("file:///etc/passwd"), HasSubstr("expected a mesh"));
+  EXPECT_THAT(message("http://example.org/a.stl"), HasSubstr("found 'http://"));
+  EXPECT_THAT(message("package://robot/meshes/hand.stl"),
+              AllOf(HasSubstr("not there"), HasSubstr("robot/meshes/hand.stl of link 'slider'"),
+                    HasSubstr("--without-meshes")));
+  EXPECT_THAT(message("package://other/hand.stl"),
+              AllOf(HasSubstr("package://other/hand.stl"), HasSubstr("--package other=FOLDER")));
+  EXPECT_THAT(message("package://robot"), HasSubstr("package://NAME/FILE"));
+
+  const Import import = import_tree(
+      read_urdf(with_mesh("package://robot/meshes/fore arm.STL", "0.001 0.001 0.001"), file, test::urdf_wish()));
+  ASSERT_EQ(import.meshes.size(), 1u);
+  EXPECT_EQ(import.meshes[0].to, "meshes/fore_arm.stl");
+  EXPECT_THAT(import.scenario,
+              HasSubstr("#   slider: {mesh: {file: meshes/fore_arm.stl, length_scale: 0.001, position: [0.1, 0, 0]"));
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("it touches nothing by itself")));
+  (void)test::scenario_from(import.scenario);
+}
+
+TEST(UrdfImport, MirroredMeshesAreWrittenMirrored) {
+  const test::ModelFolder folder("mirrored");
+  folder.write("wedge.stl", test::wedge_stl);
+  const Import import =
+      import_tree(read_urdf(with_mesh("wedge.stl", "0.5 -2 1"), folder.write("arm.urdf", ""), test::urdf_wish()));
+  ASSERT_EQ(import.meshes.size(), 1u);
+  const fem::SurfaceMesh mesh = test::surface_in(import.meshes[0].content, "wedge.obj");
+  // A tetrahedron of edges 1 along the axes; outside stays outside.
+  EXPECT_NEAR(fem::signed_volume(mesh), 1.0 / 6.0, 1e-15);
+  double lowest = 0.0;
+  for (const Vector3& v : mesh.vertices) lowest = std::min(lowest, v.y());
+  EXPECT_EQ(lowest, -2.0);
+  EXPECT_THAT(import.scenario, HasSubstr("#   slider: {mesh: {file: meshes/wedge.obj, position: [0.1, 0, 0]"));
+  EXPECT_THAT(message_of(with_mesh("wedge.stl", "0 1 1"), folder.path() / "arm.urdf"), HasSubstr("other than 0"));
+}
+
+TEST(UrdfImport, MissingMeshesAreNamedTogetherOrLeftOut) {
+  const std::string two =
+      changed(with_mesh("a.stl"), R"(<link name="camera">)",
+              R"(<link name="camera"><collision><geometry><mesh filename="b.dae"/></geometry></collision>)");
+  EXPECT_THAT(message_of(two), AllOf(HasSubstr("arm.urdf: expected 2 mesh files"), HasSubstr("/a.stl of link 'slider'"),
+                                     HasSubstr("/b.dae of link 'camera'"), Not(HasSubstr("outside"))));
+  UrdfWish wish = test::urdf_wish();
+  wish.meshes.leave_out = true;
+  const Import import = imported(two, wish);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("collision mesh a.stl, which was left out")));
+}
+
+TEST(UrdfImport, BadInertiasAreNamedTogetherAndRepairedOnRequest) {
+  std::string bad = changed(test::arm_urdf, R"(iyy="0.035")", R"(iyy="0.5")");
+  bad = changed(bad, R"(<mass value="0.5"/>)", R"(<mass value="0"/>)");
+  EXPECT_THAT(message_of(bad),
+              AllOf(HasSubstr("arm.urdf: 2 links cannot move"), HasSubstr("link 'upper'"), HasSubstr("link 'slider'"),
+                    HasSubstr("--balance-inertia"), HasSubstr("--bound-mass")));
+  const Import import = imported(bad, test::urdf_wish(), {.balance = true, .least_mass = 0.25, .least_moment = 0.0});
+  const Scenario scenario = test::scenario_from(import.scenario);
+  // The mean of the principal moments is a third of the trace.
+  EXPECT_LT((scenario.bodies[0].inertia - (0.03 + 0.5 + 0.01) / 3.0 * Matrix3::Identity()).norm(), 1e-15);
+  const auto slider = std::ranges::find(scenario.bodies, "slider", &BodySpec::name);
+  ASSERT_NE(slider, scenario.bodies.end());
+  EXPECT_EQ(slider->mass, 0.25);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("link upper: its principal moments")));
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("link slider: its mass of 0 kg")));
+}
+
+TEST(UrdfImport, LinksWithoutMassBetweenJointsCarryWhatHangsOnThem) {
+  const Import import =
+      imported(R"(<robot name="cross"><link name="base"/><link name="cross"/><link name="arm"><inertial>
+      <mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link>
+      <joint name="first" type="revolute"><parent link="base"/><child link="cross"/><axis xyz="1 0 0"/></joint>
+      <joint name="second" type="revolute"><parent link="cross"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>)");
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.bodies.size(), 2u);
+  EXPECT_EQ(scenario.bodies[0].mass, 2e-9);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("link cross: that it has no mass")));
+}
+
+TEST(UrdfImport, TreesThatAreNoneAreRefused) {
+  const std::string head = R"(<robot name="x"><link name="a"/><link name="b"/><link name="c"/>)";
+  const auto joint = [](const std::string& name, const std::string& from, const std::string& to) {
+    return "<joint name='" + name + "' type='fixed'><parent link='" + from + "'/><child link='" + to + "'/></joint>";
+  };
+  EXPECT_THAT(message_of(head + joint("1", "a", "b") + "</robot>"), HasSubstr("'a', 'c'"));
+  EXPECT_THAT(message_of(head + joint("1", "a", "b") + joint("2", "b", "a") + "</robot>"), HasSubstr("circles"));
+  EXPECT_THAT(message_of(head + joint("1", "a", "c") + joint("2", "b", "c") + "</robot>"), HasSubstr("'1' and '2'"));
+  EXPECT_THAT(message_of(head + joint("1", "a", "b") + joint("1", "a", "c") + "</robot>"), HasSubstr("joint '1'"));
+  EXPECT_THAT(message_of("<robot name='x' xmlns:xacro='x'><xacro:include/></robot>"), HasSubstr("expand them first"));
+}
+
+/// A chain of links, and elements inside each other: neither takes the stack.
+TEST(UrdfImport, LongChainsAndDeepElements) {
+  constexpr int count = 50'000;
+  std::string chain = "<robot name='c'><link name='l0'/>", deep = "<robot name='d'>";
+  for (int i = 1; i <= count; ++i) {
+    chain += fmt::format(
+        "<link name='l{0}'/><joint name='j{0}' type='fixed'><parent link='l{1}'/><child link='l{0}'/></joint>", i,
+        i - 1);
+    deep += "<a>";
+  }
+  EXPECT_THAT(message_of(chain + "</robot>"), HasSubstr("expected at least one body that a joint lets move"));
+  EXPECT_THAT(message_of(deep), AllOf(HasSubstr("arm.urdf, line 1"), HasSubstr("1000 elements inside each other")));
+}
+
+TEST(MjcfImport, JointsBecomeThoseThatAreLikeThem) {
+  const test::ModelFolder folder("mjcf");
+  const Import import = import_tree(test::mjcf(folder.write("joints.xml", test::joints_mjcf)));
+  const Scenario scenario = test::scenario_from(import.scenario);
+  std::vector<std::string> types;
+  for (const auto& joint : scenario.joints) types.push_back(joint.type);
+  EXPECT_THAT(types, testing::ElementsAre("revolute", "universal", "spherical", "spherical", "cylindrical", "planar",
+                                          "revolute", "prismatic"));
+  for (const char* missed :
+       {"plane floor of the world", "actuator engine", "keyframe rest", "site tip", "sphere geom"}) {
+    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+  }
+  EXPECT_THAT(import.taken, Contains(HasSubstr("body weight as part of cardan")));
+}
+
+TEST(MjcfImport, JointsThatNothingIsLikeBecomeChains) {
+  const test::ModelFolder folder("skew");
+  const Import import = import_tree(test::mjcf(folder.write("skew.xml", R"(<mujoco><worldbody><body name="b">
+    <joint name="one" type="hinge" axis="1 0 0"/><joint name="two" type="hinge" axis="1 0 0" pos="0 0.3 0"/>
+    <geom type="box" size="0.1 0.2 0.3"/></body></worldbody></mujoco>)")));
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.joints.size(), 2u);
+  EXPECT_EQ(scenario.joints[0].type, "revolute");
+  ASSERT_EQ(scenario.bodies.size(), 2u);
+  EXPECT_EQ(scenario.bodies[0].name, "b_one");
+  EXPECT_NEAR(scenario.bodies[0].mass, 1e-9 * scenario.bodies[1].mass, 1e-20);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("body b_one: it stands between joints of b")));
+}
+
+TEST(MjcfImport, MistakesAreNamed) {
+  const test::ModelFolder folder("wrong");
+  const auto message = [&](const std::string& text) -> std::string {
+    try {
+      (void)import_tree(test::mjcf(folder.write("wrong.xml", text)));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto in_body = [&](const std::string& text) {
+    return message("<mujoco><worldbody><body name='b'>" + text + "</body></worldbody></mujoco>");
+  };
+  EXPECT_THAT(in_body("<joint name='j'/>"),
+              AllOf(HasSubstr("wrong.xml"), HasSubstr("link 'b'"), HasSubstr("mass above 0")));
+  EXPECT_THAT(in_body("<joint type='hing'/>"), AllOf(HasSubstr("joint of body 'b'"), HasSubstr("found 'hing'")));
+  EXPECT_THAT(in_body("<geom size='0.1 x'/>"),
+              AllOf(HasSubstr("geom of body 'b'"), HasSubstr("'size'"), HasSubstr("'0.1 x'")));
+  EXPECT_THAT(in_body("<geom type='box' size='0.1'/>"), HasSubstr("3 lengths"));
+  EXPECT_THAT(in_body("<geom name='g' type='mesh' mesh='m'/>"), AllOf(HasSubstr("geom 'g'"), HasSubstr("found 'm'")));
+  EXPECT_THAT(
+      message("<mujoco><asset><mesh name='m'><plugin/></mesh></asset><worldbody><body><geom type='sdf' mesh='m'/>"
+              "</body></worldbody></mujoco>"),
+      AllOf(HasSubstr("found 'm'"), HasSubstr("a plugin of it makes")));
+  EXPECT_THAT(in_body("<geom class='c' size='1'/>"), HasSubstr("class 'c'"));
+  EXPECT_THAT(in_body("<composite type='cable'/>"),
+              AllOf(HasSubstr("composite of body 'b'"), HasSubstr("not imported")));
+  EXPECT_THAT(message("<mujoco>\n<worldbody>\n<body></mujoco>"), HasSubstr("line 3"));
+  EXPECT_THAT(message("<mujoco><compiler coordinate='global'/></mujoco>"), HasSubstr("global"));
+  EXPECT_THAT(message("<mujoco><include file='wrong.xml'/></mujoco>"), HasSubstr("included once"));
+  EXPECT_THAT(message("<mujoco><asset><model name='m' file='wrong.xml'/></asset><worldbody><body name='b'><attach "
+                      "model='m' body='b' prefix='p'/></body></worldbody></mujoco>"),
+              HasSubstr("inside each other"));
+}
+
+/// Files of MuJoCo 3: keys and values that its earlier readers refuse, limits without `limited`.
+TEST(MjcfImport, FilesOfTodayLoad) {
+  const test::ModelFolder folder("today");
+  const Import import = import_tree(test::mjcf(folder.write("today.xml", R"(<mujoco><compiler angle="radian"/>
+    <option integrator="implicitfast" ls_iterations="10" tolerance="1e-8"><flag nativeccd="disable"/></option>
+    <size memory="10M"/>
+    <worldbody><geom name="floor" type="plane" size="0 0 0.05" pos="0 0 -1" zaxis="0 1 1"/>
+    <frame pos="0 0 1"><body name="b"><joint name="hinge" range="-1 2" actuatorfrcrange="-5 5"/><geom size="0.1"/></body></frame>
+    </worldbody><actuator><position name="servo" joint="hinge" kp="10" kv="1"/></actuator></mujoco>)")));
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.bodies.size(), 1u);
+  EXPECT_EQ(scenario.bodies[0].X_WB.p.z(), 1.0);
+  EXPECT_THAT(import.scenario, HasSubstr("#   ground: {plane: {normal: [0, 0.70710678118654"));
+  for (const char* missed : {"joint hinge: its limits, -1 to 2 rad", "attributes of joint: actuatorfrcrange (1 times)",
+                             "actuator servo", "section size", "attributes of flag: nativeccd (1 times)"}) {
+    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+  }
+}
+
+TEST(MjcfImport, ReplicatesAndAttachedModels) {
+  const test::ModelFolder folder("many");
+  folder.write("finger.xml",
+               R"(<mujoco model="Finger"><compiler angle="radian"/><default><geom size="0.1"/></default><worldbody>
+    <body name="tip" euler="0 0 1"><joint name="bend"/><geom/></body></worldbody></mujoco>)");
+  const Import import = import_tree(test::mjcf(folder.write("hand.xml", R"(<mujoco>
+    <asset><model file="finger.xml"/></asset><worldbody>
+    <replicate count="3" offset="1 0 0" euler="0 0 90" sep="_"><body name="ball" pos="0 2 0"><freejoint/><geom size="0.1"/></body></replicate>
+    <body name="palm" pos="0 0 5"><freejoint/><geom size="0.2"/>
+      <frame pos="1 0 0"><attach model="Finger" body="tip" prefix="left_"/></frame></body>
+    </worldbody></mujoco>)")));
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.bodies.size(), 5u);
+  // Turned by 0, 90 and 180 degrees; each offset is along the axes of the one before.
+  EXPECT_LT((scenario.bodies[0].X_WB.p - Vector3(0, 2, 0)).norm(), 1e-14);
+  EXPECT_EQ(scenario.bodies[1].name, "ball_1");
+  EXPECT_LT((scenario.bodies[1].X_WB.p - Vector3(-1, 0, 0)).norm(), 1e-14);
+  EXPECT_LT((scenario.bodies[2].X_WB.p - Vector3(1, -1, 0)).norm(), 1e-14);
+  EXPECT_EQ(scenario.bodies[4].name, "left_tip");
+  EXPECT_LT((scenario.bodies[4].X_WB.p - Vector3(1, 0, 5)).norm(), 1e-14);
+  EXPECT_NEAR(scenario.bodies[4].X_WB.R(1, 0), std::sin(1.0), 1e-14);  // in the units of its own file
+  EXPECT_EQ(scenario.joints[0].name, "left_bend");
+}
+
+TEST(MjcfImport, EqualitiesHoldWhatMeets) {
+  const test::ModelFolder folder("loop");
+  const Import import = import_tree(test::mjcf(folder.write("loop.xml", R"(<mujoco><worldbody>
+    <body name="a"><joint name="ja" axis="0 1 0"/><geom size="0.1"/><site name="sa" pos="0 0 1"/></body>
+    <body name="b" pos="1 0 0"><joint name="jb" axis="0 1 0"/><geom size="0.1"/><site name="sb" pos="-1 0 1"/></body>
+    <body name="c" pos="2 0 0" euler="0 30 0"><freejoint/><geom size="0.1"/></body>
+    </worldbody><equality><connect name="pin" site1="sa" site2="sb"/><connect name="anchor" body1="b" anchor="0 0 2"/>
+    <weld name="glue" body1="b" body2="c"/><weld name="off" body1="a" body2="c" active="false"/>
+    <weld name="far" body1="a" body2="c" relpose="0 0 1 1 0 0 0"/><joint name="gear" joint1="ja" joint2="jb"/></equality></mujoco>)")));
+  const Scenario scenario = test::scenario_from(import.scenario);
+  std::vector<std::string> joints;
+  for (const auto& joint : scenario.joints) joints.push_back(joint.name + " " + joint.type);
+  EXPECT_THAT(joints,
+              testing::ElementsAre("ja revolute", "jb revolute", "pin spherical", "anchor spherical", "glue fixed"));
+  EXPECT_THAT(import.scenario, HasSubstr("bodies: [b, ground], points: [[0, 0, 2], [1, 0, 2]]"));
+  for (const char* missed : {"equality off (weld)", "equality far: what it holds", "equality gear (joint)"}) {
+    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+  }
+}
+
+/// Mass and moments of a surface of revolution about z: the integral over its profile (r, z), midpoint rule.
+MassProperties revolved(const std::function<Vector3(double)>& profile) {
+  constexpr int parts = 20'000;
+  MassProperties all;
+  Vector3 moments = Vector3::Zero();
+  for (int i = 0; i < parts; ++i) {
+    const Vector3 a = profile(static_cast<double>(i) / parts), b = profile((i + 1.0) / parts);
+    const double r = 0.5 * (a.x() + b.x()), z = 0.5 * (a.z() + b.z());
+    const double area = 2.0 * std::numbers::pi * r * (b - a).norm();
+    all.mass += area;
+    moments += area * Vector3(0.5 * r * r + z * z, 0.5 * r * r + z * z, r * r);
+  }
+  all.inertia = moments.asDiagonal();
+  return all;
+}
+
+TEST(MjcfGeometry, HollowPrimitives) {
+  const auto expect = [](const MassProperties& ours, const MassProperties& right, double tolerance) {
+    EXPECT_NEAR(ours.mass, right.mass, tolerance * right.mass);
+    EXPECT_LT((ours.inertia - right.inertia).norm(), tolerance * right.inertia.norm());
+  };
+  constexpr double r = 0.3, half = 0.7;
+  const double quarter = 0.5 * std::numbers::pi * r, length = 2.0 * (quarter + half);
+  const auto capsule = revolved([&](double s) {
+    const double at = s * length, end = at < quarter ? -half : half;
+    if (at >= quarter && at <= length - quarter) return Vector3(r, 0.0, at - quarter - half);
+    const double angle = at < quarter ? (at - quarter) / r : (at - length + quarter) / r;
+    return Vector3(r * std::cos(angle), 0.0, end + r * std::sin(angle));
+  });
+  // The midpoint rule leaves about the square of 1 / 20,000.
+  expect(mass_of_primitive({.type = GeomType::capsule, .size = {r, half, 0.0}}, true), capsule, 1e-7);
+  const auto cylinder = revolved([&](double s) {
+    const double at = s * 2.0 * (r + half);
+    return at < r                ? Vector3(at, 0.0, -half)
+           : at > r + 2.0 * half ? Vector3(2.0 * (r + half) - at, 0.0, half)
+                                 : Vector3(r, 0.0, at - r - half);
+  });
+  expect(mass_of_primitive({.type = GeomType::cylinder, .size = {r, half, 0.0}}, true), cylinder, 1e-7);
+  const auto ball = mass_of_primitive({.type = GeomType::sphere, .size = {r, 0.0, 0.0}}, true);
+  expect(ball,
+         {.mass = 4.0 * std::numbers::pi * r * r,
+          .inertia = 8.0 / 3.0 * std::numbers::pi * std::pow(r, 4) * Matrix3::Identity()},
+         1e-14);
+  expect(mass_of_primitive({.type = GeomType::ellipsoid, .size = {r, r, r}}, true), ball, 1e-14);
+  // The same box as triangles.
+  const Vector3 sides(0.2, 0.3, 0.4);
+  const fem::SurfaceMesh box = test::surface_in(box_mesh(sides, "box").content, "box.obj");
+  expect(mass_of_primitive({.type = GeomType::box, .size = sides}, true),
+         mass_of_mesh({.vertices = box.vertices, .triangles = box.triangles}, MeshMass::shell, "box"), 1e-14);
+  expect(mass_of_primitive({.type = GeomType::box, .size = sides}, false),
+         mass_of_mesh({.vertices = box.vertices, .triangles = box.triangles}, MeshMass::convex, "box"), 1e-14);
+}
+
+TEST(MjcfImport, MeshesOfTheModelAreWritten) {
+  const test::ModelFolder folder("meshes");
+  const Import import = import_tree(test::mjcf(folder.write("wedge.xml", R"(<mujoco><asset>
+    <mesh name="wedge" vertex="0 0 0  1 0 0  0 1 0  0 0 1"/></asset>
+    <worldbody><body name="b"><freejoint/><geom name="g" type="mesh" mesh="wedge"/></body></worldbody></mujoco>)")));
+  ASSERT_EQ(import.meshes.size(), 1u);
+  EXPECT_EQ(import.meshes[0].to, "meshes/wedge.obj");
+  // Points without triangles stand for their hull.
+  EXPECT_NEAR(fem::signed_volume(test::surface_in(import.meshes[0].content, "wedge.obj")), 1.0 / 6.0, 1e-15);
+  EXPECT_THAT(import.scenario, HasSubstr("#   b: {mesh: {file: meshes/wedge.obj, position: [0, 0, 0]"));
+}
+
+}  // namespace
+}  // namespace heelstrike::models
