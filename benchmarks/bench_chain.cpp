@@ -90,7 +90,7 @@ void run_heelstrike(benchmark::State& state) {
     IntegratorSpec spec;
     spec.rtol = spec.atol = accuracy;
     const auto integrator = mbs::make_integrator(spec, problem);
-    problem.forget_pivots();
+    problem.reset_factorisation();
     const auto begin = Clock::now();
     integrator->restart(0.0, y, mbs::VectorX::Zero(problem.n_quadratures()), {}, {});
     double t = 0.0;

@@ -65,7 +65,7 @@ SurfaceMesh read_named(const Problem& problem, const std::string& name) {
   read.name = name;
   read.format = "stl";
   SurfaceMesh mesh = read_surface(problem.files.at(name).content, read);
-  drop_degenerate_triangles(mesh);
+  remove_degenerate_triangles(mesh);
   return mesh;
 }
 
@@ -90,7 +90,7 @@ Problem natural_knee(const std::string& data) {
   knee.pair.main = {.name = "tibia", .surface = mesh_named(tibia), .materials = {layer()}};
   knee.pair.partner = {.name = "femur", .surface = mesh_named(femur), .materials = {layer()}};
   knee.pair.parameters = {{"thickness", thickness}, {"partner_thickness", thickness}, {"layers", "lumped"}};
-  knee.stiffness = LayerLaw::confined(poissons_ratio) * youngs_modulus / (2.0 * thickness);
+  knee.stiffness = LayerLaw::confined_modulus_factor(poissons_ratio) * youngs_modulus / (2.0 * thickness);
   std::ifstream in(folder + "/walking_knee_reference.csv");
   std::vector<std::string> names;
   for (std::string line; std::getline(in, line);) {
@@ -119,18 +119,18 @@ Problem natural_knee(const std::string& data) {
 }
 
 /// The same knee with layers that reach down to the bones, so that the thickness of both is that of each place.
-Problem between_bones(const Problem& knee, const std::string& data) {
+Problem make_layer_problem(const Problem& knee, const std::string& data) {
   Problem bones = knee;
   bones.name = "natural knee between both bones";
   bones.stiffness = 0.0;
   for (const auto& [parameter, file] : {std::pair("back_asset", "lenhart2015-R-tibia-subchondral-bone.stl"),
-                                        std::pair("met_back_asset", "lenhart2015-R-femur-subchondral-bone.stl")}) {
+                                        std::pair("partner_back_asset", "lenhart2015-R-femur-subchondral-bone.stl")}) {
     bones.add_file(data + "/knee_natural", file);
     bones.pair.parameters[parameter] = file;
   }
   bones.pair.parameters.erase("thickness");
   bones.pair.parameters.erase("partner_thickness");
-  bones.pair.parameters["back_least"] = 0.001;
+  bones.pair.parameters["back_min_thickness"] = 0.001;
   return bones;
 }
 
@@ -144,7 +144,7 @@ Problem foot(const std::string& data) {
   foot.pair.partner = {
       .name = "ground", .surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()}, .materials = {}};
   foot.pair.parameters = {{"thickness", 0.02}};
-  foot.stiffness = LayerLaw::confined(poissons_ratio) * youngs_modulus / 0.02;
+  foot.stiffness = LayerLaw::confined_modulus_factor(poissons_ratio) * youngs_modulus / 0.02;
   const SurfaceMesh mesh = read_named(foot, "foot_left.stl");
   for (int i = 0; i < 100; ++i) {
     const Matrix3 R = Eigen::AngleAxisd(-0.15 + 0.005 * i, Vector3::UnitY()).toRotationMatrix();
@@ -193,7 +193,7 @@ double median(std::vector<double> values) {
 }
 
 struct Times {
-  double median_ms, largest_ms;
+  double median_ms, max_ms;
 };
 
 Times evaluated(const ContactBackend& backend, const Problem& problem, bool warm, const EvaluateOptions& options) {
@@ -223,8 +223,8 @@ bench::Triangles triangles_of(const Problem& problem, const Surface& surface) {
   return result;
 }
 
-/// @param our_ms  without tangents, by what our springs are like
-void beside_simbody(const Problem& problem, const std::map<std::string, double>& our_ms) {
+/// @param heelstrike_ms_by_kind  without tangents, by what our springs are like
+void beside_simbody(const Problem& problem, const std::map<std::string, double>& heelstrike_ms_by_kind) {
   std::vector<bench::FoundationPose> poses;
   for (const PairState& s : problem.states) {
     const Matrix3& R = s.X_AB.R;
@@ -248,7 +248,7 @@ void beside_simbody(const Problem& problem, const std::map<std::string, double>&
     }
     fmt::print("  Simbody                          {:8.3f} ms, largest {:8.3f} ms\n", median(ms),
                *std::ranges::max_element(ms));
-    for (const auto& [kind, ours_ms] : our_ms) fmt::print("    ratio to {}: {:.1f}\n", kind, median(ms) / ours_ms);
+    for (const auto& [kind, heelstrike_ms] : heelstrike_ms_by_kind) fmt::print("    ratio to {}: {:.1f}\n", kind, median(ms) / heelstrike_ms);
     fmt::print(
         "  force vector, ours by the nearest point against Simbody's: median difference {:.2e}, largest {:.2e}\n",
         median(differences), *std::ranges::max_element(differences));
@@ -260,7 +260,7 @@ void beside_simbody(const Problem& problem, const std::map<std::string, double>&
 
 void compare(const Problem& problem) {
   fmt::print("{}, {} poses\n", problem.name, problem.states.size());
-  std::map<std::string, double> our_ms;
+  std::map<std::string, double> heelstrike_ms_by_kind;
   // As in the literature, which is what Simbody's is like, and as by default.
   using Kind = std::pair<std::string, ParameterMap>;
   for (const auto& [name, parameters] :
@@ -276,14 +276,14 @@ void compare(const Problem& problem) {
         options.tangents = tangents;
         const Times t = evaluated(*backend, problem, warm, options);
         fmt::print("    {:4}, {:17} {:8.3f} ms, largest {:8.3f} ms\n", warm ? "warm" : "cold",
-                   tangents ? "with tangents" : "without tangents", t.median_ms, t.largest_ms);
+                   tangents ? "with tangents" : "without tangents", t.median_ms, t.max_ms);
         // What Simbody does: no tangents.
-        if (!warm && !tangents) our_ms[name] = t.median_ms;
+        if (!warm && !tangents) heelstrike_ms_by_kind[name] = t.median_ms;
       }
     }
   }
 #ifdef HEELSTRIKE_HAVE_SIMBODY
-  if (problem.stiffness > 0.0) beside_simbody(problem, our_ms);
+  if (problem.stiffness > 0.0) beside_simbody(problem, heelstrike_ms_by_kind);
 #endif
 }
 
@@ -297,13 +297,13 @@ void two_pairs(const Problem& problem) {
   double begin = bench::wall_seconds();
   work();
   work();
-  const double one_after_the_other = bench::wall_seconds() - begin;
+  const double serial_seconds = bench::wall_seconds() - begin;
   begin = bench::wall_seconds();
   {
     const std::jthread other(work);
     work();
   }
-  fmt::print("two pairs: {:.3f} s one after the other, {:.3f} s on two threads\n", one_after_the_other,
+  fmt::print("two pairs: {:.3f} s one after the other, {:.3f} s on two threads\n", serial_seconds,
              bench::wall_seconds() - begin);
 }
 
@@ -319,7 +319,7 @@ int main() {
   const auto knee = heelstrike::fem::natural_knee(data);
   heelstrike::fem::compare(heelstrike::fem::foot(data));
   heelstrike::fem::compare(knee);
-  heelstrike::fem::compare(heelstrike::fem::between_bones(knee, data));
+  heelstrike::fem::compare(heelstrike::fem::make_layer_problem(knee, data));
   heelstrike::fem::compare(heelstrike::fem::closed_knee(knee));
   heelstrike::fem::two_pairs(knee);
   return 0;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double load = 622.0;        // [N] foot flat
 constexpr double friction = 0.3;      // [-]
-constexpr double march = 5e-5;        // [m] committed steps on the way to the load
+constexpr double extract_isosurface = 5e-5;        // [m] committed steps on the way to the load
 constexpr double next_step = 2.5e-5;  // [m] what a warm evaluation moves on from the last commit
 
 /// Pages that the kernel had to hand out: memory that goes back and forth between evaluations costs more than their
@@ -80,7 +80,7 @@ Case march_to_load(const PreparedBody& prepared, double mu) {
   c.contact = std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
   c.committed = c.contact->initial_history();
   while (c.last.F_A.force.z() < load) {
-    c.depth += march;
+    c.depth += extract_isosurface;
     const double start = bench::thread_seconds();
     Committed next = c.contact->commit(*c.committed, approach(c.sole, c.depth));
     c.commit_time = bench::thread_seconds() - start;
@@ -118,10 +118,10 @@ void print_full_order(const VolumeMesh& mesh, const PreparedBody& prepared) {
   const PairState state = test::pressed_foot(test::sole_height(condensed.model().points), 5e-3);
   fmt::print("\n{:<22}{:>12}{:>12}{:>14}{:>10}\n", "5 mm, cold", "F N", "time s", "/ condensed", "iter");
   Response r;
-  const double own_cold = median(5, [&] { r = condensed.evaluate(*condensed.initial_history(), state); });
+  const double condensed_cold_ms = median(5, [&] { r = condensed.evaluate(*condensed.initial_history(), state); });
   const auto committed = condensed.commit(*condensed.initial_history(), state).history;
-  const double own_warm = median(21, [&] { (void)condensed.evaluate(*committed, state); });
-  fmt::print("{:<22}{:>12.4f}{:>12.5f}{:>14}{:>10}\n", "condensed", r.F_A.force.z(), own_cold, "1",
+  const double condensed_warm_ms = median(21, [&] { (void)condensed.evaluate(*committed, state); });
+  fmt::print("{:<22}{:>12.4f}{:>12.5f}{:>14}{:>10}\n", "condensed", r.F_A.force.z(), condensed_cold_ms, "1",
              r.statistics.iterations);
   for (const auto& [law, name] :
        {std::pair{MaterialLaw::linear, "full, linear"}, std::pair{MaterialLaw::neo_hookean, "full, neo-Hookean"}}) {
@@ -134,10 +134,10 @@ void print_full_order(const VolumeMesh& mesh, const PreparedBody& prepared) {
     start = bench::thread_seconds();
     const Response warm = full.evaluate(*c.history, moved);
     const double time = bench::thread_seconds() - start;
-    fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", name, c.response.F_A.force.z(), cold, cold / own_cold,
+    fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", name, c.response.F_A.force.z(), cold, cold / condensed_cold_ms,
                c.response.statistics.iterations);
     fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", "  warm, one step on", warm.F_A.force.z(), time,
-               time / own_warm, warm.statistics.iterations);
+               time / condensed_warm_ms, warm.statistics.iterations);
   }
 }
 

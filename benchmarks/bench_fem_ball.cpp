@@ -88,6 +88,6 @@ int main() {
   Scenario ball = example("fem_ball");
   ball.analysis.end_time = 0.5;
   const bool same_ball = compare("fem_ball", ball, local, remote);
-  const bool same_press = compare("foot_press", example("foot_press"), local, remote);
-  return same_ball && same_press ? 0 : 1;
+  const bool is_press_equal = compare("foot_press", example("foot_press"), local, remote);
+  return same_ball && is_press_equal ? 0 : 1;
 }

@@ -41,7 +41,7 @@ using heelstrike::friction::LocalProblem;
 constexpr double tolerance = 1e-8;
 constexpr double never = std::numeric_limits<double>::infinity();
 /// Of the fastest time, in the tables.
-constexpr double largest_multiple = 100.0;
+constexpr double max_multiple = 100.0;
 /// Over the time that counts, before a solver is stopped: caches and clocks are shared.
 [[maybe_unused]] constexpr double timing_margin = 2.0;
 
@@ -60,7 +60,7 @@ void print_profile(const Times& times, std::size_t n_problems) {
     for (std::size_t i = 0; i < n_problems; ++i) best[i] = std::min(best[i], seconds[i]);
   }
   fmt::print("\nshare of {} problems solved within a multiple of the fastest\n{:>12}", n_problems, "solver");
-  constexpr std::array multiples = {1.0, 1.5, 2.0, 4.0, 10.0, largest_multiple, never};
+  constexpr std::array multiples = {1.0, 1.5, 2.0, 4.0, 10.0, max_multiple, never};
   for (const double multiple : multiples) fmt::print("{:>8}", multiple);
   fmt::print("\n");
   for (const auto& [name, seconds] : times) {
@@ -87,7 +87,7 @@ void compare(const std::vector<std::string>& files, bool warm, const Effort& eff
     const Eigen::VectorXd zero = Eigen::VectorXd::Zero(problem.q.size());
     const Eigen::VectorXd guess = warm && last.size() == zero.size() ? last : zero;
     const auto keep = [&](const std::string& name, double seconds, const Eigen::VectorXd& r) {
-      const bool solved = heelstrike::friction::natural_map_error(problem, r) <= tolerance;
+      const bool solved = heelstrike::friction::compute_natural_map_error(problem, r) <= tolerance;
       auto& list = times[name];
       list.resize(files.size(), never);
       list[k] = solved ? seconds : never;
@@ -106,7 +106,7 @@ void compare(const std::vector<std::string>& files, bool warm, const Effort& eff
     for (const auto& solver : heelstrike::bench::siconos_solvers(problem.dimension)) {
       const auto result = theirs.solve(solver, guess, effort);
       keep(solver.name, result.seconds, result.r);
-      if (heelstrike::friction::natural_map_error(problem, result.r) <= tolerance) {
+      if (heelstrike::friction::compute_natural_map_error(problem, result.r) <= tolerance) {
         largest_difference = std::max(largest_difference, (result.r - solution.r).norm() / solution.r.norm());
       }
     }
@@ -132,19 +132,19 @@ struct FootComparison {
   std::vector<double> ratios;
   std::vector<double> keeping;  ///< [s]
   double largest_difference = 0.0;
-  double slowest_ratio = never;
+  double min_speed_ratio = never;
 };
 
 void compare_step(const heelstrike::bench::FootStep& step, const heelstrike::bench::SiconosProblem& theirs,
                   std::size_t k, bool warm, const Effort& effort, FootComparison& comparison) {
-  using heelstrike::friction::natural_map_error;
+  using heelstrike::friction::compute_natural_map_error;
   const Eigen::VectorXd zero = Eigen::VectorXd::Zero(step.problem.q.size());
   const Eigen::VectorXd& guess = warm ? step.before : zero;
   const auto own =
       heelstrike::bench::solve_with_condensed(step.problem, warm ? &step.before : nullptr, effort.repetitions);
   comparison.keeping.push_back(own.keeping);
   const auto keep = [&](const std::string& name, double seconds, const Eigen::VectorXd& r) {
-    const double error = natural_map_error(step.problem, r);
+    const double error = compute_natural_map_error(step.problem, r);
     const bool solved = error <= tolerance;
     if (solved) comparison.times.at(name)[k] = seconds;
     fmt::print(" {} {}", name, solved ? fmt::format("{:.3f}", 1e3 * seconds) : fmt::format("- ({:.0e})", error));
@@ -164,7 +164,7 @@ void compare_step(const heelstrike::bench::FootStep& step, const heelstrike::ben
   for (const auto& solver : heelstrike::bench::siconos_solvers(3)) {
     Effort allowed = effort;
     if (best < never) {
-      const double counts = std::max(best, largest_multiple * std::min(own.seconds, general));
+      const double counts = std::max(best, max_multiple * std::min(own.seconds, general));
       allowed.time_limit = std::min(effort.time_limit, timing_margin * counts);
     }
     const auto result = theirs.solve(solver, guess, allowed);
@@ -175,7 +175,7 @@ void compare_step(const heelstrike::bench::FootStep& step, const heelstrike::ben
   fmt::print("\n");
   if (best == never) return;
   comparison.ratios.push_back(best / own.seconds);
-  comparison.slowest_ratio = std::min(comparison.slowest_ratio, best / own.seconds);
+  comparison.min_speed_ratio = std::min(comparison.min_speed_ratio, best / own.seconds);
 }
 
 int compare_foot(int n, int every, const Effort& effort) {
@@ -206,7 +206,7 @@ int compare_foot(int n, int every, const Effort& effort) {
     fmt::print(
         "fastest of Siconos / condensed: median {:.1f}, smallest {:.1f}, in {} of {} steps that one of them "
         "solved; largest difference of reactions {:.1e}; what a commit keeps takes {:.2f} ms (median)\n",
-        median(comparison.ratios), comparison.slowest_ratio, comparison.ratios.size(), steps.size(),
+        median(comparison.ratios), comparison.min_speed_ratio, comparison.ratios.size(), steps.size(),
         comparison.largest_difference, 1e3 * median(comparison.keeping));
   }
   return 0;

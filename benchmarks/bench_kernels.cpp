@@ -23,7 +23,7 @@ constexpr std::size_t n_candidates = 2535;
 constexpr int turns = 41;
 
 /// Blocks c / (1 + |i - j|): symmetric, diagonally dominant enough to be positive definite.
-SurfaceCompliance made_up_compliance() {
+SurfaceCompliance make_synthetic_compliance() {
   std::vector<double> blocks(9 * n_candidates * n_candidates);
   for (std::size_t j = 0; j < n_candidates; ++j) {
     for (std::size_t i = 0; i < n_candidates; ++i) {
@@ -103,7 +103,7 @@ void compare_with_nodes(const SurfaceCompliance& C, std::size_t n) {
     sink += double{y[0]};
   };
   compare(
-      fmt::format("B x of {} nodes, upper halves, / ssymv", n), [&] { sink += B.rough_product(f)[0]; }, by_blas);
+      fmt::format("B x of {} nodes, upper halves, / ssymv", n), [&] { sink += B.approximate_product(f)[0]; }, by_blas);
   compare(
       fmt::format("B x of {} nodes, both halves, / ssymv", n), [&] { sink += B.product(f)[0]; }, by_blas);
   if (!std::isfinite(sink)) fmt::print("not finite\n");
@@ -130,13 +130,13 @@ void compare_panels() {
   };
   compare("50 panels, both halves", repeated([&] { panel_product(P, f, x.data(), y.data(), sums); }),
           repeated([&] { plain::panel_product(P, true, f, x.data(), y.data(), sums); }));
-  compare("50 panels, upper halves", repeated([&] { rough_panel_product(P, f, x.data(), y.data(), sums); }),
+  compare("50 panels, upper halves", repeated([&] { approximate_panel_product(P, f, x.data(), y.data(), sums); }),
           repeated([&] { plain::panel_product(P, false, f, x.data(), y.data(), sums); }));
 }
 
 int run() {
   use_one_blas_thread();
-  const SurfaceCompliance C = made_up_compliance();
+  const SurfaceCompliance C = make_synthetic_compliance();
   fmt::print("{:<44}{:>10}{:>10}{:>10}\n", "", "kernel us", "plain us", "ratio");
   for (const std::size_t n : {160, 500}) compare_with_nodes(C, n);
   compare_panels();

@@ -112,7 +112,7 @@ std::vector<double> timed(Works&&... works) {
   return result;
 }
 
-double closest_of_all(const SurfaceMesh& mesh, const Vector3& q) {
+double find_closest_brute_force(const SurfaceMesh& mesh, const Vector3& q) {
   double least = std::numeric_limits<double>::infinity();
   for (const Triangle& t : mesh.triangles) {
     const Vector3 point = closest_on_triangle(q, mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]]);
@@ -147,13 +147,13 @@ void print_queries() {
             for (const Vector3& p : points) sum += distance->gap(p, 0.0);
           },
           [&] {
-            for (const Vector3& p : few) sum += closest_of_all(mesh, p);
+            for (const Vector3& p : few) sum += find_closest_brute_force(mesh, p);
           });
       double differ = 0.0;
       for (const Vector3& p : points)
         differ = std::max(differ, std::abs(distance->closest(p).gap - sphere->closest(p).gap));
       for (const Vector3& p : few) {
-        if (std::abs(distance->closest(p).gap) != closest_of_all(mesh, p)) fmt::print("DIFFERENT from all triangles\n");
+        if (std::abs(distance->closest(p).gap) != find_closest_brute_force(mesh, p)) fmt::print("DIFFERENT from all triangles\n");
       }
       if (!std::isfinite(sum)) fmt::print("not finite\n");
       // A chord of length c lies c^2 / (8 R) inside; the circumcircle of a triangle with edges up to c has a radius of
@@ -197,7 +197,7 @@ CondensedModel block_model(std::shared_ptr<const SignedDistance> partner, double
   model.compliance = compliance;
   model.partner = std::move(partner);
   model.options.friction = friction;
-  model.options.depth_limit = 0.01;
+  model.options.max_penetration = 0.01;
   return model;
 }
 

@@ -117,7 +117,7 @@ std::pair<std::size_t, std::size_t> message_sizes() {
   response.statistics.active_points = 1;
   response.bound = {.known = true, .normal = Vector3::UnitZ(), .flat = true};
   wire::to_proto(response, *reply.add_pairs()->mutable_result());
-  reply.set_serving(1e-6);
+  reply.set_server_time(1e-6);
   return {request.ByteSizeLong(), reply.ByteSizeLong()};
 }
 
@@ -209,6 +209,6 @@ int main(int argc, char** argv) {
   }
   print_ratios(sizes);
   listener.stop();
-  exchange->shut_sockets();
+  exchange->shut_down_sockets();
   server->Shutdown();
 }

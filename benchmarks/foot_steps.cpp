@@ -17,9 +17,9 @@ namespace heelstrike::bench {
 namespace {
 
 constexpr double friction_coefficient = 0.3;  // [-]
-constexpr double march = 2e-5;                // [m] of a step
+constexpr double extract_isosurface = 2e-5;                // [m] of a step
 /// Gap under load, over the depth, of nodes that a committed state keeps as well: that of fem_condensed.
-constexpr double kept_gap = 0.02;
+constexpr double cached_block_gap = 0.02;
 
 PairState approach(double sole, double depth) {
   PairState state = fem::test::pressed_foot(sole, depth);
@@ -42,7 +42,7 @@ fem::SurfaceCompliance compliance_of(const Eigen::MatrixXd& W) {
 }
 
 /// The same problem as fem_condensed has it: all normals are the first axis, stick points the origin.
-fem::FrictionProblem in_our_terms(const friction::LocalProblem& problem) {
+fem::FrictionProblem to_friction_problem(const friction::LocalProblem& problem) {
   fem::FrictionProblem ours;
   ours.friction = problem.mu[0];
   const auto n = static_cast<std::uint32_t>(problem.n_contacts());
@@ -61,7 +61,7 @@ fem::FrictionProblem in_our_terms(const friction::LocalProblem& problem) {
 }
 
 /// What the committed state of the step before tells and keeps.
-void start_from(const Eigen::VectorXd& before, const Eigen::MatrixXd& W, const fem::SurfaceCompliance& compliance,
+void initialise_from(const Eigen::VectorXd& before, const Eigen::MatrixXd& W, const fem::SurfaceCompliance& compliance,
                 fem::FrictionProblem& ours) {
   const Eigen::VectorXd u = W * before;
   std::vector<fem::CommittedContactNode> kept;
@@ -70,13 +70,13 @@ void start_from(const Eigen::VectorXd& before, const Eigen::MatrixXd& W, const f
     ours.near.u_before[i] = u.segment<3>(3 * Eigen::Index{i});
     ours.near.known[i] = true;
     const bool loaded = !ours.near.force_before[i].isZero(0.0);
-    if (!loaded && ours.near.gaps[i] + ours.near.u_before[i].x() >= kept_gap * ours.near.deepest()) continue;
+    if (!loaded && ours.near.gaps[i] + ours.near.u_before[i].x() >= cached_block_gap * ours.near.deepest()) continue;
     ours.near.kept.push_back(i);
     kept.push_back({.axes = fem::contact_axes(ours.R_AB, Vector3::UnitX()), .force = ours.near.force_before[i]});
   }
   const std::vector<std::uint32_t> numbers = ours.near.candidates(ours.near.kept);
-  ours.near.kept_blocks = std::make_shared<const fem::SurfaceCompliance>(fem::copied_blocks(compliance, numbers));
-  ours.committed = std::make_shared<const fem::CommittedFriction>(*ours.near.kept_blocks, kept);
+  ours.near.cached_blocks = std::make_shared<const fem::SurfaceCompliance>(fem::copied_blocks(compliance, numbers));
+  ours.committed = std::make_shared<const fem::CommittedFriction>(*ours.near.cached_blocks, kept);
   if (!ours.committed->valid()) ours.committed = nullptr;
 }
 
@@ -93,7 +93,7 @@ std::vector<FootStep> foot_steps(int n, int every, double h) {
   std::shared_ptr<const fem::History> history = contact.initial_history();
   std::map<std::uint32_t, Vector3> forces;  // [N] in A
   for (int k = 1; k <= n; ++k) {
-    const PairState state = approach(sole, march * k);
+    const PairState state = approach(sole, extract_isosurface * k);
     FootStep step{
         .name = fmt::format("foot-{:03}", k), .problem = contact.local_problem(*history, state), .before = {}};
     history = contact.commit(*history, state).history;
@@ -121,12 +121,12 @@ CondensedTimes solve_with_condensed(const friction::LocalProblem& problem, const
   fem::use_one_blas_thread();
   const Eigen::MatrixXd W = problem.W;
   const fem::SurfaceCompliance compliance = compliance_of(W);
-  fem::FrictionProblem ours = in_our_terms(problem);
+  fem::FrictionProblem ours = to_friction_problem(problem);
   CondensedTimes times{.r = Eigen::VectorXd::Zero(problem.q.size()),
                        .seconds = std::numeric_limits<double>::infinity()};
   if (before != nullptr && !before->isZero(0.0)) {
     const double start = thread_seconds();
-    start_from(*before, W, compliance, ours);
+    initialise_from(*before, W, compliance, ours);
     times.keeping = thread_seconds() - start;
   }
   fem::FrictionContact contact;

@@ -50,14 +50,14 @@ void serve(const std::string& cache, int told, int alive) {
   while (heard && ::read(alive, &nothing, 1) > 0) {
   }
   listener.stop();
-  exchange->shut_sockets();
+  exchange->shut_down_sockets();
   server->Shutdown();
 }
 
 }  // namespace
 
 ServedContact::ServedContact(const std::string& cache) {
-  rpc::wait_at_own_sockets();
+  rpc::set_poll_strategy();
   const Pipe told = make_pipe();
   const Pipe alive = make_pipe();
   pid_ = ::fork();

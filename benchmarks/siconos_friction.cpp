@@ -49,7 +49,7 @@ double run(FrictionContactProblem& problem, const SiconosSolver& solver, double 
   Eigen::VectorXd u = Eigen::VectorXd::Zero(r.size());
   SolverOptions* options = solver_options_create(solver.id);
   options->dparam[SICONOS_DPARAM_TOL] = tolerance;
-  options->iparam[SICONOS_IPARAM_MAX_ITER] = solver.most_iterations;
+  options->iparam[SICONOS_IPARAM_MAX_ITER] = solver.max_iterations;
   const double begin = thread_seconds();
   if (problem.dimension == 3) {
     (void)fc3d_driver(&problem, r.data(), u.data(), options);
@@ -85,8 +85,8 @@ SiconosProblem::SiconosProblem(const friction::LocalProblem& problem)
   const std::unique_ptr<std::FILE, decltype(close)> file(std::tmpfile(), close);
   if (!file || std::fputs(text.str().c_str(), file.get()) < 0)
     throw std::runtime_error("cannot write a temporary file");
-  std::rewind(file.get());
-  theirs_.reset(frictionContact_newFromFile(file.get()));
+  std::roll_back(file.get());
+  siconos_problem_.reset(frictionContact_newFromFile(file.get()));
 }
 
 SiconosResult SiconosProblem::solve(const SiconosSolver& solver, const Eigen::VectorXd& guess,
@@ -96,7 +96,7 @@ SiconosResult SiconosProblem::solve(const SiconosSolver& solver, const Eigen::Ve
   const SiconosResult given = solve_in_units(1.0, solver, guess, effort);
   const SiconosResult scaled = solve_in_units(mean_diagonal_, solver, guess, effort);
   const auto solved = [&](const SiconosResult& result) {
-    return friction::natural_map_error(problem_, result.r) <= effort.tolerance;
+    return friction::compute_natural_map_error(problem_, result.r) <= effort.tolerance;
   };
   return solved(scaled) && (!solved(given) || scaled.seconds < given.seconds) ? scaled : given;
 }
@@ -112,11 +112,11 @@ SiconosResult SiconosProblem::solve_in_units(double unit, const SiconosSolver& s
   const pid_t child = ::fork();
   if (child == 0) {
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(1);
-    NM_scal(1.0 / unit, theirs_->M);  // the child's copy
+    NM_scal(1.0 / unit, siconos_problem_->M);  // the child's copy
     limit_processor_time(effort.time_limit);
     for (int i = 0; i < effort.repetitions && (i == 0 || numbers[0] < long_enough); ++i) {
       Eigen::VectorXd r = unit * guess;
-      numbers[0] = std::min(numbers[0], run(*theirs_, solver, effort.tolerance, r));
+      numbers[0] = std::min(numbers[0], run(*siconos_problem_, solver, effort.tolerance, r));
       std::copy(r.begin(), r.end(), numbers + 1);
     }
     ::_exit(0);

@@ -15,7 +15,7 @@ namespace heelstrike::bench {
 struct SiconosSolver {
   int id;  ///< Siconos' number of it
   const char* name;
-  int most_iterations;
+  int max_iterations;
 };
 
 /// Those for problems in the plane or in space.
@@ -27,7 +27,7 @@ struct SiconosResult {
 };
 
 struct SiconosEffort {
-  double tolerance = 1e-8;   ///< asked of the solver; what came of it is measured by natural_map_error
+  double tolerance = 1e-8;   ///< asked of the solver; what came of it is measured by compute_natural_map_error
   int repetitions = 1;       ///< fewer where one takes long
   double time_limit = 20.0;  ///< [s] of processor time for all repetitions, in either units
 };
@@ -51,7 +51,7 @@ class SiconosProblem {
                                              const SiconosEffort& effort) const;
   const friction::LocalProblem& problem_;
   double mean_diagonal_;
-  std::unique_ptr<FrictionContactProblem, Free> theirs_;
+  std::unique_ptr<FrictionContactProblem, Free> siconos_problem_;
 };
 
 }  // namespace heelstrike::bench

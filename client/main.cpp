@@ -27,8 +27,8 @@ using namespace heelstrike;
 using namespace heelstrike::client;
 
 ExitCode fail(const Error& error, bool json) {
-  const std::string message = for_terminal(error.what());
-  tell_user("error", message);
+  const std::string message = strip_control_characters(error.what());
+  print_message("error", message);
   if (json) {
     const nlohmann::ordered_json report = {
         {"error", {{"code", to_string(error.code())}, {"message", message}, {"field", printable(error.field())}}}};
@@ -53,7 +53,7 @@ void check_subcommand(const CLI::App& program, const std::string& given) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands(nullptr)) names.push_back(command->get_name());
   if (given.empty() || given[0] == '-' || std::find(names.begin(), names.end(), given) != names.end()) return;
-  throw input_error("command", there_is_no("command", given, names));
+  throw input_error("command", unknown_name_message("command", given, names));
 }
 
 int run_program(int argc, char** argv) {
@@ -79,7 +79,7 @@ int run_program(int argc, char** argv) {
   }
   const ExitCode code = act(invocation, stop);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    tell_user("error", "standard output cannot be written");
+    print_message("error", "standard output cannot be written");
     return to_int(code == ExitCode::ok ? ExitCode::file : code);
   }
   return to_int(code);

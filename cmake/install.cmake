@@ -15,11 +15,11 @@ install(TARGETS libheelstrike EXPORT heelstrike LIBRARY DESTINATION ${CMAKE_INST
   COMPONENT library NAMELINK_COMPONENT development)
 install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 # What `heelstrike fmu` puts into units, with the names of the packages that it needs; no program links it.
-set(unit_parts heelstrike_fmi heelstrike_unit heelstrike_remote)
+set(fmu_parts heelstrike_fmi heelstrike_fmu heelstrike_remote)
 if(TARGET heelstrike_elements)
-  list(APPEND unit_parts heelstrike_unit_elements)
+  list(APPEND fmu_parts heelstrike_fmu_elements)
 endif()
-install(TARGETS ${unit_parts} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
+install(TARGETS ${fmu_parts} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs
   FILES_MATCHING PATTERN "*.packages" PATTERN "unit_icon.*")
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heelstrike)

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "fmi/unit_description.hpp"
+#include "fmi/fmu_description.hpp"
 
 namespace heelstrike::mbs {
 
 /// @param where  key of the scenario, for messages
 /// @throws Error{solver_failed} for a number that the type does not have
 template <typename Type>
-[[nodiscard]] Type typed(double value, const ForeignVariable& variable, const std::string& where) {
+[[nodiscard]] Type typed(double value, const FmuVariable& variable, const std::string& where) {
   if constexpr (std::is_floating_point_v<Type>) {
     return static_cast<Type>(value);
   } else {
@@ -43,22 +43,22 @@ template <typename Type>
 
 /// An array for the functions of FMI; a vector of bool has none.
 template <typename Type>
-[[nodiscard]] std::unique_ptr<Type[]> typed_values(std::span<const ForeignVariable* const> variables,
+[[nodiscard]] std::unique_ptr<Type[]> typed_values(std::span<const FmuVariable* const> variables,
                                                    std::span<const double> values, const std::string& where) {
   auto made = std::make_unique<Type[]>(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) made[i] = typed<Type>(values[i], *variables[i], where);
   return made;
 }
 
-[[nodiscard]] inline std::vector<std::uint32_t> references_of(std::span<const ForeignVariable* const> variables) {
+[[nodiscard]] inline std::vector<std::uint32_t> references_of(std::span<const FmuVariable* const> variables) {
   std::vector<std::uint32_t> references;
-  for (const ForeignVariable* variable : variables) references.push_back(variable->reference);
+  for (const FmuVariable* variable : variables) references.push_back(variable->reference);
   return references;
 }
 
 /// Calls `use` with a value of the type's own type, and the type's name in FMI 3.
-template <typename Use>
-void with_type(NumberType type, Use use) {
+template <typename CallReference>
+void with_type(NumberType type, CallReference use) {
   switch (type) {
     case NumberType::float64:
       return use(double{}, "Float64");

@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "fmi/foreign_unit.hpp"
+#include "fmi/imported_fmu.hpp"
 
 namespace heelstrike::mbs {
 
-/// Loads and instantiates a unit of FMI 2.0, or 3. @throws as open_unit()
-[[nodiscard]] std::unique_ptr<ForeignUnit> make_unit_2(UnitParts parts, const std::string& name);
-[[nodiscard]] std::unique_ptr<ForeignUnit> make_unit_3(UnitParts parts, const std::string& name);
+/// Loads and instantiates a unit of FMI 2.0, or 3. @throws as load_fmu()
+[[nodiscard]] std::unique_ptr<ImportedFmu> make_fmi2_fmu(FmuParts parts, const std::string& name);
+[[nodiscard]] std::unique_ptr<ImportedFmu> make_fmi3_fmu(FmuParts parts, const std::string& name);
 
 }  // namespace heelstrike::mbs

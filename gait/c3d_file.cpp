@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t block = 512;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr double most_frames = 4294967296.0;  ///< of a long trial, which counts with 32 bits
+constexpr double max_frames = 4294967296.0;  ///< of a long trial, which counts with 32 bits
 
 enum class Processor { intel = 84, dec = 85, mips = 86 };
 
@@ -55,7 +55,7 @@ std::string without_blanks(std::string_view text) {
 /// Of a low and a high word.
 double long_count(const std::vector<double>& words) {
   const double count = words.size() == 2 ? as_count(words[0]) + 65536.0 * as_count(words[1]) : 0.0;
-  return count >= 0.0 && count < most_frames ? count : 0.0;
+  return count >= 0.0 && count < max_frames ? count : 0.0;
 }
 
 /// Two words with the halves exchanged, exponents that are 128 above, and a mantissa from 0.5 to 1.
@@ -228,7 +228,7 @@ double C3dReader::optional(const std::string& name, double otherwise) const {
 /// 0 where it is missing or no count.
 std::size_t C3dReader::counted(const std::string& name) const {
   const double value = as_count(optional(name, 0.0));
-  return value >= 0.0 && value < most_frames ? static_cast<std::size_t>(value) : 0;
+  return value >= 0.0 && value < max_frames ? static_cast<std::size_t>(value) : 0;
 }
 
 /// A parameter other than zero, or the same of the header.

@@ -13,7 +13,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr std::size_t most_channels = 8;
+constexpr std::size_t max_channels = 8;
 
 /// What a plate measured, at the centre of its surface and in its own axes.
 struct Load {
@@ -128,10 +128,10 @@ class PlateReader {
   }
 
   [[nodiscard]] std::vector<bool> saturated() const;
-  [[nodiscard]] bool is_turned(const ForcePlate& plate, const Vector3& up);
+  [[nodiscard]] bool is_force_on_plate(const ForcePlate& plate, const Vector3& up);
 
   [[nodiscard]] Load load(std::size_t sample) const {
-    std::array<double, most_channels> c{};
+    std::array<double, max_channels> c{};
     for (std::size_t i = 0; i < channels_.size(); ++i) c[i] = trial_.analog[channels_[i]].values[sample];
     if (type_ == 1) {
       const Vector3 force(c[0], c[1], c[2]);
@@ -165,8 +165,8 @@ class PlateReader {
 /// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value. Peaks that a
 /// slow or coarse converter cuts off are shorter than a tenth of a second.
 std::vector<bool> PlateReader::saturated() const {
-  constexpr double shortest_time = 0.1;  // [s]
-  const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(shortest_time * trial_.analog_rate)));
+  constexpr double min_time = 0.1;  // [s]
+  const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(min_time * trial_.analog_rate)));
   std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
   for (const std::size_t channel : channels_) {
     const std::vector<double>& values = trial_.analog[channel].values;
@@ -184,7 +184,7 @@ std::vector<bool> PlateReader::saturated() const {
 /// Whether the file has the force on the plate: on which side the largest load is. (Most loads may be the offset of a
 /// plate on which nobody stands.) Amplifiers at their limits make large loads of either sign; their samples do not
 /// count where there are others.
-bool PlateReader::is_turned(const ForcePlate& plate, const Vector3& up) {
+bool PlateReader::is_force_on_plate(const ForcePlate& plate, const Vector3& up) {
   const std::vector<bool> at_limit = saturated();
   std::array<double, 2> largest{};  // [N] of all samples, and of those that are not saturated
   std::size_t n_saturated = 0, first = 0, last = 0;
@@ -225,7 +225,7 @@ ForcePlate PlateReader::plate() {
     plate.force.emplace_back(X_LP_.R * measured.force);
     plate.moment.emplace_back(X_LP_.R * measured.moment);
   }
-  const bool is_on_plate = is_turned(plate, up);
+  const bool is_on_plate = is_force_on_plate(plate, up);
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     if (is_on_plate) {
       plate.force[i] *= -1.0;
@@ -255,9 +255,9 @@ std::string name_of_type(int type) {
 C3dPlates c3d_plates(const C3dTrial& trial) {
   C3dPlates result;
   const auto used = trial.numbers("FORCE_PLATFORM:USED"), types = trial.numbers("FORCE_PLATFORM:TYPE");
-  constexpr double most_plates = 255.0;  // One parameter has no more entries.
+  constexpr double max_plates = 255.0;  // One parameter has no more entries.
   const std::size_t n =
-      used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(std::min(used.front(), most_plates));
+      used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(std::min(used.front(), max_plates));
   if (types.size() < n) {
     result.notes.push_back(
         fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "

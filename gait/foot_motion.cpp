@@ -6,7 +6,7 @@
 #include <map>
 
 #include "common/errors/error.hpp"
-#include "gait/marker_bridge.hpp"
+#include "gait/marker_reconstruction.hpp"
 
 namespace heelstrike {
 namespace {
@@ -39,8 +39,8 @@ void smooth(Series& series, const LowPass& filter) {
 }
 
 /// Successive frames of one marker become one glitch.
-std::vector<Glitch> glitches_in(const FootTemplate& foot, const std::vector<ClusterFit>& fits) {
-  std::vector<Glitch> found;
+std::vector<MarkerOutlier> find_outliers(const FootTemplate& foot, const std::vector<ClusterFit>& fits) {
+  std::vector<MarkerOutlier> found;
   for (std::size_t m = 0; m < foot.hindfoot_H.size(); ++m) {
     bool open = false;
     for (std::size_t frame = 0; frame < fits.size(); ++frame) {
@@ -49,26 +49,26 @@ std::vector<Glitch> glitches_in(const FootTemplate& foot, const std::vector<Clus
       if (wrong && !open) found.push_back({.marker = foot.markers.hindfoot[m], .first = frame, .last = frame});
       open = wrong;
       if (!wrong) continue;
-      Glitch& glitch = found.back();
-      glitch.last = frame;
-      if (fits[frame].residuals[m] > glitch.distance) {
-        glitch.worst = frame;
-        glitch.distance = fits[frame].residuals[m];
+      MarkerOutlier& outlier = found.back();
+      outlier.last = frame;
+      if (fits[frame].residuals[m] > outlier.distance) {
+        outlier.worst = frame;
+        outlier.distance = fits[frame].residuals[m];
       }
     }
   }
-  std::ranges::stable_sort(found, {}, &Glitch::first);
+  std::ranges::stable_sort(found, {}, &MarkerOutlier::first);
   return found;
 }
 
 /// Markers that one frame holds for wrong, and the squared residual [m^2] that leaving them out explains.
-struct FrameVote {
+struct FrameOutliers {
   std::vector<std::size_t> wrong;
   double weight = 0.0;
 };
 
 /// The markers that most of the residual of frames [first, last] speaks against.
-std::vector<std::size_t> verdict(const std::vector<FrameVote>& votes, std::size_t first, std::size_t last) {
+std::vector<std::size_t> verdict(const std::vector<FrameOutliers>& votes, std::size_t first, std::size_t last) {
   std::map<std::vector<std::size_t>, double> weights;
   for (std::size_t i = first; i <= last; ++i) {
     // By squared residual, not by frames: the top of a bump is sure of its marker, its many frames on the flank are
@@ -80,7 +80,7 @@ std::vector<std::size_t> verdict(const std::vector<FrameVote>& votes, std::size_
 
 /// Frames of one episode agree: a single frame on the flank of a bump is easily mistaken about the marker. A frame
 /// keeps its own verdict where that is part of the common one.
-void settle(std::vector<FrameVote>& votes, std::size_t margin) {
+void wait_all(std::vector<FrameOutliers>& votes, std::size_t margin) {
   const std::size_t n = votes.size();
   for (std::size_t i = 0; i < n; ++i) {
     if (votes[i].wrong.empty()) continue;
@@ -112,17 +112,17 @@ class FootTracker {
     motion_.times = trial_.times;
     for (const auto& name : foot_.markers.hindfoot) hindfoot_.push_back(filled(name));
     toe_tip_ = filled(foot_.markers.toe_tip);
-    std::vector<FrameVote> votes;
+    std::vector<FrameOutliers> votes;
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) votes.push_back(vote(frame));
-    settle(votes, options_.glitch_margin);
+    wait_all(votes, options_.outlier_margin);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame)
       missing_.push_back(missing(frame, votes[frame].wrong));
     // Before the fits, which are told and used with what is kept.
-    keep_steady(foot_.hindfoot_H, hindfoot_, options_.glitches.distance, missing_);
+    exclude_steady_markers(foot_.hindfoot_H, hindfoot_, options_.outliers.distance, missing_);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) fit(frame);
-    motion_.glitches = glitches_in(foot_, motion_.fits);
+    motion_.outliers = find_outliers(foot_, motion_.fits);
     // Bridged before filtering, so that no filter smears a bump over its neighbours.
-    hindfoot_ = bridged_markers(foot_.hindfoot_H, hindfoot_, missing_);
+    hindfoot_ = reconstruct_markers(foot_.hindfoot_H, hindfoot_, missing_);
     if (options_.filter) {
       LowPass filter = *options_.filter;
       filter.rate = trial_.rate;
@@ -183,18 +183,18 @@ class FootTracker {
   }
 
   /// What one frame alone says.
-  [[nodiscard]] FrameVote vote(std::size_t frame) const {
+  [[nodiscard]] FrameOutliers vote(std::size_t frame) const {
     const Series measured = hindfoot_at(frame);
     const auto n_seen = std::ranges::count_if(measured, is_seen);
     if (n_seen < 3) refuse(frame, "at least three markers of the hindfoot", fmt::format("{}", n_seen));
     if (!is_seen(toe_tip_[frame])) refuse(frame, fmt::format("the marker '{}'", foot_.markers.toe_tip), "a gap");
     // Skin and shoe move markers by some millimetres in every frame; that is no fault of a single one.
-    if (cluster_fit(foot_.hindfoot_H, measured, {}).rms <= options_.glitches.tolerance) return {};
+    if (cluster_fit(foot_.hindfoot_H, measured, {}).rms <= options_.outliers.tolerance) return {};
     // The toe tip is no part of the hindfoot, but as long as the toes are straight it tells who is right.
     Series all_H = foot_.hindfoot_H, all_W = measured;
     all_H.push_back(foot_.toe_tip_H);
     all_W.push_back(toe_tip_[frame]);
-    FrameVote vote{.wrong = wrong_markers(all_H, all_W, measured.size(), options_.glitches), .weight = 0.0};
+    FrameOutliers vote{.wrong = find_outlier_markers(all_H, all_W, measured.size(), options_.outliers), .weight = 0.0};
     if (vote.wrong.empty()) return vote;
     const ClusterFit fit = cluster_fit(foot_.hindfoot_H, measured, vote.wrong);
     // What the absence of the wrong ones explains [m^2].
@@ -204,14 +204,14 @@ class FootTracker {
 
   /// Markers of a frame that are held for wrong or not seen.
   [[nodiscard]] MarkerSet missing(std::size_t frame, const std::vector<std::size_t>& wrong) const {
-    MarkerSet unseen;
+    MarkerSet undetected;
     for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
-      if (!is_seen(hindfoot_[m][frame])) unseen.insert(m);
+      if (!is_seen(hindfoot_[m][frame])) undetected.insert(m);
     }
-    MarkerSet all = unseen;
+    MarkerSet all = undetected;
     all.insert(wrong.begin(), wrong.end());
     // Three markers must be left for a pose: a bad one is better than none.
-    return all.size() + 3 > hindfoot_.size() ? unseen : all;
+    return all.size() + 3 > hindfoot_.size() ? undetected : all;
   }
 
   void fit(std::size_t frame) {

@@ -14,13 +14,13 @@ namespace heelstrike {
 
 struct TrackOptions {
   double max_gap = 0.1;           ///< [s] longest gap of a marker that is filled
-  GlitchRule glitches;            ///< when a marker is held for wrong
-  std::size_t glitch_margin = 2;  ///< frames by which such an interval is widened: a bump begins before it is noticed
+  OutlierCriterion outliers;            ///< when a marker is held for wrong
+  std::size_t outlier_margin = 2;  ///< frames by which such an interval is widened: a bump begins before it is noticed
   std::optional<LowPass> filter;  ///< of all marker components; `rate` is that of the trial. None = unfiltered
 };
 
 /// Frames in which one marker was held for wrong.
-struct Glitch {
+struct MarkerOutlier {
   std::string marker;
   std::size_t first = 0;  ///< frame, from 0
   std::size_t last = 0;
@@ -39,15 +39,15 @@ struct FootMotion {
   std::vector<Pose> X_WT;         ///< toes
   std::vector<double> toe_angle;  ///< [rad] turn of the toes about the axis since the static trial, extension > 0
   std::vector<ClusterFit> fits;   ///< of the hindfoot to the markers before filtering
-  std::vector<Glitch> glitches;
+  std::vector<MarkerOutlier> outliers;
   std::vector<FilledGap> gaps;
 };
 
 /// Steps: gaps of up to max_gap are filled by splines; wrong markers are looked for in every frame whose hindfoot does
 /// not fit within the tolerance (rigid_fit.hpp; the toe tip votes), frames of one episode then agree on the markers
-/// that explain most of its residual, and the episode is widened by glitch_margin; a marker is kept if in the whole
+/// that explain most of its residual, and the episode is widened by outlier_margin; a marker is kept if in the whole
 /// episode it stays near where it was relative to the others before and is afterwards; every frame is fitted to the
-/// other markers; markers held for wrong, or not seen, are bridged (marker_bridge.hpp), so that the pose does not jump
+/// other markers; markers held for wrong, or not seen, are bridged (marker_reconstruction.hpp), so that the pose does not jump
 /// when the set of markers changes; all are low-passed; hindfoot poses are the fits to the result, toe angles the turn
 /// about the axis that takes the template's toe tip to the filtered one.
 /// @param trial  in the axes of the world

@@ -66,8 +66,8 @@ std::optional<Peak> peak_between(const std::vector<double>& times, const std::ve
 class StanceComparer {
  public:
   StanceComparer(const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up, double threshold,
-                 double longest_gap)
-      : measured_(measured), predicted_(predicted), up_(up), threshold_(threshold), longest_gap_(longest_gap) {}
+                 double max_gap)
+      : measured_(measured), predicted_(predicted), up_(up), threshold_(threshold), max_gap_(max_gap) {}
 
   [[nodiscard]] std::optional<StanceComparison> compare_stance(const Stance& stance) const {
     StanceComparison result;
@@ -80,7 +80,7 @@ class StanceComparer {
       if (t < result.from || t > result.to) continue;
       const auto [before, after] = neighbours(t);
       // A frame without solution leaves a gap: a line across it would be no prediction.
-      if (predicted_.times[after] - predicted_.times[before] > longest_gap_) {
+      if (predicted_.times[after] - predicted_.times[before] > max_gap_) {
         ++result.n_missing;
       } else {
         result.rows.push_back(row(i, before, after, (t - stance.start) / stance.duration()));
@@ -89,7 +89,7 @@ class StanceComparer {
     // Two rows correlate perfectly whatever they are.
     if (result.rows.size() < 3) return std::nullopt;
     for (int axis = 0; axis < 3; ++axis) {
-      result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis))));
+      result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Fmu(axis))));
     }
     result.components.push_back(
         compare("moment", curves(result, [](const StanceRow& r, int k) { return r.moment[k]; })));
@@ -168,15 +168,15 @@ class StanceComparer {
   const ForcePlate& predicted_;
   Vector3 up_;
   double threshold_;
-  double longest_gap_;
+  double max_gap_;
 };
 
 }  // namespace
 
 std::vector<StanceComparison> compare_plates(const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up,
-                                             double threshold, double longest_gap) {
+                                             double threshold, double max_gap) {
   std::vector<StanceComparison> result;
-  const StanceComparer comparer(measured, predicted, up, threshold, longest_gap);
+  const StanceComparer comparer(measured, predicted, up, threshold, max_gap);
   for (const Stance& stance : stances(measured, up, threshold)) {
     if (auto comparison = comparer.compare_stance(stance)) result.push_back(std::move(*comparison));
   }
@@ -193,7 +193,7 @@ Vector3 vertical_axis(std::span<const ForcePlate> plates) {
     throw input_error("plates", "expected force plates with a load, found none: all forces are zero");
   }
   // Reactions point upwards, so that the sign of the sum is that of the axis.
-  return std::copysign(1.0, sum[axis]) * Vector3::Unit(axis);
+  return std::copysign(1.0, sum[axis]) * Vector3::Fmu(axis);
 }
 
 }  // namespace heelstrike

@@ -53,10 +53,10 @@ struct StanceComparison {
 /// prediction linear between its rows. A stance that it covers in part only is cut, and has no peaks by halves.
 /// @param measured, predicted  same plate, in the same axes and clock
 /// @param up                   unit vector of these axes, against gravity
-/// @param longest_gap          [s] neighbouring rows of the prediction that are farther apart have none between them
+/// @param max_gap          [s] neighbouring rows of the prediction that are farther apart have none between them
 [[nodiscard]] std::vector<StanceComparison> compare_plates(
     const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up, double threshold = stance_threshold,
-    double longest_gap = std::numeric_limits<double>::infinity());
+    double max_gap = std::numeric_limits<double>::infinity());
 
 /// The axis of the files along which the plates carry their mean load. @throws Error{invalid_input} for no load
 [[nodiscard]] Vector3 vertical_axis(std::span<const ForcePlate> plates);

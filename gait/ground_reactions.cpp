@@ -42,7 +42,7 @@ void add_pair(const TimeSeries& series, const PairModel& pair, double sign, Foot
 FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::string& motion,
                  const std::string& foot) {
   const auto is_foot = [&](const std::string& body) {
-    return followed_part(scenario, body).starts_with(motion + "." + foot + ".");
+    return followed_segment(scenario, body).starts_with(motion + "." + foot + ".");
   };
   FootLoad load{.force = std::vector<Vector3>(series.rows(), Vector3::Zero()),
                 .moment = std::vector<Vector3>(series.rows(), Vector3::Zero())};
@@ -93,14 +93,14 @@ std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
   return plates.empty() ? std::string() : plates_text(plates, times, "ground_reactions");
 }
 
-GivenLoads given_loads(const Scenario& scenario) {
-  GivenLoads given{.plates = {}, .interval = scenario.output.interval};
+PrescribedLoads find_prescribed_loads(const Scenario& scenario) {
+  PrescribedLoads given{.plates = {}, .interval = scenario.output.interval};
   for (const BalanceSpec& balance : scenario.analysis.balance) {
     for (const MarkerMotionSpec& motion : scenario.motions) {
       for (const FootSpec& foot : motion.feet) {
         const std::string name = motion.name + "." + foot.name;
         const bool carries = std::ranges::any_of(balance.bodies, [&](const std::string& body) {
-          return followed_part(scenario, body).starts_with(name + ".");
+          return followed_segment(scenario, body).starts_with(name + ".");
         });
         if (!foot.plate.empty() && (balance.plate == name || carries)) given.plates.push_back(foot.plate);
       }
@@ -113,7 +113,7 @@ GroundPath ground_path(const Scenario& scenario, const TimeSeries& series) {
   GroundPath path;
   for (const MarkerMotionSpec& motion : scenario.motions) {
     for (const BodySpec& body : scenario.bodies) {
-      if (followed_part(scenario, body.name) != motion.name + ".ground") continue;
+      if (followed_segment(scenario, body.name) != motion.name + ".ground") continue;
       const Matrix3 R_FW = axis_map(motion.axes).transpose();
       path.times = series.column("time_s");
       std::ranges::for_each(path.times, [&](double& t) { t += motion.start; });
@@ -141,7 +141,7 @@ std::string measured_reactions(const Scenario& scenario, const TimeSeries& serie
     const auto cut = [&](std::vector<Vector3>& values) {
       values = {values.begin() + (from - times.begin()), values.begin() + (to - times.begin())};
     };
-    const std::vector<double> kept(from, to);
+    const std::vector<double> is_imported(from, to);
     for (ForcePlate& plate : plates) {
       for (auto* values : {&plate.force, &plate.point, &plate.moment}) cut(*values);
     }

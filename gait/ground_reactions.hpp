@@ -29,11 +29,11 @@ inline constexpr const char* measured_reactions_file = "measured_reactions.mot";
                                              const FileContent& content_of);
 
 /// What a run was given of the loads that it is compared with.
-struct GivenLoads {
+struct PrescribedLoads {
   std::vector<std::string> plates;  ///< those whose vertical force `analysis.balance` prescribes
   double interval = 0.0;            ///< [s] between the rows of the run
 };
-[[nodiscard]] GivenLoads given_loads(const Scenario& scenario);
+[[nodiscard]] PrescribedLoads find_prescribed_loads(const Scenario& scenario);
 
 /// Position of the ground that the feet of the first recording stand on, in the axes and clock of its files.
 struct GroundPath {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double flat_angle = 5.0 * std::numbers::pi / 180.0;
 constexpr double flat_height = 0.010;      // [m]
-constexpr double shortest_interval = 0.2;  // [s]
-constexpr double same_ground = 0.2;        // [m/s]
+constexpr double min_interval = 0.2;  // [s]
+constexpr double ground_speed_tolerance = 0.2;        // [m/s]
 
 bool is_flat(const FootTemplate& foot, const FootMotion& motion, std::size_t frame, const Vector3& up) {
   const Pose& X_WH = motion.X_WH[frame];
@@ -39,7 +39,7 @@ Vector3 slope(const MarkerTrial& trial, const std::vector<Vector3>& marker, std:
   return tp / tt;
 }
 
-bool is_clean(const FootMotion& motion, const MarkerTrial& trial, std::size_t marker, std::size_t index,
+bool is_free_of_outliers(const FootMotion& motion, const MarkerTrial& trial, std::size_t marker, std::size_t index,
               std::size_t first, std::size_t last) {
   for (std::size_t i = first; i <= last; ++i) {
     const auto& excluded = motion.fits[i].excluded;
@@ -52,7 +52,7 @@ void add_slopes(const MarkerTrial& trial, const FootTemplate& foot, const FootMo
                 std::size_t last, const Vector3& up, std::vector<Vector3>& slopes) {
   for (std::size_t m = 0; m < foot.markers.hindfoot.size(); ++m) {
     const std::size_t marker = trial.index(foot.markers.hindfoot[m]);
-    if (!is_clean(motion, trial, marker, m, first, last)) continue;
+    if (!is_free_of_outliers(motion, trial, marker, m, first, last)) continue;
     const Vector3 v = slope(trial, trial.positions[marker], first, last);
     // The ground moves in its own plane; what markers rise or sink is the foot.
     slopes.push_back(v - v.dot(up) * up);
@@ -85,7 +85,7 @@ GroundSpeed find_ground_speed(const MarkerTrial& trial, std::span<const FootTemp
       if (!is_flat(feet[f], motions[f], i, up)) continue;
       const std::size_t first = i;
       while (i + 1 < trial.frames() && is_flat(feet[f], motions[f], i + 1, up)) ++i;
-      if (trial.times[i] - trial.times[first] < shortest_interval) continue;
+      if (trial.times[i] - trial.times[first] < min_interval) continue;
       // The heel still settles at the beginning and begins to rise at the end.
       const std::size_t margin = (i - first) / 4;
       add_slopes(trial, feet[f], motions[f], first + margin, i - margin, up, slopes);
@@ -99,7 +99,7 @@ GroundSpeed find_ground_speed(const MarkerTrial& trial, std::span<const FootTemp
   // A foot that swings level is flat by the rule above and moves the other way: the median ignores it as long as
   // stances prevail, the mean would not.
   const Vector3 middle = median(slopes);
-  std::erase_if(slopes, [&](const Vector3& v) { return (v - middle).norm() > same_ground; });
+  std::erase_if(slopes, [&](const Vector3& v) { return (v - middle).norm() > ground_speed_tolerance; });
   GroundSpeed ground{.velocity = Vector3::Zero(), .deviation = 0.0, .n_slopes = slopes.size()};
   for (const Vector3& v : slopes) ground.velocity += v / static_cast<double>(slopes.size());
   for (const Vector3& v : slopes) ground.deviation += (v - ground.velocity).squaredNorm();

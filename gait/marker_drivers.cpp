@@ -18,7 +18,7 @@ namespace {
 
 /// Repeats what `act` found wrong with the place in the scenario.
 template <typename Act>
-auto at_place(const std::string& where, Act act) {
+auto with_location(const std::string& where, Act act) {
   try {
     return act();
   } catch (const Error& e) {
@@ -44,14 +44,14 @@ Pose surface_pose(const FootTemplate& foot, const FootRegistration& registration
 class Recording {
  public:
   Recording(const MarkerMotionSpec& spec, const Vector3& up, const FileContent& content_of)
-      : spec_(spec), up_(up), R_WF_(at_place(spec.where, [&] { return axis_map(spec.axes); })) {
+      : spec_(spec), up_(up), R_WF_(with_location(spec.where, [&] { return axis_map(spec.axes); })) {
     const auto text = [&](const std::string& file) -> const std::string& {
       return required_content(content_of, file, spec.where, "motion");
     };
-    at_place(spec.where, [&] {
-      standing_ = turned(read_trc(text(spec.standing), spec.standing), R_WF_);
-      walking_ = turned(read_trc(text(spec.markers), spec.markers), R_WF_);
-      for (const MarkerTrial* trial : {&standing_, &walking_}) {
+    with_location(spec.where, [&] {
+      static_trial_ = turned(read_trc(text(spec.standing), spec.standing), R_WF_);
+      dynamic_trial_ = turned(read_trc(text(spec.markers), spec.markers), R_WF_);
+      for (const MarkerTrial* trial : {&static_trial_, &dynamic_trial_}) {
         for (const std::string& text_note : trial->notes) note(text_note);
       }
       if (!spec.plates.empty()) {
@@ -61,8 +61,8 @@ class Recording {
       }
       for (ForcePlate& plate : plates_) plate = turned(plate, R_WF_);
     });
-    for (const FootSpec& foot : spec.feet) at_place(foot.where, [&] { track(foot); });
-    at_place(spec.where, [&] { find_ground(); });
+    for (const FootSpec& foot : spec.feet) with_location(foot.where, [&] { track(foot); });
+    with_location(spec.where, [&] { find_ground(); });
   }
 
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -118,15 +118,15 @@ class Recording {
   void note(const std::string& text) { notes_.push_back(fmt::format("motion {}: {}", spec_.name, text)); }
 
   void track(const FootSpec& foot) {
-    feet_.push_back(make_foot_template(standing_, foot.markers, up_));
-    TrackOptions options{.max_gap = spec_.max_gap, .glitches = {}, .glitch_margin = 2, .filter = {}};
+    feet_.push_back(make_foot_template(static_trial_, foot.markers, up_));
+    TrackOptions options{.max_gap = spec_.max_gap, .outliers = {}, .outlier_margin = 2, .filter = {}};
     if (spec_.cutoff) {
-      options.filter = LowPass{.order = spec_.order, .cutoff = *spec_.cutoff, .rate = walking_.rate};
+      options.filter = LowPass{.order = spec_.order, .cutoff = *spec_.cutoff, .rate = dynamic_trial_.rate};
     }
-    motions_.push_back(track_foot(feet_.back(), walking_, options));
+    motions_.push_back(track_foot(feet_.back(), dynamic_trial_, options));
     tell(foot, motions_.back());
     if (foot.plate.empty()) {
-      tell_place(foot, feet_.back(), std::nullopt);
+      report_placement(foot, feet_.back(), std::nullopt);
       return;
     }
     const auto plate = std::ranges::find(plates_, foot.plate, &ForcePlate::name);
@@ -137,16 +137,16 @@ class Recording {
           "plate", fmt::format("expected the name of a force plate of {}, found '{}'; {}", spec_.plates, foot.plate,
                                suggestion(foot.plate, names, "names are prefixes of columns, e.g. ground_force")));
     }
-    check_synchrony(walking_, foot.markers, *plate, up_);
-    tell_place(foot, feet_.back(), plate_height(*plate, up_));
+    check_synchrony(dynamic_trial_, foot.markers, *plate, up_);
+    report_placement(foot, feet_.back(), plate_height(*plate, up_));
   }
 
   /// What a surface has to be placed on.
-  void tell_place(const FootSpec& foot, const FootTemplate& shape, std::optional<double> ground) {
+  void report_placement(const FootSpec& foot, const FootTemplate& shape, std::optional<double> ground) {
     if (foot.registration) return;
     Vector3 heel = Vector3::Zero();
     double n = 0.0;
-    for (const Vector3& p : standing_.marker(foot.markers.heel)) {
+    for (const Vector3& p : static_trial_.marker(foot.markers.heel)) {
       if (!p.allFinite()) continue;
       heel += p;
       n += 1.0;
@@ -166,7 +166,7 @@ class Recording {
     note(fmt::format("{}: {:.1f} mm from heel to toe tip; largest toe angle {:.1f} degrees at {:.3f} s", foot.name,
                      1e3 * feet_.back().length, *top * 180.0 / std::numbers::pi,
                      motion.times[static_cast<std::size_t>(top - motion.toe_angle.begin())]));
-    for (const Glitch& g : motion.glitches) {
+    for (const MarkerOutlier& g : motion.outliers) {
       note(fmt::format(
           "{}: marker {} is left out from {:.3f} to {:.3f} s: up to {:.0f} mm from where the others put "
           "it, at {:.3f} s",
@@ -186,7 +186,7 @@ class Recording {
       return;
     }
     if (feet_.empty()) return;
-    const GroundSpeed found = find_ground_speed(walking_, feet_, motions_, up_);
+    const GroundSpeed found = find_ground_speed(dynamic_trial_, feet_, motions_, up_);
     ground_ = found.velocity;
     note(
         fmt::format("ground moves at [{:.4f}, {:.4f}, {:.4f}] m/s, found from the flat foot ({} slopes, standard "
@@ -205,7 +205,7 @@ class Recording {
   const MarkerMotionSpec& spec_;
   Vector3 up_;
   Matrix3 R_WF_;
-  MarkerTrial standing_, walking_;
+  MarkerTrial static_trial_, dynamic_trial_;
   std::vector<ForcePlate> plates_;
   std::vector<FootTemplate> feet_;
   std::vector<FootMotion> motions_;
@@ -226,7 +226,7 @@ std::vector<std::string> parts_of(const std::string& follow) {
 
 }  // namespace
 
-std::string followed_part(const Scenario& scenario, const std::string& body) {
+std::string followed_segment(const Scenario& scenario, const std::string& body) {
   const auto spec = std::ranges::find(scenario.bodies, body, &BodySpec::name);
   const std::string start = spec == scenario.bodies.end() ? "" : spec->starts_with;
   for (const DriverSpec& driver : scenario.drivers) {

@@ -15,6 +15,6 @@ void read_marker_motions(Scenario& scenario, const FileContent& content_of);
 
 /// What a body follows of a recording, "MOTION.FOOT.SEGMENT" or "MOTION.ground": itself, or, a foot with mass that is
 /// tied to its path, the body that it starts with. Empty = nothing.
-[[nodiscard]] std::string followed_part(const Scenario& scenario, const std::string& body);
+[[nodiscard]] std::string followed_segment(const Scenario& scenario, const std::string& body);
 
 }  // namespace heelstrike

@@ -38,11 +38,11 @@ double angle_factor(const FunctionSpec& spec, const std::string& text, std::vect
   const bool in_heading = spec.column.ends_with("_deg") || spec.column.ends_with("_rad");
   const AngleUnit unit =
       in_heading ? AngleUnit{.degrees = spec.column.ends_with("_deg"), .stated = true} : angle_unit_of(text, spec.file);
-  const bool converts_itself = std::abs(spec.scale) != 1.0;
+  const bool has_unit_conversion = std::abs(spec.scale) != 1.0;
   const auto note = [&](const std::string& what) {
     notes.push_back(fmt::format("{}: column '{}' of {} {}", spec.where, spec.column, spec.file, what));
   };
-  if (unit.degrees && !converts_itself) {
+  if (unit.degrees && !has_unit_conversion) {
     note(unit.stated ? "is in degrees and was turned into radians"
                      : "is taken as degrees, as OpenSim takes a .mot file without `version` and `inDegrees`");
     return degree * spec.scale;
@@ -53,7 +53,7 @@ double angle_factor(const FunctionSpec& spec, const std::string& text, std::vect
                     "turned into radians",
                     spec.scale));
   }
-  if (!unit.stated && !converts_itself) note("does not say whether it is in degrees; it is taken as radians");
+  if (!unit.stated && !has_unit_conversion) note("does not say whether it is in degrees; it is taken as radians");
   return spec.scale;
 }
 
@@ -64,7 +64,7 @@ void read_column(FunctionSpec& spec, double end_time, const FileContent& content
     const double factor = spec.is_angle ? angle_factor(spec, text, notes) : spec.scale;
     const std::array<std::string, 2> headings{spec.time_column, spec.column};
     auto columns = motion_columns(text, spec.file, headings);
-    drop_repeated_times(columns);
+    remove_duplicate_times(columns);
     spec.function = make_scaled(make_spline(columns[0], columns[1], spec.degree), factor, 0.0);
   });
   check_span(*spec.function, spec.where, end_time);

@@ -11,7 +11,7 @@ namespace {
 constexpr double loaded = 100.0;      // [N] below it plates do not know the centre of pressure well
 constexpr double beyond_ends = 0.02;  // [-] of the length
 constexpr double beside = 0.08;       // [m] half of a broad foot and a bit
-constexpr double least_share = 0.85;  // [-] the last loaded samples lie in front of the toe tip of a foot that rolls
+constexpr double min_fraction = 0.85;  // [-] the last loaded samples lie in front of the toe tip of a foot that rolls
 
 struct Counts {
   std::size_t inside = 0, all = 0;
@@ -43,18 +43,18 @@ Counts count(const MarkerTrial& trial, const FootMarkers& foot, const ForcePlate
 
 Synchrony synchrony(const MarkerTrial& trial, const FootMarkers& foot, const ForcePlate& plate, const Vector3& up) {
   const Counts now = count(trial, foot, plate, up, 0.0);
-  Synchrony result{.n_samples = now.all, .share = now.share(), .best_shift = 0.0, .best_share = now.share()};
+  Synchrony result{.n_samples = now.all, .share = now.share(), .best_time_shift = 0.0, .best_fraction = now.share()};
   double sum = 0.0, n = 0.0;
   for (int i = -30; i <= 30; ++i) {
     const Counts counts = count(trial, foot, plate, up, 0.01 * i);
     // A shift that pushes most of the record out of the trial proves nothing.
-    if (2 * counts.all < now.all || counts.share() < result.best_share) continue;
-    if (counts.share() > result.best_share) sum = n = 0.0;
-    result.best_share = counts.share();
+    if (2 * counts.all < now.all || counts.share() < result.best_fraction) continue;
+    if (counts.share() > result.best_fraction) sum = n = 0.0;
+    result.best_fraction = counts.share();
     sum += 0.01 * i;
     n += 1.0;
   }
-  if (n > 0.0 && result.best_share > result.share) result.best_shift = sum / n;
+  if (n > 0.0 && result.best_fraction > result.share) result.best_time_shift = sum / n;
   return result;
 }
 
@@ -65,15 +65,15 @@ void check_synchrony(const MarkerTrial& trial, const FootMarkers& foot, const Fo
                                             "none; check plate, times and axes",
                                             trial.file_name, plate.name, loaded));
   }
-  if (found.share >= least_share) return;
+  if (found.share >= min_fraction) return;
   throw input_error(
       "plates",
       fmt::format("{}: expected the centre of pressure of the plate '{}' under the foot ('{}' to '{}'), found it there "
                   "in {:.0f} % of {} loaded samples: force plate and motion are out of step; {}",
                   trial.file_name, plate.name, foot.heel, foot.toe_tip, 100.0 * found.share, found.n_samples,
-                  found.best_share >= least_share
-                      ? fmt::format("with {:+.2f} s added to the plate's times it would be {:.0f} %", found.best_shift,
-                                    100.0 * found.best_share)
+                  found.best_fraction >= min_fraction
+                      ? fmt::format("with {:+.2f} s added to the plate's times it would be {:.0f} %", found.best_time_shift,
+                                    100.0 * found.best_fraction)
                       : std::string("no shift in time up to 0.3 s helps: is it the other foot's plate, or are axes or "
                                     "units wrong?")));
 }

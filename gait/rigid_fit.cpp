@@ -112,8 +112,8 @@ Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> m
   return {.R = R, .p = b - R * a};
 }
 
-std::vector<std::size_t> wrong_markers(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
-                                       std::size_t n_candidates, const GlitchRule& rule) {
+std::vector<std::size_t> find_outlier_markers(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
+                                       std::size_t n_candidates, const OutlierCriterion& rule) {
   // Three markers have nine coordinates for six unknowns: almost any three fit.
   constexpr std::size_t fewest = 4;
   ClusterFitter fitter(template_T, measured_W);

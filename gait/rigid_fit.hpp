@@ -21,7 +21,7 @@ namespace heelstrike {
 
 /// When a marker of a cluster is held for wrong: it is away from where the others put it, and leaving it out makes the
 /// others fit so much better that bending of the foot and movement of the skin do not explain it.
-struct GlitchRule {
+struct OutlierCriterion {
   double tolerance = 0.003;      ///< [m] root mean square of the residuals up to which a frame is not questioned
   double distance = 0.010;       ///< [m] from where the others put it; and, over an episode, carry it with its offset
   double improvement = 0.5;      ///< largest ratio of the root mean squares without and with it
@@ -33,9 +33,9 @@ struct GlitchRule {
 /// to be seen, because three fit almost anything. Markers behind the candidates (the toe tip beside the hindfoot) only
 /// vote.
 /// @param measured_W  [m] NaN = not seen
-[[nodiscard]] std::vector<std::size_t> wrong_markers(std::span<const Vector3> template_T,
+[[nodiscard]] std::vector<std::size_t> find_outlier_markers(std::span<const Vector3> template_T,
                                                      std::span<const Vector3> measured_W, std::size_t n_candidates,
-                                                     const GlitchRule& rule);
+                                                     const OutlierCriterion& rule);
 
 struct ClusterFit {
   Pose X_WT;

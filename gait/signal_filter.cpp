@@ -17,13 +17,13 @@ struct Section {
 };
 
 /// Frequency variable of one pass whose double passage has lost 3 dB at the cut-off.
-double shifted_cutoff(const LowPass& filter) {
+double corrected_cutoff(const LowPass& filter) {
   const double n = filter.order;
   return std::tan(std::numbers::pi * filter.cutoff / filter.rate) / std::pow(std::numbers::sqrt2 - 1.0, 1.0 / n);
 }
 
 std::vector<Section> sections_of(const LowPass& filter) {
-  const double k = shifted_cutoff(filter);
+  const double k = corrected_cutoff(filter);
   const int n = filter.order / 2;
   std::vector<Section> sections;
   for (int i = 0; i < n / 2; ++i) {
@@ -109,7 +109,7 @@ std::vector<Gap> fill_gaps(std::span<const double> times, std::span<double> valu
 
 /// Two passes of order / 2 each: the square of the Butterworth amplitude, no root.
 double low_pass_gain(const LowPass& filter, double frequency) {
-  const double w = std::tan(std::numbers::pi * frequency / filter.rate) / shifted_cutoff(filter);
+  const double w = std::tan(std::numbers::pi * frequency / filter.rate) / corrected_cutoff(filter);
   return 1.0 / (1.0 + std::pow(w, filter.order));
 }
 

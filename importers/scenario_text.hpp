@@ -10,7 +10,7 @@
 namespace heelstrike::models {
 
 /// A mesh file that goes with the scenario.
-struct MeshCopy {
+struct ImportedMesh {
   std::filesystem::path from = {};
   std::string to = {};       ///< name below the scenario's folder
   std::string content = {};  ///< instead of `from`: what is in it
@@ -19,9 +19,9 @@ struct MeshCopy {
 /// What an import gives.
 struct Import {
   std::string scenario;  ///< text of the file
-  std::vector<MeshCopy> meshes;
-  std::vector<std::string> taken;      ///< one line for each kind of thing
-  std::vector<std::string> not_taken;  ///< what of the model is not in the scenario, or is in it in another way
+  std::vector<ImportedMesh> meshes;
+  std::vector<std::string> imported;      ///< one line for each kind of thing
+  std::vector<std::string> omissions;  ///< what of the model is not in the scenario, or is in it in another way
 };
 
 /// Mass, centre and inertia of a rigid body in some frame of it.
@@ -32,7 +32,7 @@ struct MassProperties {
 };
 
 /// The same body seen from another frame. @param X_AB  pose of the frame B that `of_B` is given in
-[[nodiscard]] MassProperties seen_from(const Pose& X_AB, const MassProperties& of_B);
+[[nodiscard]] MassProperties compliance_in_frame(const Pose& X_AB, const MassProperties& of_B);
 /// Both welded to each other, given in the same frame: common centre, Steiner's theorem.
 [[nodiscard]] MassProperties welded(const MassProperties& a, const MassProperties& b);
 

@@ -14,7 +14,7 @@
 namespace heelstrike::report {
 namespace {
 
-constexpr double least_turn = std::numbers::pi / 180.0;  // [rad] below that nothing is drawn over it
+constexpr double min_rotation = std::numbers::pi / 180.0;  // [rad] below that nothing is drawn over it
 
 std::vector<Quaternion> relative_rotations(const TimeSeries& series, const std::string& a, const std::string& b) {
   std::vector<Quaternion> rotations;
@@ -28,7 +28,7 @@ std::vector<Quaternion> relative_rotations(const TimeSeries& series, const std::
 }
 
 /// Rotation vector of the largest turn since the first row [rad].
-Vector3 largest_turn(const std::vector<Quaternion>& rotations) {
+Vector3 find_max_rotation(const std::vector<Quaternion>& rotations) {
   Vector3 largest = Vector3::Zero();
   for (const Quaternion& q : rotations) {
     const Eigen::AngleAxisd turn(q * rotations.front().inverse());
@@ -57,7 +57,7 @@ std::vector<std::size_t> spread(std::size_t n, std::size_t budget) {
   return indices;
 }
 
-Json turn_json(const BodyTurn& turn, const TimeSeries& series, std::size_t budget) {
+Json rotation_json(const RelativeRotation& turn, const TimeSeries& series, std::size_t budget) {
   std::vector<double> times;
   std::vector<double> angles;
   for (const std::size_t r : spread(series.rows(), budget)) {
@@ -95,13 +95,13 @@ Json path_json(const CopPath& path, std::size_t budget) {
 
 }  // namespace
 
-std::vector<BodyTurn> body_turns(const Scenario& scenario, const TimeSeries& series) {
-  std::vector<BodyTurn> turns;
+std::vector<RelativeRotation> relative_rotations(const Scenario& scenario, const TimeSeries& series) {
+  std::vector<RelativeRotation> turns;
   const auto add = [&](const std::string& a, const std::string& b) {
-    if (std::ranges::any_of(turns, [&](const BodyTurn& turn) { return turn.a == a && turn.b == b; })) return;
+    if (std::ranges::any_of(turns, [&](const RelativeRotation& turn) { return turn.a == a && turn.b == b; })) return;
     const auto rotations = relative_rotations(series, a, b);
-    const Vector3 largest = largest_turn(rotations);
-    if (largest.norm() < least_turn) return;
+    const Vector3 largest = find_max_rotation(rotations);
+    if (largest.norm() < min_rotation) return;
     const Vector3 axis = largest.normalized();
     turns.push_back({.a = a, .b = b, .axis = axis, .angle = twists(rotations, axis)});
   };
@@ -113,11 +113,11 @@ std::vector<BodyTurn> body_turns(const Scenario& scenario, const TimeSeries& ser
   return turns;
 }
 
-Json body_turns_json(const Scenario& scenario, const TimeSeries& series, std::size_t budget) {
+Json relative_rotations_json(const Scenario& scenario, const TimeSeries& series, std::size_t budget) {
   Json json = {{"turns", Json::array()}, {"paths", Json::array()}};
-  const auto turns = body_turns(scenario, series);
+  const auto turns = relative_rotations(scenario, series);
   for (std::size_t t = 0; t < turns.size(); ++t) {
-    json["turns"].push_back(turn_json(turns[t], series, budget));
+    json["turns"].push_back(rotation_json(turns[t], series, budget));
     for (const PairModel& pair : scenario.pairs) {
       if (pair.main_body != turns[t].a || pair.partner_body != turns[t].b) continue;
       const CopPath path = cop_path(series, pair.spec.name, pair.main_body);

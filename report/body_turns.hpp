@@ -12,7 +12,7 @@
 namespace heelstrike::report {
 
 /// Of body B in body A, from row to row of a series.
-struct BodyTurn {
+struct RelativeRotation {
   std::string a, b;  ///< main body and partner of a pair, or the bodies of a joint in its order
   /// Unit vector in A, about which B turns between the first row and that in which it has turned the most.
   Vector3 axis = Vector3::UnitX();
@@ -22,11 +22,11 @@ struct BodyTurn {
 };
 
 /// Of all couples of bodies with a pair or a joint, each once; without those where B does not turn by a degree in A.
-[[nodiscard]] std::vector<BodyTurn> body_turns(const Scenario& scenario, const TimeSeries& series);
+[[nodiscard]] std::vector<RelativeRotation> relative_rotations(const Scenario& scenario, const TimeSeries& series);
 
 /// {turns: [{name, axis, times, angle}], paths: [{pair, turn, times, x, y, z, force}]}: angles in rad; centres of
 /// pressure of the pairs of these bodies in the frame of A while they are loaded, a NaN between two contacts.
 /// @param budget  values kept of one quantity, evenly spread
-[[nodiscard]] Json body_turns_json(const Scenario& scenario, const TimeSeries& series, std::size_t budget);
+[[nodiscard]] Json relative_rotations_json(const Scenario& scenario, const TimeSeries& series, std::size_t budget);
 
 }  // namespace heelstrike::report

@@ -26,7 +26,7 @@ bool same_shape(const Surface& a, const Surface& b) {
 
 /// MOTION.FOOT that the main body follows; empty = none.
 std::string followed_foot(const Scenario& scenario, const PairModel& pair) {
-  const std::string part = followed_part(scenario, pair.main_body);
+  const std::string part = followed_segment(scenario, pair.main_body);
   const auto dot = part.rfind('.');
   // Without a second dot it is the ground.
   return dot == std::string::npos || part.find('.') == dot ? std::string() : part.substr(0, dot);

@@ -75,7 +75,7 @@ void add_boundary(const std::vector<std::array<std::uint32_t, 4>>& tetrahedra, s
 
 /// The eight parts of a hexahedron with 27 nodes between its corners and the other nodes, each as VTK numbers its
 /// corners.
-std::array<std::array<std::uint32_t, 8>, 8> eighths_of(std::span<const std::uint32_t> cell) {
+std::array<std::array<std::uint32_t, 8>, 8> subdivide_hexahedron(std::span<const std::uint32_t> cell) {
   // Nodes on the lattice of 3 x 3 x 3, x fastest.
   static constexpr std::array<std::size_t, 27> lattice{0,  8,  1,  11, 24, 9,  3, 10, 2,  16, 22, 17, 20, 26,
                                                        21, 19, 23, 18, 4,  12, 5, 15, 25, 13, 7,  14, 6};
@@ -118,9 +118,9 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
   std::int64_t first = 0;
   for (std::size_t c = 0; c < types.size(); ++c) {
     // Quadratic tetrahedra begin with their four corners; the points of a cloud have no surface to draw.
-    static const std::map<int, std::size_t> n_drawn{{1, 1}, {5, 3}, {10, 4}, {12, 8}, {13, 6}, {24, 4}, {29, 27}};
-    const auto known = n_drawn.find(types[c]);
-    if (known == n_drawn.end()) refuse(file, fmt::format("cells of type {}", types[c]));
+    static const std::map<int, std::size_t> n_field_pairs{{1, 1}, {5, 3}, {10, 4}, {12, 8}, {13, 6}, {24, 4}, {29, 27}};
+    const auto known = n_field_pairs.find(types[c]);
+    if (known == n_field_pairs.end()) refuse(file, fmt::format("cells of type {}", types[c]));
     const std::size_t n = known->second;
     std::array<std::uint32_t, 27> cell{};
     for (std::size_t k = 0; k < n; ++k) {
@@ -134,7 +134,7 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
     if (n == 4) tetrahedra.push_back({cell[0], cell[1], cell[2], cell[3]});
     if (n == 6 || n == 8) add_cut(std::span(cell).first(n), tetrahedra);
     if (n == 27) {
-      for (const auto& part : eighths_of(cell)) add_cut(part, tetrahedra);
+      for (const auto& part : subdivide_hexahedron(cell)) add_cut(part, tetrahedra);
     }
   }
   for (const auto& t : tetrahedra) grid.tetrahedra.insert(grid.tetrahedra.end(), t.begin(), t.end());
@@ -228,14 +228,14 @@ void add_motion(const FieldGrid& grid, Motion& motion) {
   if (now.cols() > 0) motion.largest = std::max(motion.largest, motion.displacement.back().cwiseAbs().maxCoeff());
 }
 
-double largest_pressure(const FieldGrid& grid) {
+double find_peak_pressure(const FieldGrid& grid) {
   const auto pressure = std::ranges::find(grid.arrays, "contact_pressure", &PointArray::name);
   if (pressure == grid.arrays.end() || pressure->values.empty()) return 0.0;
   return std::ranges::max(pressure->values);
 }
 
 /// Evenly spaced ones, and the one with the largest pressure.
-std::vector<std::size_t> kept_frames(std::size_t n, std::size_t wanted, std::size_t peak) {
+std::vector<std::size_t> select_frames(std::size_t n, std::size_t wanted, std::size_t peak) {
   std::vector<std::size_t> kept;
   for (std::size_t k = 0; k < std::min(n, wanted); ++k) kept.push_back(wanted >= n ? k : k * (n - 1) / (wanted - 1));
   if (std::ranges::find(kept, peak) == kept.end()) {
@@ -253,13 +253,13 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   const std::size_t n_points = first.points.size() / 3;
   const std::size_t per_frame = std::max<std::size_t>(1, n_points * (3 + first.arrays.size()));
   // A part at rest names the same file again and again.
-  const bool at_rest = std::ranges::all_of(files, [&](const FieldFile& f) { return f.file == files[0].file; });
-  const std::size_t wanted = at_rest ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
+  const bool initial_displacements = std::ranges::all_of(files, [&](const FieldFile& f) { return f.file == files[0].file; });
+  const std::size_t wanted = initial_displacements ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
   std::size_t peak = 0;
   if (wanted < files.size()) {
     double largest = 0.0;
     for (std::size_t k = 0; k < files.size(); ++k) {
-      const double here = largest_pressure(load(files[k]));
+      const double here = find_peak_pressure(load(files[k]));
       if (here > largest) peak = k;
       largest = std::max(largest, here);
     }
@@ -268,9 +268,9 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   std::vector<FieldGrid> frames;
   Motion motion;
   Json names = Json::array();
-  for (const std::size_t at : kept_frames(files.size(), wanted, peak)) {
+  for (const std::size_t at : select_frames(files.size(), wanted, peak)) {
     times.push_back(files[at].time);
-    if (!frames.empty() && at_rest) continue;
+    if (!frames.empty() && initial_displacements) continue;
     frames.push_back(load(files[at]));
     names.push_back(files[at].file);
     const FieldGrid& frame = frames.back();

@@ -129,7 +129,7 @@ std::vector<FootPrint> foot_prints(const fs::path& folder, const TimeSeries& ser
   return std::move(collector).prints();
 }
 
-double largest_pressure(const std::vector<FootPrint>& prints) {
+double find_peak_pressure(const std::vector<FootPrint>& prints) {
   double largest = 0.0;
   for (const FootPrint& print : prints) largest = std::max(largest, print.map.largest());
   return largest;

@@ -34,6 +34,6 @@ struct FootPrint {
 [[nodiscard]] Json foot_prints_json(const std::vector<FootPrint>& prints, double high);
 
 /// [Pa] on any of them.
-[[nodiscard]] double largest_pressure(const std::vector<FootPrint>& prints);
+[[nodiscard]] double find_peak_pressure(const std::vector<FootPrint>& prints);
 
 }  // namespace heelstrike::report

@@ -18,8 +18,8 @@
 namespace heelstrike::report {
 namespace {
 
-constexpr std::size_t least_budget = 500;  // of one column, extremes among them: about the pixels of a chart
-constexpr std::size_t largest_budget = 20'000;
+constexpr std::size_t min_budget = 500;  // of one column, extremes among them: about the pixels of a chart
+constexpr std::size_t max_budget = 20'000;
 constexpr std::size_t shown_contacts = 200;
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -37,7 +37,7 @@ std::size_t budget_for(std::span<const RunData> runs) {
   std::size_t n_columns = 1;
   for (const RunData& run : runs) n_columns += run.series.columns.size();
   // What is thinned has times of its own.
-  return std::clamp(values_per_page / (2 * n_columns), least_budget, largest_budget);
+  return std::clamp(values_per_page / (2 * n_columns), min_budget, max_budget);
 }
 
 /// Nothing may be loaded from anywhere, whatever a page contains.
@@ -186,7 +186,7 @@ std::string region_table(const FootPrint& print) {
              "arch index of Cavanagh and Rodgers (1987); that the toes begin at {:.0f} % of the length and that the "
              "inner "
              "35 % of their breadth are the hallux is Heelstrike's own choice.</p>\n",
-             100.0 * usual_toe_line);
+             100.0 * default_toe_line);
 }
 
 /// Each region at the time of its largest force.
@@ -231,7 +231,7 @@ std::string pressure_section(std::span<const RunData> runs) {
 /// Maps of all runs with one scale; those of a comparison say whose they are.
 Json prints_json(std::span<const RunData> runs) {
   double high = 0.0;
-  for (const RunData& run : drawn(runs)) high = std::max(high, largest_pressure(run.prints));
+  for (const RunData& run : drawn(runs)) high = std::max(high, find_peak_pressure(run.prints));
   Json json = Json::array();
   for (const RunData& run : drawn(runs)) {
     for (Json& print : foot_prints_json(run.prints, high)) {
@@ -277,7 +277,7 @@ std::string problems(std::span<const RunData> runs) {
 std::string contact_table(std::span<const RunData> runs) {
   Rows rows;
   std::vector<std::string> attributes;
-  std::size_t n_left_out = 0;
+  std::size_t n_skipped = 0;
   bool impacts = false;
   for (const RunData& run : runs) {
     impacts = impacts || (run.summary && std::ranges::any_of(run.summary->contacts, [](const ContactEpisode& e) {
@@ -288,12 +288,12 @@ std::string contact_table(std::span<const RunData> runs) {
     if (!run.summary) continue;
     for (const ContactEpisode& e : run.summary->contacts) {
       if (rows.size() == shown_contacts) {
-        ++n_left_out;
+        ++n_skipped;
         continue;
       }
       rows.push_back({run.label, e.pair, number_text(e.onset, 8), e.end ? number_text(*e.end, 8) : "-",
-                      number_text(e.max_force), number_text(e.max_indentation), number_text(e.approach_speed),
-                      text_of(e.separation_speed), text_of(e.effective_restitution)});
+                      number_text(e.max_force), number_text(e.max_indentation), number_text(e.approach_velocity),
+                      text_of(e.separation_velocity), text_of(e.effective_restitution)});
       if (impacts) rows.back().push_back(text_of(e.max_impulse));
       rows.back().emplace_back();
       attributes.push_back(
@@ -313,7 +313,7 @@ std::string contact_table(std::span<const RunData> runs) {
   if (impacts) header.emplace_back("largest impulse [N s]");
   header.emplace_back();
   std::string text = html_table(header, rows, attributes);
-  if (n_left_out > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_left_out);
+  if (n_skipped > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_skipped);
   return text;
 }
 
@@ -360,7 +360,7 @@ std::string wall_time_table(std::span<const RunData> runs) {
 }
 
 std::string share_text(const EnergyBalance& energy) {
-  const auto share = balance_share(energy);
+  const auto share = relative_balance_error(energy);
   return share ? fmt::format("{:.2g} %", 100.0 * *share) : "";
 }
 
@@ -412,7 +412,7 @@ const std::vector<Quantity>& accuracies() {
   static const std::vector<Quantity> all = {
       {"max_force_N", "largest force", "N"},           {"max_indentation_m", "largest indentation", "m"},
       {"peak_pressure_Pa", "largest pressure", "Pa"},  {"area_m2", "largest contact area", "m2"},
-      {"contact_duration_s", "contact duration", "s"}, {"separation_speed_m_s", "speed out", "m/s"},
+      {"contact_duration_s", "contact duration", "s"}, {"separation_velocity_m_s", "speed out", "m/s"},
       {"effective_restitution", "restitution", ""},    {"position_error_m", "position error", "m"}};
   return all;
 }

@@ -352,7 +352,7 @@ std::vector<fs::path> write_pictures(const fs::path& given, const PictureStyle& 
   }
   // Maps are of the whole run: largest pressures.
   const auto prints = style.contact ? std::vector<FootPrint>() : foot_prints(folder, run.series, read_model(folder, catalog));
-  const double high = largest_pressure(prints);
+  const double high = find_peak_pressure(prints);
   for (const FootPrint& print : prints) {
     if (!(print.map.largest() > 0.0)) continue;
     const std::string name =

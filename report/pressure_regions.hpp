@@ -14,7 +14,7 @@ namespace heelstrike::report {
 enum class FootRegion : std::size_t { heel, midfoot, metatarsals, hallux, lesser_toes };
 inline constexpr std::size_t n_foot_regions = 5;
 /// [-] share of the foot's length at which the toes begin, when nobody says better: the project's own choice.
-inline constexpr double usual_toe_line = 0.8;
+inline constexpr double default_toe_line = 0.8;
 
 /// Region and area of every point of a foot's surface. The foot without its toes is cut into equal thirds of its
 /// length, as for the arch index (Cavanagh and Rodgers 1987): heel, midfoot, metatarsals. Of the toes the inner 35 % of
@@ -31,7 +31,7 @@ struct FootMask {
 /// @param triangles  three points each
 /// @param toe_line   [-] share of the length at which the toes begin
 [[nodiscard]] FootMask foot_mask(std::span<const Vector3> points, std::span<const std::uint32_t> triangles,
-                                 double toe_line = usual_toe_line);
+                                 double toe_line = default_toe_line);
 
 struct RegionLoad {
   std::string name;

@@ -14,7 +14,7 @@ namespace heelstrike::report {
 namespace {
 
 constexpr std::string_view region_prefix = "region:";
-constexpr std::array faces_need = {"contact_pressure", "loaded_area", "penetration"};
+constexpr std::array required_face_arrays = {"contact_pressure", "loaded_area", "penetration"};
 
 const PointArray* array_of(const std::vector<PointArray>& arrays, std::string_view name) {
   const auto found = std::ranges::find(arrays, name, &PointArray::name);
@@ -53,7 +53,7 @@ std::string entries(const FaceLoad& load) {
 }  // namespace
 
 bool RegionLoads::has_faces(const FieldGrid& grid) {
-  return std::ranges::all_of(faces_need,
+  return std::ranges::all_of(required_face_arrays,
                              [&](const char* name) { return array_of(grid.of_triangles, name) != nullptr; });
 }
 
@@ -65,9 +65,9 @@ RegionLoads::RegionLoads(std::string pair, const FieldGrid& first) : pair_(std::
 }
 
 void RegionLoads::add(double time, const FieldGrid& frame) {
-  const PointArray* pressure = array_of(frame.of_triangles, faces_need[0]);
-  const PointArray* loaded = array_of(frame.of_triangles, faces_need[1]);
-  const PointArray* depth = array_of(frame.of_triangles, faces_need[2]);
+  const PointArray* pressure = array_of(frame.of_triangles, required_face_arrays[0]);
+  const PointArray* loaded = array_of(frame.of_triangles, required_face_arrays[1]);
+  const PointArray* depth = array_of(frame.of_triangles, required_face_arrays[2]);
   std::vector<const PointArray*> regions;
   for (const std::string& name : names_) {
     regions.push_back(name == "all" ? loaded : array_of(frame.of_triangles, std::string(region_prefix) + name));
@@ -77,7 +77,7 @@ void RegionLoads::add(double time, const FieldGrid& frame) {
                                                "found a frame at {} s without",
                                                pair_, time));
   }
-  const PointArray* at_points = array_of(frame.arrays, faces_need[0]);
+  const PointArray* at_points = array_of(frame.arrays, required_face_arrays[0]);
   std::vector<FaceLoad> sums(names_.size());
   for (std::size_t t = 0; t < frame.triangles.size() / 3; ++t) {
     if (!(loaded->values[t] > 0.0)) continue;

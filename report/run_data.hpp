@@ -42,7 +42,7 @@ struct RunData {
 [[nodiscard]] bool has_pairs(const RunData& run);
 
 /// {label, columns: [{name, owner, short, unit, quantity, packed, times?}], time, loops: [{pair, indentation, force}],
-/// contacts: [{pair, onset, end, peak, force}], turns?: see body_turns.hpp}. Beside the columns of the series the total
+/// contacts: [{pair, onset, end, peak, force}], turns?: see relative_rotations.hpp}. Beside the columns of the series the total
 /// force of each foot, with what a plate measured.
 /// @param budget  values kept of one column; longer ones are thinned with their extremes kept
 [[nodiscard]] Json charts_json(const RunData& run, std::size_t budget);

@@ -22,8 +22,8 @@ constexpr double same_point = 1e-9;  // [m]
 
 // Of a way over a surface: twelve points bend without corners on a screen, and 60 times follow a motion as the outline
 // of moving bodies does; thirty lines then take some 65,000 of the values of a page.
-constexpr int way_points = 12;
-constexpr std::size_t way_times = 60;
+constexpr int n_wrap_points = 12;
+constexpr std::size_t max_wrap_times = 60;
 
 Json json_of(const Vector3& v) {
   return {v.x(), v.y(), v.z()};
@@ -143,7 +143,7 @@ class SceneWriter {
         add_point(end.body, end.point);
       }
       if (line.points[i].wrap) {
-        part["way"] = way_json(line.points[i], line.points[i + 1]);
+        part["way"] = wrap_path_json(line.points[i], line.points[i + 1]);
         add_wrap_surface(entry, *line.points[i].wrap, lines["surfaces"]);
       }
       lines["parts"].push_back(std::move(part));
@@ -152,7 +152,7 @@ class SceneWriter {
 
   /// The way over a surface at times spread over the run; where no shortest line is found it is straight, for a picture
   /// of what went wrong is wanted as well.
-  [[nodiscard]] Json way_json(const config::LinePoint& from, const config::LinePoint& to) const {
+  [[nodiscard]] Json wrap_path_json(const config::LinePoint& from, const config::LinePoint& to) const {
     const config::WrapSpec& wrap = *from.wrap;
     std::vector<double> times;
     std::vector<double> coordinates;
@@ -162,9 +162,9 @@ class SceneWriter {
       const Vector3 y2 = X_SW * (pose_of(to.body, row) * to.point);
       std::vector<Vector3> points;
       try {
-        points = wrapped_points(wrap.shape, y1, y2, way_points - 4);
+        points = wrapped_points(wrap.shape, y1, y2, n_wrap_points - 4);
       } catch (const RecoverableError&) {
-        for (int k = 0; k < way_points; ++k) points.emplace_back(y1 + (y2 - y1) * k / (way_points - 1));
+        for (int k = 0; k < n_wrap_points; ++k) points.emplace_back(y1 + (y2 - y1) * k / (n_wrap_points - 1));
       }
       times.push_back(series_.rows() == 0 ? 0.0 : series_.values[row * series_.columns.size()]);
       for (const Vector3& y : points) {
@@ -172,13 +172,13 @@ class SceneWriter {
         coordinates.insert(coordinates.end(), p.begin(), p.end());
       }
     }
-    return {{"body", wrap.body}, {"count", way_points}, {"times", packed(times)}, {"points", packed(coordinates)}};
+    return {{"body", wrap.body}, {"count", n_wrap_points}, {"times", packed(times)}, {"points", packed(coordinates)}};
   }
 
   /// Rows at which ways over surfaces are computed; the first alone where there are none.
   [[nodiscard]] std::vector<std::size_t> spread_rows() const {
     const std::size_t n = series_.rows();
-    const std::size_t count = std::clamp<std::size_t>(n, 1, way_times);
+    const std::size_t count = std::clamp<std::size_t>(n, 1, max_wrap_times);
     std::vector<std::size_t> rows;
     for (std::size_t k = 0; k < count; ++k) rows.push_back(count == 1 ? 0 : k * (n - 1) / (count - 1));
     return rows;

@@ -16,7 +16,7 @@ constexpr double panel_height = 190.0;
 constexpr double plan_height = 230.0;
 constexpr double left = 56.0, right = 10.0, top = 26.0, bottom = 34.0;
 constexpr const char* predicted_colour = "#0072b2";  // Okabe and Ito
-constexpr const char* given_colour = "#8a8f98";
+constexpr const char* prescribed_colour = "#8a8f98";
 
 struct Point {
   double x = 0.0, y = 0.0;
@@ -108,13 +108,13 @@ class Drawing {
       const double h = stance_.rows[i].time - stance_.rows[i - 1].time;
       usual = i == 1 ? h : std::min(usual, h);
     }
-    longest_step_ = 1.5 * usual;
+    max_step_ = 1.5 * usual;
   }
 
   [[nodiscard]] std::string svg() const {
     std::string content = legend();
     for (int axis = 0; axis < 3; ++axis) {
-      const Vector3 e = Vector3::Unit(axis);
+      const Vector3 e = Vector3::Fmu(axis);
       const std::string name = std::string("v") + "xyz"[axis];
       const bool vertical = e.dot(figure_.up) != 0.0;
       content += component(axis, name, fmt::format("{}{} [N]", name, vertical ? ", vertical" : ""),
@@ -136,7 +136,7 @@ class Drawing {
   }
 
   [[nodiscard]] static std::string style_of(bool given) {
-    return given ? fmt::format("stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"5 4\"", given_colour)
+    return given ? fmt::format("stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"5 4\"", prescribed_colour)
                  : fmt::format("stroke=\"{}\" stroke-width=\"2\"", predicted_colour);
   }
 
@@ -164,7 +164,7 @@ class Drawing {
     for (std::size_t i = 0; i < stance_.rows.size(); ++i) {
       const std::optional<Point> p = point(i);
       if (!p) continue;
-      if (stance_.rows[i].time - last > longest_step_) result.emplace_back();
+      if (stance_.rows[i].time - last > max_step_) result.emplace_back();
       result.back().push_back(*p);
       last = stance_.rows[i].time;
     }
@@ -236,7 +236,7 @@ class Drawing {
 
   const StanceFigure& figure_;
   const StanceComparison& stance_;
-  double longest_step_ = 0.0;  ///< [s] rows farther apart are not joined
+  double max_step_ = 0.0;  ///< [s] rows farther apart are not joined
 };
 
 }  // namespace

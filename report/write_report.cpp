@@ -53,7 +53,7 @@ std::string page_of_comparison(const fs::path& folder, const Catalog& catalog) {
     for (std::size_t r = 0; r < n; ++r) {
       read_fields(folder / runs[r].folder, field_values_per_page / n, runs[r]);
       if (write_regions(folder / runs[r].folder, runs[r])) {
-        note_files(folder / runs[r].folder, std::array<std::string, 1>{regions_name});
+        record_file_digests(folder / runs[r].folder, std::array<std::string, 1>{regions_name});
       }
     }
     return comparison_page(comparison, runs);
@@ -86,7 +86,7 @@ fs::path write_report(const fs::path& folder, const Catalog& catalog) {
   if (write_regions(folder, run)) written.emplace_back(regions_name);
   if (run.summary) run.label = has_pairs(run) ? run.summary->backend : run.summary->scenario;
   write_whole_file(file, run_page(run));
-  note_files(folder, written);
+  record_file_digests(folder, written);
   return file;
 }
 

@@ -59,12 +59,12 @@ void send_once(v1::ContactService::StubInterface& stub, const AssetContent& asse
 /// Other runs may be sending theirs: a server whose memory for unfinished uploads is taken has some again soon.
 void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
           const CallOptions& options) {
-  Backoff backoff(options.patience, options.stop);
+  Backoff backoff(options.reconnect_timeout, options.stop);
   while (true) {
     try {
       return send_once(stub, asset, what, options);
     } catch (const Error& error) {
-      const bool passes = error.code() == ErrorCode::limit && error.field() == "upload" && error.retry_helps();
+      const bool passes = error.code() == ErrorCode::limit && error.field() == "upload" && error.retryable();
       if (!passes || !backoff.pause()) throw;
     }
   }

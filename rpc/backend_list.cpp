@@ -6,9 +6,9 @@
 
 namespace heelstrike::rpc {
 
-std::vector<BackendInfo> list_backends(const Endpoint& fem, std::chrono::milliseconds patience) {
+std::vector<BackendInfo> list_backends(const Endpoint& fem, std::chrono::milliseconds reconnect_timeout) {
   const std::string peer = "fem_server at " + fem.address;
-  const CallOptions options{.timeout = std::chrono::seconds{5}, .patience = patience};
+  const CallOptions options{.timeout = std::chrono::seconds{5}, .reconnect_timeout = reconnect_timeout};
   const auto channel = make_channel(fem);
   wait_for_ready(*channel, fem);
   const auto stub = v1::ContactService::NewStub(channel);

@@ -10,31 +10,31 @@ namespace heelstrike::rpc {
 
 namespace {
 
-constexpr std::chrono::milliseconds longest_pause{1'000};
+constexpr std::chrono::milliseconds max_pause{1'000};
 
 }  // namespace
 
 bool wait_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::mutex mutex;
-  std::condition_variable_any woken;
+  std::condition_variable_any wakeup;
   std::unique_lock lock(mutex);
-  (void)woken.wait_for(lock, stop, time, [] { return false; });
+  (void)wakeup.wait_for(lock, stop, time, [] { return false; });
   return !stop.stop_requested();
 }
 
 bool Backoff::pause() {
   const auto now = Clock::now();
-  if (until_ == Clock::time_point::max()) until_ = now + patience_;
+  if (until_ == Clock::time_point::max()) until_ = now + reconnect_timeout_;
   if (now >= until_) return false;
   if (!wait_unless_stopped(std::min(next_, left()), stop_)) {
     throw Error(ErrorCode::cancelled, "stopped on request while waiting for a lost connection to come back");
   }
-  next_ = std::min(2 * next_, longest_pause);
+  next_ = std::min(2 * next_, max_pause);
   return true;
 }
 
-std::chrono::milliseconds Backoff::left() const {
-  if (until_ == Clock::time_point::max()) return patience_;
+std::chrono::milliseconds Backoff::remaining() const {
+  if (until_ == Clock::time_point::max()) return reconnect_timeout_;
   return std::max(std::chrono::milliseconds{0}, std::chrono::ceil<std::chrono::milliseconds>(until_ - Clock::now()));
 }
 

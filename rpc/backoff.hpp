@@ -10,18 +10,18 @@ namespace heelstrike::rpc {
 class Backoff {
  public:
   /// @param patience  from the first loss on; 0 = nothing is repeated
-  Backoff(std::chrono::milliseconds patience, std::stop_token stop) : patience_(patience), stop_(std::move(stop)) {}
+  Backoff(std::chrono::milliseconds reconnect_timeout, std::stop_token stop) : reconnect_timeout_(reconnect_timeout), stop_(std::move(stop)) {}
 
   /// Pauses, less when the patience ends before. @returns false when it has ended
   /// @throws Error{cancelled} when stopped
   [[nodiscard]] bool pause();
   /// What is left of the patience.
-  [[nodiscard]] std::chrono::milliseconds left() const;
+  [[nodiscard]] std::chrono::milliseconds remaining() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds reconnect_timeout_;
   std::stop_token stop_;
   std::chrono::milliseconds next_{20};
   Clock::time_point until_ = Clock::time_point::max();  ///< known after the first loss

@@ -9,7 +9,7 @@
 
 namespace heelstrike::rpc {
 
-bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context) {
+bool is_connection_lost(const grpc::Status& status, const grpc::ClientContext& context) {
   if (context.GetServerTrailingMetadata().contains(wire::error_metadata_key)) {
     const Error error = wire::from_status(status, context, "");
     return error.code() == ErrorCode::unavailable && error.field() == wire::checksum_field;
@@ -25,7 +25,7 @@ bool connection_lost(const grpc::Status& status, const grpc::ClientContext& cont
     case grpc::StatusCode::UNKNOWN:
       return says("RST_STREAM") || says("Stream removed");
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      return says("Threadpool Exhausted") || says(streams_taken);
+      return says("Threadpool Exhausted") || says(stream_limit_message);
     default:
       return false;
   }
@@ -35,16 +35,16 @@ void call(const std::string& what, const CallOptions& options,
           const std::function<grpc::Status(grpc::ClientContext&)>& attempt) {
   const bool stopped_before = options.stop.stop_requested();
   const std::stop_token stop = stopped_before ? std::stop_token() : options.stop;
-  Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options.patience, stop);
+  Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options.reconnect_timeout, stop);
   while (true) {
     grpc::ClientContext context;
     if (options.timeout) context.set_deadline(std::chrono::system_clock::now() + *options.timeout);
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-    const SilenceWatch watch(options.silence, context);
+    const WatchdogThread watch(options.reply_watchdog, context);
     const grpc::Status status = attempt(context);
     if (status.ok()) return;
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
-    if (!connection_lost(status, context) || !backoff.pause()) throw_typed(wire::from_status(status, context, what));
+    if (!is_connection_lost(status, context) || !backoff.pause()) throw_typed(wire::from_status(status, context, what));
   }
 }
 

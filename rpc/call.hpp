@@ -21,29 +21,29 @@ struct CallOptions {
   /// For each attempt; none = as long as the server answers the pings of the connection.
   std::optional<std::chrono::milliseconds> timeout{10'000};
   /// How long a lost connection is tried again, from the first loss on. More than 0 only for calls that may run twice.
-  std::chrono::milliseconds patience{0};
+  std::chrono::milliseconds reconnect_timeout{0};
   /// A stop that comes meanwhile cancels the call and ends the patience. After one that came before there is a single
   /// attempt: what is left to be said at the end of a run.
   std::stop_token stop{};
-  Silence silence{};
+  ReplyWatchdog reply_watchdog{};
 };
 
 /// In the status of an Exchange call that is refused because all places for them are taken: one is free again soon.
-inline constexpr const char* streams_taken = "as many open Exchange calls as";
+inline constexpr const char* stream_limit_message = "as many open Exchange calls as";
 
 /// The patience of calls that only ask.
-inline constexpr std::chrono::milliseconds question_patience{2'000};
+inline constexpr std::chrono::milliseconds query_reconnect_timeout{2'000};
 
 /// Whether a call ended without an answer of the server's program: the transport broke or changed a message, or the
 /// call was refused for want of threads or streams. The same call may then be answered later; any other error that the
 /// program has typed would be the same.
-[[nodiscard]] bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context);
+[[nodiscard]] bool is_connection_lost(const grpc::Status& status, const grpc::ClientContext& context);
 
 /// The status of a call whose reply counts as lost when its checksum is that of other bytes.
-template <wire::Sealed Reply>
+template <wire::Checksummed Reply>
 [[nodiscard]] grpc::Status intact(const grpc::Status& status, Reply& reply) {
-  if (!status.ok() || wire::unseal(reply)) return status;
-  return {grpc::StatusCode::UNAVAILABLE, wire::damaged_message("reply").what()};
+  if (!status.ok() || wire::verify_checksum(reply)) return status;
+  return {grpc::StatusCode::UNAVAILABLE, wire::corrupted_message_error("reply").what()};
 }
 
 /// Runs `attempt` until it succeeds. After a lost connection it is repeated with back-off while the patience lasts; any

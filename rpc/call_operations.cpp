@@ -46,7 +46,7 @@ void CallOperations::poll() {
   }
 }
 
-bool CallOperations::settle(Deadline deadline) {
+bool CallOperations::drain(Deadline deadline) {
   while (any_pending()) {
     if (!next(deadline)) return false;
   }

@@ -18,7 +18,7 @@ class CallOperations {
   /// [karlin1994]). It is three times as long, because the answers of coarse finite-element contacts take 0.2 to 0.5
   /// ms: whoever falls asleep just before them pays for both (bench_fem_ball). The processor is yielded to whoever can
   /// use it.
-  static constexpr std::chrono::microseconds awake{600};
+  static constexpr std::chrono::microseconds spin_time{600};
   enum Operation : int { start, write, read, writes_done, end, n_operations };
 
   CallOperations() = default;
@@ -40,7 +40,7 @@ class CallOperations {
   /// Takes note of what has completed, without waiting.
   void poll();
   /// Waits for all that was begun; false = something is pending at the deadline.
-  [[nodiscard]] bool settle(Deadline deadline);
+  [[nodiscard]] bool drain(Deadline deadline);
 
  private:
   [[nodiscard]] static unsigned bit(int operation) { return 1U << static_cast<unsigned>(operation); }

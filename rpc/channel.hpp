@@ -37,13 +37,13 @@ struct Endpoint {
 
 /// How long a server may take to answer at all. A person is told within 5 s that nobody is there; starting the program
 /// and saying so takes the rest on a busy machine.
-inline constexpr std::chrono::milliseconds connect_patience{3'000};
+inline constexpr std::chrono::milliseconds default_connect_timeout{3'000};
 
 /// Waits until the channel is connected.
 /// @param endpoint  of the channel
 /// @throws Error{unavailable} naming the address and what is wrong, as far as that can be seen, when it is not within
 ///         `timeout`
 void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint,
-                    std::chrono::milliseconds timeout = connect_patience);
+                    std::chrono::milliseconds timeout = default_connect_timeout);
 
 }  // namespace heelstrike::rpc

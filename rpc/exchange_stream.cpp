@@ -9,7 +9,7 @@ namespace {
 
 /// A server that ends a call closes its socket, too. Only one that could not even take the call does not: whoever waits
 /// for a reply on the socket looks so often whether the call has ended.
-constexpr std::chrono::milliseconds look_at_call{100};
+constexpr std::chrono::milliseconds call_poll_interval{100};
 
 }  // namespace
 
@@ -18,9 +18,9 @@ void ExchangeStream::TryCancel::operator()() const {
   if (stream->direct_) stream->direct_->shut_down();
 }
 
-ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, Silence silence,
+ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, ReplyWatchdog reply_watchdog,
                                TicketedSocket direct)
-    : direct_(std::move(direct.socket)), silence_(std::move(silence)), cancel_(stop, TryCancel{this}) {
+    : direct_(std::move(direct.socket)), reply_watchdog_(std::move(reply_watchdog)), cancel_(stop, TryCancel{this}) {
   if (direct_) context_.AddMetadata(ticket_metadata, direct.ticket);
   stream_ = stub.PrepareAsyncExchange(&context_, &operations_.queue());
   stream_->StartCall(operations_.begin(Operation::start));
@@ -33,20 +33,20 @@ ExchangeStream::~ExchangeStream() {
 }
 
 // A cancelled call completes all its operations at once, without the network: waiting without a deadline is safe.
-void ExchangeStream::cancel_and_settle() {
+void ExchangeStream::cancel_and_drain() {
   context_.TryCancel();
-  (void)operations_.settle(Deadline::max());
+  (void)operations_.drain(Deadline::max());
 }
 
 ExchangeStream::Outcome ExchangeStream::wait_for(Operation operation, Deadline deadline) {
   for (;;) {
-    const Deadline next_look =
-        silence_.period.count() > 0 ? std::chrono::system_clock::now() + silence_.period : Deadline::max();
-    if (operations_.wait_for(operation, std::min(deadline, next_look)))
+    const Deadline next_poll =
+        reply_watchdog_.period.count() > 0 ? std::chrono::system_clock::now() + reply_watchdog_.period : Deadline::max();
+    if (operations_.wait_for(operation, std::min(deadline, next_poll)))
       return operations_.failed() ? Outcome::lost : Outcome::done;
     const bool timed_out = std::chrono::system_clock::now() >= deadline;
-    if (!timed_out && silence_.peer_works()) continue;
-    cancel_and_settle();
+    if (!timed_out && reply_watchdog_.is_peer_active()) continue;
+    cancel_and_drain();
     return timed_out ? Outcome::timed_out : Outcome::lost;
   }
 }
@@ -57,13 +57,13 @@ void ExchangeStream::begin_read() {
 
 ExchangeStream::Outcome ExchangeStream::receive_directly(v1::ExchangeResponse& response, Deadline deadline) {
   for (;;) {
-    const Deadline next_look = std::chrono::system_clock::now() + look_at_call;
-    const auto outcome = direct_->receive(response, std::min(deadline, next_look));
+    const Deadline next_poll = std::chrono::system_clock::now() + call_poll_interval;
+    const auto outcome = direct_->receive(response, std::min(deadline, next_poll));
     if (outcome == MessageSocket::Outcome::done) return Outcome::done;
-    if (outcome == MessageSocket::Outcome::damaged) return give_up_damaged();
+    if (outcome == MessageSocket::Outcome::damaged) return fail_corrupted();
     if (outcome != MessageSocket::Outcome::timed_out) return Outcome::lost;
     if (std::chrono::system_clock::now() >= deadline) {
-      cancel_and_settle();
+      cancel_and_drain();
       return Outcome::timed_out;
     }
     // Nothing is ever read from such a call: what ends the reading is its end.
@@ -74,8 +74,8 @@ ExchangeStream::Outcome ExchangeStream::receive_directly(v1::ExchangeResponse& r
 }
 
 /// Cancelled by us, so that the status is that of a lost connection.
-ExchangeStream::Outcome ExchangeStream::give_up_damaged() {
-  cancel_and_settle();
+ExchangeStream::Outcome ExchangeStream::fail_corrupted() {
+  cancel_and_drain();
   return Outcome::lost;
 }
 
@@ -84,7 +84,7 @@ ExchangeStream::Outcome ExchangeStream::send(v1::ExchangeRequest& request, Deadl
     request.clear_checksum();
     const auto outcome = direct_->send(request, deadline);
     if (outcome == MessageSocket::Outcome::timed_out) {
-      cancel_and_settle();
+      cancel_and_drain();
       return Outcome::timed_out;
     }
     return outcome == MessageSocket::Outcome::done ? Outcome::done : Outcome::lost;
@@ -92,10 +92,10 @@ ExchangeStream::Outcome ExchangeStream::send(v1::ExchangeRequest& request, Deadl
   for (const Operation operation : {Operation::start, Operation::write}) {
     if (const Outcome outcome = wait_for(operation, deadline); outcome != Outcome::done) return outcome;
   }
-  wire::seal(request);
+  wire::set_message_checksum(request);
   // The message is serialised here and now.
   stream_->Write(request, operations_.begin(Operation::write));
-  if (n_owed_++ == 0) begin_read();
+  if (n_pending_replies_++ == 0) begin_read();
   return Outcome::done;
 }
 
@@ -103,10 +103,10 @@ ExchangeStream::Outcome ExchangeStream::receive(v1::ExchangeResponse& response, 
   if (direct_) return receive_directly(response, deadline);
   if (const Outcome outcome = wait_for(Operation::read, deadline); outcome != Outcome::done) return outcome;
   response.Swap(&incoming_);
-  if (--n_owed_ > 0) begin_read();
+  if (--n_pending_replies_ > 0) begin_read();
   const std::uint64_t sent = response.checksum();
   response.clear_checksum();
-  if (!seals_.intact(sent, sent == 0 ? 0 : wire::checksum_of(response))) return give_up_damaged();
+  if (!checksums_.intact(sent, sent == 0 ? 0 : wire::checksum_of(response))) return fail_corrupted();
   return Outcome::done;
 }
 
@@ -114,11 +114,11 @@ grpc::Status ExchangeStream::finish(Deadline deadline) {
   finished_ = true;
   // The server takes the end of the socket for the end of the messages, and ends the call.
   if (direct_) direct_->shut_down();
-  if (!operations_.settle(deadline)) cancel_and_settle();
+  if (!operations_.drain(deadline)) cancel_and_drain();
   if (!operations_.failed()) stream_->WritesDone(operations_.begin(Operation::writes_done));
   grpc::Status status;
   stream_->Finish(&status, operations_.begin(Operation::end));
-  if (!operations_.settle(deadline)) cancel_and_settle();
+  if (!operations_.drain(deadline)) cancel_and_drain();
   return status;
 }
 

@@ -24,7 +24,7 @@ class ExchangeStream {
   /// @param stop    cancels the call, also in the middle of a wait; what was waited for is lost then
   /// @param silence  of messages through the call
   /// @param direct  carries the messages; without a socket the call does itself
-  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, Silence silence = {},
+  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, ReplyWatchdog reply_watchdog = {},
                  TicketedSocket direct = {});
   /// Cancels the call unless `finish` has been called.
   ~ExchangeStream();
@@ -51,8 +51,8 @@ class ExchangeStream {
   [[nodiscard]] Outcome wait_for(Operation operation, Deadline deadline);
   /// The same for a reply on the socket, or for the end of the call.
   [[nodiscard]] Outcome receive_directly(v1::ExchangeResponse& response, Deadline deadline);
-  void cancel_and_settle();
-  [[nodiscard]] Outcome give_up_damaged();
+  void cancel_and_drain();
+  [[nodiscard]] Outcome fail_corrupted();
   void begin_read();
 
   struct TryCancel {
@@ -65,9 +65,9 @@ class ExchangeStream {
   std::unique_ptr<MessageSocket> direct_;  ///< null = messages go through the call
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
   v1::ExchangeResponse incoming_;  ///< read into it when a reply is owed
-  std::size_t n_owed_ = 0;         ///< replies
-  const Silence silence_;
-  wire::SealWatch seals_;  ///< of replies through the call
+  std::size_t n_pending_replies_ = 0;         ///< replies
+  const ReplyWatchdog reply_watchdog_;
+  wire::ChecksumMonitor checksums_;  ///< of replies through the call
   bool finished_ = false;
   std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the others
 };

@@ -6,11 +6,11 @@
 
 namespace heelstrike::rpc {
 
-ExitTimer::ExitTimer(std::function<void()> last_words)
-    : thread_([this, say = std::move(last_words)](const std::stop_token& ended) { run(ended, say); }) {}
+ExitTimer::ExitTimer(std::function<void()> before_exit)
+    : thread_([this, say = std::move(before_exit)](const std::stop_token& ended) { run(ended, say); }) {}
 
-ExitTimer::ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> last_words)
-    : ExitTimer(std::move(last_words)) {
+ExitTimer::ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> before_exit)
+    : ExitTimer(std::move(before_exit)) {
   arm(grace, exit_code);
 }
 
@@ -23,13 +23,13 @@ void ExitTimer::arm(std::chrono::milliseconds grace, int exit_code) noexcept {
   armed_.notify_all();
 }
 
-void ExitTimer::run(const std::stop_token& ended, const std::function<void()>& last_words) {
+void ExitTimer::run(const std::stop_token& ended, const std::function<void()>& before_exit) {
   std::unique_lock lock(mutex_);
   if (!armed_.wait(lock, ended, [this] { return end_.has_value(); })) return;
   (void)armed_.wait_until(lock, ended, end_->at, [] { return false; });
   if (ended.stop_requested()) return;
   try {
-    last_words();
+    before_exit();
   } catch (...) {  // without memory there are none
   }
   ::_exit(end_->exit_code);

@@ -15,11 +15,11 @@ namespace heelstrike::rpc {
 class ExitTimer {
  public:
   /// Runs when it is armed. Its thread is there from now on: at a stop there may be none to be had.
-  /// @param last_words  called on the timer's thread right before the end
+  /// @param before_exit  called on the timer's thread right before the end
   /// @throws std::system_error without a thread
-  explicit ExitTimer(std::function<void()> last_words);
+  explicit ExitTimer(std::function<void()> before_exit);
   /// Runs from now on.
-  ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> last_words);
+  ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> before_exit);
 
   /// The first call counts. Needs no memory.
   void arm(std::chrono::milliseconds grace, int exit_code) noexcept;
@@ -29,7 +29,7 @@ class ExitTimer {
     std::chrono::steady_clock::time_point at;
     int exit_code = 0;
   };
-  void run(const std::stop_token& ended, const std::function<void()>& last_words);
+  void run(const std::stop_token& ended, const std::function<void()>& before_exit);
 
   std::mutex mutex_;  ///< guards end_
   std::condition_variable_any armed_;

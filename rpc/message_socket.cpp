@@ -73,7 +73,7 @@ MessageSocket::Outcome MessageSocket::parse_arrived(google::protobuf::MessageLit
   const std::size_t end = sizeof length + length;
   if (n_arrived_ < end) return Outcome::done;
   if (!message.ParseFromArray(arrived_.data() + sizeof length, static_cast<int>(length))) return Outcome::lost;
-  arrived_checksum_ = wire::checksum_before_seal(std::string_view(arrived_).substr(sizeof length, length));
+  arrived_checksum_ = wire::checksum_of_serialised(std::string_view(arrived_).substr(sizeof length, length));
   std::memmove(arrived_.data(), arrived_.data() + end, n_arrived_ - end);
   n_arrived_ -= end;
   complete = true;
@@ -82,11 +82,11 @@ MessageSocket::Outcome MessageSocket::parse_arrived(google::protobuf::MessageLit
 
 MessageSocket::Outcome MessageSocket::send(const google::protobuf::MessageLite& message, Deadline deadline) {
   const std::size_t n = message.ByteSizeLong();
-  const auto length = static_cast<Length>(n + wire::seal_bytes);
+  const auto length = static_cast<Length>(n + wire::checksum_field_bytes);
   outgoing_.resize(sizeof length + length);
   std::memcpy(outgoing_.data(), &length, sizeof length);
   message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(outgoing_.data() + sizeof length));
-  wire::write_seal(outgoing_.data() + sizeof length, n);
+  wire::write_checksum(outgoing_.data() + sizeof length, n);
   for (std::size_t sent = 0; sent < outgoing_.size();) {
     const ssize_t n =
         ::send(socket_.get(), outgoing_.data() + sent, outgoing_.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -104,7 +104,7 @@ MessageSocket::Outcome MessageSocket::send(const google::protobuf::MessageLite& 
 }
 
 MessageSocket::Outcome MessageSocket::receive_message(google::protobuf::MessageLite& message, Deadline deadline) {
-  const auto asleep_from = std::chrono::steady_clock::now() + CallOperations::awake;
+  const auto spin_end = std::chrono::steady_clock::now() + CallOperations::spin_time;
   for (;;) {
     bool complete = false;
     const Outcome outcome = parse_arrived(message, complete);
@@ -112,7 +112,7 @@ MessageSocket::Outcome MessageSocket::receive_message(google::protobuf::MessageL
     const std::size_t before = n_arrived_;
     if (!take_arrived()) return Outcome::lost;
     if (n_arrived_ > before) continue;
-    if (std::chrono::steady_clock::now() < asleep_from) {
+    if (std::chrono::steady_clock::now() < spin_end) {
       std::this_thread::yield();
     } else if (!sleep_for(POLLIN, deadline)) {
       return Outcome::timed_out;
@@ -125,7 +125,7 @@ void MessageSocket::shut_down() noexcept {
 }
 
 TicketedSocket connect_message_socket(const Address& server, std::size_t max_message_bytes,
-                                      std::chrono::milliseconds patience) {
+                                      std::chrono::milliseconds reconnect_timeout) {
   sockaddr_un target{};
   target.sun_family = AF_UNIX;
   const std::string path = message_socket_path(server);
@@ -133,13 +133,13 @@ TicketedSocket connect_message_socket(const Address& server, std::size_t max_mes
   path.copy(target.sun_path, sizeof(target.sun_path) - 1);
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) return {};
-  const MessageSocket::Deadline deadline = std::chrono::system_clock::now() + patience;
+  const MessageSocket::Deadline deadline = std::chrono::system_clock::now() + reconnect_timeout;
   TicketedSocket result;
-  while (result.ticket.size() < ticket_length) {
+  while (result.ticket.size() < ticket_bytes) {
     pollfd waiting{.fd = socket.get(), .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, milliseconds_until(deadline)) <= 0) return {};
-    std::array<char, ticket_length> bytes{};
-    const ssize_t n = ::recv(socket.get(), bytes.data(), ticket_length - result.ticket.size(), MSG_DONTWAIT);
+    std::array<char, ticket_bytes> bytes{};
+    const ssize_t n = ::recv(socket.get(), bytes.data(), ticket_bytes - result.ticket.size(), MSG_DONTWAIT);
     if (n <= 0) return {};
     result.ticket.append(bytes.data(), static_cast<std::size_t>(n));
   }
@@ -148,7 +148,7 @@ TicketedSocket connect_message_socket(const Address& server, std::size_t max_mes
 }
 
 std::string make_ticket() {
-  std::array<unsigned char, ticket_length / 2> random{};
+  std::array<unsigned char, ticket_bytes / 2> random{};
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return {};
   constexpr const char* digits = "0123456789abcdef";
   std::string ticket;

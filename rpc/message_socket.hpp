@@ -26,7 +26,7 @@ namespace heelstrike::rpc {
 /// Metadata of a call that brings a ticket.
 inline constexpr const char* ticket_metadata = "heelstrike-exchange-ticket";
 /// Bytes of a ticket.
-inline constexpr std::size_t ticket_length = 32;
+inline constexpr std::size_t ticket_bytes = 32;
 
 /// The path of the socket for messages beside a server's Unix socket.
 [[nodiscard]] std::string message_socket_path(const Address& server);
@@ -46,13 +46,13 @@ class MessageSocket {
   [[nodiscard]] Outcome send(const google::protobuf::MessageLite& message, Deadline deadline);
   /// Waits for the next message, awake for a moment (CallOperations::awake). `timed_out` leaves the socket as it is;
   /// what has arrived of a message is kept for the next call.
-  template <wire::Sealed Message>
+  template <wire::Checksummed Message>
   [[nodiscard]] Outcome receive(Message& message, Deadline deadline) {
     const Outcome outcome = receive_message(message, deadline);
     if (outcome != Outcome::done) return outcome;
     const std::uint64_t sent = message.checksum();
     message.clear_checksum();
-    return seals_.intact(sent, arrived_checksum_) ? Outcome::done : Outcome::damaged;
+    return checksums_.intact(sent, arrived_checksum_) ? Outcome::done : Outcome::damaged;
   }
   /// Ends the waiting of both ends, from any thread: their messages are lost.
   void shut_down() noexcept;
@@ -73,7 +73,7 @@ class MessageSocket {
   std::string arrived_;  ///< whole capacity; the first `n_arrived_` bytes mean something
   std::size_t n_arrived_ = 0;
   std::uint64_t arrived_checksum_ = 0;  ///< of the bytes of the message that was received last
-  wire::SealWatch seals_;
+  wire::ChecksumMonitor checksums_;
 };
 
 /// A socket and what the server knows it by.
@@ -85,7 +85,7 @@ struct TicketedSocket {
 /// Connects to the socket for messages of a server on this machine. Null where there is none, as with a server of an
 /// older version, or none answers within `patience`: the call then carries its messages itself.
 [[nodiscard]] TicketedSocket connect_message_socket(const Address& server, std::size_t max_message_bytes,
-                                                    std::chrono::milliseconds patience);
+                                                    std::chrono::milliseconds reconnect_timeout);
 
 /// The server's end: a ticket that nobody can guess. @return empty when the system has no random numbers
 [[nodiscard]] std::string make_ticket();

@@ -4,7 +4,7 @@
 
 namespace heelstrike::rpc {
 
-void wait_at_own_sockets() {
+void set_poll_strategy() {
   constexpr int keep = 0;
   ::setenv("GRPC_POLL_STRATEGY", "poll", keep);
 }

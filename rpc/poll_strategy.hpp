@@ -9,6 +9,6 @@ namespace heelstrike::rpc {
 /// GRPC_POLL_STRATEGY in the environment has chosen.
 ///
 /// First thing in a program: before threads exist and before anything of gRPC is called.
-void wait_at_own_sockets();
+void set_poll_strategy();
 
 }  // namespace heelstrike::rpc

@@ -18,11 +18,11 @@ namespace {
 
 /// Commits that are repeated at most after a loss. To save the histories takes one call for each pair, which so many
 /// steps of at least four calls hide (0.1 %); to repeat them costs a quarter of what these steps cost.
-constexpr std::size_t most_repeated = 256;
+constexpr std::size_t max_replayed_commits = 256;
 
 /// An opening that finds its files gone meets a server that has been started anew in between; one that finds them gone
 /// again has another reason.
-constexpr int most_openings = 3;
+constexpr int max_open_attempts = 3;
 
 /// The histories of all pairs: as they were saved last, and what has been committed since.
 class CommittedHistory {
@@ -30,8 +30,8 @@ class CommittedHistory {
   /// A repetition of the last commit adds nothing.
   /// @param as_motion  committed by commit_motion(), which may take another way to the same answer up to rounding
   void add(std::int64_t step, std::span<const PairState> states, bool as_motion) {
-    if (n_since_saved() > 0 && step < first_step_ + static_cast<std::int64_t>(n_since_saved())) return;
-    if (n_since_saved() == 0) first_step_ = step;
+    if (n_commits_since_save() > 0 && step < first_step_ + static_cast<std::int64_t>(n_commits_since_save())) return;
+    if (n_commits_since_save() == 0) first_step_ = step;
     states_.insert(states_.end(), states.begin(), states.end());
     as_motion_.push_back(as_motion);
   }
@@ -40,14 +40,14 @@ class CommittedHistory {
     states_.clear();
     as_motion_.clear();
   }
-  [[nodiscard]] std::size_t n_since_saved() const { return as_motion_.size(); }
+  [[nodiscard]] std::size_t n_commits_since_save() const { return as_motion_.size(); }
   /// Brings a contact that has just been opened to the last commit.
-  void repeat_in(Contact& contact) const {
+  void replay_in(Contact& contact) const {
     if (!saved_.empty()) contact.restore_state(saved_);
-    if (n_since_saved() == 0) return;
-    const std::size_t n_pairs = states_.size() / n_since_saved();
+    if (n_commits_since_save() == 0) return;
+    const std::size_t n_pairs = states_.size() / n_commits_since_save();
     std::vector<Response> unused(n_pairs);
-    for (std::size_t i = 0; i < n_since_saved(); ++i) {
+    for (std::size_t i = 0; i < n_commits_since_save(); ++i) {
       const auto step = first_step_ + static_cast<std::int64_t>(i);
       const auto states = std::span(states_).subspan(i * n_pairs, n_pairs);
       if (as_motion_[i]) {
@@ -63,7 +63,7 @@ class CommittedHistory {
   static void commit_as_motion(Contact& contact, std::int64_t step, std::span<const PairState> states) {
     std::vector<std::vector<PairState>> motion;
     for (const PairState& state : states) motion.push_back({state});
-    const MotionAnswers answers = dynamic_cast<BatchContact&>(contact).commit_motion(step, motion, {});
+    const MotionResponses answers = dynamic_cast<BatchContact&>(contact).commit_motion(step, motion, {});
     if (answers.error) throw_typed(*answers.error);
   }
 
@@ -80,48 +80,48 @@ class RecoveringContact final : public Contact, public BatchContact {
   [[nodiscard]] std::span<const PairDescription> pairs() const override { return descriptions_; }
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override {
-    insist([&] { inner_->evaluate(step, iteration, states, responses); });
+    call_with_retry([&] { inner_->evaluate(step, iteration, states, responses); });
   }
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
   [[nodiscard]] bool history_independent() const override { return history_independent_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                        bool tangents, std::stop_token stop) override {
-    return insist([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
+    return call_with_retry([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
   }
-  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+  [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override;
-  [[nodiscard]] std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+  [[nodiscard]] std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                                            std::span<const PairState> states) override;
-  void settle() override {
-    insist([&] { inner_->settle(); });
+  void wait_all() override {
+    call_with_retry([&] { inner_->drain(); });
   }
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
   [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
-    return insist([&] { return inner_->fields(pair, state, request); });
+    return call_with_retry([&] { return inner_->fields(pair, state, request); });
   }
 
  private:
   /// Asks, and after a loss opens everything anew and asks again.
-  template <typename Question>
-  std::invoke_result_t<const Question&> insist(const Question& question) {
+  template <typename Request>
+  std::invoke_result_t<const Question&> call_with_retry(const Question& question) {
     if (failure_) throw_typed(*failure_);
-    Backoff backoff(options_.patience, context_.stop);
+    Backoff backoff(options_.reconnect_timeout, context_.stop);
     while (true) {
       try {
         if (!inner_) open_again();
         if constexpr (std::is_void_v<decltype(question())>) {
           question();
-          return take_answers();
+          return collect_responses();
         } else {
           auto answer = question();
-          take_answers();
+          collect_responses();
           return answer;
         }
       } catch (const Error& error) {
-        if (may_recover(error)) {
-          lose(error);
+        if (is_recoverable(error)) {
+          disconnect(error);
           if (backoff.pause()) continue;
           failure_ = error;
         }
@@ -131,22 +131,22 @@ class RecoveringContact final : public Contact, public BatchContact {
     }
   }
   /// Hands on what has been answered. @throws the error of an answer when it is that of a loss
-  void take_answers();
+  void collect_responses();
   /// Tells who waits for answers that none will come, after a loss that is final.
-  void give_up(const Error& error);
-  [[nodiscard]] bool first_is_answered() const {
+  void fail_pending(const Error& error);
+  [[nodiscard]] bool is_first_complete() const {
     return !posted_.empty() && posted_.front().asked && posted_.front().asked->answered;
   }
-  void hand_on_first();
-  [[nodiscard]] bool may_recover(const Error& error) const;
-  void lose(const Error& error);
+  void forward_first();
+  [[nodiscard]] bool is_recoverable(const Error& error) const;
+  void disconnect(const Error& error);
   void open_first();
   /// Passes on what has been posted and not asked yet.
-  void ask_posted();
+  void send_deferred();
   void open_again();
-  void save_if_long();
+  void save_if_history_long();
   [[nodiscard]] BatchContact& batches() { return dynamic_cast<BatchContact&>(*inner_); }
-  void tell(const std::string& text) const {
+  void log_warning(const std::string& text) const {
     if (context_.on_progress) context_.on_progress(std::string(warning_mark) + text, 0.0);
   }
 
@@ -160,8 +160,8 @@ class RecoveringContact final : public Contact, public BatchContact {
   bool history_independent_ = false;
   CommittedHistory history_;
   struct Posted {
-    std::shared_ptr<PostedQuestion> told;         ///< what the poster looks at
-    std::shared_ptr<const PostedQuestion> asked;  ///< of inner_; null = it has to be asked
+    std::shared_ptr<PendingRequest> told;         ///< what the poster looks at
+    std::shared_ptr<const PendingRequest> asked;  ///< of inner_; null = it has to be asked
   };
   std::deque<Posted> posted_;                ///< not answered yet, in the order of asking
   std::optional<Error> failure_;             ///< after the patience: nobody waits a second time
@@ -181,55 +181,55 @@ RecoveringContact::RecoveringContact(ContactFactory open, RecoveryOptions option
 }
 
 void RecoveringContact::open_first() {
-  Backoff backoff(options_.patience, context_.stop);
+  Backoff backoff(options_.reconnect_timeout, context_.stop);
   for (int attempt = 1;; ++attempt) {
     try {
       inner_ = open_(specs_, assets_, context_);
       return;
     } catch (const Error& error) {
-      if (options_.first_opening_is_patient && error.code() == ErrorCode::unavailable && backoff.pause()) continue;
-      if (error.code() != ErrorCode::not_found || attempt >= most_openings || !(options_.patience.count() > 0)) throw;
+      if (options_.retry_first_open && error.code() == ErrorCode::unavailable && backoff.pause()) continue;
+      if (error.code() != ErrorCode::not_found || attempt >= max_open_attempts || !(options_.reconnect_timeout.count() > 0)) throw;
     }
   }
 }
 
-std::shared_ptr<const PostedQuestion> RecoveringContact::post(QuestionKind kind, std::int64_t step,
+std::shared_ptr<const PendingRequest> RecoveringContact::post(RequestKind kind, std::int64_t step,
                                                               std::span<const PairState> states) {
-  if (kind == QuestionKind::commit) save_if_long();
-  const auto told = std::make_shared<PostedQuestion>();
+  if (kind == RequestKind::commit) save_if_history_long();
+  const auto told = std::make_shared<PendingRequest>();
   told->kind = kind;
   told->step = step;
   told->states.assign(states.begin(), states.end());
   posted_.push_back({.told = told, .asked = nullptr});
-  insist([&] { ask_posted(); });
+  call_with_retry([&] { send_deferred(); });
   return told;
 }
 
-void RecoveringContact::ask_posted() {
+void RecoveringContact::send_deferred() {
   for (Posted& posted : posted_) {
     if (!posted.asked) posted.asked = inner_->post(posted.told->kind, posted.told->step, posted.told->states);
   }
 }
 
-void RecoveringContact::take_answers() {
-  while (first_is_answered()) {
+void RecoveringContact::collect_responses() {
+  while (is_first_complete()) {
     const auto& error = posted_.front().asked->error;
-    if (error && may_recover(*error)) throw_typed(*error);
-    hand_on_first();
+    if (error && is_recoverable(*error)) throw_typed(*error);
+    forward_first();
   }
 }
 
-void RecoveringContact::hand_on_first() {
+void RecoveringContact::forward_first() {
   const auto& [told, asked] = posted_.front();
   told->responses = asked->responses;
   told->error = asked->error;
   told->answered = true;
-  if (told->kind == QuestionKind::commit && !told->error) history_.add(told->step, told->states, false);
+  if (told->kind == RequestKind::commit && !told->error) history_.add(told->step, told->states, false);
   posted_.pop_front();
 }
 
-void RecoveringContact::give_up(const Error& error) {
-  while (first_is_answered()) hand_on_first();
+void RecoveringContact::fail_pending(const Error& error) {
+  while (is_first_complete()) forward_first();
   if (inner_) return;  // who refuses a question goes on answering
   for (const Posted& posted : posted_) {
     posted.told->error = std::make_shared<const Error>(error);
@@ -238,24 +238,24 @@ void RecoveringContact::give_up(const Error& error) {
   posted_.clear();
 }
 
-bool RecoveringContact::may_recover(const Error& error) const {
+bool RecoveringContact::is_recoverable(const Error& error) const {
   if (context_.stop.stop_requested()) return false;
   if (error.code() == ErrorCode::not_found) return true;
   // While it is opened again it may die again.
   return !inner_ && error.code() == ErrorCode::unavailable;
 }
 
-void RecoveringContact::lose(const Error& error) {
+void RecoveringContact::disconnect(const Error& error) {
   if (!inner_) return;
   if (const auto more = inner_->rpc_statistics()) {
     RpcStatistics sum = statistics_.value_or(RpcStatistics{});
     sum.calls += more->calls;
-    sum.round_trips += more->round_trips;
-    sum.serving += more->serving;
+    sum.round_trip_time += more->round_trip_time;
+    sum.server_time += more->serving;
     statistics_ = sum;
   }
   // What was answered before its death is known; all else is asked again.
-  while (first_is_answered() && !posted_.front().asked->error) hand_on_first();
+  while (is_first_complete() && !posted_.front().asked->error) forward_first();
   for (Posted& posted : posted_) posted.asked = nullptr;
   inner_.reset();
   tell(fmt::format("{} has come back without the contact of this run, which is opened again ({})", options_.peer,
@@ -274,28 +274,28 @@ void RecoveringContact::open_again() {
                             "the run with the program that it was begun with",
                             options_.peer, descriptions_[i].name));
   }
-  history_.repeat_in(*opened);
+  history_.replay_in(*opened);
   inner_ = std::move(opened);
-  ask_posted();
+  send_deferred();
   tell(fmt::format("the contact at {} is open again: {} pairs, {} commits were repeated", options_.peer, specs_.size(),
-                   history_.n_since_saved()));
+                   history_.n_commits_since_save()));
 }
 
-void RecoveringContact::save_if_long() {
-  if (history_.n_since_saved() >= most_repeated) (void)save_state();
+void RecoveringContact::save_if_history_long() {
+  if (history_.n_commits_since_save() >= max_replayed_commits) (void)save_state();
 }
 
 void RecoveringContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
   // Before, not after: what is committed is committed, whatever becomes of the saving.
-  save_if_long();
-  insist([&] { inner_->commit(step, states, responses); });
+  save_if_history_long();
+  call_with_retry([&] { inner_->commit(step, states, responses); });
   history_.add(step, states, false);
 }
 
-MotionAnswers RecoveringContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+MotionResponses RecoveringContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                                std::stop_token stop) {
-  save_if_long();
-  MotionAnswers answers = insist([&] { return batches().commit_motion(first_step, states, stop); });
+  save_if_history_long();
+  MotionResponses answers = call_with_retry([&] { return batches().commit_motion(first_step, states, stop); });
   const std::size_t n = answers.responses.empty() ? 0 : answers.responses.front().size();
   std::vector<PairState> of_step(states.size());
   for (std::size_t i = 0; i < n; ++i) {
@@ -306,13 +306,13 @@ MotionAnswers RecoveringContact::commit_motion(std::int64_t first_step, std::spa
 }
 
 std::vector<std::string> RecoveringContact::save_state() {
-  std::vector<std::string> states = insist([&] { return inner_->save_state(); });
+  std::vector<std::string> states = call_with_retry([&] { return inner_->save_state(); });
   history_.set_saved(states);
   return states;
 }
 
 void RecoveringContact::restore_state(std::span<const std::string> states) {
-  insist([&] { inner_->restore_state(states); });
+  call_with_retry([&] { inner_->restore_state(states); });
   history_.set_saved({states.begin(), states.end()});
 }
 
@@ -320,7 +320,7 @@ std::optional<RpcStatistics> RecoveringContact::rpc_statistics() const {
   std::optional<RpcStatistics> now = inner_ ? inner_->rpc_statistics() : std::nullopt;
   if (!now || !statistics_) return now ? now : statistics_;
   now->calls += statistics_->calls;
-  now->round_trips += statistics_->round_trips;
+  now->round_trip_time += statistics_->round_trip_time;
   now->serving += statistics_->serving;
   return now;
 }

@@ -9,8 +9,8 @@
 namespace heelstrike::rpc {
 
 struct RecoveryOptions {
-  std::chrono::milliseconds patience{};   ///< from a loss until the sessions are open again; 0 = a loss is final
-  bool first_opening_is_patient = false;  ///< the first opening, too, is tried again for so long
+  std::chrono::milliseconds reconnect_timeout{};   ///< from a loss until the sessions are open again; 0 = a loss is final
+  bool retry_first_open = false;  ///< the first opening, too, is tried again for so long
   std::string peer;                       ///< program and address, for messages
 };
 

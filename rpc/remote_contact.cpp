@@ -35,35 +35,35 @@ using wire::FieldPath;
 using Clock = std::chrono::system_clock;
 
 /// While nobody is there: often enough that a stop of the run is heard soon.
-constexpr std::chrono::milliseconds look_again{200};
+constexpr std::chrono::milliseconds poll_interval{200};
 /// For what a run still asks after its stop: the energy at its end. A server that computes something long is not
 /// waited for.
 constexpr std::chrono::milliseconds after_stop{500};
 
 /// Questions that nobody waits for travel with the next one that somebody waits for, or when so many have come
 /// together: a message costs as much as answering dozens of cheap questions.
-constexpr std::size_t worth_a_message = 32;
+constexpr std::size_t min_requests_per_message = 32;
 /// A server that listens gives out tickets at once; one that stands still is asked through its call, which has
 /// deadlines.
-constexpr std::chrono::milliseconds ticket_patience{1'000};
+constexpr std::chrono::milliseconds ticket_timeout{1'000};
 
 /// Of a server on this machine. One that wants TLS wants it for everything.
 TicketedSocket message_socket(const Endpoint& server) {
   const Address address = parse_address(server.address);
   if (!address.is_unix || server.tls.enabled()) return {};
-  return connect_message_socket(address, server.max_message_bytes, ticket_patience);
+  return connect_message_socket(address, server.max_message_bytes, ticket_timeout);
 }
 
 /// A server that does not say soon whether it works is taken to be at work: a stop of the run does not wait for it.
-constexpr std::chrono::milliseconds activity_patience{1'000};
+constexpr std::chrono::milliseconds activity_timeout{1'000};
 
 /// In one message; the server takes more.
-constexpr std::size_t most_questions = 512;
+constexpr std::size_t max_requests_per_message = 512;
 /// So many messages may be under way before the sender waits for the first of them.
-constexpr std::size_t most_messages = 4;
+constexpr std::size_t max_messages_in_flight = 4;
 
 /// A server that is older than the loads of regions says nothing of them.
-void tell_missing_regions(const PairSpec& pair, const PairDescription& opened, const std::string& peer,
+void warn_missing_regions(const PairSpec& pair, const PairDescription& opened, const std::string& peer,
                           const OpenContext& context) {
   const auto given = pair.parameters.find(regions_parameter);
   if (given == pair.parameters.end() || !opened.regions.empty() || !context.on_progress) return;
@@ -102,13 +102,13 @@ class RemoteContact final : public Contact, public BatchContact {
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override;
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
-  std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+  std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                              std::span<const PairState> states) override;
-  void settle() override;
+  void wait_all() override;
   [[nodiscard]] bool history_independent() const override { return !session_ids_.empty() && all_history_independent_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                        bool tangents, std::stop_token stop) override;
-  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+  [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override;
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
@@ -117,36 +117,36 @@ class RemoteContact final : public Contact, public BatchContact {
 
  private:
   void open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
-  [[nodiscard]] grpc::Status try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
+  [[nodiscard]] grpc::Status attempt_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
                                          const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
   void hold_sessions();
 
   /// A question whose answer has not arrived.
-  struct Question {
-    std::shared_ptr<PostedQuestion> posted;
+  struct PendingRequest {
+    std::shared_ptr<PendingRequest> posted;
     std::int32_t iteration = 0;
-    bool awaited = false;  ///< somebody wants the whole answer, tangents included
+    bool needs_tangents = false;  ///< somebody wants the whole answer, tangents included
   };
-  void ask(QuestionKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+  void ask(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
            std::span<Response> responses);
   void fill(const Question& question, v1::ExchangeRequest& request) const;
   /// Opens a stream where there is none, and names the sessions that it does not know.
-  [[nodiscard]] ExchangeStream::Outcome name_sessions();
+  [[nodiscard]] ExchangeStream::Outcome announce_sessions();
   /// Leaves out of the queue what the sessions say they have committed already.
   void skip_committed(std::int64_t committed_step);
   /// Sends what has not been sent, as one message.
   [[nodiscard]] ExchangeStream::Outcome send_waiting();
   /// Takes the reply to the first message under way.
   [[nodiscard]] ExchangeStream::Outcome receive_reply();
-  void take_answer(const v1::ExchangeResponse& reply, PostedQuestion& asked) const;
+  void read_response(const v1::ExchangeResponse& reply, PendingRequest& asked) const;
   [[nodiscard]] std::size_t n_sent() const;
   /// Does `step` on a stream that knows the sessions; again after a loss of the connection, as long as patience lasts.
-  void insist(const std::function<ExchangeStream::Outcome()>& step);
-  void give_up_questions(const Error& error);
+  void call_with_retry(const std::function<ExchangeStream::Outcome()>& step);
+  void fail_requests(const Error& error);
 
-  void note_exchange(std::chrono::steady_clock::duration duration, double serving);
+  void record_exchange(std::chrono::steady_clock::duration duration, double server_time);
   void restore_pair(std::size_t pair, const std::string& state);
-  [[noreturn]] void refuse_timeout();
+  [[noreturn]] void throw_timeout();
   /// Why the stream has ended. @param lost  set to whether another one may do better
   [[nodiscard]] Error drop_stream(bool& lost);
   void close_sessions() noexcept;
@@ -162,23 +162,23 @@ class RemoteContact final : public Contact, public BatchContact {
     return timeout_ ? Clock::now() + *timeout_ * static_cast<std::int64_t>(n) : Clock::time_point::max();
   }
   /// Options of a call that may run twice.
-  [[nodiscard]] CallOptions safe_call(Timeout timeout) const {
-    return {.timeout = timeout, .patience = options_.patience, .stop = stop_};
+  [[nodiscard]] CallOptions retryable_call(Timeout timeout) const {
+    return {.timeout = timeout, .reconnect_timeout = options_.reconnect_timeout, .stop = stop_};
   }
-  [[nodiscard]] CallOptions safe_call() const { return safe_call(options_.call_timeout); }
+  [[nodiscard]] CallOptions retryable_call() const { return retryable_call(options_.call_timeout); }
   /// The same for a call that works with a session.
   [[nodiscard]] CallOptions session_call(Timeout timeout) {
-    CallOptions options = safe_call(timeout);
-    options.silence = silence();
+    CallOptions options = retryable_call(timeout);
+    options.reply_watchdog = reply_watchdog();
     return options;
   }
   /// Twice as long after each loss that it found: what was lost may have been on a slow way.
-  [[nodiscard]] Silence silence() {
-    const auto period = options_.silence * (1 << std::min(n_silences_.load(), 5));
-    return {.period = period, .peer_works = [this, period] { return server_works(period); }};
+  [[nodiscard]] ReplyWatchdog reply_watchdog() {
+    const auto period = options_.reply_watchdog * (1 << std::min(n_watchdog_losses_.load(), 5));
+    return {.period = period, .is_peer_active = [this, period] { return is_server_active(period); }};
   }
   /// False when the server has done nothing for the sessions for half of the time for which it has been silent.
-  [[nodiscard]] bool server_works(std::chrono::milliseconds silent);
+  [[nodiscard]] bool is_server_active(std::chrono::milliseconds silent);
 
   RemoteContactOptions options_;
   std::stop_token stop_;
@@ -189,13 +189,13 @@ class RemoteContact final : public Contact, public BatchContact {
   std::vector<std::string> session_ids_;
   bool all_history_independent_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
-  std::atomic<int> n_silences_{0};     ///< losses that server_works() found
+  std::atomic<int> n_watchdog_losses_{0};     ///< losses that is_server_active() found
   bool stream_outlives_stop_ = false;  ///< else the stop cancels it
   /// In the order of asking. The first ones are under way in messages of `sent_` questions each; what is behind them
   /// has not been sent.
   std::deque<Question> queue_;
   std::deque<std::size_t> sent_;
-  std::shared_ptr<PostedQuestion> own_ = std::make_shared<PostedQuestion>();  ///< what evaluate() and commit() ask
+  std::shared_ptr<PendingRequest> own_ = std::make_shared<PendingRequest>();  ///< what evaluate() and commit() ask
   // Written in place at every exchange.
   v1::ExchangeRequest request_;
   v1::ExchangeResponse reply_;
@@ -203,8 +203,8 @@ class RemoteContact final : public Contact, public BatchContact {
   std::size_t n_named_ = 0;     ///< sessions that the stream knows
   Timeout timeout_{};           ///< of the exchange under way, per question
   LatencyHistogram latencies_;
-  std::chrono::duration<double> round_trips_{};
-  double serving_ = 0.0;  ///< [s] as the server says
+  std::chrono::duration<double> round_trip_time_{};
+  double server_time_ = 0.0;  ///< [s] as the server says
 };
 
 RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs,
@@ -215,14 +215,14 @@ RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairS
       channel_(make_channel(options_.endpoint)),
       stub_(v1::ContactService::NewStub(channel_)) {
   wait_for_ready(*channel_, options_.endpoint, options_.connect_timeout);
-  call(called("GetVersion"), safe_call(), [&](grpc::ClientContext& call_context) {
+  call(called("GetVersion"), retryable_call(), [&](grpc::ClientContext& call_context) {
     v1::VersionInfo version;
     const grpc::Status status = stub_->GetVersion(&call_context, {}, &version);
     if (status.ok()) check_version(version, peer_);
     return status;
   });
   for (const auto& asset : assets) {
-    upload_asset(*stub_, asset, peer_, safe_call(options_.upload_timeout));
+    upload_asset(*stub_, asset, peer_, retryable_call(options_.upload_timeout));
   }
   try {
     for (const auto& pair : pairs) {
@@ -248,26 +248,26 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
   wire::to_proto(pair, *request.mutable_pair());
   request.set_run_id(context.run_id);
   request.set_contract(contract_version);
-  wire::seal(request);
+  wire::set_message_checksum(request);
 
   const std::string what = called(fmt::format("OpenSession of pair '{}'", pair.name));
   if (stop_.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
   const std::size_t n_before = session_ids_.size();
-  call(what, safe_call(options_.open_timeout),
-       [&](grpc::ClientContext& call_context) { return try_to_open(call_context, request, pair, n_pairs, context); });
+  call(what, retryable_call(options_.open_timeout),
+       [&](grpc::ClientContext& call_context) { return attempt_open(call_context, request, pair, n_pairs, context); });
   if (session_ids_.size() == n_before)
     throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
   require_laws(pair, descriptions_.back(), peer_);
 }
 
-grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
+grpc::Status RemoteContact::attempt_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
                                         const PairSpec& pair, std::size_t n_pairs, const OpenContext& context) {
   const auto reader = stub_->OpenSession(&call, request);
   v1::OpenSessionResponse event;
   bool opened = false;
   bool damaged = false;
   while (reader->Read(&event)) {
-    damaged = damaged || !wire::unseal(event);
+    damaged = damaged || !wire::verify_checksum(event);
     if (damaged) {
       call.TryCancel();
     } else if (event.has_progress() && context.on_progress) {
@@ -276,19 +276,19 @@ grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::Ope
                           (done + event.progress().fraction()) / static_cast<double>(n_pairs));
     } else if (event.has_opened()) {
       session_ids_.push_back(event.opened().session_id());
-      all_history_independent_ = all_history_independent_ && event.opened().memoryless();
+      all_history_independent_ = all_history_independent_ && event.opened().history_independent();
       descriptions_.push_back(wire::from_proto(event.opened(), FieldPath("opened")));
-      tell_missing_regions(pair, descriptions_.back(), peer_, context);
+      warn_missing_regions(pair, descriptions_.back(), peer_, context);
       opened = true;
     }
   }
   const grpc::Status status = reader->Finish();
-  if (damaged && !opened) return {grpc::StatusCode::UNAVAILABLE, wire::damaged_message("reply").what()};
+  if (damaged && !opened) return {grpc::StatusCode::UNAVAILABLE, wire::corrupted_message_error("reply").what()};
   return opened ? grpc::Status::OK : status;  // a session that is there is there, whatever became of the call
 }
 
 void RemoteContact::hold_sessions() {
-  insist([] { return ExchangeStream::Outcome::done; });
+  call_with_retry([] { return ExchangeStream::Outcome::done; });
 }
 
 void RemoteContact::close_sessions() noexcept {
@@ -307,14 +307,14 @@ void RemoteContact::close_sessions() noexcept {
 
 void RemoteContact::evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                              std::span<Response> responses) {
-  ask(QuestionKind::evaluate, step, iteration, states, responses);
+  ask(RequestKind::evaluate, step, iteration, states, responses);
 }
 
 void RemoteContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
-  ask(QuestionKind::commit, step, 0, states, responses);
+  ask(RequestKind::commit, step, 0, states, responses);
 }
 
-void RemoteContact::ask(QuestionKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+void RemoteContact::ask(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                         std::span<Response> responses) {
   if (states.size() != session_ids_.size() || responses.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("expected states and responses for {} pairs, found {} and {}",
@@ -326,32 +326,32 @@ void RemoteContact::ask(QuestionKind kind, std::int64_t step, std::int32_t itera
   own_->responses.resize(states.size());
   own_->error.reset();
   own_->answered = false;
-  queue_.push_back({.posted = own_, .iteration = iteration, .awaited = true});
-  settle();
+  queue_.push_back({.posted = own_, .iteration = iteration, .needs_tangents = true});
+  wait_all();
   if (own_->error) throw_typed(*own_->error);
   std::ranges::copy(own_->responses, responses.begin());
 }
 
-std::shared_ptr<const PostedQuestion> RemoteContact::post(QuestionKind kind, std::int64_t step,
+std::shared_ptr<const PendingRequest> RemoteContact::post(RequestKind kind, std::int64_t step,
                                                           std::span<const PairState> states) {
-  auto question = std::make_shared<PostedQuestion>();
+  auto question = std::make_shared<PendingRequest>();
   question->kind = kind;
   question->step = step;
   question->states.assign(states.begin(), states.end());
   question->responses.resize(states.size());
   queue_.push_back({.posted = question});
-  if (queue_.size() - n_sent() < worth_a_message) return question;
+  if (queue_.size() - n_sent() < min_requests_per_message) return question;
   // After a loss nothing is under way any more: all is sent again, and nothing is to be waited for.
-  if (sent_.size() == most_messages) {
-    insist([this] { return sent_.empty() ? ExchangeStream::Outcome::done : receive_reply(); });
+  if (sent_.size() == max_messages_in_flight) {
+    call_with_retry([this] { return sent_.empty() ? ExchangeStream::Outcome::done : receive_reply(); });
   }
-  insist([this] { return send_waiting(); });
+  call_with_retry([this] { return send_waiting(); });
   return question;
 }
 
-void RemoteContact::settle() {
+void RemoteContact::drain() {
   while (!queue_.empty()) {
-    insist([this] {
+    call_with_retry([this] {
       auto outcome = ExchangeStream::Outcome::done;
       if (n_sent() < queue_.size()) outcome = send_waiting();
       return outcome == ExchangeStream::Outcome::done ? receive_reply() : outcome;
@@ -359,21 +359,21 @@ void RemoteContact::settle() {
   }
 }
 
-void RemoteContact::note_exchange(std::chrono::steady_clock::duration duration, double serving) {
+void RemoteContact::record_exchange(std::chrono::steady_clock::duration duration, double server_time) {
   latencies_.record(duration);
-  round_trips_ += duration;
-  serving_ += serving;
+  round_trip_time_ += duration;
+  server_time_ += serving;
 }
 
 std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                       bool tangents, std::stop_token stop) {
-  settle();
+  wait_all();
   v1::EvaluateBatchRequest request;
   v1::EvaluateBatchResponse response;
   request.set_session_id(session_ids_.at(pair));
   request.set_without_tangents(!tangents);
   for (const PairState& state : states) wire::to_proto(state, *request.add_states());
-  wire::seal(request);
+  wire::set_message_checksum(request);
   const auto timeout = time_for(states.size());
   const auto begin = std::chrono::steady_clock::now();
   CallOptions options = session_call(timeout);
@@ -381,7 +381,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   call(called("EvaluateBatch"), options, [&](grpc::ClientContext& context) {
     return intact(stub_->EvaluateBatch(&context, request, &response), response);
   });
-  note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
+  record_exchange(std::chrono::steady_clock::now() - begin, response.server_time());
   if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
     throw Error(ErrorCode::internal,
                 fmt::format("{} answered {} states instead of {}", peer_, response.pairs_size(), states.size()));
@@ -402,9 +402,9 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   return entries;
 }
 
-MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+MotionResponses RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                            std::stop_token stop) {
-  settle();
+  wait_all();
   if (states.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("CommitMotion: expected states for {} pairs, found {}",
                                                  session_ids_.size(), states.size()));
@@ -418,17 +418,17 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
     pair.set_session_id(session_ids_[i]);
     for (const PairState& state : states[i]) wire::to_proto(state, *pair.add_states());
   }
-  wire::seal(request);
+  wire::set_message_checksum(request);
   const auto timeout = time_for(n_states);
   const auto begin = std::chrono::steady_clock::now();
   const std::string what = called("CommitMotion");
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
-  call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop), .silence = silence()},
+  call(what, {.timeout = timeout, .reconnect_timeout = options_.reconnect_timeout, .stop = std::move(stop), .reply_watchdog = reply_watchdog()},
        [&](grpc::ClientContext& context) {
          return intact(stub_->CommitMotion(&context, request, &response), response);
        });
-  note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
-  MotionAnswers answers;
+  record_exchange(std::chrono::steady_clock::now() - begin, response.server_time());
+  MotionResponses answers;
   const FieldPath root("response");
   for (std::size_t i = 0; i < states.size(); ++i) {
     const bool there = response.pairs_size() == static_cast<int>(states.size());
@@ -451,10 +451,10 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
 }
 
 void RemoteContact::fill(const Question& question, v1::ExchangeRequest& request) const {
-  const PostedQuestion& asked = *question.posted;
-  const bool commits = asked.kind == QuestionKind::commit;
+  const PendingRequest& asked = *question.posted;
+  const bool commits = asked.kind == RequestKind::commit;
   request.set_kind(commits ? v1::ExchangeRequest::KIND_COMMIT : v1::ExchangeRequest::KIND_EVALUATE);
-  request.set_without_tangents(!question.awaited && !commits);
+  request.set_without_tangents(!question.needs_tangents && !commits);
   while (request.pairs_size() > std::ssize(asked.states)) request.mutable_pairs()->RemoveLast();
   while (request.pairs_size() < std::ssize(asked.states)) request.add_pairs();
   for (int i = 0; i < request.pairs_size(); ++i) {
@@ -472,12 +472,12 @@ std::size_t RemoteContact::n_sent() const {
 
 ExchangeStream::Outcome RemoteContact::send_waiting() {
   const std::size_t first = n_sent();
-  const std::size_t n = std::min(queue_.size() - first, most_questions);
+  const std::size_t n = std::min(queue_.size() - first, max_requests_per_message);
   request_.set_sequence(++sequence_);
-  while (request_.more_size() > static_cast<int>(n) - 1) request_.mutable_more()->RemoveLast();
-  while (request_.more_size() < static_cast<int>(n) - 1) request_.add_more();
+  while (request_.following_size() > static_cast<int>(n) - 1) request_.mutable_following()->RemoveLast();
+  while (request_.following_size() < static_cast<int>(n) - 1) request_.add_following();
   fill(queue_[first], request_);
-  for (std::size_t i = 1; i < n; ++i) fill(queue_[first + i], *request_.mutable_more(static_cast<int>(i) - 1));
+  for (std::size_t i = 1; i < n; ++i) fill(queue_[first + i], *request_.mutable_following(static_cast<int>(i) - 1));
   sent_.push_back(n);
   return stream_->send(request_, deadline());
 }
@@ -489,21 +489,21 @@ ExchangeStream::Outcome RemoteContact::receive_reply() {
   const auto outcome = stream_->receive(reply_, deadline(n));
   if (outcome != ExchangeStream::Outcome::done) return outcome;
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
-  note_exchange(std::chrono::steady_clock::now() - begin, std::min(reply_.serving(), waited.count()));
+  record_exchange(std::chrono::steady_clock::now() - begin, std::min(reply_.server_time(), waited.count()));
   const std::uint64_t expected = sequence_ + 1 - sent_.size();
-  if (reply_.sequence() != expected || reply_.more_size() + 1 != static_cast<int>(n)) {
+  if (reply_.sequence() != expected || reply_.following_size() + 1 != static_cast<int>(n)) {
     throw Error(ErrorCode::internal, fmt::format("{} answered request {} with {} answers instead of {} with {}", peer_,
-                                                 reply_.sequence(), reply_.more_size() + 1, expected, n));
+                                                 reply_.sequence(), reply_.following_size() + 1, expected, n));
   }
   for (std::size_t i = 0; i < n; ++i) {
-    take_answer(i == 0 ? reply_ : reply_.more(static_cast<int>(i) - 1), *queue_.front().posted);
+    read_response(i == 0 ? reply_ : reply_.following(static_cast<int>(i) - 1), *queue_.front().posted);
     queue_.pop_front();
   }
   sent_.pop_front();
   return outcome;
 }
 
-void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestion& asked) const {
+void RemoteContact::read_response(const v1::ExchangeResponse& reply, PendingRequest& asked) const {
   asked.error = refusal([&] {
     if (static_cast<std::size_t>(reply.pairs_size()) != asked.states.size()) {
       throw Error(ErrorCode::internal,
@@ -518,9 +518,9 @@ void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestio
   asked.answered = true;
 }
 
-bool RemoteContact::server_works(std::chrono::milliseconds silent) {
+bool RemoteContact::is_server_active(std::chrono::milliseconds silent) {
   grpc::ClientContext context;
-  context.set_deadline(Clock::now() + activity_patience);
+  context.set_deadline(Clock::now() + activity_timeout);
   const std::stop_callback cancel(stop_, [&context] { context.TryCancel(); });
   v1::GetActivityRequest request;
   for (const auto& id : session_ids_) request.add_session_ids(id);
@@ -529,13 +529,13 @@ bool RemoteContact::server_works(std::chrono::milliseconds silent) {
   // A connection that is lost shows by itself, and a server that cannot be asked may be at work.
   const bool works = status.ok() ? response.idle() < 0.5 * std::chrono::duration<double>(silent).count()
                                  : status.error_code() != grpc::StatusCode::NOT_FOUND;
-  if (!works) ++n_silences_;
+  if (!works) ++n_watchdog_losses_;
   return works;
 }
 
-ExchangeStream::Outcome RemoteContact::name_sessions() {
+ExchangeStream::Outcome RemoteContact::announce_sessions() {
   if (!stream_) {
-    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_, silence(),
+    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_, reply_watchdog(),
                                                message_socket(options_.endpoint));
     n_named_ = 0;
     sent_.clear();  // whatever was under way is asked again
@@ -544,7 +544,7 @@ ExchangeStream::Outcome RemoteContact::name_sessions() {
   if (n_named_ == session_ids_.size()) return ExchangeStream::Outcome::done;
   v1::ExchangeRequest request;
   request.set_sequence(++sequence_);
-  request.set_kind(v1::ExchangeRequest::KIND_HOLD);
+  request.set_kind(v1::ExchangeRequest::KIND_ATTACH);
   for (const auto& id : session_ids_) request.add_pairs()->set_session_id(id);
   auto outcome = stream_->send(request, deadline());
   if (outcome == ExchangeStream::Outcome::done) outcome = stream_->receive(reply_, deadline());
@@ -562,13 +562,13 @@ ExchangeStream::Outcome RemoteContact::name_sessions() {
 void RemoteContact::skip_committed(std::int64_t committed_step) {
   std::size_t n_old = 0;  // questions before the last commit that has arrived
   for (std::size_t i = 0; i < queue_.size(); ++i) {
-    const PostedQuestion& asked = *queue_[i].posted;
-    if (asked.kind == QuestionKind::commit && asked.step <= committed_step) n_old = i;
+    const PendingRequest& asked = *queue_[i].posted;
+    if (asked.kind == RequestKind::commit && asked.step <= committed_step) n_old = i;
   }
   std::deque<Question> left;
   for (std::size_t i = 0; i < queue_.size(); ++i) {
-    PostedQuestion& asked = *queue_[i].posted;
-    if (i < n_old && asked.kind == QuestionKind::commit) {
+    PendingRequest& asked = *queue_[i].posted;
+    if (i < n_old && asked.kind == RequestKind::commit) {
       asked.answered = true;
       continue;
     }
@@ -578,19 +578,19 @@ void RemoteContact::skip_committed(std::int64_t committed_step) {
   queue_ = std::move(left);
 }
 
-void RemoteContact::insist(const std::function<ExchangeStream::Outcome()>& step) {
+void RemoteContact::call_with_retry(const std::function<ExchangeStream::Outcome()>& step) {
   try {
     // A run that has been stopped may still have something to ask, but waits for nobody.
     const bool stopped_before = stop_.stop_requested();
     timeout_ = options_.exchange_timeout;
     if (stopped_before) timeout_ = std::min(timeout_.value_or(after_stop), after_stop);
-    Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options_.patience, stop_);
+    Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options_.reconnect_timeout, stop_);
     if (stopped_before && !std::exchange(stream_outlives_stop_, true)) stream_.reset();
     while (true) {
-      auto outcome = name_sessions();
+      auto outcome = announce_sessions();
       if (outcome == ExchangeStream::Outcome::done) outcome = step();
       if (outcome == ExchangeStream::Outcome::done) return;
-      if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout();
+      if (outcome == ExchangeStream::Outcome::timed_out) throw_timeout();
       bool lost = false;
       const Error error = drop_stream(lost);
       if (!stopped_before && stop_.stop_requested()) {
@@ -598,15 +598,15 @@ void RemoteContact::insist(const std::function<ExchangeStream::Outcome()>& step)
       }
       if (!lost || !backoff.pause()) throw_typed(error);
       // A transport that is dead may still look connected; the next loss then tells.
-      (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.left(), look_again));
+      (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.remaining(), poll_interval));
     }
   } catch (const Error& error) {
-    give_up_questions(error);
+    fail_requests(error);
     throw;
   }
 }
 
-void RemoteContact::give_up_questions(const Error& error) {
+void RemoteContact::fail_requests(const Error& error) {
   for (const Question& question : queue_) {
     question.posted->error = std::make_shared<const Error>(error);
     question.posted->answered = true;
@@ -615,9 +615,9 @@ void RemoteContact::give_up_questions(const Error& error) {
   stream_.reset();
 }
 
-void RemoteContact::refuse_timeout() {
+void RemoteContact::throw_timeout() {
   const bool asked = !queue_.empty();
-  const bool commits = asked && queue_.front().posted->kind == QuestionKind::commit;
+  const bool commits = asked && queue_.front().posted->kind == RequestKind::commit;
   throw Error(
       ErrorCode::deadline,
       fmt::format("{} did not answer {} of step {} within {:.3g} s; it may hang, be overloaded or need a longer "
@@ -630,7 +630,7 @@ void RemoteContact::refuse_timeout() {
 Error RemoteContact::drop_stream(bool& lost) {
   const grpc::Status status = stream_->finish(Clock::now() + options_.close_timeout);
   // A server that ends a stream in good order while we have a question was told to stop; it may come back.
-  lost = status.ok() || connection_lost(status, stream_->context());
+  lost = status.ok() || is_connection_lost(status, stream_->context());
   Error error = status.ok() ? unavailable_error(called("Exchange") +
                                                 ": the server ended the stream; it may be shutting "
                                                 "down")
@@ -641,13 +641,13 @@ Error RemoteContact::drop_stream(bool& lost) {
 }
 
 std::vector<std::string> RemoteContact::save_state() {
-  settle();
+  wait_all();
   std::vector<std::string> states;
   for (const auto& id : session_ids_) {
     v1::SaveStateRequest request;
     v1::SaveStateResponse response;
     request.set_session_id(id);
-    call(called("SaveState"), safe_call(), [&](grpc::ClientContext& context) {
+    call(called("SaveState"), retryable_call(), [&](grpc::ClientContext& context) {
       return intact(stub_->SaveState(&context, request, &response), response);
     });
     states.push_back(std::move(*response.mutable_state()));
@@ -656,7 +656,7 @@ std::vector<std::string> RemoteContact::save_state() {
 }
 
 void RemoteContact::restore_state(std::span<const std::string> states) {
-  settle();
+  wait_all();
   if (states.size() != session_ids_.size()) {
     throw input_error(
         "contact_states",
@@ -686,8 +686,8 @@ void RemoteContact::restore_pair(std::size_t pair, const std::string& state) {
   v1::RestoreStateResponse response;
   request.set_session_id(session_ids_[pair]);
   request.set_state(state);
-  wire::seal(request);
-  call(called("RestoreState"), safe_call(),
+  wire::set_message_checksum(request);
+  call(called("RestoreState"), retryable_call(),
        [&](grpc::ClientContext& context) { return stub_->RestoreState(&context, request, &response); });
 }
 
@@ -695,21 +695,21 @@ std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {
   return RpcStatistics{.calls = latencies_.count(),
                        .p50_us = latencies_.quantile_us(0.5),
                        .p99_us = latencies_.quantile_us(0.99),
-                       .round_trips = round_trips_.count(),
-                       .serving = serving_};
+                       .round_trip_time = round_trip_time_.count(),
+                       .server_time = server_time_};
 }
 
 std::string RemoteContact::fields(std::size_t pair, const PairState& state, const FieldRequest& request) {
-  settle();
+  wait_all();
   v1::GetFieldsRequest message;
   v1::GetFieldsResponse response;
   message.set_session_id(session_ids_.at(pair));
   wire::to_proto(state, *message.mutable_state());
   wire::to_proto(request, message);
-  wire::seal(message);
+  wire::set_message_checksum(message);
   // A server that stands still for longer than an answer may take is asked again, as one that has gone is: there is no
   // other way to have these fields, and nothing else is waiting.
-  Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.patience, stop_);
+  Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.reconnect_timeout, stop_);
   for (bool answered = false; !answered;) {
     try {
       call(called("GetFields"), session_call(time_for(1)), [&](grpc::ClientContext& context) {
@@ -726,8 +726,8 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
 }  // namespace
 
 ContactFactory open_remote_contact(RemoteContactOptions options) {
-  const RecoveryOptions recovery{.patience = options.patience,
-                                 .first_opening_is_patient = options.server_was_there,
+  const RecoveryOptions recovery{.reconnect_timeout = options.reconnect_timeout,
+                                 .retry_first_open = options.is_server_known,
                                  .peer = "fem_server at " + options.endpoint.address};
   return recovering(
       [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,

@@ -11,7 +11,7 @@ namespace heelstrike::rpc {
 
 struct RemoteContactOptions {
   Endpoint endpoint;
-  std::chrono::milliseconds connect_timeout = connect_patience;  ///< until the server must answer at all
+  std::chrono::milliseconds connect_timeout = default_connect_timeout;  ///< until the server must answer at all
   std::chrono::milliseconds call_timeout{10'000};                ///< unary calls other than opening
   std::chrono::milliseconds upload_timeout{120'000};             ///< one file
   std::chrono::milliseconds open_timeout{
@@ -21,11 +21,11 @@ struct RemoteContactOptions {
   /// connection.
   std::optional<std::chrono::milliseconds> exchange_timeout{};
   /// After so long without a reply the server is asked whether it works on the request (GetActivity).
-  std::chrono::milliseconds silence = reply_silence;
-  std::chrono::milliseconds patience = default_patience;  ///< how long a lost connection is tried again
+  std::chrono::milliseconds reply_watchdog = reply_watchdog_period;
+  std::chrono::milliseconds reconnect_timeout = default_reconnect_timeout;  ///< how long a lost connection is tried again
   /// Who has just been asked something there waits for the first session as patiently as after a loss; else a server
   /// that is absent is told after connect_timeout.
-  bool server_was_there = false;
+  bool is_server_known = false;
   std::chrono::milliseconds close_timeout{500};  ///< for saying good-bye in the destructor
 };
 

@@ -5,14 +5,14 @@
 
 namespace heelstrike::rpc {
 
-SilenceWatch::SilenceWatch(const Silence& silence, grpc::ClientContext& context) {
-  if (silence.period.count() == 0) return;
-  thread_ = std::jthread([&silence, &context](const std::stop_token& ended) {
+WatchdogThread::WatchdogThread(const ReplyWatchdog& reply_watchdog, grpc::ClientContext& context) {
+  if (reply_watchdog.period.count() == 0) return;
+  thread_ = std::jthread([&reply_watchdog, &context](const std::stop_token& ended) {
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
-    while (!wake.wait_for(lock, ended, silence.period, [&ended] { return ended.stop_requested(); })) {
-      if (silence.peer_works()) continue;
+    while (!wake.wait_for(lock, ended, reply_watchdog.period, [&ended] { return ended.stop_requested(); })) {
+      if (reply_watchdog.is_peer_active()) continue;
       context.TryCancel();
       return;
     }

@@ -12,17 +12,17 @@
 
 namespace heelstrike::rpc {
 
-struct Silence {
+struct ReplyWatchdog {
   std::chrono::milliseconds period{0};  ///< 0 = the peer is not asked
   /// Asked from time to time, from any thread. False = the peer does not work on the request: it counts as lost.
-  std::function<bool()> peer_works{};
+  std::function<bool()> is_peer_active{};
 };
 
 /// Cancels a call that the peer does not work on.
-class SilenceWatch {
+class WatchdogThread {
  public:
   /// @param silence  outlives the watch
-  SilenceWatch(const Silence& silence, grpc::ClientContext& context);
+  WatchdogThread(const ReplyWatchdog& reply_watchdog, grpc::ClientContext& context);
 
  private:
   std::jthread thread_;  ///< ends at once when it is told to

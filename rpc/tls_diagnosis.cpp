@@ -25,30 +25,30 @@ namespace heelstrike::rpc {
 namespace {
 
 template <auto release>
-struct Releaser {
+struct OpensslDeleter {
   template <typename T>
   void operator()(T* object) const {
     release(object);
   }
 };
-using Context = std::unique_ptr<SSL_CTX, Releaser<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, Releaser<SSL_free>>;
-using Bio = std::unique_ptr<BIO, Releaser<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Releaser<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Releaser<EVP_PKEY_free>>;
+using Context = std::unique_ptr<SSL_CTX, OpensslDeleter<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL, OpensslDeleter<SSL_free>>;
+using Bio = std::unique_ptr<BIO, OpensslDeleter<BIO_free>>;
+using Certificate = std::unique_ptr<X509, OpensslDeleter<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, OpensslDeleter<EVP_PKEY_free>>;
 
 /// A connection whose reads and writes end after a while.
-class Plug {
+class ProbeSocket {
  public:
-  Plug(const Address& address, std::chrono::milliseconds timeout) {
+  ProbeSocket(const Address& address, std::chrono::milliseconds timeout) {
     address.is_unix ? connect_unix(address) : connect_tcp(address, timeout);
     limit(timeout);
   }
-  ~Plug() {
+  ~ProbeSocket() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Plug(const Plug&) = delete;
-  Plug& operator=(const Plug&) = delete;
+  ProbeSocket(const ProbeSocket&) = delete;
+  ProbeSocket& operator=(const ProbeSocket&) = delete;
   [[nodiscard]] int fd() const { return fd_; }
 
  private:
@@ -71,7 +71,7 @@ class Plug {
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     if (::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found) != 0) return;
-    const std::unique_ptr<addrinfo, Releaser<::freeaddrinfo>> all(found);
+    const std::unique_ptr<addrinfo, OpensslDeleter<::freeaddrinfo>> all(found);
     for (const addrinfo* one = found; one != nullptr && fd_ < 0; one = one->ai_next) {
       open(one->ai_family);
       limit(timeout);  // of the connecting, too
@@ -146,28 +146,28 @@ Context context_of(const Endpoint& endpoint) {
 }
 
 /// OpenSSL writes in a way that ends the process when the peer has hung up; here that is an error of the write.
-class PipeSignalHeld {
+class SigpipeBlocker {
  public:
-  PipeSignalHeld() {
+  SigpipeBlocker() {
     sigemptyset(&signal_);
     sigaddset(&signal_, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &signal_, &before_);
   }
-  ~PipeSignalHeld() {
+  ~SigpipeBlocker() {
     const timespec at_once{};
     if (sigismember(&before_, SIGPIPE) == 0) (void)sigtimedwait(&signal_, nullptr, &at_once);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
-  PipeSignalHeld(const PipeSignalHeld&) = delete;
-  PipeSignalHeld& operator=(const PipeSignalHeld&) = delete;
+  SigpipeBlocker(const SigpipeBlocker&) = delete;
+  SigpipeBlocker& operator=(const SigpipeBlocker&) = delete;
 
  private:
   sigset_t signal_{}, before_{};
 };
 
 /// The handshake, and the first word of the server after it: with TLS 1.3 it refuses a client only then.
-std::string shake_hands(const Endpoint& endpoint, const Address& address, int socket) {
-  const PipeSignalHeld no_signal;
+std::string perform_handshake(const Endpoint& endpoint, const Address& address, int socket) {
+  const SigpipeBlocker no_signal;
   const Context context = context_of(endpoint);
   const Session session(SSL_new(context.get()));
   const std::string name = !endpoint.tls.authority.empty() ? endpoint.tls.authority
@@ -185,7 +185,7 @@ std::string shake_hands(const Endpoint& endpoint, const Address& address, int so
 }
 
 /// A server with TLS answers what is none with an alert.
-bool answers_with_alert(int socket) {
+bool has_tls_alert_reply(int socket) {
   const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   char first = 0;
   constexpr char alert_record = 0x15;
@@ -197,12 +197,12 @@ bool answers_with_alert(int socket) {
 
 std::string diagnose(const Endpoint& endpoint, std::chrono::milliseconds timeout) {
   const Address address = parse_address(endpoint.address);
-  const Plug plug(address, timeout);
+  const ProbeSocket plug(address, timeout);
   if (plug.fd() < 0) return {};
   if (!endpoint.tls.enabled()) {
-    return answers_with_alert(plug.fd()) ? "it uses TLS; give the file of its authority with --tls-ca" : "";
+    return has_tls_alert_reply(plug.fd()) ? "it uses TLS; give the file of its authority with --tls-ca" : "";
   }
-  return shake_hands(endpoint, address, plug.fd());
+  return perform_handshake(endpoint, address, plug.fd());
 }
 
 void check_key_pair(const std::string& certificate, const std::string& key, const std::string& what) {

@@ -18,7 +18,7 @@ inline constexpr std::chrono::milliseconds keepalive_shortest_tolerated{5'000};
 
 /// A client that has waited for so long for a reply of a session asks the server whether it works for the session. Long
 /// against the answers of most back-ends, short against the patience of a user.
-inline constexpr std::chrono::milliseconds reply_silence{10'000};
+inline constexpr std::chrono::milliseconds reply_watchdog_period{10'000};
 
 /// Re-connection waits grow exponentially between these limits.
 inline constexpr std::chrono::milliseconds reconnect_backoff_min{100};
@@ -35,7 +35,7 @@ inline constexpr int max_streams_per_connection = 100;
 
 /// How long a lost connection is tried again before a run gives up: a server that is restarted, a cable that is
 /// plugged in again. Sessions that nobody holds outlive it (fem_server --lease).
-inline constexpr std::chrono::milliseconds default_patience{300'000};
+inline constexpr std::chrono::milliseconds default_reconnect_timeout{300'000};
 
 /// Largest message in bytes; a server may be configured otherwise.
 inline constexpr std::size_t default_max_message_bytes = std::size_t{64} << 20;

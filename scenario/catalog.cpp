@@ -5,9 +5,9 @@
 
 namespace heelstrike::config {
 
-std::vector<KeySchema> attachment_keys(const AttachmentUse& use) {
-  using Points = AttachmentUse::Points;
-  using Axes = AttachmentUse::Axes;
+std::vector<KeySchema> attachment_keys(const AttachmentKeys& use) {
+  using Points = AttachmentKeys::Points;
+  using Axes = AttachmentKeys::Axes;
   // Keys of two forms: all in the world, or all in the frames of the bodies.
   const auto form = [](const char* name, KeySchema key, bool needed) {
     key.form = name;
@@ -64,7 +64,7 @@ ElementSpec read_element(const Field& field, std::shared_ptr<const Document> doc
                       .type = field["type"].text(),
                       .document = std::move(document),
                       .keys = field,
-                      .where = place_of(field)};
+                      .where = location_of(field)};
   if (field.has("bodies")) element.ends = read_attachment(field, scenario.bodies);
   return element;
 }

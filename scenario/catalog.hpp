@@ -58,7 +58,7 @@ struct Catalog {
 namespace config {
 
 /// How a type holds its two bodies.
-struct AttachmentUse {
+struct AttachmentKeys {
   enum class Points { optional, one, two };  ///< two: the ends on a and on b may be apart
   enum class Axes { none, one, two };        ///< two: the axes on a and on b differ
   Points points = Points::one;
@@ -68,7 +68,7 @@ struct AttachmentUse {
 
 /// Keys that say how a type holds its two bodies: `bodies`, and in the world `point`, `axis`, or `points`, `axes` in
 /// the frames of the bodies.
-[[nodiscard]] std::vector<KeySchema> attachment_keys(const AttachmentUse& use);
+[[nodiscard]] std::vector<KeySchema> attachment_keys(const AttachmentKeys& use);
 /// What they say. @throws Mistake for unknown bodies and for numbers that say no direction
 [[nodiscard]] Attachment read_attachment(const Field& field, const std::vector<BodySpec>& bodies);
 

@@ -13,7 +13,7 @@ namespace heelstrike::config {
 
 namespace {
 
-constexpr std::size_t longest_name = 64;
+constexpr std::size_t max_name_length = 64;
 
 /// The note of a value; of a map, the one that all its values share.
 std::string note_of(const Node& node) {
@@ -33,7 +33,7 @@ std::vector<std::string> names_of(const KeySchema& schema) {
   return names;
 }
 
-[[noreturn]] void refuse_kind(const Document& document, const Node& node, const KeySchema& schema,
+[[noreturn]] void throw_wrong_kind(const Document& document, const Node& node, const KeySchema& schema,
                               const std::string& path) {
   const std::string advice = schema.meaning.empty() ? "change it" : "it is the " + schema.meaning;
   refuse(document, node, path, expectation(schema), describe(node), advice);
@@ -63,7 +63,7 @@ void check_number(const Document& document, const Node& node, const KeySchema& s
 
 void check_numbers(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
                    Mistakes& mistakes) {
-  if (node.type != Node::Type::sequence) refuse_kind(document, node, schema, path);
+  if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
   if (!schema.sizes.empty() && std::ranges::find(schema.sizes, node.items.size()) == schema.sizes.end()) {
     const bool too_many = node.items.size() > std::ranges::max(schema.sizes);
     refuse(document, node, path, expectation(schema), describe(node),
@@ -78,17 +78,17 @@ void check_numbers(const Document& document, const Node& node, const KeySchema& 
 }
 
 void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
-  if (node.type != Node::Type::scalar || node.scalar.empty()) refuse_kind(document, node, schema, path);
+  if (node.type != Node::Type::scalar || node.scalar.empty()) throw_wrong_kind(document, node, schema, path);
   check_choice(document, node, schema, path, node.scalar);
 }
 
 void check_flag(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   const bool ok = node.type == Node::Type::scalar && node.plain && (node.scalar == "true" || node.scalar == "false");
-  if (!ok) refuse_kind(document, node, schema, path);
+  if (!ok) throw_wrong_kind(document, node, schema, path);
 }
 
 bool is_name(const std::string& word) {
-  return !word.empty() && word.size() <= longest_name && std::ranges::all_of(word, [](unsigned char c) {
+  return !word.empty() && word.size() <= max_name_length && std::ranges::all_of(word, [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }
@@ -116,7 +116,7 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
 }
 
 /// @param variant  that the map is one type of; may be null
-[[noreturn]] void refuse_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
+[[noreturn]] void throw_invalid_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
                              const std::string& path, const KeySchema* variant) {
   Node where = *entry.value;
   where.line = entry.line;
@@ -145,7 +145,7 @@ void check_map_shape(const Document& document, const Node& node, const KeySchema
   require_map(document, node, schema, path);
   for (const Entry& entry : node.entries) {
     if (std::ranges::find(schema.keys, entry.key, &KeySchema::name) == schema.keys.end()) {
-      mistakes.attempt([&] { refuse_key(document, node, entry, schema, path, variant); });
+      mistakes.attempt([&] { throw_invalid_key(document, node, entry, schema, path, variant); });
     }
   }
 }
@@ -190,7 +190,7 @@ bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key)
   });
 }
 
-[[noreturn]] void refuse_missing(const Document& document, const Node& map, const KeySchema& key,
+[[noreturn]] void throw_missing(const Document& document, const Node& map, const KeySchema& key,
                                  const std::string& path) {
   const std::string full = joined(path, key.name);
   throw mistake_at(document, map, full,
@@ -199,7 +199,7 @@ bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key)
 }
 
 /// Whether a map that is not given is checked as an empty one, so that its defaults are there.
-bool stands_empty(const KeySchema& key) {
+bool is_optional_map(const KeySchema& key) {
   if (key.kind == KeyKind::variant) return !key.keys.front().fallback.empty();
   return key.kind == KeyKind::map && !key.opt_in && std::ranges::none_of(key.keys, &KeySchema::required);
 }
@@ -221,10 +221,10 @@ std::shared_ptr<const Node> checked_map(const Document& document, const Node& no
       });
     } else if (key.required) {
       if (is_misspelt(node, schema, key)) continue;
-      mistakes.attempt([&] { refuse_missing(document, node, key, path); });
+      mistakes.attempt([&] { throw_missing(document, node, key, path); });
     } else if (!key.fallback.empty()) {
       result->entries.push_back({key.name, node.line, default_value(key, node.line)});
-    } else if (stands_empty(key)) {
+    } else if (is_optional_map(key)) {
       const Node empty{.type = Node::Type::map, .line = node.line};
       mistakes.attempt([&] {
         result->entries.push_back({key.name, node.line, checked(document, empty, key, full, mistakes)});
@@ -252,7 +252,7 @@ std::shared_ptr<const Node> checked_variant(const Document& document, const Node
     check_map_shape(document, node, {.name = {}, .keys = keys_of(variant)}, path, mistakes);
     return std::make_shared<const Node>(node);
   }
-  refuse_missing(document, node, needed, path);
+  throw_missing(document, node, needed, path);
 }
 
 std::shared_ptr<const Node> checked_named(const Document& document, const Node& node, const KeySchema& schema,
@@ -269,7 +269,7 @@ std::shared_ptr<const Node> checked_named(const Document& document, const Node& 
         where.line = entry.line;
         throw mistake_at(document, where, joined(path, entry.key),
                          fmt::format("{}: expected names of 1 to {} letters, digits, '_' or '-', found '{}'; rename it",
-                                     path, longest_name, excerpt(entry.key)));
+                                     path, max_name_length, excerpt(entry.key)));
       }
       const std::string full = joined(path, entry.key);
       const KeySchema& first = schema.keys.front();
@@ -299,7 +299,7 @@ std::shared_ptr<const Node> checked_one_of(const Document& document, const Node&
 
 std::shared_ptr<const Node> checked_list(const Document& document, const Node& node, const KeySchema& schema,
                                          const std::string& path, Mistakes& mistakes) {
-  if (node.type != Node::Type::sequence) refuse_kind(document, node, schema, path);
+  if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
   auto result = std::make_shared<Node>(node);
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     mistakes.attempt([&] {
@@ -395,7 +395,7 @@ std::shared_ptr<const Node> checked(const Document& document, const Node& node, 
     case KeyKind::variant:
       return checked_variant(document, node, schema, path, mistakes);
     case KeyKind::parameters:
-      if (node.type != Node::Type::map) refuse_kind(document, node, schema, path);
+      if (node.type != Node::Type::map) throw_wrong_kind(document, node, schema, path);
       break;
   }
   return std::make_shared<const Node>(node);

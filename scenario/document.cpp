@@ -224,12 +224,12 @@ class Builder final : public YAML::EventHandler {
   void merge(Frame& frame, const Node& other) {
     if (other.type == Node::Type::sequence) {
       for (const auto& item : other.items) {
-        if (item->type != Node::Type::map) refuse_merge(frame, *item);
+        if (item->type != Node::Type::map) throw_invalid_merge(frame, *item);
         merge(frame, *item);
       }
       return;
     }
-    if (other.type != Node::Type::map) refuse_merge(frame, other);
+    if (other.type != Node::Type::map) throw_invalid_merge(frame, other);
     for (const Entry& entry : other.entries) {
       count(1, frame.node->line);
       if (!frame.keys.insert(entry.key).second) continue;
@@ -239,7 +239,7 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
-  [[noreturn]] void refuse_merge(const Frame& frame, const Node& found) {
+  [[noreturn]] void throw_invalid_merge(const Frame& frame, const Node& found) {
     fail(file_name_, frame.node->line,
          fmt::format("<<: expected a map to merge, found {}; give an alias of a map", describe(found)));
   }
@@ -263,9 +263,9 @@ class Builder final : public YAML::EventHandler {
 };
 
 /// Ends at `end()`: yaml-cpp asks for a second document even where the text holds one.
-class NoMore final : public YAML::EventHandler {
+class SingleDocumentCheck final : public YAML::EventHandler {
  public:
-  explicit NoMore(const std::string& file_name) : file_name_(file_name) {}
+  explicit SingleDocumentCheck(const std::string& file_name) : file_name_(file_name) {}
   void OnDocumentStart(const YAML::Mark& mark) override {
     fail(file_name_, line_of(mark), "expected one YAML document, found a second one ('---'); put it in another file");
   }
@@ -427,8 +427,8 @@ Document load_document(std::string_view yaml, const std::string& file_name, Mist
     std::istringstream stream{std::string(yaml)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
-    NoMore no_more(file_name);
-    parser.HandleNextDocument(no_more);
+    SingleDocumentCheck single_document(file_name);
+    parser.HandleNextDocument(single_document);
   } catch (const YAML::Exception& e) {
     const int line = line_of(e.mark);
     fail(file_name, line,

@@ -60,7 +60,7 @@ Vector3 read_direction(const Field& field) {
   return direction / length;
 }
 
-std::string place_of(const Field& field) {
+std::string location_of(const Field& field) {
   return fmt::format("{}: {}", location(field.document(), field.node()), field.path());
 }
 
@@ -86,7 +86,7 @@ void add_file(std::vector<std::string>& files, const std::string& name) {
   if (!name.empty() && std::ranges::find(files, name) == files.end()) files.push_back(name);
 }
 
-void check_keys(const Field& field, const std::string& type, const KeyUse& use,
+void check_keys(const Field& field, const std::string& type, const TypeKeys& use,
                 const std::vector<std::string>& always) {
   const auto among = [](const std::vector<std::string>& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();

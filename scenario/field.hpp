@@ -55,7 +55,7 @@ class Field {
 };
 
 /// Keys that a type needs, and keys that it may have besides.
-struct KeyUse {
+struct TypeKeys {
   std::vector<std::string> needed;
   std::vector<std::string> allowed;
 };
@@ -65,7 +65,7 @@ struct KeyUse {
 /// A vector of any length, normalised. @throws Mistake for one without a direction
 [[nodiscard]] Vector3 read_direction(const Field& field);
 /// "file:line: dotted.key", for messages of those who use the value later.
-[[nodiscard]] std::string place_of(const Field& field);
+[[nodiscard]] std::string location_of(const Field& field);
 /// Two vectors, one for each body. @throws Mistake for another number of them
 [[nodiscard]] std::vector<Vector3> read_two(const Field& field, bool directions);
 [[nodiscard]] std::vector<std::string> read_texts(const Field& field);
@@ -74,6 +74,6 @@ void add_file(std::vector<std::string>& files, const std::string& name);
 /// @param type    what the keys are for, in messages
 /// @param always  keys that every type may have
 /// @throws Mistake for a key that `type` does not know and for one that it lacks
-void check_keys(const Field& field, const std::string& type, const KeyUse& use, const std::vector<std::string>& always);
+void check_keys(const Field& field, const std::string& type, const TypeKeys& use, const std::vector<std::string>& always);
 
 }  // namespace heelstrike::config

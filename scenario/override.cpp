@@ -29,7 +29,7 @@ struct Assignment {
   NodePointer value;
 };
 
-[[noreturn]] void refuse_assignment(const std::string& note, const std::string& key, const std::string& text) {
+[[noreturn]] void throw_invalid_assignment(const std::string& note, const std::string& key, const std::string& text) {
   throw input_error(key, fmt::format("{}: {}: {}", note, key, text));
 }
 
@@ -47,7 +47,7 @@ Keys split(const std::string& dotted) {
 Keys keys_in(const std::string& dotted, const std::string& note) {
   Keys keys = split(dotted);
   if (std::ranges::any_of(keys, &std::string::empty)) {
-    refuse_assignment(note, dotted, "expected names separated by single dots; write e.g. --set analysis.end_time=5");
+    throw_invalid_assignment(note, dotted, "expected names separated by single dots; write e.g. --set analysis.end_time=5");
   }
   return keys;
 }
@@ -61,7 +61,7 @@ Assignment read_assignment(const std::string& assignment) {
   }
   const std::string key = assignment.substr(0, equals);
   Assignment result{.note = note, .keys = keys_in(key, note), .value = nullptr};
-  result.value = config::placed_anew(*config::load_document(assignment.substr(equals + 1), note).root, note);
+  result.value = config::copy_without_lines(*config::load_document(assignment.substr(equals + 1), note).root, note);
   return result;
 }
 
@@ -101,8 +101,8 @@ std::optional<KeySchema> find_key(const KeySchema& schema, const std::string& na
   return it == keys.end() ? std::nullopt : std::optional(*it);
 }
 
-[[noreturn]] void refuse_name(const Assignment& assignment, const std::string& name, const Keys& known) {
-  refuse_assignment(assignment.note, fmt::format("{}", fmt::join(assignment.keys, ".")),
+[[noreturn]] void throw_invalid_name(const Assignment& assignment, const std::string& name, const Keys& known) {
+  throw_invalid_assignment(assignment.note, fmt::format("{}", fmt::join(assignment.keys, ".")),
                     fmt::format("expected one of {}, found '{}'; {}", fmt::join(known, ", "), config::excerpt(name),
                                 suggestion(name, known, "name one of them")));
 }
@@ -114,12 +114,12 @@ void check_path(const Assignment& assignment, const Keys& keys, const Node& root
     const std::string& key = keys[i];
     if (schema.kind == KeyKind::parameters) return;  // known to the back-end only, which parse_scenario asks
     const auto next = find_key(schema, key);
-    if (!next) refuse_name(assignment, key, names_in(schema));
+    if (!next) throw_invalid_name(assignment, key, names_in(schema));
     node = node == nullptr ? nullptr : node->find(key);
     schema = *next;
     if (schema.kind == KeyKind::named && i + 1 < keys.size()) {
       const std::string& name = keys[++i];
-      if (node == nullptr || node->find(name) == nullptr) refuse_name(assignment, name, names_in(node));
+      if (node == nullptr || node->find(name) == nullptr) throw_invalid_name(assignment, name, names_in(node));
       node = node->find(name);
     }
   }
@@ -131,12 +131,12 @@ std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root
   const Keys pairs = names_in(contact);
   const Keys& keys = assignment.keys;
   const bool names_pair = std::ranges::find(pairs, keys[1]) != pairs.end();
-  if (pairs.empty()) refuse_assignment(assignment.note, "contact", "the scenario has no contact pair; add one first");
+  if (pairs.empty()) throw_invalid_assignment(assignment.note, "contact", "the scenario has no contact pair; add one first");
   if (names_pair) {
     if (keys.size() != 3 || find_key(pair_schema, keys[2])) return {keys};
     return {{keys[0], keys[1], "parameters", keys[2]}};
   }
-  if (keys.size() > 2) refuse_name(assignment, keys[1], pairs);
+  if (keys.size() > 2) throw_invalid_name(assignment, keys[1], pairs);
   std::vector<Keys> targets;
   for (const std::string& pair : pairs) {
     if (find_key(pair_schema, keys[1])) {
@@ -178,26 +178,26 @@ std::string with_override(std::string_view yaml, const std::string& file_name, c
 
 namespace config {
 
-NodePointer placed_anew(const Node& node, const std::string& note) {
+NodePointer copy_without_lines(const Node& node, const std::string& note) {
   auto copy = std::make_shared<Node>(node);
   if (!note.empty()) copy->note = note;
   copy->line = 0;  // a line of another text means nothing in the file
   copy->flow = true;
-  for (auto& item : copy->items) item = placed_anew(*item, note);
+  for (auto& item : copy->items) item = copy_without_lines(*item, note);
   for (auto& entry : copy->entries) {
     entry.line = 0;
-    entry.value = placed_anew(*entry.value, note);
+    entry.value = copy_without_lines(*entry.value, note);
   }
   return copy;
 }
 
 std::string with_change(std::string_view yaml, const std::string& file_name, const Entry& change,
                         const std::string& where, const Catalog& catalog) {
-  std::string value = emit_document(*placed_anew(*change.value, ""));
+  std::string value = emit_document(*copy_without_lines(*change.value, ""));
   value.pop_back();  // the end of its line
   const std::string note = fmt::format("--set {}={} ({})", excerpt(change.key), excerpt(value), where);
   return assigned(load_map(yaml, file_name),
-                  {.note = note, .keys = keys_in(change.key, note), .value = placed_anew(*change.value, note)},
+                  {.note = note, .keys = keys_in(change.key, note), .value = copy_without_lines(*change.value, note)},
                   catalog);
 }
 
@@ -236,7 +236,7 @@ std::string with_backend(std::string_view yaml, const std::string& file_name, co
   if (schema == backends.end()) {
     Keys names;
     for (const auto& entry : backends) names.push_back(entry.first);
-    refuse_name({.note = note, .keys = {"backend"}, .value = nullptr}, backend, names);
+    throw_invalid_name({.note = note, .keys = {"backend"}, .value = nullptr}, backend, names);
   }
   NodePointer root = document.root;
   auto name = std::make_shared<Node>(Node{.type = Node::Type::scalar, .scalar = backend, .note = note});

@@ -15,7 +15,7 @@ struct Catalog;
 namespace heelstrike::config {
 
 /// A copy for another place: without lines, maps in braces. @param note  where the values come from; empty = as before
-[[nodiscard]] std::shared_ptr<const Node> placed_anew(const Node& node, const std::string& note);
+[[nodiscard]] std::shared_ptr<const Node> copy_without_lines(const Node& node, const std::string& note);
 
 /// What `with_override` does with "key=value", for a dotted key and its value as they stand in a file.
 /// @param where  file and line of the change, which messages about the value name

@@ -168,7 +168,7 @@ struct AnalysisSpec {
   double end_time = 0.0;       ///< [s] > 0
   IntegratorSpec integrator;
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
-  double largest_imbalance = 0.0;         ///< [-] of a static analysis
+  double max_residual = 0.0;         ///< [-] of a static analysis
   RunBudget budget = {};
 };
 
@@ -234,7 +234,7 @@ struct Catalog;
 
 /// The files that travel with the scenario (meshes), relative to the scenario file. A mesh surface names its file in
 /// `asset_name`; whoever has the content fills in `sha256`.
-[[nodiscard]] std::vector<std::string> files_named_by(const Scenario& scenario);
+[[nodiscard]] std::vector<std::string> referenced_files(const Scenario& scenario);
 
 /// One `--set key=value`; value is YAML. `contact.PARAMETER=v` sets a parameter of all pairs,
 /// `contact.PAIR.PARAMETER=v` of one, any other dotted key replaces that key's value. An unknown key is an error that

@@ -53,9 +53,9 @@ void write_variant(std::string& out, const KeySchema& variant, const std::string
   if (!choice.name.empty()) write_row(out, choice, path + "." + choice.name, choice.meaning);
   for (const TypedKey& typed : keys_by_type(variant)) {
     if (typed.key.name == choice.name) continue;
-    const bool of_all = typed.types.size() + 1 == variant.keys.size();
+    const bool values_of_all = typed.types.size() + 1 == variant.keys.size();
     write_row(out, typed.key, path + "." + typed.key.name,
-              of_all ? typed.key.meaning : fmt::format("{} ({})", typed.key.meaning, fmt::join(typed.types, ", ")));
+              values_of_all ? typed.key.meaning : fmt::format("{} ({})", typed.key.meaning, fmt::join(typed.types, ", ")));
   }
 }
 

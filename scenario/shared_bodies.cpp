@@ -25,7 +25,7 @@ struct Piece {
 
 Piece piece_of(const PairSpec& pair, const ContactBody& body) {
   Piece piece{.body = body.name};
-  piece.place = place_of(body.surface);
+  piece.place = location_of(body.surface);
   if (const auto file = asset_of(body.surface)) piece.file = file->sha256 + file->name;
   const auto box = pair.parameters.find("body_box");
   if (&body == &pair.main && box != pair.parameters.end()) piece.box.insert(*box);

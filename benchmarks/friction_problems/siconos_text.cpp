@@ -22,7 +22,7 @@ enum Storage : std::int64_t { dense = 0, blocks = 1, sparse = 2 };
 enum SparseForm : std::int64_t { triplets = 1, compressed_columns = 2 };
 
 /// No problem that this program could solve has more rows: a dense factor of that size would take 8 TB.
-constexpr std::int64_t most_rows = 1'000'000;
+constexpr std::int64_t max_rows = 1'000'000;
 
 class Reader {
  public:
@@ -145,7 +145,7 @@ LocalProblem read_siconos_text(std::istream& in, const std::string& name) {
   Reader reader(in, name);
   LocalProblem problem;
   problem.dimension = static_cast<int>(reader.count("dimension", 2, 3));
-  const std::int64_t n_contacts = reader.count("number of contacts", 1, most_rows / problem.dimension);
+  const std::int64_t n_contacts = reader.count("number of contacts", 1, max_rows / problem.dimension);
   const std::int64_t size = problem.dimension * n_contacts;
   const std::int64_t storage = reader.count("storage of W (0 dense, 1 blocks, 2 sparse)", dense, sparse);
   (void)reader.count("rows of W", size, size);

@@ -14,10 +14,10 @@
 namespace heelstrike::client {
 namespace {
 
-constexpr std::size_t most_followed = 16;
-constexpr std::size_t most_followed_unasked = 4;  // a page shows three at first
-constexpr std::size_t most_listed = 100;
-constexpr std::chrono::seconds unwatched{30};
+constexpr std::size_t max_followed = 16;
+constexpr std::size_t max_auto_followed = 4;  // a page shows three at first
+constexpr std::size_t max_listed = 100;
+constexpr std::chrono::seconds follow_timeout{30};
 constexpr std::chrono::seconds reconnect_distance{1};
 
 void sleep_until_stopped(const std::stop_token& stop, std::chrono::milliseconds time) {
@@ -47,8 +47,8 @@ std::vector<LiveRunEntry> ServerRuns::list() {
   {
     // A client that has fetched its results lets the server forget the run; who watches it still wants to see its end.
     const std::scoped_lock lock(mutex_);
-    drop_unwatched_locked();
-    follow_new_ones_locked(entries);
+    stop_unwatched_locked();
+    follow_new_runs_locked(entries);
     for (const auto& [id, followed] : followed_) {
       if (std::ranges::find(entries, id, &LiveRunEntry::id) == entries.end())
         entries.push_back({id, id, followed.run->state()});
@@ -58,19 +58,19 @@ std::vector<LiveRunEntry> ServerRuns::list() {
   // Identifiers chosen by the server grow with time.
   std::ranges::reverse(entries);
   std::ranges::stable_partition(entries, [](const LiveRunEntry& e) { return !e.state.over(); });
-  if (entries.size() > most_listed) entries.resize(most_listed);
+  if (entries.size() > max_listed) entries.resize(max_listed);
   return entries;
 }
 
 std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
   const std::scoped_lock lock(mutex_);
-  drop_unwatched_locked();
+  stop_unwatched_locked();
   if (const auto known = followed_.find(id); known != followed_.end()) {
     known->second.asked = std::chrono::steady_clock::now();
     return known->second.run;
   }
-  if (followed_.size() >= most_followed) {
-    throw Error(ErrorCode::limit, fmt::format("at most {} runs can be watched at a time", most_followed), "runs", true);
+  if (followed_.size() >= max_followed) {
+    throw Error(ErrorCode::limit, fmt::format("at most {} runs can be watched at a time", max_followed), "runs", true);
   }
   const auto runs = client_.list();
   if (std::ranges::find(runs, id, &v1::RunStatus::run_id) == runs.end()) {
@@ -82,24 +82,24 @@ std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
 std::shared_ptr<LiveRun> ServerRuns::start_following_locked(const std::string& id) {
   const auto run = std::make_shared<LiveRun>();
   followed_.emplace(id,
-                    Followed{run, std::chrono::steady_clock::now(),
+                    FollowedRun{run, std::chrono::steady_clock::now(),
                              std::jthread([this, id, run](const std::stop_token& stop) { follow(id, *run, stop); })});
   return run;
 }
 
-void ServerRuns::follow_new_ones_locked(const std::vector<LiveRunEntry>& listed) {
+void ServerRuns::follow_new_runs_locked(const std::vector<LiveRunEntry>& listed) {
   std::set<std::string> now;
   for (const LiveRunEntry& entry : listed) {
     now.insert(entry.id);
     if (entry.state.over() || listed_.contains(entry.id) || followed_.contains(entry.id)) continue;
-    if (followed_.size() < most_followed_unasked) start_following_locked(entry.id);
+    if (followed_.size() < max_auto_followed) start_following_locked(entry.id);
   }
   listed_ = std::move(now);
 }
 
-void ServerRuns::drop_unwatched_locked() {
+void ServerRuns::stop_unwatched_locked() {
   const auto now = std::chrono::steady_clock::now();
-  std::erase_if(followed_, [&](const auto& entry) { return now - entry.second.asked > unwatched; });
+  std::erase_if(followed_, [&](const auto& entry) { return now - entry.second.asked > follow_timeout; });
 }
 
 void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_token& stop) {
@@ -113,7 +113,7 @@ void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_tok
       return;
     } catch (const Error& error) {
       const bool unavailable = error.code() == ErrorCode::unavailable;
-      if (reader.failed() || !unavailable || !error.retry_helps()) {
+      if (reader.failed() || !unavailable || !error.retryable()) {
         run.finish(unavailable ? "interrupted" : "failed", error.what());
         return;
       }

@@ -30,20 +30,20 @@ class ServerRuns final : public LiveRuns {
   void cancel(const std::string& id) override;
 
  private:
-  struct Followed {
+  struct FollowedRun {
     std::shared_ptr<LiveRun> run;
     std::chrono::steady_clock::time_point asked;
     std::jthread thread;
   };
   void follow(const std::string& id, LiveRun& run, const std::stop_token& stop);
   std::shared_ptr<LiveRun> start_following_locked(const std::string& id);
-  void follow_new_ones_locked(const std::vector<LiveRunEntry>& listed);
-  void drop_unwatched_locked();
+  void follow_new_runs_locked(const std::vector<LiveRunEntry>& listed);
+  void stop_unwatched_locked();
 
   std::string peer_;
   SimulationClient client_;
   std::mutex mutex_;  ///< guards what follows
-  std::map<std::string, Followed> followed_;
+  std::map<std::string, FollowedRun> followed_;
   std::set<std::string> listed_;  ///< runs of the last list: what is not among them is new
 };
 

@@ -19,7 +19,7 @@ constexpr std::size_t clamp_index = 2;  // z of the low corner of clamped_box
 class Calibration {
  public:
   Calibration(const CalibrationTask& task, const ContactFactory& open, const OpenContext& context,
-              const std::function<void(const CalibrationTrial&)>& on_trial, const KnownTrial& known)
+              const std::function<void(const CalibrationTrial&)>& on_trial, const CachedTrial& known)
       : task_(task), open_(open), context_(context), on_trial_(on_trial), known_(known) {
     check();
   }
@@ -66,7 +66,7 @@ class Calibration {
   }
 
   /// Travel of the partner at which the undeformed shapes overlap by `depth`.
-  double travel_to(Contact& contact, double depth) {
+  double indent_to(Contact& contact, double depth) {
     std::vector<Response> response(1);
     const auto gap_at = [&](double travel) {
       const std::vector<PairState> states{state_at(travel)};
@@ -113,7 +113,7 @@ class Calibration {
     pairs[0].main.materials[0].youngs_modulus = E;
     if (clamp) std::get<std::vector<double>>(pairs[0].parameters.at("clamped_box"))[clamp_index] = *clamp;
     const auto contact = open_(pairs, task_.assets, context_);
-    const double shallow = travel_to(*contact, task_.depth / task_.depth_steps);
+    const double shallow = indent_to(*contact, task_.depth / task_.depth_steps);
     std::vector<Response> response(1);
     for (int step = 0; step < task_.depth_steps; ++step) {
       const double deeper = task_.depth * step / task_.depth_steps;
@@ -191,7 +191,7 @@ class Calibration {
   const ContactFactory& open_;
   const OpenContext& context_;
   const std::function<void(const CalibrationTrial&)>& on_trial_;
-  const KnownTrial& known_;
+  const CachedTrial& known_;
   std::optional<double> clamp_;
   Vector3 direction_ = Vector3::UnitZ();
   CalibrationResult result_;
@@ -200,7 +200,7 @@ class Calibration {
 }  // namespace
 
 CalibrationResult calibrate(const CalibrationTask& task, const ContactFactory& open, const OpenContext& context,
-                            const std::function<void(const CalibrationTrial&)>& on_trial, const KnownTrial& known) {
+                            const std::function<void(const CalibrationTrial&)>& on_trial, const CachedTrial& known) {
   return Calibration(task, open, context, on_trial, known).run();
 }
 

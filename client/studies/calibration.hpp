@@ -51,7 +51,7 @@ struct CalibrationResult {
 };
 
 /// A trial that has been made before with these values; none = it has not.
-using KnownTrial =
+using CachedTrial =
     std::function<std::optional<CalibrationTrial>(double youngs_modulus, std::optional<double> clamp_height)>;
 
 /// @param on_trial  told after every solve; may be empty
@@ -61,6 +61,6 @@ using KnownTrial =
 [[nodiscard]] CalibrationResult calibrate(const CalibrationTask& task, const ContactFactory& open,
                                           const OpenContext& context,
                                           const std::function<void(const CalibrationTrial&)>& on_trial,
-                                          const KnownTrial& known = {});
+                                          const CachedTrial& known = {});
 
 }  // namespace heelstrike::client

@@ -53,8 +53,8 @@ const std::vector<Quantity>& quantities() {
       {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S s) { return s.largest.peak_pressure; }, true},
       {"area_m2", "area m2", 5, true, [](S s) { return s.largest.area; }, true},
       {"contact_duration_s", "duration s", 5, true, [](S s) { return duration(s); }},
-      {"separation_speed_m_s", "speed out m/s", 5, true,
-       [](S s) { return of_first_contact(s, &ContactEpisode::separation_speed); }},
+      {"separation_velocity_m_s", "speed out m/s", 5, true,
+       [](S s) { return of_first_contact(s, &ContactEpisode::separation_velocity); }},
       {"effective_restitution", "restitution", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
       {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.summary.energy.balance_error); }},
@@ -157,7 +157,7 @@ PositionError position_error(const TimeSeries& run, const TimeSeries& reference)
   return error;
 }
 
-LargestContact largest_contact(const TimeSeries& run) {
+PeakContact find_peak_contact(const TimeSeries& run) {
   const std::size_t n = run.columns.size();
   const auto largest = [&](std::string_view ending) -> std::optional<double> {
     double value = 0.0;

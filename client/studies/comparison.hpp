@@ -23,11 +23,11 @@ struct PositionError {
 
 /// Largest values of the rows of a time series, over all pairs; none = no contact model told one above zero, as of
 /// rigid bodies.
-struct LargestContact {
+struct PeakContact {
   std::optional<double> peak_pressure = {};  ///< [Pa]
   std::optional<double> area = {};           ///< [m^2]
 };
-[[nodiscard]] LargestContact largest_contact(const TimeSeries& run);
+[[nodiscard]] PeakContact find_peak_contact(const TimeSeries& run);
 
 /// What below a table says which contact its columns are of.
 inline constexpr const char* first_contact_note =
@@ -43,7 +43,7 @@ struct ComparisonRow {
   RunSummary summary;   ///< how it ended
   std::string failure;  ///< why there are no results, or only some; empty when the run completed
   std::optional<PositionError> position_error = {};  ///< of coupling schemes
-  LargestContact largest = {};
+  PeakContact largest = {};
 };
 
 /// Force, indentation, duration, separation speed and restitution are those of the first contact of the run, so that

@@ -25,7 +25,7 @@ const std::array<RegistrationParameter, 7> known_parameters{{
     {"toe_angle", "rad", 0.02, 0.15},
 }};
 
-constexpr int shortest_step = 3;  ///< times that a step which does not help is cut to a third
+constexpr int min_step_length = 3;  ///< times that a step which does not help is cut to a third
 
 double& value_of(FootRegistration& registration, const std::string& name) {
   if (name == "roll") return registration.angles.x();
@@ -169,7 +169,7 @@ class Fit {
     std::vector<char> done(n, 0);
     bool gained = false;
     double scale = 1.0;
-    for (int i = 0; i < shortest_step && std::ranges::count(done, 0) > 0; ++i, scale /= 3.0) {
+    for (int i = 0; i < min_step_length && std::ranges::count(done, 0) > 0; ++i, scale /= 3.0) {
       for (std::size_t f = 0; f < n; ++f) {
         if (!done[f]) feet()[f].result.found = moved(before[f], steps[f], scale);
       }
@@ -197,8 +197,8 @@ class Fit {
     for (std::size_t f = 0; f < now.size(); ++f) {
       const Eigen::MatrixXd& J = jacobians_[f];
       const double frames = static_cast<double>(now[f].error.size());
-      const double freedoms = std::max(per_frame * frames - static_cast<double>(n), 1.0);
-      const double variance = stacked(now[f]).squaredNorm() / freedoms;
+      const double dofs = std::max(per_frame * frames - static_cast<double>(n), 1.0);
+      const double variance = stacked(now[f]).squaredNorm() / dofs;
       const Eigen::MatrixXd covariance =
           variance * (J.transpose() * J).ldlt().solve(Eigen::MatrixXd::Identity(n, n)).eval();
       FootRegistrationResult& result = feet()[f].result;

@@ -27,7 +27,7 @@ struct RegistrationParameter {
 struct RegistrationTask {
   RunRequest request;             ///< a hybrid or kinematic analysis with plates
   std::vector<std::string> free;  ///< names among registration_parameters()
-  double least_force = 100.0;     ///< [N] measured, of the frames whose centre of pressure counts
+  double min_force = 100.0;     ///< [N] measured, of the frames whose centre of pressure counts
   int max_iterations = 6;
 };
 
@@ -51,7 +51,7 @@ struct FootRegistrationResult {
 
 /// One run per free parameter and iteration, all feet at once, each foot by its own stances that begin before or end
 /// after the file; complete stances are kept for validation. Centres of pressure count where the plate measured
-/// `least_force`, vertical forces in all frames of the stances.
+/// `min_force`, vertical forces in all frames of the stances.
 /// @param on_run  told the number of runs and the present rms [m or N] of each foot
 /// @throws Error{invalid_input} without such stances, plates or registrations, and for `height` in a hybrid analysis,
 ///         where it does not matter; Error of a run that fails

@@ -71,7 +71,7 @@ void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& 
                                             motion.plates, spec.name));
   }
   const auto follows = [&](const std::string& body) {
-    return followed_part(task_.request.scenario, body).starts_with(foot.result.foot + ".");
+    return followed_segment(task_.request.scenario, body).starts_with(foot.result.foot + ".");
   };
   for (const PairModel& pair : task_.request.scenario.pairs) {
     if (follows(pair.main_body) || follows(pair.partner_body)) foot.pairs.push_back(pair.spec.name);
@@ -120,7 +120,7 @@ FrameErrors RegistrationRuns::errors(const RegisteredFoot& foot, const ForcePlat
     const double force = predicted.force[i].dot(foot.up);
     Vector3 error = (force - measured) * foot.up;
     if (target_ == RegistrationTarget::center_of_pressure) {
-      if (!(force > 0.0) || measured < task_.least_force) continue;
+      if (!(force > 0.0) || measured < task_.min_force) continue;
       error = predicted.point[i] - interpolated(foot.measured.times, foot.measured.point, t);
       error -= error.dot(foot.up) * foot.up;
     }

@@ -29,7 +29,7 @@ RunRequest with_modulus(RunRequest request, double modulus) {
 }
 
 /// Lets the next fit start from what was found.
-void start_from(RegistrationTask& task, const std::vector<FootRegistrationResult>& feet) {
+void initialise_from(RegistrationTask& task, const std::vector<FootRegistrationResult>& feet) {
   for (MarkerMotionSpec& motion : task.request.scenario.motions) {
     for (FootSpec& foot : motion.feet) {
       const auto found = std::ranges::find(feet, motion.name + "." + foot.name, &FootRegistrationResult::foot);
@@ -89,7 +89,7 @@ ModulusScan scan_modulus(const RegistrationTask& task, std::span<const double> m
     next.request = with_modulus(std::move(next.request), modulus);
     ModulusTrial trial{.modulus = modulus, .rms = 0.0, .feet = fit_registration(next, runner, stop, on_run)};
     trial.rms = std::sqrt(square_sum(trial) / std::max(n_frames(trial), 1.0));
-    start_from(next, trial.feet);
+    initialise_from(next, trial.feet);
     if (on_trial) on_trial(trial);
     return trial;
   };
@@ -99,7 +99,7 @@ ModulusScan scan_modulus(const RegistrationTask& task, std::span<const double> m
   scan.at_end = scan.best == 0 || scan.best + 1 == scan.trials.size();
   if (scan.at_end) return scan;
   const Parabola parabola = parabola_at(scan.trials, scan.best);
-  start_from(next, scan.trials[scan.best].feet);
+  initialise_from(next, scan.trials[scan.best].feet);
   const ModulusTrial refined = attempt(std::exp(parabola.minimum));
   const auto place = std::ranges::lower_bound(scan.trials, refined.modulus, {}, &ModulusTrial::modulus);
   scan.trials.insert(place, refined);

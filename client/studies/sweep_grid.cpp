@@ -12,7 +12,7 @@
 namespace heelstrike::client {
 namespace {
 
-constexpr std::size_t most_points = 100'000;
+constexpr std::size_t max_points = 100'000;
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0.0;
@@ -31,9 +31,9 @@ std::vector<std::string> range_values(const std::string& text, const std::vector
                                           text));
   }
   const double count = std::floor((*to - *from) / *step * (1.0 + 1e-12) + 1e-9) + 1.0;
-  if (count > static_cast<double>(most_points)) {
+  if (count > static_cast<double>(max_points)) {
     throw input_error("vary",
-                      fmt::format("--vary {}: expected at most {} values, found {:.0f}", text, most_points, count));
+                      fmt::format("--vary {}: expected at most {} values, found {:.0f}", text, max_points, count));
   }
   std::vector<std::string> values;
   // Twelve digits: 0.2 + 2 * 0.2 is to be 0.6, not 0.6000000000000001.
@@ -78,8 +78,8 @@ std::vector<SweepPoint> sweep_points(const std::vector<Variation>& variations) {
         throw input_error("vary", fmt::format("--vary: '{}' is varied twice", variation.key));
       }
     }
-    if (points.size() * variation.values.size() > most_points) {
-      throw input_error("vary", fmt::format("--vary: expected at most {} runs, found {}", most_points,
+    if (points.size() * variation.values.size() > max_points) {
+      throw input_error("vary", fmt::format("--vary: expected at most {} runs, found {}", max_points,
                                             points.size() * variation.values.size()));
     }
     std::vector<SweepPoint> next;

@@ -27,7 +27,7 @@ struct AttachOptions {
 };
 
 /// What a client of this run has left when it died.
-bool is_its_folder(const fs::path& path, const RunRequest& request) {
+bool is_folder_of(const fs::path& path, const RunRequest& request) {
   std::error_code ignored;
   return fs::exists(path / "INCOMPLETE", ignored) && fs::exists(path / "scenario.yaml", ignored) &&
          read_whole_file(path / "scenario.yaml") == request.yaml;
@@ -36,14 +36,14 @@ bool is_its_folder(const fs::path& path, const RunRequest& request) {
 /// A run that was itself resumed has its beginning only in the folder that it was resumed in.
 RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
-  const bool is_its_own = is_its_folder(path, request);
+  const bool is_same_run = is_folder_of(path, request);
   if (request.resume_from.empty()) {
     return {path,
             request.yaml,
-            options.force || is_its_own,
+            options.force || is_same_run,
             {.scenario = request.file_name, .files = file_digests(request)}};
   }
-  if (!is_its_own) {
+  if (!is_same_run) {
     throw input_error("output",
                       fmt::format("run {} was resumed, and the rows before that are in the folder that it was "
                                   "resumed in: expected that one, found {}; name it with -o",

@@ -110,7 +110,7 @@ const BackendInfo& find(const std::vector<BackendInfo>& backends, const std::str
     if (backend.name == name) return backend;
     names.push_back(backend.name);
   }
-  throw input_error("backend", there_is_no("back-end", name, names));
+  throw input_error("backend", unknown_name_message("back-end", name, names));
 }
 
 ExitCode show_backends(const BackendsOptions& options, bool json) {

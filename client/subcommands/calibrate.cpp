@@ -164,7 +164,7 @@ ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_toke
       .stop = stop};
   std::optional<TrialJournal> journal;
   if (!options.journal.empty()) journal.emplace(options.journal, identity_of(options, request));
-  const KnownTrial known = [&](double E, std::optional<double> clamp) {
+  const CachedTrial known = [&](double E, std::optional<double> clamp) {
     return journal ? journal->find(E, clamp) : std::nullopt;
   };
   const auto on_trial = [&](const CalibrationTrial& t) {

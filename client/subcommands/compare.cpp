@@ -16,7 +16,7 @@
 #include "client/studies/comparison.hpp"
 #include "client/studies/earlier_runs.hpp"
 #include "library/runs/execute.hpp"
-#include "client/subcommands/command_again.hpp"
+#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/terminal/screen.hpp"
@@ -112,7 +112,7 @@ std::vector<Variant> scheme_variants(const CompareOptions& options, const Catalo
   for (const std::string& name : options.schemes) {
     const auto scheme = std::ranges::find(catalog.couplings, name, &ElementType::name);
     if (scheme == catalog.couplings.end()) {
-      throw input_error("schemes", "--schemes: " + there_is_no("coupling scheme", name, names));
+      throw input_error("schemes", "--schemes: " + unknown_name_message("coupling scheme", name, names));
     }
     if (std::ranges::count(options.schemes, name) > 1) {
       throw input_error("schemes", fmt::format("--schemes: '{}' is there twice; name every scheme once", name));
@@ -141,7 +141,7 @@ void check_coupling_keys(const CompareOptions& options, const Catalog& catalog) 
       for (const config::KeySchema& k : scheme.keys) known.push_back(k.name);
     }
     if (key.empty() || std::ranges::find(known, key) != known.end()) continue;
-    throw input_error("set", fmt::format("--set {}: {}", assignment, there_is_no("key of these schemes", key, known)));
+    throw input_error("set", fmt::format("--set {}: {}", assignment, unknown_name_message("key of these schemes", key, known)));
   }
 }
 
@@ -151,7 +151,7 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
   std::vector<std::string> seen;
   for (const std::string& name : options.backends) {
     if (!schemas.contains(name)) {
-      throw input_error("backends", "--backends: " + there_is_no("back-end", name, known));
+      throw input_error("backends", "--backends: " + unknown_name_message("back-end", name, known));
     }
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       throw input_error("backends", fmt::format("--backends: '{}' is there twice; name every back-end once", name));
@@ -222,7 +222,7 @@ RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRe
       request.resume_from = folder.checkpoint();
       return folder;
     } catch (const Error& error) {
-      tell_user("warning", fmt::format("{} begins anew: {}", path.string(), error.what()));
+      print_message("warning", fmt::format("{} begins anew: {}", path.string(), error.what()));
     }
   }
   return {path,
@@ -239,11 +239,11 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
   row.summary.status = "failed";
   try {
     RunRequest request = load_request(options.scenario, variant.overrides, schemas);
-    for (const std::string& note : request.notes) tell_user("note", note);
+    for (const std::string& note : request.notes) print_message("note", note);
     row.folder = variant.folder;
     if (options.resume && is_done(folder / variant.folder, request.yaml)) {
       row.summary = read_summary(folder / variant.folder);
-      row.largest = largest_contact(read_timeseries(folder / variant.folder));
+      row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
       return row;
     }
     RunFolder run_folder = open_folder(options, folder / variant.folder, request);
@@ -252,7 +252,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
     if (row.summary.status != "completed") {
       row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";
     } else {
-      row.largest = largest_contact(read_timeseries(folder / variant.folder));
+      row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
     }
   } catch (const Error& error) {
     const ExitCode code = exit_code(error);
@@ -294,7 +294,7 @@ void write_files(const Comparison& comparison, const fs::path& folder) {
   write_whole_file(folder / "comparison.md", comparison.markdown());
 }
 
-void tell(const Comparison& comparison, const fs::path& folder, const CompareOptions& options, bool json) {
+void print_comparison(const Comparison& comparison, const fs::path& folder, const CompareOptions& options, bool json) {
   if (json) {
     fmt::print("{}", comparison.json());
   } else {
@@ -305,7 +305,7 @@ void tell(const Comparison& comparison, const fs::path& folder, const CompareOpt
       fmt::print("results     {}\n", folder.string());
     }
   }
-  for (const std::string& failure : comparison.failures()) tell_user("error", failure);
+  for (const std::string& failure : comparison.failures()) print_message("error", failure);
 }
 
 ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop) {
@@ -316,7 +316,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   const std::vector<Variant> variants = checked_variants(options, schemas);
   const fs::path folder = comparison_folder(options);
   make_folder(folder, options.force || options.resume);
-  remember_command(folder);
+  store_command(folder);
   const auto runner = make_runner(options.connection, fs::absolute(folder / "servers.log"));
   Comparison comparison;
   comparison.scenario = options.scenario.stem().string();

@@ -65,9 +65,9 @@ std::vector<ForcePlate> predicted_plates(const fs::path& run) {
 struct GrfReport {
   double mass = 0.0;
   Vector3 up = Vector3::Zero();
-  GivenLoads given;
+  PrescribedLoads given;
   GroundPath ground;
-  bool knows_scenario = false;  ///< else nothing is known of what was given
+  bool has_scenario = false;  ///< else nothing is known of what was given
   std::vector<StanceComparison> stances;
   std::vector<ForcePlate> measured;
   std::vector<ForcePlate> predicted;
@@ -78,14 +78,14 @@ void read_making(const fs::path& run, GrfReport& report) {
   const fs::path file = run / "scenario.yaml";
   if (!fs::exists(file)) return;
   const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), scenario_catalog());
-  report.knows_scenario = true;
-  report.given = given_loads(scenario);
+  report.has_scenario = true;
+  report.given = find_prescribed_loads(scenario);
   if (fs::exists(run / "timeseries.csv")) report.ground = ground_path(scenario, read_timeseries(run));
 }
 
 /// Rows without a solution are no rows: the prediction has a gap there. Half an interval is for rounding.
-double longest_gap(const GrfReport& report) {
-  return report.knows_scenario ? 1.5 * report.given.interval : std::numeric_limits<double>::infinity();
+double max_gap(const GrfReport& report) {
+  return report.has_scenario ? 1.5 * report.given.interval : std::numeric_limits<double>::infinity();
 }
 
 GrfReport compare_all(const CompareGrfOptions& options) {
@@ -102,7 +102,7 @@ GrfReport compare_all(const CompareGrfOptions& options) {
     const auto found = std::ranges::find(report.predicted, plate.name, &ForcePlate::name);
     if (found == report.predicted.end()) continue;
     any = true;
-    auto stances = compare_plates(plate, *found, report.up, options.threshold, longest_gap(report));
+    auto stances = compare_plates(plate, *found, report.up, options.threshold, max_gap(report));
     report.stances.insert(report.stances.end(), stances.begin(), stances.end());
   }
   if (!any) {
@@ -126,29 +126,29 @@ std::string vertical_name(const GrfReport& report) {
 }
 
 /// Components of a plate that the run was given.
-std::vector<std::string> given_components(const GrfReport& report, const StanceComparison& c) {
+std::vector<std::string> find_prescribed_components(const GrfReport& report, const StanceComparison& c) {
   const auto& plates = report.given.plates;
   if (std::ranges::find(plates, c.plate) == plates.end()) return {};
   return {vertical_name(report)};
 }
 
 bool is_given(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
-  return !given_components(report, c).empty() && e.name == vertical_name(report);
+  return !find_prescribed_components(report, c).empty() && e.name == vertical_name(report);
 }
 
 std::string origin(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
-  if (!report.knows_scenario) return "not known";
+  if (!report.has_scenario) return "not known";
   return is_given(report, c, e) ? "given" : "predicted";
 }
 
 /// What the numbers mean, below the table.
 std::string explanation(const GrfReport& report, const StanceComparison& c) {
   std::string text;
-  if (!given_components(report, c).empty()) {
+  if (!find_prescribed_components(report, c).empty()) {
     text += fmt::format("{} was given to the run (hybrid analysis): its row says how closely the run met it. ",
                         vertical_name(report));
     text += "The other components and the centre of pressure are predicted.";
-  } else if (!report.knows_scenario) {
+  } else if (!report.has_scenario) {
     text += "The folder has no scenario.yaml: what the run was given is not known.";
   }
   if (c.n_missing > 0) {
@@ -190,7 +190,7 @@ void print_text(const GrfReport& report) {
     fmt::print("{}", table.fitted(screen_width(Stream::out)));
     const std::string meaning = explanation(report, c);
     if (!meaning.empty()) fmt::print("{}\n", meaning);
-    const char* verb = given_components(report, c).empty() ? "predicted" : "met";
+    const char* verb = find_prescribed_components(report, c).empty() ? "predicted" : "met";
     const auto halves = [&](const char* name, const std::optional<Peak>(&peak)[2]) {
       if (!peak[0] || !peak[1]) return;
       fmt::print("{} of the vertical force: measured {:.1f} N at {:.3f} s, {} {:.1f} N at {:.3f} s\n", name,
@@ -271,7 +271,7 @@ report::PageTable stance_table(const GrfReport& report, const StanceComparison& 
                     interpolated(report.ground.times, report.ground.position, c.rows.front().time));
   }
   table.svg = report::stance_svg(
-      {.stance = &c, .up = report.up, .given = given_components(report, c), .ground_moved = std::move(moved)});
+      {.stance = &c, .up = report.up, .given = find_prescribed_components(report, c), .ground_moved = std::move(moved)});
   return table;
 }
 

@@ -69,7 +69,7 @@ std::string compare_versions(const v1::VersionInfo& version, const std::string& 
 }
 
 using Clock = std::chrono::steady_clock;
-constexpr auto answer_within = rpc::connect_patience;  // all servers together
+constexpr auto response_timeout = rpc::default_connect_timeout;  // all servers together
 
 /// A server under examination. Connecting begins at once, so that several servers share the time for it.
 class ServerUnderTest {
@@ -104,7 +104,7 @@ class ServerUnderTest {
     const bool same =
         healthy && add_check(checks, peer_ + " has the same version", [&] {
           v1::VersionInfo version;
-          rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+          rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
                     [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
           return compare_versions(version, peer_);
         });
@@ -116,7 +116,7 @@ class ServerUnderTest {
   template <class Stub>
   [[nodiscard]] std::string room(Stub& stub) const {
     v1::Capacity capacity;
-    rpc::call("GetCapacity of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+    rpc::call("GetCapacity of " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
               [&](grpc::ClientContext& context) { return stub.GetCapacity(&context, {}, &capacity); });
     std::string text;
     bool full = false;
@@ -223,7 +223,7 @@ std::vector<Check> examine_named(const ServerOptions& options, std::stop_token s
   std::vector<Check> checks;
   std::optional<ServerUnderTest> fem;
   std::optional<ServerUnderTest> mbs;
-  const auto until = Clock::now() + answer_within;
+  const auto until = Clock::now() + response_timeout;
   if (!options.fem.empty()) fem.emplace(rpc::Endpoint{.address = options.fem, .tls = options.tls}, "fem_server");
   if (!options.mbs.empty()) mbs.emplace(rpc::Endpoint{.address = options.mbs, .tls = options.tls}, "mbs_server");
   if (fem && fem->examine<v1::ContactService, v1::GetVersionRequest>(checks, until)) {
@@ -235,8 +235,8 @@ std::vector<Check> examine_named(const ServerOptions& options, std::stop_token s
 
 /// What runs on this machine need beside the servers.
 void examine_helpers(std::vector<Check>& checks, const std::stop_token& stop) {
-  add_check(checks, "the mesher works", [&] { return try_mesher(stop); });
-  add_check(checks, "the cache can be written", [] { return try_cache(); });
+  add_check(checks, "the mesher works", [&] { return check_mesher(stop); });
+  add_check(checks, "the cache can be written", [] { return check_cache(); });
   add_check(checks, "pictures can be drawn", [] { return report::gnuplot_program().string(); });
   checks.back().optional = true;
 }
@@ -253,7 +253,7 @@ std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
     examine_helpers(checks, stop);
     return checks;
   }
-  const auto until = Clock::now() + answer_within;
+  const auto until = Clock::now() + response_timeout;
   ServerUnderTest(*runner->servers().fem(), "fem_server")
       .examine<v1::ContactService, v1::GetVersionRequest>(checks, until);
   ServerUnderTest(runner->servers().mbs(), "mbs_server")

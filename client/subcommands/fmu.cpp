@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "library/composition/embedded.hpp"
-#include "library/fmu/unit_file.hpp"
+#include "library/fmu/fmu_export.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/terminal/progress_display.hpp"
@@ -24,27 +24,27 @@ namespace fs = std::filesystem;
 struct FmuOptions {
   fs::path scenario;
   Overrides overrides;
-  UnitKind kind;
+  FmuExportOptions kind;
   fs::path file;
 };
 
 /// Folder of what units are stepped by, beside the programs' one, as built or as installed.
-fs::path unit_parts() {
-  const fs::path prefix = own_folder().parent_path();
+fs::path fmu_parts() {
+  const fs::path prefix = module_folder().parent_path();
   const fs::path installed = prefix / HEELSTRIKE_LIBDIR / "heelstrike";
   for (const fs::path& folder : {installed, prefix / "lib"}) {
-    if (::access((folder / unit_binary_file).c_str(), R_OK) == 0) return folder;
+    if (::access((folder / fmu_binary_file).c_str(), R_OK) == 0) return folder;
   }
   throw file_error(installed.string(), "the binaries for units are not there; install heelstrike again");
 }
 
 ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
   const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(embedded_backends()), stop);
-  (void)pair_doubts(request);
+  (void)find_pair_warnings(request);
   const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
   {
     ProgressDisplay display(run_name(request.scenario, ' '), as_json);
-    write_unit(request, options.kind, unit_parts(), file, [&](std::string_view stage, double fraction) {
+    export_fmu(request, options.kind, fmu_parts(), file, [&](std::string_view stage, double fraction) {
       if (stage.starts_with(warning_mark)) return;
       display.show({.stage = std::string(stage), .fraction = fraction});
     });

@@ -28,35 +28,35 @@ struct RobotOptions {
   std::vector<std::string> packages;
   std::string base = "fixed";
   std::string keyframe;
-  bool without_meshes = false;
+  bool skip_meshes = false;
   models::InertiaRepair repair;
   fs::path folder;
 
   [[nodiscard]] bool for_urdf() const { return !packages.empty() || base != "fixed"; }
   [[nodiscard]] bool for_robots() const {
-    return for_urdf() || !keyframe.empty() || without_meshes || repair.balance || repair.least_mass > 0.0 ||
-           repair.least_moment > 0.0;
+    return for_urdf() || !keyframe.empty() || skip_meshes || repair.balance || repair.min_mass > 0.0 ||
+           repair.min_moment > 0.0;
   }
 };
 
-models::MeshWish mesh_wish(const RobotOptions& options, const std::stop_token& stop) {
+models::MeshImportOptions mesh_import_options(const RobotOptions& options, const std::stop_token& stop) {
   return {.read =
               [stop](const fs::path& file) {
                 return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
               },
-          .leave_out = options.without_meshes};
+          .leave_out = options.skip_meshes};
 }
 
-models::UrdfWish urdf_wish(const RobotOptions& options, const std::stop_token& stop) {
-  models::UrdfWish wish{.base_is_free = options.base == "free", .packages = {}, .meshes = mesh_wish(options, stop)};
+models::UrdfOptions urdf_options(const RobotOptions& options, const std::stop_token& stop) {
+  models::UrdfOptions import_options{.base_is_free = options.base == "free", .packages = {}, .meshes = mesh_import_options(options, stop)};
   for (const std::string& text : options.packages) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw input_error("package", fmt::format("--package: expected NAME=FOLDER, found '{}'", text));
     }
-    wish.packages[text.substr(0, equals)] = text.substr(equals + 1);
+    import_options.packages[text.substr(0, equals)] = text.substr(equals + 1);
   }
-  return wish;
+  return import_options;
 }
 
 /// The outermost element tells the format, whatever the file is called.
@@ -67,7 +67,7 @@ models::TreeModel read_model(const RobotOptions& options, const std::string& tex
   const std::string_view root = parsed ? document.document_element().name() : "";
   if (root == "robot") {
     if (!options.keyframe.empty()) throw input_error("model", "--keyframe is for MJCF; URDF has no keyframes");
-    return models::read_urdf(text, options.model, urdf_wish(options, stop));
+    return models::read_urdf(text, options.model, urdf_options(options, stop));
   }
   if (root == "mujoco") {
     if (options.for_urdf()) {
@@ -75,7 +75,7 @@ models::TreeModel read_model(const RobotOptions& options, const std::string& tex
                                              "and joints",
                                              options.model.string()));
     }
-    return models::read_mjcf(options.model, {.meshes = mesh_wish(options, stop), .keyframe = options.keyframe});
+    return models::read_mjcf(options.model, {.meshes = mesh_import_options(options, stop), .keyframe = options.keyframe});
   }
   throw input_error(
       "model", fmt::format("{}: expected a URDF model (<robot>), an MJCF model (<mujoco>) or a C3D trial, found {}{}",
@@ -94,7 +94,7 @@ ExitCode import_file(const RobotOptions& options, bool as_json, const std::stop_
     return write_import(options.model, options.folder, models::import_tree(model, options.repair), as_json);
   }
   if (options.for_robots()) {
-    throw input_error("model", fmt::format("{}: --package, --base, --keyframe, --without-meshes and those of inertias "
+    throw input_error("model", fmt::format("{}: --package, --base, --keyframe, --skip-meshes and those of inertias "
                                            "are for robots; this is a C3D trial",
                                            options.model.string()));
   }
@@ -118,14 +118,14 @@ void add_import(CLI::App& program, Invocation& invocation) {
       ->capture_default_str();
   command->add_option("--keyframe", options->keyframe, "Keyframe of an MJCF model that is the initial pose")
       ->type_name("NAME");
-  command->add_flag("--without-meshes", options->without_meshes, "Leave mesh files out, and tell so");
+  command->add_flag("--skip-meshes", options->skip_meshes, "Leave mesh files out, and tell so");
   command->add_flag("--balance-inertia", options->repair.balance,
                     "Principal moments of which one exceeds the sum of the others become their mean");
-  command->add_option("--bound-mass", options->repair.least_mass, "Least mass of every moving body [kg]")
+  command->add_option("--bound-mass", options->repair.min_mass, "Least mass of every moving body [kg]")
       ->check(CLI::Range(0.0, 1e12))
       ->type_name("MASS");
   command
-      ->add_option("--bound-inertia", options->repair.least_moment,
+      ->add_option("--bound-inertia", options->repair.min_moment,
                    "Least principal moment of inertia of every moving body [kg m^2]")
       ->check(CLI::Range(0.0, 1e12))
       ->type_name("MOMENT");

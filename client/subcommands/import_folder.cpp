@@ -32,7 +32,7 @@ void check_is_new(const fs::path& file, const std::string& kind) {
                                 file.string(), kind));
 }
 
-void create_folder(const fs::path& folder, const fs::path& inner, std::span<const models::MeshCopy> copies) {
+void create_folder(const fs::path& folder, const fs::path& inner, std::span<const models::ImportedMesh> copies) {
   std::error_code failure;
   fs::create_directories(folder / inner, failure);
   for (const auto& mesh : copies) {
@@ -45,9 +45,9 @@ void create_folder(const fs::path& folder, const fs::path& inner, std::span<cons
   }
 }
 
-void write_missed(const fs::path& folder, const std::vector<std::string>& not_taken) {
+void write_missed(const fs::path& folder, const std::vector<std::string>& omissions) {
   std::string missed;
-  for (const std::string& line : not_taken) missed += line + "\n";
+  for (const std::string& line : omissions) missed += line + "\n";
   write_text(folder / "NOT_IMPORTED.txt", missed);
 }
 
@@ -61,16 +61,16 @@ fs::path write_folder(const fs::path& model, const fs::path& target, const model
   for (const auto& mesh : import.meshes) {
     if (mesh.from.empty()) write_text(folder / mesh.to, mesh.content);
   }
-  write_missed(folder, import.not_taken);
+  write_missed(folder, import.omissions);
   write_text(scenario, import.scenario);
   return scenario;
 }
 
 /// @param what  key of the answer in JSON: "scenario"
-ExitCode tell(const std::string& what, const nlohmann::json& written, const std::vector<std::string>& taken,
-              const std::vector<std::string>& not_taken, bool as_json) {
+ExitCode print_import(const std::string& what, const nlohmann::json& written, const std::vector<std::string>& taken,
+              const std::vector<std::string>& omissions, bool as_json) {
   if (as_json) {
-    fmt::print("{}\n", nlohmann::json{{what, written}, {"imported", taken}, {"not_imported", not_taken}}.dump(2));
+    fmt::print("{}\n", nlohmann::json{{what, written}, {"imported", taken}, {"not_imported", omissions}}.dump(2));
     return ExitCode::ok;
   }
   for (const auto& file : written.is_array() ? written : nlohmann::json{written}) {
@@ -79,7 +79,7 @@ ExitCode tell(const std::string& what, const nlohmann::json& written, const std:
   fmt::print("\nimported:\n");
   for (const std::string& line : taken) fmt::print("  {}\n", line);
   fmt::print("\nnot imported, or in another way:\n");
-  for (const std::string& line : not_taken) fmt::print("  {}\n", line);
+  for (const std::string& line : omissions) fmt::print("  {}\n", line);
   return ExitCode::ok;
 }
 
@@ -115,10 +115,10 @@ std::string events_text(const std::vector<C3dEvent>& events) {
 using TrialFiles = std::vector<std::pair<std::string, std::string>>;
 
 TrialFiles trial_files(C3dTrial trial, const std::string& name, std::vector<std::string>& taken,
-                       std::vector<std::string>& not_taken) {
+                       std::vector<std::string>& omissions) {
   const C3dPlates plates = c3d_plates(trial);
-  not_taken = trial.notes;
-  not_taken.insert(not_taken.end(), plates.notes.begin(), plates.notes.end());
+  omissions = trial.notes;
+  omissions.insert(omissions.end(), plates.notes.begin(), plates.notes.end());
   TrialFiles files;
   if (!trial.markers.names.empty()) {
     trial.markers.file_name = name + ".trc";
@@ -153,21 +153,21 @@ TrialFiles trial_files(C3dTrial trial, const std::string& name, std::vector<std:
 
 ExitCode write_import(const fs::path& model, const fs::path& folder, const models::Import& import, bool as_json) {
   const fs::path scenario = write_folder(model, folder, import);
-  return tell("scenario", scenario.string(), import.taken, import.not_taken, as_json);
+  return print_import("scenario", scenario.string(), import.imported, import.omissions, as_json);
 }
 
 ExitCode write_trial(const fs::path& file, std::string_view bytes, const fs::path& folder, bool as_json) {
   const std::string name = file.stem().string();
-  std::vector<std::string> taken, not_taken, written;
-  const TrialFiles files = trial_files(read_c3d(bytes, file.string()), name, taken, not_taken);
+  std::vector<std::string> taken, omissions, written;
+  const TrialFiles files = trial_files(read_c3d(bytes, file.string()), name, taken, omissions);
   for (const auto& [end, content] : files) check_is_new(folder / (name + end), "file");
   create_folder(folder, "", {});
   for (const auto& [end, content] : files) {
     written.push_back((folder / (name + end)).string());
     write_text(written.back(), content);
   }
-  write_missed(folder, not_taken);
-  return tell("files", written, taken, not_taken, as_json);
+  write_missed(folder, omissions);
+  return print_import("files", written, taken, omissions, as_json);
 }
 
 }  // namespace heelstrike::client

@@ -37,15 +37,15 @@ struct ImportOptions {
   fs::path folder;
 };
 
-osim::ImportWish wish_of(const ImportOptions& options) {
-  osim::ImportWish wish{.joints = options.joints, .held = options.held, .meshes = {}, .folders = {}};
-  wish.draw = options.draw;
-  wish.without = options.without;
-  wish.activation = options.activation;
-  wish.rigid_tendons = options.rigid_tendons;
+osim::ImportOptions make_import_options(const ImportOptions& options) {
+  osim::ImportOptions import_options{.joints = options.joints, .held = options.held, .meshes = {}, .folders = {}};
+  import_options.drawer_force = options.drawer_force;
+  import_options.without = options.without;
+  import_options.activation = options.activation;
+  import_options.rigid_tendons = options.rigid_tendons;
   constexpr double per_degree = std::numbers::pi / 180.0;
-  if (options.flexion) wish.flexion = per_degree * *options.flexion;
-  wish.angle_unit = per_degree;
+  if (options.flexion) import_options.flexion = per_degree * *options.flexion;
+  import_options.angle_unit = per_degree;
   for (const std::string& text : options.coordinates) {
     const auto equals = std::min(text.find('='), text.size());
     double value = 0.0;
@@ -54,17 +54,17 @@ osim::ImportWish wish_of(const ImportOptions& options) {
     if (equals == 0 || read.ec != std::errc() || read.ptr != end || !std::isfinite(value)) {
       throw input_error("coordinates", fmt::format("--coordinate: expected NAME=NUMBER, found '{}'", text));
     }
-    wish.coordinates[text.substr(0, equals)] = value;
+    import_options.coordinates[text.substr(0, equals)] = value;
   }
-  wish.folders = osim::mesh_folders(options.geometry, options.model);
+  import_options.folders = osim::mesh_folders(options.geometry, options.model);
   for (const std::string& text : options.meshes) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw input_error("mesh", fmt::format("--mesh: expected NAME=FILE, found '{}'", text));
     }
-    wish.meshes[text.substr(0, equals)] = text.substr(equals + 1);
+    import_options.meshes[text.substr(0, equals)] = text.substr(equals + 1);
   }
-  return wish;
+  return import_options;
 }
 
 /// @param scenario  its comments are lost but for the first line
@@ -80,13 +80,13 @@ void apply(const Overrides& overrides, const std::string& name, std::string& sce
 
 ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop_token& stop) {
   const std::string text = read_file(options.model, "model", {.stop = stop});
-  osim::ImportWish wish = wish_of(options);
+  osim::ImportOptions import_options = make_import_options(options);
   if (!options.motion.empty()) {
-    wish.motion = {
+    import_options.motion = {
         .file = options.motion,
         .table = read_motion_table(read_file(options.motion, "motion", {.stop = stop}), options.motion.string())};
   }
-  models::Import import = osim::import_model(osim::read_model(text, options.model.string()), wish);
+  models::Import import = osim::import_model(osim::read_model(text, options.model.string()), import_options);
   apply(options.overrides, options.model.stem().string() + ".yaml", import.scenario);
   return write_import(options.model, options.folder, import, as_json);
 }
@@ -104,7 +104,7 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->delimiter(',')
       ->type_name("JOINT");
   command
-      ->add_option("--hold", options->held,
+      ->add_option("--lock-joints", options->held,
                    "Joints that are held where their coordinates are: what hangs on them becomes part of the bodies of "
                    "the subset, and muscles that reach there come along")
       ->delimiter(',')
@@ -132,11 +132,11 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->excludes(flexion)
       ->type_name("FILE");
   command
-      ->add_option("--draw", options->draw,
+      ->add_option("--drawer-force", options->drawer_force,
                    "After --flexion pull the bent body along its x axis, forwards [N], in 20 more equilibria")
       ->needs(flexion)
       ->type_name("FORCE");
-  command->add_option("--without", options->without, "Ligaments and muscles that are left out; ACLam is all its lines")
+  command->add_option("--exclude", options->without, "Ligaments and muscles that are left out; ACLam is all its lines")
       ->delimiter(',')
       ->type_name("NAME");
   command->add_option("--activation", options->activation, "Constant activation of all muscles, 0 to 1")
@@ -151,7 +151,7 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
              "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim "
              "lenhart2015.osim "
              "--subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "
-             "lenhart2015.osim --subset knee_r,pf_r --hold hip_r,ankle_r,subtalar_r,mtp_r -o leg");
+             "lenhart2015.osim --subset knee_r,pf_r --lock-joints hip_r,ankle_r,subtalar_r,mtp_r -o leg");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return import_osim(*options, invocation.json, stop);

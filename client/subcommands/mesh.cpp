@@ -37,7 +37,7 @@ struct MeshOptions {
   std::uint32_t layers = 2;
   bool prisms = false;
   std::string search_distance = "10mm";
-  std::string least_thickness = "0.2mm";
+  std::string min_thickness = "0.2mm";
   std::string merge;
   std::string slivers;
   std::string within;
@@ -59,28 +59,28 @@ std::string extension_of(const fs::path& path) {
 /// PLACE:SIZE with PLACE box:x0,y0,z0,x1,y1,z1 or ball:x,y,z,r or group:NAME,distance.
 MeshRefinement parse_refinement(const std::string& text) {
   const auto pieces = split(text, ':');
-  MeshRefinement wish;
+  MeshRefinement import_options;
   if (pieces.size() == 3) {
     const auto values = split(pieces[1], ',');
-    wish.size = parse_length(pieces[2], "--refine: size");
+    import_options.size = parse_length(pieces[2], "--refine: size");
     const auto lengths = [&] {
       std::vector<double> numbers;
       for (const std::string& value : values) numbers.push_back(parse_length(value, "--refine: coordinate"));
       return numbers;
     };
-    if (pieces[0] == "box" && values.size() == 6) wish.box = lengths();
-    if (pieces[0] == "ball" && values.size() == 4) wish.ball = lengths();
+    if (pieces[0] == "box" && values.size() == 6) import_options.box = lengths();
+    if (pieces[0] == "ball" && values.size() == 4) import_options.ball = lengths();
     if (pieces[0] == "group" && values.size() == 2) {
-      wish.group = values[0];
-      wish.distance = parse_length(values[1], "--refine: distance");
+      import_options.group = values[0];
+      import_options.distance = parse_length(values[1], "--refine: distance");
     }
   }
-  if (wish.box.empty() && wish.ball.empty() && wish.group.empty()) {
+  if (import_options.box.empty() && import_options.ball.empty() && import_options.group.empty()) {
     throw input_error("refine", fmt::format("--refine: expected box:x0,y0,z0,x1,y1,z1:SIZE, ball:x,y,z,r:SIZE or "
                                             "group:NAME,DISTANCE:SIZE, found '{}'",
                                             text));
   }
-  return wish;
+  return import_options;
 }
 
 /// knee-femur, knee-tibia, knee-femur-bone, knee-tibia-bone, all with -left or without; none for other names and for
@@ -104,9 +104,9 @@ std::optional<KneeSurface> knee_named(const MeshOptions& options) {
 MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   MeshJob job;
   job.name = options.between.empty() ? options.input : options.between.front();
-  if (job.name.empty()) throw input_error("input", "expected a file to check or fill, or --between OUTER INNER");
+  if (job.name.empty()) throw input_error("input", "expected a file to check or fill, or --layer OUTER INNER");
   if (!options.between.empty()) {
-    if (!options.input.empty()) throw input_error("between", "--between names both files; remove " + options.input);
+    if (!options.input.empty()) throw input_error("between", "--layer names both files; remove " + options.input);
     job.inner_name = options.between.back();
     job.inner = read_mesh_file(job.inner_name, "mesh", {.stop = stop});
     job.layers = options.layers;
@@ -117,10 +117,10 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
                         "leave --order or --prisms out");
     }
     job.search_distance = parse_small_length(options.search_distance, "--search-distance");
-    job.least_thickness = parse_small_length(options.least_thickness, "--least-thickness");
+    job.min_thickness = parse_small_length(options.min_thickness, "--min-thickness");
   }
   if (options.prisms && options.between.empty()) {
-    throw input_error("prisms", "--prisms: only the layer of --between OUTER INNER is made of prisms; remove it");
+    throw input_error("prisms", "--prisms: only the layer of --layer OUTER INNER is made of prisms; remove it");
   }
   job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
   job.right = options.input == "foot-right";
@@ -138,13 +138,13 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   for (const std::string& text : options.refine) job.refinements.push_back(parse_refinement(text));
   if (!options.merge.empty()) job.repairs.merge_tolerance = parse_small_length(options.merge, "--merge");
   if (!options.slivers.empty()) job.repairs.sliver_thickness = parse_small_length(options.slivers, "--slivers");
-  if (!options.within.empty()) job.repairs.sliver_distance = parse_small_length(options.within, "--within");
+  if (!options.within.empty()) job.repairs.sliver_distance = parse_small_length(options.within, "--max-displacement");
   if (!options.within.empty() && options.slivers.empty()) {
-    throw input_error("within", "--within: says how far --slivers may move the surface; give --slivers too");
+    throw input_error("within", "--max-displacement: says how far --slivers may move the surface; give --slivers too");
   }
   const auto asked = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
-  job.repairs.drop_degenerate = asked("degenerate");
-  job.repairs.drop_duplicate = asked("duplicates");
+  job.repairs.remove_degenerate = asked("degenerate");
+  job.repairs.remove_duplicate = asked("duplicates");
   job.repairs.reorient = asked("orientation");
   job.repairs.max_hole_edges = options.max_hole_edges;
   if (!options.output.empty()) {
@@ -163,10 +163,10 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   return job;
 }
 
-nlohmann::ordered_json to_json(const MeshOutcome& outcome) {
+nlohmann::ordered_json to_json(const MeshReport& outcome) {
   nlohmann::ordered_json json = {
-      {"sound", outcome.sound}, {"repaired", outcome.repaired}, {"warnings", outcome.doubts}};
-  for (const MeshFact& fact : outcome.facts) {
+      {"sound", outcome.sound}, {"repaired", outcome.repaired}, {"warnings", outcome.warnings}};
+  for (const MeshQuantity& fact : outcome.facts) {
     std::string name = fact.name;
     std::ranges::replace(name, ' ', '_');
     std::visit([&](const auto& value) { json[name] = value; }, fact.value);
@@ -176,7 +176,7 @@ nlohmann::ordered_json to_json(const MeshOutcome& outcome) {
 
 ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& stop) {
   const MeshJob job = make_job(options, stop);
-  MeshOutcome outcome;
+  MeshReport outcome;
   {
     ProgressDisplay display("mesh", as_json);
     outcome = process_mesh(
@@ -193,7 +193,7 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
       fmt::print("written    {} ({} bytes)\n", options.output.string(), outcome.bytes.size());
     }
   }
-  for (const std::string& doubt : outcome.doubts) fmt::print(stderr, "heelstrike: warning: {}\n", printable(doubt));
+  for (const std::string& warning : outcome.warnings) fmt::print(stderr, "heelstrike: warning: {}\n", printable(warning));
   if (outcome.sound) return ExitCode::ok;
   fmt::print(stderr, "heelstrike: error: {}: {}; the report shows where\n", printable(job.name), outcome.defects);
   return ExitCode::bad_input;
@@ -201,7 +201,7 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
 
 void add_layer_options(CLI::App& command, MeshOptions& options) {
   command
-      .add_option("--between", options.between,
+      .add_option("--layer", options.between,
                   "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular one with normals\n"
                   "outward, and INNER behind it, the bone; open surfaces too")
       ->expected(2)
@@ -215,7 +215,7 @@ void add_layer_options(CLI::App& command, MeshOptions& options) {
       ->type_name("LENGTH")
       ->capture_default_str();
   command
-      .add_option("--least-thickness", options.least_thickness,
+      .add_option("--min-thickness", options.min_thickness,
                   "Where the surfaces meet or cross, the layer is made this thick")
       ->type_name("LENGTH")
       ->capture_default_str();
@@ -273,9 +273,9 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
   command->add_option("--merge", options->merge, "Repair: vertices closer than this become one")->type_name("LENGTH");
   command
       ->add_option("--slivers", options->slivers,
-                   "Repair: triangles thinner than this are drawn together or turned, see --within")
+                   "Repair: triangles thinner than this are drawn together or turned, see --max-displacement")
       ->type_name("LENGTH");
-  command->add_option("--within", options->within, "How far --slivers may move the surface; default twice its length")
+  command->add_option("--max-displacement", options->within, "How far --slivers may move the surface; default twice its length")
       ->type_name("LENGTH");
   command->add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most so many edges")
       ->type_name("EDGES");
@@ -283,7 +283,7 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
   add_footer(*command,
              "  heelstrike mesh foot.stl --scale 0.001\n"
              "  heelstrike mesh foot.stl --scale 0.001 --repair orientation --fill-holes 30 --size 4mm -o foot.vtu\n"
-             "  heelstrike mesh --between cartilage.stl bone.stl --layers 3 -o cartilage.vtu\n"
+             "  heelstrike mesh --layer cartilage.stl bone.stl --layers 3 -o cartilage.vtu\n"
              "  heelstrike mesh foot --size 6mm --refine box:-60mm,-60mm,-80mm,200mm,60mm,-60mm:3mm -o foot.msh");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {

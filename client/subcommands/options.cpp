@@ -38,9 +38,9 @@ void add_server_options(CLI::App& command, ServerOptions& options) {
       ->group(group);
   command
       .add_option_function<double>(
-          "--patience",
+          "--reconnect-timeout",
           [&options](double seconds) {
-            options.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
+            options.reconnect_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
           },
           "How long a lost connection to a named server is tried again [s] (default 300)")
       ->check(CLI::Range(0.0, 86400.0))
@@ -97,8 +97,8 @@ ContactFactory contact_factory(const ServerOptions& options) {
   if (options.fem.empty()) return embedded_contact();
   rpc::RemoteContactOptions remote;
   remote.endpoint = {.address = options.fem, .tls = options.tls};
-  remote.patience = options.patience;
-  remote.server_was_there = true;  // it has told its back-ends, with which the scenario was read
+  remote.reconnect_timeout = options.reconnect_timeout;
+  remote.is_server_known = true;  // it has told its back-ends, with which the scenario was read
   return rpc::open_remote_contact(remote);
 }
 

@@ -27,8 +27,8 @@ void print(const PlantarFoot& foot) {
   table.header = {"region", "force N", "peak kPa", "area cm^2", "impulse N s", "pressure-time kPa s"};
   for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
     const RegionSummary& s = foot.summary[r];
-    table.rows.push_back({std::string(plantar_regions[r]), number_text(s.largest_force, 4),
-                          number_text(1e-3 * s.peak_pressure, 4), number_text(1e4 * s.largest_area, 3),
+    table.rows.push_back({std::string(plantar_regions[r]), number_text(s.max_force, 4),
+                          number_text(1e-3 * s.peak_pressure, 4), number_text(1e4 * s.max_area, 3),
                           number_text(s.impulse, 4), number_text(1e-3 * s.pressure_time_integral, 4)});
   }
   fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
@@ -39,9 +39,9 @@ nlohmann::ordered_json to_json(const PlantarFoot& foot) {
   nlohmann::ordered_json json = {{"foot", foot.name}};
   for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
     const RegionSummary& s = foot.summary[r];
-    json["regions"][std::string(plantar_regions[r])] = {{"largest_force_N", s.largest_force},
+    json["regions"][std::string(plantar_regions[r])] = {{"max_force_N", s.max_force},
                                                         {"peak_pressure_Pa", s.peak_pressure},
-                                                        {"largest_area_m2", s.largest_area},
+                                                        {"max_area_m2", s.max_area},
                                                         {"impulse_Ns", s.impulse},
                                                         {"pressure_time_integral_Pas", s.pressure_time_integral}};
   }

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "report/write_report.hpp"
-#include "client/subcommands/command_again.hpp"
+#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -27,28 +27,28 @@ struct ResumeOptions {
 };
 
 /// Its client died between the end of the run and its page.
-bool lacks_its_page(const fs::path& run) {
+bool is_report_missing(const fs::path& run) {
   std::error_code ignored;
   return fs::exists(run / "summary.json", ignored) && incomplete_reason(run).empty() &&
          !fs::exists(run / "report.html", ignored);
 }
 
 ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& stop) {
-  if (has_command(options.folder)) give_command_again(options.folder);
-  if (lacks_its_page(options.folder)) {
+  if (has_command(options.folder)) repeat_command(options.folder);
+  if (is_report_missing(options.folder)) {
     (void)report::write_report(options.folder, scenario_catalog());
-    tell_user("note", fmt::format("{} is complete; only its page was missing", options.folder.string()));
+    print_message("note", fmt::format("{} is complete; only its page was missing", options.folder.string()));
     return ExitCode::ok;
   }
   RunFolder folder = RunFolder::resume(options.folder);
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   const fs::path inputs = options.inputs.empty() ? folder.origin().scenario.parent_path() : options.inputs;
   RunRequest request =
-      load_request_again(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
+      reload_request(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
   check_unchanged(request, folder.origin().files);
   request.resume_from = folder.checkpoint();
-  for (const std::string& note : folder.notes()) tell_user("warning", note);
-  for (const std::string& note : request.notes) tell_user("note", note);
+  for (const std::string& note : folder.notes()) print_message("warning", note);
+  for (const std::string& note : request.notes) print_message("note", note);
   return run_to_folder(request, folder, options.connection,
                        {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
 }

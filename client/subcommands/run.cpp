@@ -29,15 +29,15 @@ struct RunOptions {
 
 /// Removes the folder of a run that never began, because of a mistake in it, so that the corrected command can be given
 /// again.
-class FreshFolder {
+class NewFolderGuard {
  public:
-  explicit FreshFolder(fs::path path) : path_(std::move(path)), is_new_(!fs::exists(path_)) {}
-  ~FreshFolder() {
+  explicit NewFolderGuard(fs::path path) : path_(std::move(path)), is_new_(!fs::exists(path_)) {}
+  ~NewFolderGuard() {
     std::error_code ignored;
     if (is_new_ && !kept_ && !fs::exists(path_ / "timeseries.csv", ignored)) fs::remove_all(path_, ignored);
   }
-  FreshFolder(const FreshFolder&) = delete;
-  FreshFolder& operator=(const FreshFolder&) = delete;
+  NewFolderGuard(const NewFolderGuard&) = delete;
+  NewFolderGuard& operator=(const NewFolderGuard&) = delete;
   void keep() { kept_ = true; }
 
  private:
@@ -49,10 +49,10 @@ class FreshFolder {
 ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   const RunRequest request = load_request(options.scenario, options.overrides, schemas, stop);
-  (void)pair_doubts(request);  // the preparation tells them
-  for (const std::string& note : request.notes) tell_user("note", note);
+  (void)find_pair_warnings(request);  // the preparation tells them
+  for (const std::string& note : request.notes) print_message("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
-  FreshFolder fresh(path);
+  NewFolderGuard fresh(path);
   RunFolder folder(path, request.yaml, options.force,
                    {.scenario = fs::absolute(options.scenario), .files = file_digests(request)});
   try {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const TellOptions& options) {
+void print_summary(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const SummaryOptions& options) {
   if (options.json) {
     fmt::print("{}\n", summary_and_timing_json(summary));
   } else if (!options.quiet) {
@@ -27,32 +27,32 @@ void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& f
   if (summary.status == "completed") return;
   const bool has_end = summary.status == "incomplete";
   // The reason is the last line of an incomplete run, where scripts and people look for it.
-  if (summary.error && !has_end) tell_user("error", fmt::format("the run failed: {}", summary.error->what()));
+  if (summary.error && !has_end) print_message("error", fmt::format("the run failed: {}", summary.error->what()));
   fmt::print(
       stderr, "heelstrike: the run folder {} is marked incomplete; it holds {}\n", folder.string(),
       has_end ? "every frame that has a solution" : fmt::format("everything up to t = {:g} s", summary.simulated_time));
-  if (summary.error && has_end) tell_user("error", fmt::format("incomplete: {}", summary.error->what()));
+  if (summary.error && has_end) print_message("error", fmt::format("incomplete: {}", summary.error->what()));
 }
 
 }  // namespace
 
 ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const ConnectionOptions& connection,
-                       const TellOptions& telling, const std::stop_token& stop) {
+                       const SummaryOptions& summary_options, const std::stop_token& stop) {
   const auto runner = make_runner(connection, fs::absolute(folder.path() / "run.log"));
-  return run_to_folder(*runner, request, folder, telling, stop);
+  return run_to_folder(*runner, request, folder, summary_options, stop);
 }
 
-ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder, const TellOptions& telling,
+ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder, const SummaryOptions& summary_options,
                        const std::stop_token& stop) {
   const fs::path& path = folder.path();
   report::write_shapes(folder, body_shapes(request.scenario, request.files, report::shown_triangles));
-  const RunSummary summary = execute(runner, request, folder, telling.quiet || telling.json, stop);
+  const RunSummary summary = execute(runner, request, folder, summary_options.quiet || summary_options.json, stop);
   // While it goes on, and when it may be resumed, its rows are text that survives the death of the process row by row.
-  const bool as_hdf5 = telling.hdf5 && summary.status == "completed";
+  const bool as_hdf5 = summary_options.hdf5 && summary.status == "completed";
   if (as_hdf5) write_hdf5_table(path);
   (void)report::write_report(path, scenario_catalog());
   if (as_hdf5) fs::remove(path / "timeseries.csv");
-  tell(summary, request.scenario, path, telling);
+  print_summary(summary, request.scenario, path, summary_options);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
   return exit_code(summary);
 }

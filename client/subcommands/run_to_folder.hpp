@@ -10,7 +10,7 @@
 namespace heelstrike::client {
 
 /// How much the terminal is told, and what a run leaves.
-struct TellOptions {
+struct SummaryOptions {
   bool quiet = false;  ///< only errors
   bool json = false;   ///< the summary as JSON in place of sentences
   bool hdf5 = false;   ///< a completed run has timeseries.h5 in place of timeseries.csv
@@ -18,9 +18,9 @@ struct TellOptions {
 
 /// Runs `request`, as execute(). @returns what the program ends with
 [[nodiscard]] ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder,
-                                     const TellOptions& telling, const std::stop_token& stop);
+                                     const SummaryOptions& summary_options, const std::stop_token& stop);
 /// The same, with a runner made for it.
 [[nodiscard]] ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const ConnectionOptions& connection,
-                                     const TellOptions& telling, const std::stop_token& stop);
+                                     const SummaryOptions& summary_options, const std::stop_token& stop);
 
 }  // namespace heelstrike::client

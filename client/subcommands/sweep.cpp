@@ -15,7 +15,7 @@
 #include "client/studies/earlier_runs.hpp"
 #include "client/studies/sweep_grid.hpp"
 #include "common/process/child_process.hpp"
-#include "client/subcommands/command_again.hpp"
+#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/terminal/screen.hpp"
@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_every{20};
+constexpr std::chrono::milliseconds poll_interval{20};
 constexpr std::chrono::seconds stop_grace{10};
 
 struct SweepOptions {
@@ -190,7 +190,7 @@ void run_all(std::vector<Task>& tasks, const SweepOptions& options, const fs::pa
     }
     if (changed) show(tasks, started, options.quiet);
     if (running == 0) break;
-    std::this_thread::sleep_for(look_every);
+    std::this_thread::sleep_for(poll_interval);
   }
   if (!options.quiet && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
 }
@@ -204,7 +204,7 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   fs::create_directories(folder / "logs", failure);
   if (failure)
     throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
-  remember_command(folder);
+  store_command(folder);
   run_all(tasks, options, folder, stop);
   Comparison comparison;
   comparison.scenario = options.scenario.stem().string();
@@ -218,7 +218,7 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   const fs::path page = report::write_report(folder, scenario_catalog());
   fmt::print("{}", json ? comparison.json() : comparison.table().fitted(screen_width(Stream::out)));
   if (!json && !options.quiet) fmt::print("results     {}\n", page.string());
-  for (const std::string& failure : comparison.failures()) tell_user("error", failure);
+  for (const std::string& failure : comparison.failures()) print_message("error", failure);
   if (stop.stop_requested()) {
     fmt::print(stderr, "heelstrike: stopped; the same command goes on where it stopped\n");
     return ExitCode::interrupted;

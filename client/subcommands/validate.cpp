@@ -180,10 +180,10 @@ void print_json(const RunRequest& request, const BuiltModel& model) {
 ExitCode validate(const ValidateOptions& options, bool json, const std::stop_token& stop) {
   const RunRequest request =
       load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
-  const std::vector<std::string> doubts = pair_doubts(request);
+  const std::vector<std::string> warnings = find_pair_warnings(request);
   const BuiltModel model = build_model(request, stop);
-  for (const std::string& note : request.notes) tell_user("note", note);
-  for (const std::string& doubt : doubts) tell_user("warning", printable(doubt));
+  for (const std::string& note : request.notes) print_message("note", note);
+  for (const std::string& warning : warnings) print_message("warning", printable(warning));
   if (json) {
     print_json(request, model);
   } else {

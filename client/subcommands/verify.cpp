@@ -48,9 +48,9 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
                         {"faults", check.faults},
                         {"notes", check.notes},
                         {"incomplete", reason}});
-      for (const std::string& note : check.notes) tell_user("note", fmt::format("{}/{}", run.string(), note));
-      for (const std::string& fault : check.faults) tell_user("error", fmt::format("{}/{}", run.string(), fault));
-      if (!reason.empty()) tell_user("warning", fmt::format("{} is not complete: {}", run.string(), reason));
+      for (const std::string& note : check.notes) print_message("note", fmt::format("{}/{}", run.string(), note));
+      for (const std::string& fault : check.faults) print_message("error", fmt::format("{}/{}", run.string(), fault));
+      if (!reason.empty()) print_message("warning", fmt::format("{} is not complete: {}", run.string(), reason));
       damaged = damaged || !check.faults.empty();
       incomplete = incomplete || !reason.empty();
       if (quiet || json || !check.faults.empty()) continue;

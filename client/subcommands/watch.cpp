@@ -32,7 +32,7 @@ struct WatchOptions {
 };
 
 constexpr std::chrono::milliseconds redraw_distance{250};
-constexpr std::size_t most_shown = 8;
+constexpr std::size_t max_shown = 8;
 
 bool is_address(const std::string& text) {
   if (text.starts_with("unix:")) return true;
@@ -76,7 +76,7 @@ Picture picture_of(LiveRuns& runs, const std::string& wanted) {
   std::size_t n_shown = 0;
   for (const LiveRunEntry& entry : runs.list()) {
     if (!wanted.empty() && entry.id != wanted) continue;
-    if (n_shown++ == most_shown) break;
+    if (n_shown++ == max_shown) break;
     // What has ended long ago is not fetched again, only what somebody follows.
     const bool follow = !entry.state.over() || !wanted.empty() || !runs.can_cancel();
     if (follow) {

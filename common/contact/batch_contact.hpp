@@ -19,7 +19,7 @@ struct BatchEntry {
 };
 
 /// Answers of all pairs along a motion.
-struct MotionAnswers {
+struct MotionResponses {
   /// Of the states that all pairs could take: [pair][state], the same number for each pair.
   std::vector<std::vector<Response>> responses;
   /// Why the next state could not be taken, as the first pair that refused it says; null = all states were.
@@ -49,7 +49,7 @@ class BatchContact {
   /// @param stop        ends the work soon; all of it is committed or nothing
   /// @throws Error{cancelled} when stopped, Error{out_of_order} for another first step; what a state meets is in the
   ///         answer
-  [[nodiscard]] virtual MotionAnswers commit_motion(std::int64_t first_step,
+  [[nodiscard]] virtual MotionResponses commit_motion(std::int64_t first_step,
                                                     std::span<const std::vector<PairState>> states,
                                                     std::stop_token stop) = 0;
 };

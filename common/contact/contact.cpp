@@ -7,14 +7,14 @@
 namespace heelstrike {
 
 // Who is not behind a wire answers at once.
-std::shared_ptr<const PostedQuestion> Contact::post(QuestionKind kind, std::int64_t step,
+std::shared_ptr<const PendingRequest> Contact::post(RequestKind kind, std::int64_t step,
                                                     std::span<const PairState> states) {
-  auto question = std::make_shared<PostedQuestion>();
+  auto question = std::make_shared<PendingRequest>();
   question->kind = kind;
   question->step = step;
   question->responses.resize(states.size());
   question->error = refusal([&] {
-    if (kind == QuestionKind::commit) return commit(step, states, question->responses);
+    if (kind == RequestKind::commit) return commit(step, states, question->responses);
     evaluate(step, 0, states, question->responses);
   });
   question->answered = true;

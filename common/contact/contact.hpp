@@ -102,14 +102,14 @@ struct Response {
 };
 
 /// What is wanted of a question to all pairs.
-enum class QuestionKind {
+enum class RequestKind {
   evaluate,  ///< as Contact::evaluate, but for tangents, which may be left zero
   commit,    ///< as Contact::commit
 };
 
 /// A question that nobody waits for, and in time its answer.
-struct PostedQuestion {
-  QuestionKind kind = QuestionKind::evaluate;
+struct PendingRequest {
+  RequestKind kind = RequestKind::evaluate;
   std::int64_t step = 0;
   std::vector<PairState> states;
   bool answered = false;
@@ -138,8 +138,8 @@ struct RpcStatistics {
   std::int64_t calls = 0;
   double p50_us = 0.0;
   double p99_us = 0.0;
-  double round_trips = 0.0;  ///< [s] all exchanges together
-  double serving = 0.0;      ///< [s] of them in the contact server
+  double round_trip_time = 0.0;  ///< [s] all exchanges together
+  double server_time = 0.0;      ///< [s] of them in the contact server
 };
 
 /// All contact pairs of one run, evaluated together. Not thread-safe: one run, one thread.
@@ -167,10 +167,10 @@ class Contact {
   /// while something else is waited for. What may go wrong with a posted commit must not matter to its poster before
   /// the next question: after a commit that failed, later steps are refused.
   /// @throws Error when the partner is out of reach
-  virtual std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+  virtual std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                                      std::span<const PairState> states);
   /// Waits until everything that was posted is answered.
-  virtual void settle() {}
+  virtual void wait_all() {}
 
   /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
   /// specifications.

@@ -13,9 +13,9 @@ std::optional<RigidLaw> rigid_law(const ParameterMap& parameters) {
   const std::string& law = text(parameters, impact_law_parameter);
   return RigidLaw{.restitution = number(parameters, "restitution"),
                   .friction = optional_number(parameters, "friction").value_or(0.0),
-                  .resting_speed = number(parameters, "resting_speed"),
+                  .restitution_threshold = number(parameters, "restitution_threshold"),
                   .law = law == "poisson"   ? ImpactLaw::poisson
-                         : law == "in_turn" ? ImpactLaw::in_turn
+                         : law == "sequential" ? ImpactLaw::sequential
                                             : ImpactLaw::newton};
 }
 

@@ -25,14 +25,14 @@ struct ContactPoint {
 enum class ImpactLaw {
   newton,   ///< every contact leaves with the restitution times its approach speed, at least
   poisson,  ///< the impulse of compression is given back times the restitution
-  in_turn,  ///< Newton's; a contact that does not approach takes no part until an impact before it sets it in motion
+  sequential,  ///< Newton's; a contact that does not approach takes no part until an impact before it sets it in motion
 };
 
 /// Laws that hold at all points of a rigid pair.
 struct RigidLaw {
   double restitution = 0.0;    ///< [-] in [0, 1]
   double friction = 0.0;       ///< [-] Coulomb coefficient, >= 0
-  double resting_speed = 0.0;  ///< [m/s] slower approaches are no impacts
+  double restitution_threshold = 0.0;  ///< [m/s] slower approaches are no impacts
   ImpactLaw law = ImpactLaw::newton;
 };
 

@@ -13,7 +13,7 @@ Vector3 seen(const GapBound& bound, const Pose& X_AB) {
 }
 
 /// Its velocity there.
-Vector3 seen_velocity(const GapBound& bound, const PairState& state) {
+Vector3 velocity_of_C(const GapBound& bound, const PairState& state) {
   if (bound.on_partner) return point_velocity(state.V_AB, state.X_AB.R * bound.p_C);
   // The point of B that coincides with C moves against it, seen from B.
   return -(state.X_AB.R.transpose() * point_velocity(state.V_AB, bound.p_C - state.X_AB.p));
@@ -21,7 +21,7 @@ Vector3 seen_velocity(const GapBound& bound, const PairState& state) {
 
 }  // namespace
 
-GapRange gap_range(const GapBound& bound, double gap, const Pose& asked, const PairState& state) {
+GapInterval gap_interval(const GapBound& bound, double gap, const Pose& asked, const PairState& state) {
   const Vector3 d = seen(bound, state.X_AB) - seen(bound, asked);
   // The Frobenius norm of R' - R is 2 sqrt(2) sin(theta/2).
   const double turn = (state.X_AB.R - asked.R).norm() / std::numbers::sqrt2 * bound.reach;
@@ -32,7 +32,7 @@ GapRange gap_range(const GapBound& bound, double gap, const Pose& asked, const P
   constexpr double operations = 256.0 * std::numeric_limits<double>::epsilon();
   const double size = 1.0 + asked.p.norm() + state.X_AB.p.norm() + bound.p_C.norm() + bound.reach + std::abs(gap);
   const double rounding = operations * size;
-  const Vector3 v = seen_velocity(bound, state);
+  const Vector3 v = velocity_of_C(bound, state);
   const double turning = state.V_AB.w.norm() * bound.reach;
   return {.lower = gap + (convex ? along : -way) - turn - rounding,
           .upper = gap + (bound.flat ? along : way) + turn + rounding,

@@ -5,7 +5,7 @@
 
 namespace heelstrike {
 
-struct GapRange {
+struct GapInterval {
   double lower = 0.0;    ///< [m]
   double upper = 0.0;    ///< [m]
   double falling = 0.0;  ///< [m/s] the rate of `lower` with the motion's twist lies between this
@@ -16,6 +16,6 @@ struct GapRange {
 /// @param gap   [m] that came with `bound`
 /// @param asked  where it came from
 /// @pre bound.known
-[[nodiscard]] GapRange gap_range(const GapBound& bound, double gap, const Pose& asked, const PairState& state);
+[[nodiscard]] GapInterval gap_interval(const GapBound& bound, double gap, const Pose& asked, const PairState& state);
 
 }  // namespace heelstrike

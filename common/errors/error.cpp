@@ -36,8 +36,8 @@ std::string_view to_string(ErrorCode code) {
   return "internal";
 }
 
-Error::Error(ErrorCode code, const std::string& message, std::string field, bool retry_helps)
-    : std::runtime_error(message), code_(code), field_(std::move(field)), retry_helps_(retry_helps) {}
+Error::Error(ErrorCode code, const std::string& message, std::string field, bool retryable)
+    : std::runtime_error(message), code_(code), field_(std::move(field)), retryable_(retryable) {}
 
 RecoverableError::RecoverableError(const std::string& message, std::string field)
     : Error(ErrorCode::recoverable, message, std::move(field), true) {}

@@ -31,17 +31,17 @@ enum class ErrorCode {
 class Error : public std::runtime_error {
  public:
   /// @param field        offending field or key, dotted; empty when none
-  /// @param retry_helps  the same call may succeed later
-  Error(ErrorCode code, const std::string& message, std::string field = {}, bool retry_helps = false);
+  /// @param retryable  the same call may succeed later
+  Error(ErrorCode code, const std::string& message, std::string field = {}, bool retryable = false);
 
   [[nodiscard]] ErrorCode code() const { return code_; }
   [[nodiscard]] const std::string& field() const { return field_; }
-  [[nodiscard]] bool retry_helps() const { return retry_helps_; }
+  [[nodiscard]] bool retryable() const { return retryable_; }
 
  private:
   ErrorCode code_;
   std::string field_;
-  bool retry_helps_;
+  bool retryable_;
 };
 
 /// The one failure that an integrator answers with a smaller step instead of giving up.

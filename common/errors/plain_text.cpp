@@ -83,7 +83,7 @@ std::string valid_utf8(std::string_view text) {
   return rewritten(text, any_length, [](std::uint32_t, std::string_view character) { return std::string(character); });
 }
 
-std::string for_terminal(std::string_view text) {
+std::string strip_control_characters(std::string_view text) {
   return rewritten(text, any_length, [](std::uint32_t code, std::string_view character) {
     return code == '\n' || code == '\t' ? std::string(character) : visible(code, character);
   });

@@ -13,7 +13,7 @@ namespace heelstrike {
 
 /// The same without control characters other than line ends and tabs, so that it cannot move a cursor, colour a
 /// terminal or change its title.
-[[nodiscard]] std::string for_terminal(std::string_view text);
+[[nodiscard]] std::string strip_control_characters(std::string_view text);
 
 /// The same with blanks for line ends and tabs escaped too: what a message quotes.
 /// @param longest  bytes of `text` after which it is cut at a whole character and "..." follows

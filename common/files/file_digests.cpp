@@ -11,7 +11,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
-#include "common/files/sealed_json.hpp"
+#include "common/files/digest_json.hpp"
 
 namespace heelstrike {
 
@@ -28,15 +28,15 @@ constexpr const char* files_key = "files";
 std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, bool is_new, FolderCheck& check) {
   try {
     Json json = Json::parse(read_whole_file(folder / name));
-    switch (seal_of(json)) {
-      case Seal::intact:
+    switch (check_digest(json)) {
+      case DigestState::intact:
         ++check.n_files;
         return json;
-      case Seal::none:
+      case DigestState::none:
         if (is_new || json.contains(files_key)) break;
         check.notes.push_back(fmt::format("{}: no digests in it: it was written by an earlier version", name));
         return std::nullopt;
-      case Seal::broken:
+      case DigestState::broken:
         break;
     }
     check.faults.push_back(
@@ -120,7 +120,7 @@ Sha256 digest_of_file(const fs::path& file, std::uint64_t n_bytes) {
   return digest;
 }
 
-void note_files(const fs::path& folder, std::span<const std::string> names) {
+void record_file_digests(const fs::path& folder, std::span<const std::string> names) {
   const fs::path file = folder / "timing.json";
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return;
@@ -133,7 +133,7 @@ void note_files(const fs::path& folder, std::span<const std::string> names) {
                                                 file.string(), error.what()));
   }
   for (const std::string& name : names) json[files_key][name] = digest_of_file(folder / name).hex();
-  write_whole_file(file, sealed_text(std::move(json)));
+  write_whole_file(file, json_with_digest(std::move(json)));
 }
 
 FolderCheck check_run_folder(const fs::path& folder) {

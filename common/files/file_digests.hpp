@@ -21,7 +21,7 @@ using FileDigests = std::map<std::string, std::string>;
 
 /// Takes files that were made after the end of a run (its page, tables made from its fields) into the digests of
 /// timing.json. Nothing in a folder without that file. @throws Error{file}
-void note_files(const std::filesystem::path& folder, std::span<const std::string> names);
+void record_file_digests(const std::filesystem::path& folder, std::span<const std::string> names);
 
 struct FolderCheck {
   std::size_t n_files = 0;          ///< that were compared with a digest

@@ -60,7 +60,7 @@ class OpenFile {
         bytes.append(buffer, 0, static_cast<std::size_t>(n));
         check_size(bytes.size());
         last = Clock::now();
-      } else if (n == 0 && (!bytes.empty() || !silent_pipe())) {
+      } else if (n == 0 && (!bytes.empty() || !is_idle_pipe())) {
         return bytes;
       } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
         fail_system();
@@ -80,23 +80,23 @@ class OpenFile {
     if (size <= limits_.max_bytes) return;
     throw input_error(name_,
                       fmt::format("{}: expected at most {} MiB, found {}{} MiB in {}", what_, limits_.max_bytes >> 20U,
-                                  silent_pipe() ? "more than " : "", size >> 20U, name_));
+                                  is_idle_pipe() ? "more than " : "", size >> 20U, name_));
   }
 
-  [[nodiscard]] bool silent_pipe() const {
+  [[nodiscard]] bool is_idle_pipe() const {
     struct stat status {};
-    return ::fstat(fd_, &status) == 0 && S_ISFIFO(status.st_mode) && !hung_up();
+    return ::fstat(fd_, &status) == 0 && S_ISFIFO(status.st_mode) && !is_hung_up();
   }
   /// Whoever wrote into the pipe has closed it.
-  [[nodiscard]] bool hung_up() const {
+  [[nodiscard]] bool is_hung_up() const {
     pollfd entry{fd_, POLLIN, 0};
     return ::poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP) != 0;
   }
 
-  void wait(double silence) const {
-    if (silence > limits_.patience) {
+  void wait(double reply_watchdog) const {
+    if (reply_watchdog > limits_.reconnect_timeout) {
       throw file_error(name_, fmt::format("{}: expected a file, found the pipe {} into which nobody wrote for {:g} s",
-                                          what_, name_, limits_.patience));
+                                          what_, name_, limits_.reconnect_timeout));
     }
     constexpr int step_ms = 50;
     pollfd entry{fd_, POLLIN, 0};

@@ -14,7 +14,7 @@ inline constexpr std::uint64_t max_file_bytes = 2ULL << 30;
 /// What is asked of a file besides its content.
 struct ReadLimits {
   std::uint64_t max_bytes = max_file_bytes;
-  double patience = 10.0;  ///< [s] > 0 how long a pipe may stay silent
+  double reconnect_timeout = 10.0;  ///< [s] > 0 how long a pipe may stay silent
   std::stop_token stop = {};
 };
 

@@ -39,19 +39,19 @@ bool is_motion(const Column& column) {
 
 std::string storage_text(const std::string& name, std::span<const Column> columns, const TimeSeries& series,
                          bool (*wanted)(const Column&)) {
-  std::vector<std::size_t> picked;
+  std::vector<std::size_t> selected_components;
   for (std::size_t i = 1; i < columns.size(); ++i) {
-    if (wanted(columns[i])) picked.push_back(i);
+    if (wanted(columns[i])) selected_components.push_back(i);
   }
   const auto rows = rows_of_distinct_times(series);
   std::string text = fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime", name,
-                                 rows.size(), picked.size() + 1);
-  for (const std::size_t i : picked) text.append("\t").append(label(columns[i]));
+                                 rows.size(), selected_components.size() + 1);
+  for (const std::size_t i : selected_components) text.append("\t").append(label(columns[i]));
   text += '\n';
   for (const std::size_t row : rows) {
     const double* values = &series.values[row * series.columns.size()];
     fmt::format_to(std::back_inserter(text), "{}", values[0]);
-    for (const std::size_t i : picked) fmt::format_to(std::back_inserter(text), "\t{}", values[i]);
+    for (const std::size_t i : selected_components) fmt::format_to(std::back_inserter(text), "\t{}", values[i]);
     text += '\n';
   }
   return text;

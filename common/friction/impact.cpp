@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/friction/smallest_reactions.hpp"
+#include "common/friction/min_norm_reactions.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {
@@ -19,7 +19,7 @@ using Eigen::VectorXd;
 /// by its inverse.
 constexpr double proximal = 1e-8;
 /// Each leaves a small part of the error, but for points that are nearly redundant.
-constexpr int most_proximal_steps = 30;
+constexpr int max_proximal_steps = 30;
 
 /// min p' A p / 2 + b' p over p >= 0 for positive definite A, by the active-set method of Lawson and Hanson: finite,
 /// exact. `passive` holds the entries that may differ from zero, and the guess of them.
@@ -123,7 +123,7 @@ class NonNegativeMinimum {
 }
 
 /// Pushes apart, without friction, what impulses within their cones leave approaching: they stay within them.
-void push_apart(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
+void restore_separation(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
   const VectorXd u = q + problem.W * P;
   double deepest = 0.0;
   for (Index i = 0; i < problem.mu.size(); ++i) deepest = std::min(deepest, u[3 * i]);
@@ -147,21 +147,21 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   if (!has_friction(problem) || q.isZero(0.0)) return solve_frictionless(problem, q, P);
   const LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
   const FrictionSolution solution =
-      solve_friction(local, {.tolerance = 1e-12, .most_sweeps = 200, .most_newton_steps = 60});
+      solve_friction(local, {.tolerance = 1e-12, .max_sweeps = 200, .max_newton_steps = 60});
   // What misses the strict tolerance by rounding is a solution all the same.
   constexpr double good = 1e-9;
   const bool solved = solution.error <= good;
   P = solution.r;
   clip(problem, P);
-  if (solved) P = smallest_reactions(problem.W, problem.mu, problem.W * P + q, P, good * q.norm());
-  push_apart(problem, q, P);
+  if (solved) P = find_min_norm_reactions(problem.W, problem.mu, problem.W * P + q, P, good * q.norm());
+  restore_separation(problem, q, P);
   // Without friction there is always an answer, and it creates no energy.
   if (energy_of(problem.W, P, q) > 0.0) (void)solve_frictionless(problem, q, P);
   return solved;
 }
 
 /// Normal velocities that Newton's law asks for at least.
-[[nodiscard]] VectorXd newton_floor(const ImpactProblem& problem, const VectorXd& u_before) {
+[[nodiscard]] VectorXd min_rebound_velocity(const ImpactProblem& problem, const VectorXd& u_before) {
   VectorXd floor(problem.mu.size());
   for (Index i = 0; i < floor.size(); ++i) {
     const bool newton = problem.law[static_cast<std::size_t>(i)] != ImpactLaw::poisson;
@@ -170,7 +170,7 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   return floor;
 }
 
-[[nodiscard]] VectorXd lifted(VectorXd q, const VectorXd& floor) {
+[[nodiscard]] VectorXd shifted_by_floor(VectorXd q, const VectorXd& floor) {
   for (Index i = 0; i < floor.size(); ++i) q[3 * i] -= floor[i];
   return q;
 }
@@ -208,7 +208,7 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 
 /// How far from `P` towards `P_law` energy falls or stays: the larger root of a convex parabola that is not positive at
 /// 0, or 1.
-[[nodiscard]] double share_without_gain(const MatrixXd& W, const VectorXd& u_before, const VectorXd& P,
+[[nodiscard]] double energy_neutral_fraction(const MatrixXd& W, const VectorXd& u_before, const VectorXd& P,
                                         const VectorXd& P_law) {
   if (energy_of(W, P_law, u_before) <= 0.0) return 1.0;
   const VectorXd way = P_law - P;
@@ -232,7 +232,7 @@ bool solve_normal(const MatrixXd& A, const VectorXd& b, VectorXd& p) {
   const MatrixXd regular = A + proximal * mean * MatrixXd::Identity(n, n);
   NonNegativeMinimum minimum(regular);
   double error = 0.0;
-  for (int k = 0; k < most_proximal_steps; ++k) {
+  for (int k = 0; k < max_proximal_steps; ++k) {
     if (!minimum.solve(b - proximal * mean * p)) return false;
     p = minimum.p();
     error = (A * p + b).cwiseMin(mean * p).cwiseAbs().maxCoeff();
@@ -246,14 +246,14 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_befo
   VectorXd P, P_law;
   solution.converged = solve_coulomb(problem, u_before, P);
   const bool poisson = std::ranges::find(problem.law, ImpactLaw::poisson) != problem.law.end();
-  const VectorXd floor = newton_floor(problem, u_before);
+  const VectorXd floor = min_rebound_velocity(problem, u_before);
   P_law = P;
   // Newton's law may ask a jammed body to leave a contact into another one: then nothing satisfies it, and the impulses
   // of compression, which exist always, are what can be given back.
   // So do impulses that are far beyond those of compression, which (1 + e) times would do.
-  constexpr double jammed = 100.0;
-  const bool contradiction = !floor.isZero(0.0) && (!solve_coulomb(problem, lifted(u_before, floor), P_law) ||
-                                                    P_law.norm() > jammed * P.norm());
+  constexpr double max_impulse_ratio = 100.0;
+  const bool contradiction = !floor.isZero(0.0) && (!solve_coulomb(problem, shifted_by_floor(u_before, floor), P_law) ||
+                                                    P_law.norm() > max_impulse_ratio * P.norm());
   if (contradiction) P_law = P;
   if (poisson || contradiction) {
     VectorXd given(problem.mu.size());
@@ -262,10 +262,10 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_befo
       given[i] = gives ? problem.restitution[i] * P_law[3 * i] : 0.0;
     }
     const VectorXd u = u_before + problem.W * P_law;
-    P_law += expand(problem, contradiction ? u : lifted(u, floor), given);
-    push_apart(problem, u_before, P_law);
+    P_law += expand(problem, contradiction ? u : shifted_by_floor(u, floor), given);
+    restore_separation(problem, u_before, P_law);
   }
-  solution.share = share_without_gain(problem.W, u_before, P, P_law);
+  solution.share = energy_neutral_fraction(problem.W, u_before, P, P_law);
   solution.P = solution.share == 1.0 ? P_law : VectorXd(P + solution.share * (P_law - P));
   solution.energy = energy_of(problem.W, solution.P, u_before);
   if (solution.energy > 0.0) {
@@ -279,7 +279,7 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_befo
 
 ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_free, const VectorXd& floor) {
   ImpactSolution solution;
-  solution.converged = solve_coulomb(problem, lifted(u_free, floor), solution.P);
+  solution.converged = solve_coulomb(problem, shifted_by_floor(u_free, floor), solution.P);
   solution.u = u_free + problem.W * solution.P;
   solution.energy = energy_of(problem.W, solution.P, u_free);
   return solution;

@@ -40,7 +40,7 @@ void check_problem(const LocalProblem& problem, const std::string& where) {
   }
 }
 
-double natural_map_error(const LocalProblem& problem, const Eigen::VectorXd& r) {
+double compute_natural_map_error(const LocalProblem& problem, const Eigen::VectorXd& r) {
   const int d = problem.dimension;
   Eigen::VectorXd y = problem.W * r + problem.q;
   for (Eigen::Index i = 0; i < problem.n_contacts(); ++i) {

@@ -45,6 +45,6 @@ void project_on_cone(Vector& y, double mu) {
 
 /// What FCLIB measures a solution with: |r - P_K(r - u - mu |u_t| n)| / |q|, zero exactly at solutions. P_K is the
 /// projection on the cones, u = W r + q. Where q is zero the numerator alone: r = 0 is the solution.
-[[nodiscard]] double natural_map_error(const LocalProblem& problem, const Eigen::VectorXd& r);
+[[nodiscard]] double compute_natural_map_error(const LocalProblem& problem, const Eigen::VectorXd& r);
 
 }  // namespace heelstrike::friction

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/friction/one_contact.hpp"
+#include "common/friction/single_contact.hpp"
 
 namespace heelstrike::friction {
 namespace {
@@ -45,7 +45,7 @@ class Blocks {
   /// Blocks of a row of W on average.
   [[nodiscard]] double mean_row() const { return 1.0 + static_cast<double>(columns_.size()) / static_cast<double>(n_); }
   [[nodiscard]] const VectorXd& q() const { return q_; }
-  [[nodiscard]] const OneContact<d>& own(Index i) const { return own_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const SingleContact<d>& own(Index i) const { return own_[static_cast<std::size_t>(i)]; }
   /// Places of the blocks of row i, the own one left out: first, and behind the last.
   [[nodiscard]] std::pair<int, int> row(Index i) const {
     return {first_[static_cast<std::size_t>(i)], first_[static_cast<std::size_t>(i) + 1]};
@@ -54,7 +54,7 @@ class Blocks {
   [[nodiscard]] const Block& block(int place) const { return blocks_[static_cast<std::size_t>(place)]; }
 
   /// Motion of contact i without its own reaction.
-  [[nodiscard]] Vector motion_by_others(Index i, const VectorXd& r) const {
+  [[nodiscard]] Vector free_motion_at(Index i, const VectorXd& r) const {
     Vector u = q_.segment<d>(d * i);
     const auto [begin, end] = row(i);
     for (int k = begin; k < end; ++k) u.noalias() += block(k) * r.segment<d>(d * column(k));
@@ -62,19 +62,19 @@ class Blocks {
   }
   [[nodiscard]] VectorXd motion(const VectorXd& r) const {
     VectorXd u(d * n_);
-    for (Index i = 0; i < n_; ++i) u.segment<d>(d * i) = motion_by_others(i, r) + own(i).W() * r.segment<d>(d * i);
+    for (Index i = 0; i < n_; ++i) u.segment<d>(d * i) = free_motion_at(i, r) + own(i).W() * r.segment<d>(d * i);
     return u;
   }
-  /// natural_map_error() of the reactions, up to rounding.
+  /// compute_natural_map_error() of the reactions, up to rounding.
   [[nodiscard]] double error(const VectorXd& r) const {
     double sum = 0.0;
     for (Index i = 0; i < n_; ++i) {
-      const auto own_r = r.segment<d>(d * i);
-      Vector y = motion_by_others(i, r) + own(i).W() * own_r;
+      const auto own_reaction = r.segment<d>(d * i);
+      Vector y = free_motion_at(i, r) + own(i).W() * own_reaction;
       y[0] += mu_[i] * y.template tail<d - 1>().norm();
-      y = own_r / scale_ - y;
+      y = own_reaction / scale_ - y;
       project_on_cone(y, mu_[i]);
-      sum += (own_r / scale_ - y).squaredNorm();
+      sum += (own_reaction / scale_ - y).squaredNorm();
     }
     return std::sqrt(sum) / (q_norm_ > 0.0 ? q_norm_ : 1.0);
   }
@@ -117,7 +117,7 @@ class Blocks {
   std::vector<int> first_;    // of the blocks of each row, and one behind the last
   std::vector<int> columns_;  // contact of each block
   std::vector<Block> blocks_;
-  std::vector<OneContact<d>> own_;
+  std::vector<SingleContact<d>> own_;
 };
 
 /// One sweep of Gauss-Seidel. Contacts without a solution of their own keep their reaction.
@@ -128,7 +128,7 @@ double sweep(const Blocks<d>& blocks, VectorXd& r) {
   for (Index i = 0; i < blocks.n(); ++i) {
     const typename Blocks<d>::Vector before = r.segment<d>(d * i);
     typename Blocks<d>::Vector own = before;
-    if (!blocks.own(i).solve(blocks.motion_by_others(i, r), own)) continue;
+    if (!blocks.own(i).solve(blocks.free_motion_at(i, r), own)) continue;
     r.segment<d>(d * i) = own;
     change += (own - before).squaredNorm();
   }
@@ -172,19 +172,19 @@ class ProximalEquations {
   [[nodiscard]] std::optional<VectorXd> step(const Value& value) const {
     // Contacts that carry nothing have rows of the identity and are eliminated by hand.
     std::vector<Index> place(static_cast<std::size_t>(blocks_.n()), -1);
-    std::vector<Index> carrying;
+    std::vector<Index> active_contacts;
     for (Index i = 0; i < blocks_.n(); ++i) {
       if (value.D[static_cast<std::size_t>(i)].isZero(0.0)) continue;
-      place[static_cast<std::size_t>(i)] = static_cast<Index>(carrying.size());
-      carrying.push_back(i);
+      place[static_cast<std::size_t>(i)] = static_cast<Index>(active_contacts.size());
+      active_contacts.push_back(i);
     }
     VectorXd dr = -value.residual;
-    const auto m = static_cast<Index>(carrying.size());
+    const auto m = static_cast<Index>(active_contacts.size());
     if (m == 0) return dr;
     VectorXd rhs(d * m);
     std::vector<Eigen::Triplet<double>> entries;
     for (Index a = 0; a < m; ++a) {
-      const Index i = carrying[static_cast<std::size_t>(a)];
+      const Index i = active_contacts[static_cast<std::size_t>(a)];
       const Block& D = value.D[static_cast<std::size_t>(i)];
       Vector right = -value.residual.template segment<d>(d * i);
       const Block own = Block::Identity() - D + rho_[i] * D * (blocks_.own(i).W() + alpha_ * Block::Identity());
@@ -204,7 +204,7 @@ class ProximalEquations {
     const std::optional<VectorXd> x = solve(entries, rhs);
     if (!x) return std::nullopt;
     for (Index a = 0; a < m; ++a)
-      dr.segment<d>(d * carrying[static_cast<std::size_t>(a)]) = x->template segment<d>(d * a);
+      dr.segment<d>(d * active_contacts[static_cast<std::size_t>(a)]) = x->template segment<d>(d * a);
     return dr;
   }
 
@@ -278,11 +278,11 @@ struct Search {
   VectorXd best = {};
 
   /// @return its error
-  double look_at(const VectorXd& r) {
+  double check_probe(const VectorXd& r) {
     double error = blocks.error(r);
     if (best.size() != 0 && !(error < solution.error)) return error;
     // The blocks are sums in another order: the measure itself has the last word.
-    if (error <= options.tolerance) error = natural_map_error(problem, blocks.to_user(r));
+    if (error <= options.tolerance) error = compute_natural_map_error(problem, blocks.to_user(r));
     best = r;
     solution.error = error;
     solution.converged = error <= options.tolerance;
@@ -292,32 +292,32 @@ struct Search {
 
 /// Sweeps from one look at the error, which costs as much as a sweep, to the next, unless the change of the reactions
 /// says that the end is near.
-constexpr int sweeps_per_look = 10;
+constexpr int sweeps_per_check = 10;
 /// Sweeps go on as long as their rate promises to end before Newton's method would, which takes some 30 steps that cost
 /// as much as 2 sweeps for each block that a row of W has on average: 5 sweeps with 4.5 blocks, 120 with 23 were
 /// measured on problems of FCLIB.
-constexpr double newton_cost = 30.0 * 2.0;
+constexpr double newton_step_cost = 30.0 * 2.0;
 
 /// Gauss-Seidel for at least `n` sweeps and as long as it promises to end soon, or until done.
 template <int d>
-void sweep_on(Search<d>& search, VectorXd& r, int n) {
+void iterate_sweeps(Search<d>& search, VectorXd& r, int n) {
   double before = 0.0;            // error at the look before; 0 = none
-  double error_per_change = 0.0;  // at that look, over the change of the last sweep
+  double error_reduction = 0.0;  // at that look, over the change of the last sweep
   int since = 0;                  // sweeps after it
-  for (int i = 1; search.solution.sweeps < search.options.most_sweeps; ++i) {
+  for (int i = 1; search.solution.sweeps < search.options.max_sweeps; ++i) {
     const double change = sweep(search.blocks, r);
     ++search.solution.sweeps;
     ++since;
-    const bool may_have_ended = before == 0.0 || change * error_per_change <= search.options.tolerance;
-    if (!may_have_ended && since < sweeps_per_look) continue;
-    const double error = search.look_at(r);
+    const bool may_have_converged = before == 0.0 || change * error_reduction <= search.options.tolerance;
+    if (!may_have_converged && since < sweeps_per_check) continue;
+    const double error = search.check_probe(r);
     if (search.solution.converged) return;
     const double expected = error < before
                                 ? since * std::log(error / search.options.tolerance) / std::log(before / error)
                                 : std::numeric_limits<double>::infinity();
-    const bool is_measured = before > 0.0 && since >= sweeps_per_look;
-    if (i >= n && is_measured && expected > newton_cost * search.blocks.mean_row()) return;
-    error_per_change = change > 0.0 ? error / change : std::numeric_limits<double>::infinity();
+    const bool is_measured = before > 0.0 && since >= sweeps_per_check;
+    if (i >= n && is_measured && expected > newton_step_cost * search.blocks.mean_row()) return;
+    error_reduction = change > 0.0 ? error / change : std::numeric_limits<double>::infinity();
     before = error;
     since = 0;
   }
@@ -328,7 +328,7 @@ template <int d>
 bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& r, int most) {
   auto value = equations.at(r);
   const double first = value.merit;
-  for (int i = 0; i < most && search.solution.newton_steps < search.options.most_newton_steps; ++i) {
+  for (int i = 0; i < most && search.solution.newton_steps < search.options.max_newton_steps; ++i) {
     if (value.merit <= 1e-26 * std::max(first, search.blocks.q().squaredNorm())) return true;
     const auto dr = equations.step(value);
     if (!dr) return false;
@@ -345,7 +345,7 @@ bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& 
     if (!std::isfinite(next_value.merit)) return false;
     r = std::move(next);
     value = std::move(next_value);
-    (void)search.look_at(r);
+    (void)search.check_probe(r);
     if (search.solution.converged) return true;
   }
   return false;
@@ -365,7 +365,7 @@ void proximal_newton(Search<d>& search, VectorXd r, int most) {
       alpha *= 10.0;
       if (alpha > 10.0) return;
     }
-    if (search.solution.newton_steps >= search.options.most_newton_steps) return;
+    if (search.solution.newton_steps >= search.options.max_newton_steps) return;
   }
 }
 
@@ -375,14 +375,14 @@ FrictionSolution solve(const LocalProblem& problem, const FrictionOptions& optio
   Search<d> search{problem, blocks, options};
   VectorXd r = VectorXd::Zero(d * blocks.n());
   // Without a guess the first sweep is as good as a look at zero.
-  if (guess.size() != 0) (void)search.look_at(r = blocks.from_user(guess));
+  if (guess.size() != 0) (void)search.check_probe(r = blocks.from_user(guess));
   bool done = search.solution.converged;
   for (int sweeps = 10; !done; sweeps *= 2) {
-    sweep_on(search, r, sweeps);
+    iterate_sweeps(search, r, sweeps);
     if (search.solution.converged) break;
     proximal_newton(search, r, 10);
-    done = search.solution.converged || search.solution.sweeps >= options.most_sweeps ||
-           search.solution.newton_steps >= options.most_newton_steps;
+    done = search.solution.converged || search.solution.sweeps >= options.max_sweeps ||
+           search.solution.newton_steps >= options.max_newton_steps;
     if (!done) r = search.best;
   }
   search.solution.r = blocks.to_user(search.best);

@@ -12,16 +12,16 @@
 namespace heelstrike::friction {
 
 struct FrictionOptions {
-  double tolerance = 1e-8;    ///< [-] of natural_map_error
-  int most_sweeps = 100'000;  ///< of Gauss-Seidel over all contacts
-  int most_newton_steps = 1000;
+  double tolerance = 1e-8;    ///< [-] of compute_natural_map_error
+  int max_sweeps = 100'000;  ///< of Gauss-Seidel over all contacts
+  int max_newton_steps = 1000;
 };
 
 struct FrictionSolution {
   Eigen::VectorXd r;  ///< reactions
   Eigen::VectorXd u;  ///< W r + q
   bool converged = false;
-  double error = 0.0;  ///< natural_map_error of r: the smallest that was found
+  double error = 0.0;  ///< compute_natural_map_error of r: the smallest that was found
   int sweeps = 0;
   int newton_steps = 0;
 };

@@ -27,10 +27,10 @@ class OneRequest final : public httplib::Stream {
   explicit OneRequest(socket_t socket) : socket_(socket) {}
 
   [[nodiscard]] bool is_readable() const override {
-    return left_ > 0 && wait(POLLIN, begin_ + HttpServer::request_time);
+    return left_ > 0 && wait(POLLIN, begin_ + HttpServer::request_timeout);
   }
   [[nodiscard]] bool is_writable() const override {
-    return wait(POLLOUT, begin_ + HttpServer::request_time + HttpServer::answer_time);
+    return wait(POLLOUT, begin_ + HttpServer::request_timeout + HttpServer::response_timeout);
   }
   ssize_t read(char* to, std::size_t size) override {
     if (!is_readable()) return -1;
@@ -119,7 +119,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
 
 }  // namespace
 
-bool HttpServer::OneRequestServer::process_and_close_socket(socket_t socket) {
+bool HttpServer::SingleRequestServer::process_and_close_socket(socket_t socket) {
   OneRequest stream(socket);
   bool connection_closed = false;
   const bool answered = process_request(stream, true, connection_closed, nullptr);

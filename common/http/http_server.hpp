@@ -1,8 +1,8 @@
 /// A small HTTP server on threads of its own, for pages that a person or a scraper reads.
 ///
-/// A connection is one request: it has to be there in full, head and body, within `request_time` and
+/// A connection is one request: it has to be there in full, head and body, within `request_timeout` and
 /// `max_request_bytes`, whatever its pace and however its body is sent, and its answer has to be taken within
-/// `answer_time`. Each connection has a thread, up to `max_connections`; more wait for at most those times.
+/// `response_timeout`. Each connection has a thread, up to `max_connections`; more wait for at most those times.
 #pragma once
 
 #include <httplib.h>
@@ -18,8 +18,8 @@ namespace heelstrike {
 /// several threads and must outlive this object.
 class HttpServer {
  public:
-  static constexpr std::chrono::milliseconds request_time{5'000};
-  static constexpr std::chrono::milliseconds answer_time{10'000};
+  static constexpr std::chrono::milliseconds request_timeout{5'000};
+  static constexpr std::chrono::milliseconds response_timeout{10'000};
   static constexpr std::size_t max_request_bytes = 16'384;
   static constexpr std::size_t max_connections = 128;
 
@@ -38,12 +38,12 @@ class HttpServer {
 
  private:
   /// Reads and answers one connection; httplib's own way would let a client decide how long that takes.
-  class OneRequestServer : public httplib::Server {
+  class SingleRequestServer : public httplib::Server {
    private:
     bool process_and_close_socket(socket_t socket) override;
   };
 
-  OneRequestServer http_;
+  SingleRequestServer http_;
   std::thread thread_;
 };
 

@@ -10,7 +10,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr int deepest_nesting = 64;
+constexpr int max_nesting_depth = 64;
 
 Jet power(const Jet& a, const Jet& b) {
   if (b.d == 0.0 && b.dd == 0.0) {
@@ -65,7 +65,7 @@ class Expression final : public TimeFunction {
   Expression(std::vector<Instruction> program) : program_(std::move(program)) {}
   [[nodiscard]] Jet at(double t) const override {
     using Code = Instruction::Code;
-    std::array<Jet, 2 * deepest_nesting + 8> stack;
+    std::array<Jet, 2 * max_nesting_depth + 8> stack;
     std::size_t top = 0;
     for (const auto& i : program_) {
       if (i.code == Code::constant) {
@@ -136,7 +136,7 @@ class Parser {
   }
   void emit(Code code) { program_.push_back({.code = code}); }
   void sum() {
-    if (++depth_ > deepest_nesting) refuse("fewer nested brackets");
+    if (++depth_ > max_nesting_depth) refuse("fewer nested brackets");
     product();
     for (;;) {
       if (take('+')) {
@@ -166,7 +166,7 @@ class Parser {
     }
   }
   void signed_power() {
-    if (++depth_ > deepest_nesting) refuse("fewer signs and brackets in a row");
+    if (++depth_ > max_nesting_depth) refuse("fewer signs and brackets in a row");
     if (take('-')) {
       signed_power();
       emit(Code::negate);
@@ -230,7 +230,7 @@ class Parser {
 };
 
 /// The largest number of values alive at once.
-std::size_t stack_need(const std::vector<Instruction>& program) {
+std::size_t required_stack_size(const std::vector<Instruction>& program) {
   using Code = Instruction::Code;
   std::size_t top = 0;
   std::size_t most = 0;
@@ -251,7 +251,7 @@ std::size_t stack_need(const std::vector<Instruction>& program) {
 
 TimeFunctionPtr make_expression(const std::string& text) {
   auto program = Parser(text).parse();
-  if (stack_need(program) > 2 * deepest_nesting) {
+  if (required_stack_size(program) > 2 * max_nesting_depth) {
     throw input_error("expression", "expected a formula with fewer nested brackets");
   }
   return std::make_shared<Expression>(std::move(program));

@@ -123,7 +123,7 @@ class Lines {
   std::vector<std::string_view> entries_, first_row_;
 };
 
-std::size_t place_of(const std::string& heading, const Lines& lines, const std::string& where) {
+std::size_t location_of(const std::string& heading, const Lines& lines, const std::string& where) {
   const auto& entries = lines.entries();
   const auto found = std::ranges::find(entries, std::string_view(heading));
   if (found == entries.end()) {
@@ -148,7 +148,7 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
   const std::size_t n_columns = lines.entries().size();
   std::vector<std::size_t> places;
   for (const auto& heading : headings) {
-    places.push_back(place_of(heading, lines, fmt::format("{}:{}", file_name, lines.number())));
+    places.push_back(location_of(heading, lines, fmt::format("{}:{}", file_name, lines.number())));
   }
   while (lines.next(n_columns)) {
     const std::string where = fmt::format("{}:{}", file_name, lines.number());
@@ -169,7 +169,7 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
   return columns;
 }
 
-std::size_t drop_repeated_times(std::vector<std::vector<double>>& columns) {
+std::size_t remove_duplicate_times(std::vector<std::vector<double>>& columns) {
   const std::vector<double> times = columns.front();
   std::size_t n = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {

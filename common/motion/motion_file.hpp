@@ -23,7 +23,7 @@ namespace heelstrike {
 /// Of rows that follow each other at one time the last stays, as a program writes them at an event or with few digits.
 /// @param columns  the time first
 /// @returns how many went
-std::size_t drop_repeated_times(std::vector<std::vector<double>>& columns);
+std::size_t remove_duplicate_times(std::vector<std::vector<double>>& columns);
 
 /// One of them.
 [[nodiscard]] std::vector<double> motion_column(std::string_view text, const std::string& file_name,

@@ -110,7 +110,7 @@ void check_times(const MotionTable& table, const std::vector<std::size_t>& lines
 }
 
 /// Of columns with one heading the first stays, which is the one that OpenSim finds.
-void drop_repeated_headings(MotionTable& table) {
+void remove_duplicate_headings(MotionTable& table) {
   for (std::size_t i = 0; i < table.headings.size();) {
     const auto here = table.headings.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::find(table.headings.begin(), here, *here) == here) {
@@ -155,12 +155,12 @@ MotionTable read_motion_table(std::string_view text, const std::string& file_nam
   std::vector<std::size_t> lines;
   table.columns = motion_columns(text, file_name, table.headings, &lines);
   note_counts(header, table);
-  drop_repeated_headings(table);
+  remove_duplicate_headings(table);
   if (table.rows() == 0) {
     throw input_error("file", fmt::format("{}: expected rows below the headings, found none", file_name));
   }
   check_times(table, lines);
-  if (const std::size_t n = drop_repeated_times(table.columns); n > 0) {
+  if (const std::size_t n = remove_duplicate_times(table.columns); n > 0) {
     table.notes.push_back(
         fmt::format("{}: {} rows have the time of the row behind them and were left out", table.file_name, n));
   }

@@ -15,12 +15,12 @@ namespace {
 
 /// No quantity in SI units needs more, and products of a few such numbers stay finite. Ranges that are open on a side
 /// end here.
-constexpr double largest_number = 1e18;
+constexpr double max_number = 1e18;
 
 }  // namespace
 
 bool Range::contains(double value) const {
-  if (!(std::abs(value) <= largest_number)) return false;
+  if (!(std::abs(value) <= max_number)) return false;
   const bool above = min_excluded ? value > min : value >= min;
   const bool below = max_excluded ? value < max : value <= max;
   return above && below;
@@ -61,10 +61,10 @@ ParameterKind kind_of(const ParameterValue& value) {
 
 void check_number(double value, const ParameterSchema& schema, const std::string& key) {
   if (std::isfinite(value) && schema.range.contains(value)) return;
-  const bool huge = std::isfinite(value) && std::abs(value) > largest_number;
+  const bool huge = std::isfinite(value) && std::abs(value) > max_number;
   throw input_error(key, fmt::format("{}: expected a finite number {} [{}] ({}), found {}{}", key, schema.range.text(),
                                      schema.unit, schema.meaning, value,
-                                     huge ? fmt::format("; no number may be beyond {:g}", largest_number) : ""));
+                                     huge ? fmt::format("; no number may be beyond {:g}", max_number) : ""));
 }
 
 void check_value(const ParameterValue& value, const ParameterSchema& schema, const std::string& key) {
@@ -77,7 +77,7 @@ void check_value(const ParameterValue& value, const ParameterSchema& schema, con
     for (const double x : *list) check_number(x, schema, key);
   }
   if (const auto* word = std::get_if<std::string>(&value)) {
-    for (const auto& [absent, reason] : schema.absent_choices) {
+    for (const auto& [absent, reason] : schema.removed_choices) {
       if (*word == absent) throw input_error(key, fmt::format("{}: there is no '{}': {}", key, absent, reason));
     }
     if (!schema.choices.empty() && std::ranges::find(schema.choices, *word) == schema.choices.end()) {
@@ -93,7 +93,7 @@ std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
   return names;
 }
 
-[[noreturn]] void refuse_unknown(const std::string& name, std::span<const ParameterSchema> schema,
+[[noreturn]] void throw_unknown_key(const std::string& name, std::span<const ParameterSchema> schema,
                                  const std::string& where) {
   const std::string key = where + "." + name;
   // Most parameters never had another name, and a key may be empty.
@@ -126,7 +126,7 @@ ParameterMap checked_parameters(const ParameterMap& given, std::span<const Param
                                 const std::string& where) {
   for (const auto& [name, value] : given) {
     const bool known = std::ranges::find(schema, name, &ParameterSchema::name) != schema.end();
-    if (!known) refuse_unknown(name, schema, where);
+    if (!known) throw_unknown_key(name, schema, where);
   }
   ParameterMap result;
   for (const auto& s : schema) {

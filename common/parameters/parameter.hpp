@@ -42,7 +42,7 @@ struct ParameterSchema {
   /// A text: the name of a file, relative to the scenario, or nothing; whoever opens the pair is given its sha256.
   bool is_file = false;
   /// Texts that users may expect and that do not exist, each with the reason and what to take instead.
-  std::vector<std::pair<std::string, std::string>> absent_choices{};
+  std::vector<std::pair<std::string, std::string>> removed_choices{};
   /// Name that this parameter had before and how its values are said now; a refusal of the old name tells it.
   std::string former_name{};
   std::string former_values{};

@@ -38,8 +38,8 @@ class ChildProcess {
   /// Readable when it has ended.
   [[nodiscard]] int descriptor() const { return process_->descriptor(); }
   /// How it ended, once it has; looks now, or waits up to `patience` for the end.
-  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds patience = {}) {
-    return process_->ended(patience);
+  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds reconnect_timeout = {}) {
+    return process_->ended(reconnect_timeout);
   }
   /// Asks it to end, waits up to `grace`, then kills it.
   void stop(std::chrono::milliseconds grace);

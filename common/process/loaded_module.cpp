@@ -17,12 +17,12 @@ namespace heelstrike {
 namespace fs = std::filesystem;
 
 ModuleFile::ModuleFile(const char* name) : name_(name) {
-  const fs::path own = own_folder();
+  const fs::path own = module_folder();
   for (const fs::path& folder : {own, own / "heelstrike"}) {
     fs::path file = folder / name;
     descriptor_ = Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (descriptor_.get() < 0) continue;  // in a program, whose folder has no libraries
-    beside_ = std::move(file);
+    beyond_rim_ = std::move(file);
     return;
   }
 }
@@ -31,10 +31,10 @@ fs::path ModuleFile::path() const {
   std::error_code error;
   if (descriptor_.get() >= 0) {
     const fs::path kept = fmt::format("/proc/self/fd/{}", descriptor_.get());
-    const bool has_gone = fs::exists(kept, error) && !fs::equivalent(beside_, kept, error);
-    return has_gone ? kept : beside_;
+    const bool is_removed = fs::exists(kept, error) && !fs::equivalent(beyond_rim_, kept, error);
+    return is_removed ? kept : beyond_rim_;
   }
-  const fs::path own = own_folder();
+  const fs::path own = module_folder();
   const std::array folders = {own, own / "heelstrike", own.parent_path() / "lib",
                               own.parent_path() / HEELSTRIKE_LIBDIR / "heelstrike"};
   for (const fs::path& folder : folders) {

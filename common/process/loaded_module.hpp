@@ -23,7 +23,7 @@ class ModuleFile {
 
  private:
   std::string name_;
-  std::filesystem::path beside_;
+  std::filesystem::path beyond_rim_;
   Descriptor descriptor_;
 };
 

@@ -6,13 +6,13 @@
 
 namespace heelstrike {
 
-std::filesystem::path own_folder() {
+std::filesystem::path module_folder() {
   namespace fs = std::filesystem;
-  static const char in_this_object = 0;
+  static const char address_in_module = 0;
   Dl_info object{};
   std::error_code error;
   fs::path file;
-  if (::dladdr(&in_this_object, &object) != 0 && object.dli_fname != nullptr)
+  if (::dladdr(&address_in_module, &object) != 0 && object.dli_fname != nullptr)
     file = fs::canonical(object.dli_fname, error);
   // Of a program dladdr says what it was called by, which may be found through PATH only.
   if (error || file.empty()) file = fs::read_symlink("/proc/self/exe", error);

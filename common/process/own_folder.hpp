@@ -6,6 +6,6 @@
 namespace heelstrike {
 
 /// Folder of the file, program or shared library, that this code was linked into; "." if it cannot be told.
-[[nodiscard]] std::filesystem::path own_folder();
+[[nodiscard]] std::filesystem::path module_folder();
 
 }  // namespace heelstrike

@@ -52,7 +52,7 @@ class SpawnSetup {
 
 /// Copies with numbers above all that the program gets, so that passing one never overwrites the next, and none is
 /// passed onto itself, which would leave it close-on-exec.
-std::vector<Descriptor> moved_out_of_the_way(const std::vector<ProcessOptions::Passed>& passed) {
+std::vector<Descriptor> duplicate_above(const std::vector<ProcessOptions::PassedDescriptor>& passed) {
   int first_free = 0;
   for (const auto& descriptor : passed) first_free = std::max(first_free, descriptor.its + 1);
   std::vector<Descriptor> copies;
@@ -82,7 +82,7 @@ bool wait_readable(int fd, Clock::time_point until) {
 
 Process::Process(const ProcessOptions& options) {
   SpawnSetup setup;
-  const std::vector<Descriptor> copies = moved_out_of_the_way(options.descriptors);
+  const std::vector<Descriptor> copies = duplicate_above(options.descriptors);
   for (std::size_t i = 0; i < copies.size(); ++i) {
     posix_spawn_file_actions_adddup2(&setup.actions, copies[i].get(), options.descriptors[i].its);
   }
@@ -110,8 +110,8 @@ Process::~Process() {
   (void)ended(std::chrono::seconds(10));
 }
 
-std::optional<ProcessEnd> Process::ended(std::chrono::milliseconds patience) {
-  if (!end_ && wait_readable(pid_file_.get(), Clock::now() + patience)) (void)wait();
+std::optional<ProcessEnd> Process::ended(std::chrono::milliseconds timeout) {
+  if (!end_ && wait_readable(pid_file_.get(), Clock::now() + reconnect_timeout)) (void)wait();
   return end_;
 }
 

@@ -18,10 +18,10 @@ struct ProcessOptions {
   std::vector<std::string> arguments = {};  ///< without the program itself
   /// One of our descriptors, and the number under which the program gets it. Of the others it inherits those that are
   /// not close-on-exec.
-  struct Passed {
-    int ours, its;
+  struct PassedDescriptor {
+    int parent, child;
   };
-  std::vector<Passed> descriptors = {};
+  std::vector<PassedDescriptor> descriptors = {};
 };
 
 /// How a program ended.
@@ -51,7 +51,7 @@ class Process {
   /// Readable when it has ended.
   [[nodiscard]] int descriptor() const { return pid_file_.get(); }
   /// How it ended, once it has; looks now, or waits up to `patience` for the end.
-  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds patience = {});
+  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds reconnect_timeout = {});
   /// Waits for the end.
   ProcessEnd wait();
   /// Sends a signal, unless it has ended.

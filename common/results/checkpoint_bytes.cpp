@@ -41,7 +41,7 @@ std::vector<std::string_view> parts_of(std::string_view bytes) {
 }
 
 template <typename T>
-bool take_numbers(std::string_view part, std::span<T> numbers) {
+bool read_numbers(std::string_view part, std::span<T> numbers) {
   if (part.size() != numbers.size_bytes()) return false;
   std::ranges::copy(part, reinterpret_cast<char*>(numbers.data()));
   return true;
@@ -66,9 +66,9 @@ Checkpoint checkpoint_from(std::string_view bytes, const std::string& field) {
   constexpr std::size_t fixed = 5;
   if (parts.size() >= fixed && parts[3].size() % sizeof(double) == 0) {
     checkpoint.state.resize(parts[3].size() / sizeof(double));
-    const bool sound = take_numbers(parts[1], std::span(&checkpoint.step, 1)) &&
-                       take_numbers(parts[2], std::span(&checkpoint.time, 1)) &&
-                       take_numbers(parts[3], std::span(checkpoint.state));
+    const bool sound = read_numbers(parts[1], std::span(&checkpoint.step, 1)) &&
+                       read_numbers(parts[2], std::span(&checkpoint.time, 1)) &&
+                       read_numbers(parts[3], std::span(checkpoint.state));
     if (sound) {
       checkpoint.scenario_digest = parts[0];
       checkpoint.engine = parts[4];

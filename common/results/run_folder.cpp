@@ -20,7 +20,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/plain_name.hpp"
-#include "common/files/sealed_json.hpp"
+#include "common/files/digest_json.hpp"
 #include "common/files/storage.hpp"
 #include "common/results/summary.hpp"
 
@@ -34,12 +34,12 @@ constexpr const char* incomplete_name = "INCOMPLETE";
 constexpr const char* fields_folder = "fields/";
 constexpr int position_format = 3;                 // of the .json beside a checkpoint
 constexpr std::size_t kept_checkpoints = 2;        // the last, and one more in case that it is damaged
-constexpr std::size_t longest_log_line = 10'000;   // [bytes]
+constexpr std::size_t max_log_line = 10'000;   // [bytes]
 constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any file with a byte in it occupies
 constexpr const char* start_name = "start.json";   // the position before the first checkpoint
 
 /// What a run writes, and what other commands make of it: that of an earlier run would be taken for this one's.
-constexpr const char* own_files[] = {"scenario.yaml",
+constexpr const char* run_files[] = {"scenario.yaml",
                                      "timeseries.csv",
                                      "summary.json",
                                      "forces.sto",
@@ -76,7 +76,7 @@ constexpr OwnFolder own_folders[] = {{"checkpoints", " .ckpt .json "},
 /// Only files that a run writes: a mistyped folder name must not cost the user other files.
 void remove_earlier_run(const fs::path& path) {
   std::vector<fs::path> earlier;
-  for (const char* name : own_files) earlier.push_back(path / name);
+  for (const char* name : run_files) earlier.push_back(path / name);
   for (const OwnFolder& own : own_folders) {
     std::error_code none;
     for (fs::directory_iterator entry(path / own.name, none), end; !none && entry != end; entry.increment(none)) {
@@ -135,12 +135,12 @@ class RunFolder::Lock {
   /// Whether the lock is ours. A process that was killed holds its own until the kernel has taken its memory apart, and
   /// who starts a sweep again right behind its end meets its runs in this state: their end is waited for.
   [[nodiscard]] bool taken() const {
-    constexpr std::chrono::milliseconds patience{1'000};
-    constexpr std::chrono::milliseconds look_every{10};
-    for (std::chrono::milliseconds waited{0};; waited += look_every) {
+    constexpr std::chrono::milliseconds reconnect_timeout{1'000};
+    constexpr std::chrono::milliseconds poll_interval{10};
+    for (std::chrono::milliseconds waited{0};; waited += poll_interval) {
       if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
-      if (waited >= patience) return false;
-      std::this_thread::sleep_for(look_every);
+      if (waited >= reconnect_timeout) return false;
+      std::this_thread::sleep_for(poll_interval);
     }
   }
 
@@ -213,7 +213,7 @@ RunFolder RunFolder::resume(fs::path path) {
   const fs::path start = folder.path_ / "checkpoints" / start_name;
   if (checkpoints.empty() && fs::exists(start, ignored)) checkpoints.push_back(start);
   const auto usable = std::ranges::find_if(checkpoints, [&](const fs::path& file) {
-    const std::string reason = folder.take(file);
+    const std::string reason = folder.restore(file);
     if (!reason.empty()) folder.notes_.push_back(fmt::format("{}: {}", file.filename().string(), reason));
     return reason.empty();
   });
@@ -237,10 +237,10 @@ RunFolder RunFolder::resume(fs::path path) {
   return folder;
 }
 
-void RunFolder::rewind(std::optional<std::int64_t> step) {
+void RunFolder::roll_back(std::optional<std::int64_t> step) {
   table_.reset();
   columns_.clear();
-  n_kept_.reset();
+  n_valid_.reset();
   series_.clear();
   field_index_.clear();
   n_indexed_ = 0;
@@ -278,7 +278,7 @@ std::string RunFolder::position(std::string_view checkpoint) const {
                               {"n_files", series.n_files},
                               {"last_file", series.last_file}});
   }
-  return sealed_text(std::move(json));
+  return json_with_digest(std::move(json));
 }
 
 /// What was written before the checkpoint is still that. Takes its digests.
@@ -303,11 +303,11 @@ void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, c
   digests_.merge(fields);
 }
 
-void RunFolder::take_position(const std::string& text, const std::string& checkpoint) {
+void RunFolder::restore_position(const std::string& text, const std::string& checkpoint) {
   const auto refuse = [](const std::string& reason) { throw file_error("checkpoint", reason); };
   const auto json = nlohmann::ordered_json::parse(text);
   if (json.value("format", 1) < position_format) refuse("it was written by another version of the program");
-  if (seal_of(json) != Seal::intact) refuse("what belongs to it, the .json beside it, is damaged");
+  if (check_digest(json) != DigestState::intact) refuse("what belongs to it, the .json beside it, is damaged");
   if (json.at("format") != position_format) refuse("it was written by another version of the program");
   const bool is_start = checkpoint.empty() && json.at("checkpoint_sha256").get<std::string>().empty();
   if (!is_start && json.at("checkpoint_sha256") != sha256_hex(checkpoint))
@@ -338,15 +338,15 @@ void RunFolder::take_position(const std::string& text, const std::string& checkp
                                                             .n_files = entry.at("n_files").get<int>(),
                                                             .last_file = entry.at("last_file").get<std::string>()};
   }
-  n_kept_.reset();
-  if (n_bytes > 0) n_kept_ = n_bytes;
+  n_valid_.reset();
+  if (n_bytes > 0) n_valid_ = n_bytes;
 }
 
-std::string RunFolder::take(const fs::path& checkpoint) {
+std::string RunFolder::restore(const fs::path& checkpoint) {
   const fs::path beside = fs::path(checkpoint).replace_extension(".json");
   try {
     std::string bytes = beside == checkpoint ? "" : read_whole_file(checkpoint);
-    take_position(read_whole_file(beside), bytes);
+    restore_position(read_whole_file(beside), bytes);
     checkpoint_ = std::move(bytes);
     return {};
   } catch (const nlohmann::json::exception&) {
@@ -362,7 +362,7 @@ void RunFolder::mark_incomplete(const std::string& reason) {
   write_whole_file(path_ / incomplete_name, reason + "\n");
 }
 
-void RunFolder::abandon(const std::string& reason) const noexcept {
+void RunFolder::mark_abandoned(const std::string& reason) const noexcept {
   // In place: a full disk takes no new file, but what fits into the first block of this one it takes.
   const int file = ::open((path_ / incomplete_name).c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -380,14 +380,14 @@ void RunFolder::start_table(std::span<const Column> columns) {
   std::string header;
   for (const Column& column : columns_) header += (header.empty() ? "" : ",") + column.name;
   header += "\n";
-  if (!n_kept_) {
+  if (!n_valid_) {
     table_ = std::make_unique<OutputFile>(file);
     table_->write(header);
     table_digest_ = {};
     table_digest_.add(header);
     return;
   }
-  table_ = std::make_unique<OutputFile>(file, *n_kept_);
+  table_ = std::make_unique<OutputFile>(file, *n_valid_);
   std::string found(header.size(), '\0');
   std::ifstream(file).read(found.data(), static_cast<std::streamsize>(found.size()));
   if (found != header) {
@@ -414,7 +414,7 @@ void RunFolder::add_row(std::span<const double> values) {
 }
 
 void RunFolder::add_log(std::string_view level, std::string_view text) {
-  log_->write(fmt::format("{}: {}\n", one_line(level), one_line(text, longest_log_line)));
+  log_->write(fmt::format("{}: {}\n", one_line(level), one_line(text, max_log_line)));
 }
 
 void RunFolder::make_inner_folder(const char* name) const {
@@ -540,7 +540,7 @@ void RunFolderSink::on_episode(const ContactEpisode& e) {
 }
 
 void RunFolderSink::on_resumed(std::optional<std::int64_t> step) {
-  folder_.rewind(step);
+  folder_.roll_back(step);
 }
 
 void RunFolderSink::on_checkpoint(const Checkpoint& checkpoint) {

@@ -69,7 +69,7 @@ class RunFolder {
   [[nodiscard]] const RunOrigin& origin() const { return origin_; }
   /// While the run goes on: back to the checkpoint of this step, without one to the beginning. The columns come again.
   /// @throws Error{file} when there is no such checkpoint
-  void rewind(std::optional<std::int64_t> step);
+  void roll_back(std::optional<std::int64_t> step);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
@@ -89,7 +89,7 @@ class RunFolder {
   /// stays marked INCOMPLETE with its error as the reason.
   void finish(const RunSummary& summary);
   /// Says in INCOMPLETE why nothing more will come, also on a disk that is full: the place was taken at the start.
-  void abandon(const std::string& reason) const noexcept;
+  void mark_abandoned(const std::string& reason) const noexcept;
 
  private:
   class Lock;
@@ -97,8 +97,8 @@ class RunFolder {
   [[nodiscard]] std::string position(std::string_view checkpoint) const;
   void check_written(const FileDigests& files, std::uint64_t n_bytes, const std::string& table_digest);
   /// Back to a checkpoint. @returns why not; empty = done
-  [[nodiscard]] std::string take(const std::filesystem::path& checkpoint);
-  void take_position(const std::string& json, const std::string& checkpoint);
+  [[nodiscard]] std::string restore(const std::filesystem::path& checkpoint);
+  void restore_position(const std::string& json, const std::string& checkpoint);
   void make_inner_folder(const char* name) const;
   void remove_old_checkpoints() const;
   void mark_incomplete(const std::string& reason);
@@ -110,7 +110,7 @@ class RunFolder {
   std::string scenario_digest_;  ///< sha256 of scenario.yaml
   std::string checkpoint_;       ///< bytes
   std::vector<std::string> notes_;
-  std::optional<std::uint64_t> n_kept_;  ///< bytes of the table that are kept, until its columns are known
+  std::optional<std::uint64_t> n_valid_;  ///< bytes of the table that are kept, until its columns are known
   std::shared_ptr<const Lock> lock_;
   std::vector<Column> columns_;
   std::unique_ptr<OutputFile> table_;

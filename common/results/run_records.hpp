@@ -48,8 +48,8 @@ struct ContactEpisode {
   double max_force_time = 0.0;                  ///< [s]
   double max_indentation = 0.0;                 ///< [m]
   double max_indentation_time = 0.0;            ///< [s]
-  double approach_speed = 0.0;                  ///< [m/s] closing speed at onset
-  std::optional<double> separation_speed;       ///< [m/s] opening speed at the end
+  double approach_velocity = 0.0;                  ///< [m/s] closing speed at onset
+  std::optional<double> separation_velocity;       ///< [m/s] opening speed at the end
   std::optional<double> effective_restitution;  ///< [-] unset for contacts of prescribed motion
   std::optional<double> max_impulse = {};       ///< [N s] of the largest impact of rigid bodies; unset for others
 };
@@ -125,7 +125,7 @@ class RunSink {
   virtual void on_schema(std::span<const Column> columns) = 0;
   virtual void on_row(std::span<const double> values) = 0;
   /// So many rows among the last ones were left out because the reader asked for few.
-  virtual void on_rows_left_out(std::uint64_t /*n_rows*/) {}
+  virtual void on_rows_skipped(std::uint64_t /*n_rows*/) {}
   virtual void on_progress(const Progress& progress) = 0;
   virtual void on_log(std::string_view level, std::string_view text) = 0;
   virtual void on_episode(const ContactEpisode& episode) = 0;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "common/files/sealed_json.hpp"
+#include "common/files/digest_json.hpp"
 
 namespace heelstrike {
 
@@ -31,8 +31,8 @@ Json episode_json(const ContactEpisode& e) {
           {"max_force_time_s", e.max_force_time},
           {"max_indentation_m", e.max_indentation},
           {"max_indentation_time_s", e.max_indentation_time},
-          {"approach_speed_m_s", e.approach_speed},
-          {"separation_speed_m_s", or_null(e.separation_speed)},
+          {"approach_velocity_m_s", e.approach_velocity},
+          {"separation_velocity_m_s", or_null(e.separation_velocity)},
           {"effective_restitution", or_null(e.effective_restitution)},
           {"max_impulse_N_s", or_null(e.max_impulse)}};
 }
@@ -51,8 +51,8 @@ Json rpc_json(const std::optional<RpcStatistics>& rpc) {
   return {{"calls", rpc->calls},
           {"p50_us", rpc->p50_us},
           {"p99_us", rpc->p99_us},
-          {"round_trips_s", rpc->round_trips},
-          {"serving_s", rpc->serving}};
+          {"round_trip_time_s", rpc->round_trip_time},
+          {"server_time_s", rpc->serving}};
 }
 
 Json coupling_json(const std::optional<CouplingStatistics>& s) {
@@ -69,13 +69,13 @@ Json wall_times_json(const WallTimeSplit& w) {
 }
 
 Json energy_json(const EnergyBalance& e) {
-  const auto share = balance_share(e);
+  const auto share = relative_balance_error(e);
   return {{"initial_J", e.initial},
           {"final_J", e.final},
           {"dissipated_J", e.dissipated},
           {"external_work_J", e.external_work},
           {"balance_error_J", e.balance_error},
-          {"balance_share", share ? Json(*share) : Json()}};
+          {"relative_balance_error", share ? Json(*share) : Json()}};
 }
 
 Json error_json(const std::optional<Error>& error) {
@@ -83,7 +83,7 @@ Json error_json(const std::optional<Error>& error) {
   return {{"code", to_string(error->code())},
           {"message", error->what()},
           {"field", error->field()},
-          {"retry_helps", error->retry_helps()}};
+          {"retryable", error->retryable()}};
 }
 
 ErrorCode code_from(const std::string& name) {
@@ -117,21 +117,21 @@ ContactEpisode episode_from(const Json& json) {
       .max_force_time = number_at(json, "max_force_time_s"),
       .max_indentation = number_at(json, "max_indentation_m"),
       .max_indentation_time = number_at(json, "max_indentation_time_s"),
-      .approach_speed = number_at(json, "approach_speed_m_s"),
-      .separation_speed = optional_at<double>(json, "separation_speed_m_s"),
+      .approach_velocity = number_at(json, "approach_velocity_m_s"),
+      .separation_velocity = optional_at<double>(json, "separation_velocity_m_s"),
       .effective_restitution = optional_at<double>(json, "effective_restitution"),
       // Folders of version 0.1.0 are without it.
       .max_impulse = json.contains("max_impulse_N_s") ? optional_at<double>(json, "max_impulse_N_s") : std::nullopt};
 }
 
-void take_timing(const Json& json, RunSummary& s) {
+void read_timing(const Json& json, RunSummary& s) {
   s.wall_time = json.at("wall_time_s");
   if (const Json& rpc = json.at("rpc"); !rpc.is_null()) {
     s.rpc = {.calls = rpc.at("calls"),
              .p50_us = rpc.at("p50_us"),
              .p99_us = rpc.at("p99_us"),
-             .round_trips = rpc.value("round_trips_s", 0.0),
-             .serving = rpc.value("serving_s", 0.0)};
+             .round_trip_time = rpc.value("round_trip_time_s", 0.0),
+             .server_time = rpc.value("server_time_s", 0.0)};
   }
   // Folders of version 0.1.0 may be without it.
   if (const auto times = json.find("wall_times"); times != json.end()) {
@@ -174,10 +174,10 @@ RunSummary summary_from(const Json& json) {
   s.max_position_violation = number_at(json.at("constraints"), "max_position_violation");
   s.max_velocity_violation = number_at(json.at("constraints"), "max_velocity_violation_1_s");
   if (const Json& error = json.at("error"); !error.is_null()) {
-    s.error.emplace(code_from(error.at("code")), error.at("message"), error.at("field"), error.at("retry_helps"));
+    s.error.emplace(code_from(error.at("code")), error.at("message"), error.at("field"), error.at("retryable"));
   }
   // Folders of version 0.1.0 have everything in one file.
-  if (json.contains("wall_time_s")) take_timing(json, s);
+  if (json.contains("wall_time_s")) read_timing(json, s);
   return s;
 }
 
@@ -213,7 +213,7 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::optional<double> balance_share(const EnergyBalance& energy) {
+std::optional<double> relative_balance_error(const EnergyBalance& energy) {
   const double converted = std::abs(energy.external_work) + std::abs(energy.dissipated);
   const double share = std::abs(energy.balance_error) / converted;
   return converted > 0.0 && std::isfinite(share) ? std::optional(share) : std::nullopt;
@@ -222,11 +222,11 @@ std::optional<double> balance_share(const EnergyBalance& energy) {
 std::string summary_json(const RunSummary& s, const FileDigests& files) {
   Json json = outcome(s);
   if (!files.empty()) json["files"] = files;
-  return sealed_text(std::move(json));
+  return json_with_digest(std::move(json));
 }
 
 std::string timing_json(const RunSummary& s) {
-  return sealed_text(timing(s));
+  return json_with_digest(timing(s));
 }
 
 std::string summary_and_timing_json(const RunSummary& s) {
@@ -246,7 +246,7 @@ RunSummary parse_summary(std::string_view json, const std::string& file_name) {
 
 void parse_timing(std::string_view json, const std::string& file_name, RunSummary& summary) {
   try {
-    take_timing(Json::parse(json), summary);
+    read_timing(Json::parse(json), summary);
   } catch (const std::exception& e) {
     throw file_error(file_name, fmt::format("{}: expected the wall times of a run, found: {}; remove the file, or run "
                                             "it again",

@@ -18,14 +18,14 @@ namespace heelstrike {
 /// @param files  of the run's folder, those that depend on the scenario alone
 [[nodiscard]] std::string summary_json(const RunSummary& summary, const FileDigests& files = {});
 /// Wall times, and the exchanges with a remote partner, whose number depends on them. Digests of files that depend on
-/// them too are added as they are written (note_files).
+/// them too are added as they are written (record_file_digests).
 [[nodiscard]] std::string timing_json(const RunSummary& summary);
 /// The keys of both in one object, for whoever has no folder.
 [[nodiscard]] std::string summary_and_timing_json(const RunSummary& summary);
 
 /// [-] error of the energy balance relative to what was converted: the work of loads and drivers plus what was
 /// dissipated; none when nothing was, or the error is not known.
-[[nodiscard]] std::optional<double> balance_share(const EnergyBalance& energy);
+[[nodiscard]] std::optional<double> relative_balance_error(const EnergyBalance& energy);
 
 /// @param file_name  for messages
 /// @throws Error{file} for text that is not such a summary

@@ -82,7 +82,7 @@ struct Unknowns {
 /// plane of y1), and the tangent where the geodesic ends hits y2.
 struct Equations {
   Vector5 residual;
-  Matrix5 by_unknowns;
+  Matrix5 jacobian;
   Matrix5x6 by_ends;
   Vector3 t0;           ///< direction of the first straight part
   double before = 0.0;  ///< its length
@@ -106,12 +106,12 @@ Equations equations(const Vector3& d, const Vector3& y1, const Vector3& y2, cons
   const Vector3 DP = d.cwiseProduct(u.P);
   const Vector3 Dy1 = d.cwiseProduct(y1);
   e.residual << u.P.dot(DP) - 1.0, 1.0 - y1.dot(DP), e.end.x + u.rest * e.end.t - y2;
-  e.by_unknowns.setZero();
-  e.by_unknowns.block<1, 3>(0, 0) = 2.0 * DP.transpose();
-  e.by_unknowns.block<1, 3>(1, 0) = -Dy1.transpose();
-  e.by_unknowns.block<3, 3>(2, 0) = e.end_P.topRows<3>() + u.rest * e.end_P.bottomRows<3>();
-  e.by_unknowns.block<3, 1>(2, 3) = e.end.t + u.rest * e.bend;
-  e.by_unknowns.block<3, 1>(2, 4) = e.end.t;
+  e.jacobian.setZero();
+  e.jacobian.block<1, 3>(0, 0) = 2.0 * DP.transpose();
+  e.jacobian.block<1, 3>(1, 0) = -Dy1.transpose();
+  e.jacobian.block<3, 3>(2, 0) = e.end_P.topRows<3>() + u.rest * e.end_P.bottomRows<3>();
+  e.jacobian.block<3, 1>(2, 3) = e.end.t + u.rest * e.bend;
+  e.jacobian.block<3, 1>(2, 4) = e.end.t;
   e.by_ends.setZero();
   e.by_ends.block<1, 3>(1, 0) = -DP.transpose();
   e.by_ends.block<3, 3>(2, 0) = e.end_y1.topRows<3>() + u.rest * e.end_y1.bottomRows<3>();
@@ -133,7 +133,7 @@ std::optional<Unknowns> solved(const Vector3& d, const Vector3& y1, const Vector
   Equations e = equations(d, y1, y2, u, steps);
   for (int iteration = 0; iteration < 60; ++iteration) {
     const double before = e.residual.norm();
-    const Vector5 step = -e.by_unknowns.fullPivLu().solve(e.residual);
+    const Vector5 step = -e.jacobian.fullPivLu().solve(e.residual);
     if (!step.allFinite()) return std::nullopt;
     double fraction = 1.0;
     for (;; fraction *= 0.5) {
@@ -239,7 +239,7 @@ WrappedLine with_derivatives(const Vector3& d, const Vector3& y1, const Vector3&
                              double unit) {
   const Equations e = equations(d, y1, y2, u, steps);
   // The implicit function theorem: how the unknowns follow the ends.
-  const Matrix5x6 du = -e.by_unknowns.fullPivLu().solve(e.by_ends);
+  const Matrix5x6 du = -e.jacobian.fullPivLu().solve(e.by_ends);
   WrappedLine line;
   line.touches = true;
   line.length = unit * (e.before + u.arc + u.rest);

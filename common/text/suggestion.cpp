@@ -12,7 +12,7 @@ std::string suggestion(const std::string& word, std::span<const std::string> kno
   return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
 }
 
-std::string there_is_no(const std::string& kind, const std::string& word, std::span<const std::string> known) {
+std::string unknown_name_message(const std::string& kind, const std::string& word, std::span<const std::string> known) {
   const std::string near = suggestion(word, known, "");
   return fmt::format("there is no {} '{}'{}; known are: {}", kind, word, near.empty() ? "" : " (" + near + ")",
                      fmt::join(known, ", "));

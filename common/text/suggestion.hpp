@@ -12,7 +12,7 @@ namespace heelstrike {
 
 /// "there is no back-end 'herz' (did you mean 'hertz'?); known are: hertz, hooke"
 /// @param kind  of thing, "back-end"
-[[nodiscard]] std::string there_is_no(const std::string& kind, const std::string& word,
+[[nodiscard]] std::string unknown_name_message(const std::string& kind, const std::string& word,
                                       std::span<const std::string> known);
 
 }  // namespace heelstrike

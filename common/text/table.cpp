@@ -18,7 +18,7 @@ bool is_number(const std::string& text) {
 }
 
 constexpr std::size_t between = 2;       ///< columns
-constexpr std::size_t least_words = 16;  ///< width that a column of words keeps
+constexpr std::size_t min_text_width = 16;  ///< width that a column of words keeps
 
 const std::string& cell(const std::vector<std::string>& row, std::size_t column) {
   static const std::string empty;
@@ -55,7 +55,7 @@ void narrow(Layout& layout, const std::vector<std::size_t>& columns, std::size_t
   while (total(layout, columns) > width) {
     std::size_t widest = layout.width.size();
     for (const std::size_t c : columns) {
-      if (layout.right[c] || layout.width[c] <= least_words) continue;
+      if (layout.right[c] || layout.width[c] <= min_text_width) continue;
       if (widest == layout.width.size() || layout.width[c] > layout.width[widest]) widest = c;
     }
     if (widest == layout.width.size()) return;

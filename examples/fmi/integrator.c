@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   int (*enter)(void*, bool, double, double, bool, double) = function("fmi3EnterInitializationMode");
   int (*leave)(void*) = function("fmi3ExitInitializationMode");
   int (*update)(void*, bool*, bool*, bool*, bool*, bool*, double*) = function("fmi3UpdateDiscreteStates");
-  int (*go_on)(void*) = function("fmi3EnterContinuousTimeMode");
+  int (*resume)(void*) = function("fmi3EnterContinuousTimeMode");
   int (*enter_event)(void*) = function("fmi3EnterEventMode");
   int (*completed)(void*, bool, bool*, bool*) = function("fmi3CompletedIntegratorStep");
   int (*count_states)(void*, size_t*) = function("fmi3GetNumberOfContinuousStates");
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   check(enter(unit, false, 0, 0, true, h * (double)(per_row * n_rows)));
   check(leave(unit));
   check(update(unit, &flags[0], &flags[1], &flags[2], &flags[3], &flags[4], &next_event));
-  check(go_on(unit));
+  check(resume(unit));
   check(count_states(unit, &n_x));
   check(count_indicators(unit, &n_z));
   if (n_x > most || n_z > most) return 2;
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
       if (event) {
         check(enter_event(unit));
         check(update(unit, &flags[0], &flags[1], &flags[2], &flags[3], &flags[4], &next_event));
-        check(go_on(unit));
+        check(resume(unit));
         check(get_indicators(unit, z_next, n_z));
       }
       memcpy(z, z_next, n_z * sizeof *z);

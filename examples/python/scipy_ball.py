@@ -25,7 +25,7 @@ def integrate_with_scipy(end_time):
         """Pose and twist of the ground in the ball, which does not turn."""
         return hs.pose(p=(0, 0, -y[0])), np.array([0, 0, 0, 0, 0, -y[1]])
 
-    def apart(t, y):
+    def separated_response(t, y):
         return [y[1], -GRAVITY]
 
     def touching(t, y):

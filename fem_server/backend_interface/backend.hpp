@@ -39,11 +39,11 @@ struct Committed {
 /// What is wanted of an answer.
 struct EvaluateOptions {
   bool tangents = true;         ///< false: nobody differentiates the wrench, and its tangents may be left zero
-  bool next_state_near = true;  ///< false: a commit need not keep what only saves time near its state
+  bool keep_warm_start = true;  ///< false: a commit need not keep what only saves time near its state
 };
 
 /// Of prescribed motion, whose states are frames of a recording.
-inline constexpr EvaluateOptions prescribed_motion{.tangents = false, .next_state_near = false};
+inline constexpr EvaluateOptions prescribed_motion{.tangents = false, .keep_warm_start = false};
 
 /// What a contact model says of itself to whoever runs it.
 struct BackendTraits {
@@ -52,7 +52,7 @@ struct BackendTraits {
   /// answered in any order, in batches.
   bool history_independent = false;
   /// An evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
-  bool heavy = false;
+  bool expensive = false;
   bool vibrates = false;               ///< see PairDescription
   bool vibrates_on_support = false;    ///< likewise
   std::vector<std::string> regions{};  ///< names; every response has the load of each
@@ -132,9 +132,9 @@ struct BackendEntry {
   std::function<void(const PairSpec& pair)> check{};
   /// What is allowed but hardly meant, "KEY: sentence"; reads the pair's meshes and prepares nothing; empty = nothing.
   /// @throws Error{invalid_input} where nothing sensible can come out
-  std::function<std::vector<std::string>(const PairSpec& pair, const PrepareContext& context)> doubts{};
+  std::function<std::vector<std::string>(const PairSpec& pair, const PrepareContext& context)> warnings{};
   /// Sets what the description of the opened pair will say of vibrations; empty = nothing vibrates. Same `pair`.
-  std::function<void(const PairSpec& pair, PairDescription& description)> foretell{};
+  std::function<void(const PairSpec& pair, PairDescription& description)> predict_vibrations{};
   /// Numbers among `parameters` that may change between two steps: no preparation depends on them, and a history that
   /// was made with other values of them keeps its meaning.
   std::vector<std::string> tunable{};
@@ -151,11 +151,11 @@ struct BackendEntry {
 [[nodiscard]] PairSpec checked_pair(const PairSpec& pair);
 
 /// Name, back-end and vibrations as the description of the opened pair will say. @param pair  of checked_pair
-[[nodiscard]] PairDescription foretold(const PairSpec& pair);
+[[nodiscard]] PairDescription predict_description(const PairSpec& pair);
 
 /// What is allowed but hardly meant: moduli, sizes, units. @param pair  of checked_pair
 /// @throws Error{invalid_input} where nothing sensible can come out, and what reading the meshes throws
-[[nodiscard]] std::vector<std::string> pair_doubts(const PairSpec& pair, const PrepareContext& context);
+[[nodiscard]] std::vector<std::string> find_pair_warnings(const PairSpec& pair, const PrepareContext& context);
 
 /// Checks the pair, tells doubts as stages that begin with `warning_mark`, and makes the back-end.
 [[nodiscard]] std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context);

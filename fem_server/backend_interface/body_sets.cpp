@@ -34,7 +34,7 @@ std::vector<std::uint32_t> node_set(const VolumeMesh& mesh, const std::string& n
 
 }  // namespace
 
-std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t expected) const {
+std::vector<double> ParameterPrefix::numbers(const std::string& name, std::size_t expected) const {
   const auto& values = std::get<std::vector<double>>(parameters.at(name));
   if (!values.empty() && values.size() != expected) {
     throw input_error(where + name,
@@ -58,7 +58,7 @@ std::vector<ParameterSchema> body_set_parameters() {
   return s;
 }
 
-std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPlace& place) {
+std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPrefix& place) {
   std::vector<std::uint32_t> nodes;
   const std::string& set = text(place.parameters, "clamped_set");
   if (!set.empty()) nodes = node_set(mesh, set, place.where + "clamped_set");
@@ -105,7 +105,7 @@ Side side_of(const VolumeMesh& mesh, ElementFace face) {
 }  // namespace
 
 std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut,
-                                       const ParameterPlace& place) {
+                                       const ParameterPrefix& place) {
   const std::string& name = text(place.parameters, "contact_set");
   std::vector<ElementFace> faces = boundary_faces(mesh);
   if (!name.empty()) {
@@ -122,14 +122,14 @@ std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const E
   }
   const auto box = place.numbers("contact_box", 6);
   const auto direction = place.numbers("contact_direction", 3);
-  const double least_cosine = std::cos(number(place.parameters, "contact_angle"));
+  const double min_cosine = std::cos(number(place.parameters, "contact_angle"));
   Vector3 towards = Vector3::Zero();
   if (!direction.empty()) towards = Vector3(direction[0], direction[1], direction[2]).normalized();
   std::erase_if(faces, [&](const ElementFace& face) {
     if (std::ranges::binary_search(cut, face)) return true;
     const Side side = side_of(mesh, face);
     if (!box.empty() && !inside_box(box, side.middle)) return true;
-    return !direction.empty() && side.normal.dot(towards) < least_cosine;
+    return !direction.empty() && side.normal.dot(towards) < min_cosine;
   });
   return faces;
 }

@@ -12,7 +12,7 @@
 namespace heelstrike::fem {
 
 /// Parameters of a pair with the place where they stand, for messages.
-struct ParameterPlace {
+struct ParameterPrefix {
   std::string where;  ///< "contact.NAME.parameters."
   const ParameterMap& parameters;
 
@@ -25,7 +25,7 @@ struct ParameterPlace {
 
 /// Nodes of clamped_set and clamped_box, ascending; none when neither is given.
 /// @throws Error{invalid_input} for a set that the mesh has not, a box without a node
-[[nodiscard]] std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPlace& place);
+[[nodiscard]] std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPrefix& place);
 
 /// Faces of contact_set, else of the boundary, as far as contact_box and contact_direction let them; of a side that
 /// comes in parts all or none.
@@ -33,6 +33,6 @@ struct ParameterPlace {
 ///             nothing touches them
 /// @throws Error{invalid_input} for a set that the mesh has not
 [[nodiscard]] std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut,
-                                                     const ParameterPlace& place);
+                                                     const ParameterPrefix& place);
 
 }  // namespace heelstrike::fem

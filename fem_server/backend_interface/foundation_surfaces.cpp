@@ -31,10 +31,10 @@ namespace {
 /// Edges of triangles of shapes that have no triangles of their own, over the smallest extent: about 4000 triangles.
 constexpr double default_edge = 1.0 / 20.0;
 /// Of a plate, whose smallest extent says little of its faces.
-constexpr double most_default_triangles = 20000.0;
+constexpr double max_default_triangles = 20000.0;
 
 /// Normals of triangles follow those of the surface: sockets are drawn from their inside.
-void turn_outward(SurfaceMesh& mesh, const SignedDistance& distance) {
+void orient_outward(SurfaceMesh& mesh, const SignedDistance& distance) {
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
     Triangle& corners = mesh.triangles[t];
     const Vector3 centre = (mesh.vertices[corners[0]] + mesh.vertices[corners[1]] + mesh.vertices[corners[2]]) / 3.0;
@@ -97,10 +97,10 @@ void name_groups(const VolumeMesh& solid, std::span<const ElementFace> chosen, S
 }
 
 /// @param sets  null = the whole boundary, nothing held
-CastTriangles solid_triangles(const VolumeMesh& solid, const ParameterPlace* sets) {
+CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterPrefix* sets) {
   const Boundary boundary = boundary_surface(solid);
   if (sets == nullptr) return {.mesh = boundary.surface, .back = {}};
-  CastTriangles result;
+  CastingTriangles result;
   const std::vector<std::uint32_t> held = clamped_nodes(solid, *sets);
   const auto is_held = [&](std::size_t t) {
     return std::ranges::all_of(boundary.surface.triangles[t], [&](std::uint32_t corner) {
@@ -122,8 +122,8 @@ CastTriangles solid_triangles(const VolumeMesh& solid, const ParameterPlace* set
 }
 
 /// Triangles without area have no normal; a closed surface has an outside.
-void make_sound(SurfaceMesh& mesh, const std::string& where) {
-  drop_degenerate_triangles(mesh);
+void repair_target_triangles(SurfaceMesh& mesh, const std::string& where) {
+  remove_degenerate_triangles(mesh);
   if (mesh.triangles.empty()) {
     throw input_error(where, fmt::format("{}: expected triangles, found none with an area; check the mesh", where));
   }
@@ -154,7 +154,7 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
     if (!(size.edge > 0.0)) {
       const Vector3& l = block->lengths;
       const double area = 2.0 * (l.x() * l.y() + l.y() * l.z() + l.z() * l.x());
-      options.size = std::max(edge, std::sqrt(2.0 * area / most_default_triangles));
+      options.size = std::max(edge, std::sqrt(2.0 * area / max_default_triangles));
     }
     const VolumeMesh solid = make_block(options);
     return placed(boundary_surface(solid).surface, {.p = block->center});
@@ -166,7 +166,7 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
     drawn = kind.boundary(surface, edge);
   } else if (kind.drawing != nullptr) {
     // An endless surface is drawn about its place; a plane as a square of four times this extent.
-    drawn = kind.drawing(surface, {.center = place_of(surface), .extent = 0.25 * size.extent});
+    drawn = kind.drawing(surface, {.center = location_of(surface), .extent = 0.25 * size.extent});
   } else {
     throw input_error(where, fmt::format("{}: a {} has no triangles here; give a mesh", where, kind.name()));
   }
@@ -179,9 +179,9 @@ bool has_surface(const SurfaceKind& kind) {
   return !kind.is_cloud && (kind.drawing != nullptr || kind.boundary != nullptr || kind.sheet != nullptr || kind.fills);
 }
 
-CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, const PrepareContext& context,
-                             const std::string& where, const ParameterPlace* sets) {
-  CastTriangles result;
+CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size, const PrepareContext& context,
+                             const std::string& where, const ParameterPrefix* sets) {
+  CastingTriangles result;
   if (const auto mesh = MeshSurface::of(surface)) {
     const AssetContent& asset = context.asset(mesh->asset());
     const ReadOptions read = read_options(*mesh, asset, context);
@@ -192,29 +192,29 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
     } else {
       result.mesh = read_triangles(*mesh, context, where);
     }
-    make_sound(result.mesh, where);
+    repair_target_triangles(result.mesh, where);
     return result;
   }
   result.mesh = shaped_triangles(surface, size, where);
   // Circles of radius zero at the ends of what is drawn.
   const Vector3 extents = extents_of(result.mesh.vertices);
   merge_near_vertices(result.mesh, 1e-9 * extents.maxCoeff());
-  drop_degenerate_triangles(result.mesh);
+  remove_degenerate_triangles(result.mesh);
   if (kind_of(surface).distance == nullptr) return result;
   result.shape = signed_distance(surface);
-  turn_outward(result.mesh, *result.shape);
+  orient_outward(result.mesh, *result.shape);
   return result;
 }
 
-std::optional<CastTriangles> met_triangles(const Surface& surface, const PrepareContext& context,
-                                           const std::string& where, const ParameterPlace& sets) {
+std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
+                                           const std::string& where, const ParameterPrefix& sets) {
   if (PlaneSurface::of(surface) || kind_of(surface).distance != nullptr) return std::nullopt;
   // Faces of a block are met exactly however few triangles they have.
   const auto block = BlockSurface::of(surface);
   return cast_triangles(surface, {.edge = block ? block->lengths.maxCoeff() : 0.0}, context, where, &sets);
 }
 
-MetSurface met_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate, double depth) {
+TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate, double depth) {
   if (triangles != nullptr)
     return {.target = mesh_target(*triangles, interpolate, depth), .shape = PartnerShape(*triangles)};
   if (const auto plane = PlaneSurface::of(surface)) {
@@ -231,7 +231,7 @@ SurfaceMesh asset_triangles(const AssetKey& key, const Surface& like, const Prep
   file.format.clear();
   file.asset_name = key.name;
   SurfaceMesh mesh = read_triangles(file, context, where);
-  make_sound(mesh, where);
+  repair_target_triangles(mesh, where);
   return mesh;
 }
 

@@ -19,7 +19,7 @@ namespace heelstrike::fem {
 [[nodiscard]] bool has_surface(const SurfaceKind& kind);
 
 /// Triangles with outward normals, none degenerate.
-struct CastTriangles {
+struct CastingTriangles {
   SurfaceMesh mesh;
   /// Of which the triangles are an image; null = they are the surface.
   std::shared_ptr<const SignedDistance> shape{};
@@ -36,21 +36,21 @@ struct TriangleSize {
 /// @param where  of the surface, for messages, e.g. "contact.NAME.main.surface"
 /// @param sets   body_set_parameters(), for volume meshes; null = the whole boundary
 /// @throws Error{invalid_input} for an empty or inside-out mesh, sets that a mesh has not; what reading throws
-[[nodiscard]] CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size,
+[[nodiscard]] CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size,
                                            const PrepareContext& context, const std::string& where,
-                                           const ParameterPlace* sets = nullptr);
+                                           const ParameterPrefix* sets = nullptr);
 
 /// As above, for the surface that the springs meet: by formula where there is one.
-struct MetSurface {
+struct TargetGeometry {
   std::unique_ptr<TargetSurface> target;
   PartnerShape shape;
 };
 /// Its triangles, as above; none where there is a formula.
-[[nodiscard]] std::optional<CastTriangles> met_triangles(const Surface& surface, const PrepareContext& context,
-                                                         const std::string& where, const ParameterPlace& sets);
+[[nodiscard]] std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
+                                                         const std::string& where, const ParameterPrefix& sets);
 /// @param triangles  of the surface, as above; null = there is a formula
 /// @param depth      see mesh_target
-[[nodiscard]] MetSurface met_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate,
+[[nodiscard]] TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate,
                                      double depth);
 
 /// Triangles of another mesh, placed and scaled as `like`. @throws as above, and for a volume mesh

@@ -57,7 +57,7 @@ class PreparationLocks {
 
 /// As PreparationLocks::once. @param locks  null = nobody else prepares
 template <class T>
-[[nodiscard]] T made_once(PreparationLocks* locks, const std::string& key, const std::stop_token& stop,
+[[nodiscard]] T prepare_once(PreparationLocks* locks, const std::string& key, const std::stop_token& stop,
                           const std::function<T()>& make) {
   return locks == nullptr ? make() : locks->once<T>(key, stop, make);
 }

@@ -21,7 +21,7 @@ template <class Own>
 class SavedHistory : public History {
  public:
   std::string backend;                   ///< name of the back-end that made it
-  std::optional<double> approach_speed;  ///< [m/s] closing speed at the onset of contact, > 0; none = not in contact
+  std::optional<double> approach_velocity;  ///< [m/s] closing speed at the onset of contact, > 0; none = not in contact
 
   [[nodiscard]] std::string save() const final {
     StateWriter writer;
@@ -56,8 +56,8 @@ class SavedHistory : public History {
   static void transfer_all(Archive& archive, Self& self) {
     archive.label("format", Own::format);
     archive.label("back-end", self.backend);
-    archive(self.approach_speed);
-    archive.require(self.approach_speed.value_or(0.0) >= 0.0, "an approach speed >= 0 m/s");
+    archive(self.approach_velocity);
+    archive.require(self.approach_velocity.value_or(0.0) >= 0.0, "an approach speed >= 0 m/s");
     Own::transfer(archive, self);
   }
 };

@@ -10,7 +10,7 @@ namespace {
 /// Fraction of the step after which |traction + theta (trial - traction)| = limit_before + theta (limit -
 /// limit_before): the root of a theta^2 + 2 b theta + c with c <= 0 where it rises. It is there, for at the end the
 /// point slips.
-double start_of_slip(const SlipStep& step) {
+double find_slip_onset(const SlipStep& step) {
   const Vector3 change = step.trial - step.traction;
   const double limit_change = step.limit - step.limit_before;
   const double a = change.squaredNorm() - limit_change * limit_change;
@@ -25,7 +25,7 @@ double start_of_slip(const SlipStep& step) {
 
 double slip_work(const SlipStep& step) {
   if (!(step.slip > 0.0)) return 0.0;
-  const double limit_at_start = step.limit_before + start_of_slip(step) * (step.limit - step.limit_before);
+  const double limit_at_start = step.limit_before + find_slip_onset(step) * (step.limit - step.limit_before);
   return 0.5 * (limit_at_start + step.limit) * step.slip;
 }
 

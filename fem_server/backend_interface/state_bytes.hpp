@@ -108,8 +108,8 @@ template <class Archive>
 void transfer(Archive& archive, MaybeConst<Pose> auto& X) {
   archive(X.R, X.p);
   // What has gone over the wire is a rotation to rounding; a pose that is not would stretch whatever it moves.
-  constexpr double far_above_rounding = 1e-6;
-  archive.require((X.R * X.R.transpose() - Matrix3::Identity()).norm() < far_above_rounding && X.R.determinant() > 0.0,
+  constexpr double significance_threshold = 1e-6;
+  archive.require((X.R * X.R.transpose() - Matrix3::Identity()).norm() < significance_threshold && X.R.determinant() > 0.0,
                   "a rotation");
 }
 

@@ -31,7 +31,7 @@ Vector3 middle_of(const SurfaceMesh& mesh) {
 }
 
 /// `sets` and `halves` as the names that they stand for.
-std::vector<std::string> wanted_regions(const std::string& names, const CutSurface& surface, const std::string& key) {
+std::vector<std::string> parse_regions(const std::string& names, const RegionSurface& surface, const std::string& key) {
   std::vector<std::string> wanted;
   std::istringstream words(names);
   for (std::string word; words >> word;) {
@@ -66,7 +66,7 @@ void check_name(const std::string& name, const std::string& key) {
                                      key, name));
 }
 
-SurfaceRegion half(std::size_t which, const Vector3& through, const CutSurface& surface) {
+SurfaceRegion half(std::size_t which, const Vector3& through, const RegionSurface& surface) {
   const auto axis = static_cast<Eigen::Index>(which / 2);
   const bool above = which % 2 == 1;
   SurfaceRegion region{.name = std::string(halves[which]), .triangles = {}};
@@ -74,7 +74,7 @@ SurfaceRegion half(std::size_t which, const Vector3& through, const CutSurface& 
   return region;
 }
 
-SurfaceRegion set_named(const std::string& name, const CutSurface& surface, const std::string& key) {
+SurfaceRegion set_named(const std::string& name, const RegionSurface& surface, const std::string& key) {
   std::vector<std::string> known;
   for (const auto& [set, triangles] : surface.sets) {
     if (set == name) return {.name = name, .triangles = triangles};
@@ -87,8 +87,8 @@ SurfaceRegion set_named(const std::string& name, const CutSurface& surface, cons
 
 }  // namespace
 
-CutSurface cut_surface(std::string name, const SurfaceMesh& mesh) {
-  CutSurface surface{.name = std::move(name), .middle = middle_of(mesh), .centers = {}};
+RegionSurface cut_surface(std::string name, const SurfaceMesh& mesh) {
+  RegionSurface surface{.name = std::move(name), .middle = middle_of(mesh), .centers = {}};
   for (const Triangle& t : mesh.triangles) {
     surface.centers.push_back((mesh.vertices[t[0]] + mesh.vertices[t[1]] + mesh.vertices[t[2]]) / 3.0);
   }
@@ -121,11 +121,11 @@ void check_region_center(const ParameterMap& parameters, const std::string& wher
 }
 
 std::vector<SurfaceRegion> surface_regions(const std::string& names, const std::vector<double>& center,
-                                           const CutSurface& surface, const std::string& key) {
+                                           const RegionSurface& surface, const std::string& key) {
   const Vector3 through = center.size() == 3 ? Vector3(center[0], center[1], center[2]) : surface.middle;
   const std::size_t all = surface.centers.size();
   std::vector<SurfaceRegion> regions;
-  for (const std::string& name : wanted_regions(names, surface, key)) {
+  for (const std::string& name : parse_regions(names, surface, key)) {
     check_name(name, key);
     const auto side = std::ranges::find(halves, name);
     regions.push_back(side == halves.end() ? set_named(name, surface, key)

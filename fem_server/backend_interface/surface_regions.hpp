@@ -12,15 +12,15 @@
 namespace heelstrike::fem {
 
 /// A surface as far as regions are cut from it.
-struct CutSurface {
+struct RegionSurface {
   std::string name;                                               ///< "casting surface", for messages
   Vector3 middle;                                                 ///< [m] of its extents
   std::vector<Vector3> centers;                                   ///< [m] of its triangles
   std::vector<std::pair<std::string, std::vector<bool>>> sets{};  ///< named ones, per triangle; they may overlap
 };
 
-/// @param name  see CutSurface
-[[nodiscard]] CutSurface cut_surface(std::string name, const SurfaceMesh& mesh);
+/// @param name  see RegionSurface
+[[nodiscard]] RegionSurface cut_surface(std::string name, const SurfaceMesh& mesh);
 
 /// Regions may overlap.
 struct SurfaceRegion {
@@ -46,7 +46,7 @@ void check_region_center(const ParameterMap& parameters, const std::string& wher
 /// column,
 ///         and a region without triangles or with all of them
 [[nodiscard]] std::vector<SurfaceRegion> surface_regions(const std::string& names, const std::vector<double>& center,
-                                                         const CutSurface& surface, const std::string& key);
+                                                         const RegionSurface& surface, const std::string& key);
 
 /// Names of regions of any kind.
 template <typename Regions>

@@ -11,7 +11,7 @@
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #include "fem_server/backends/rigid/entry.hpp"
-#include "fem_server/backend_interface/material_doubts.hpp"
+#include "fem_server/backend_interface/material_warnings.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
@@ -95,28 +95,28 @@ PairSpec checked_pair(const PairSpec& pair) {
   return complete;
 }
 
-PairDescription foretold(const PairSpec& pair) {
+PairDescription predict_description(const PairSpec& pair) {
   PairDescription description;
   description.name = pair.name;
   description.backend = pair.backend;
   const BackendEntry& entry = find_backend(pair.backend);
-  if (entry.foretell) entry.foretell(pair, description);
+  if (entry.predict_vibrations) entry.predict_vibrations(pair, description);
   return description;
 }
 
-std::vector<std::string> pair_doubts(const PairSpec& pair, const PrepareContext& context) {
+std::vector<std::string> find_pair_warnings(const PairSpec& pair, const PrepareContext& context) {
   const std::string where = "contact." + pair.name;
-  std::vector<std::string> doubts = material_doubts(pair.main.materials, where + ".main.material");
-  std::ranges::move(material_doubts(pair.partner.materials, where + ".partner.material"), std::back_inserter(doubts));
+  std::vector<std::string> warnings = find_material_warnings(pair.main.materials, where + ".main.material");
+  std::ranges::move(find_material_warnings(pair.partner.materials, where + ".partner.material"), std::back_inserter(warnings));
   const BackendEntry& entry = find_backend(pair.backend);
-  if (entry.doubts) std::ranges::move(entry.doubts(pair, context), std::back_inserter(doubts));
-  return doubts;
+  if (entry.warnings) std::ranges::move(entry.warnings(pair, context), std::back_inserter(warnings));
+  return warnings;
 }
 
 std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context) {
   const PairSpec complete = checked_pair(pair);
-  for (const std::string& doubt : pair_doubts(complete, context)) {
-    context.on_progress(fmt::format("{}{}", warning_mark, doubt), 0.0);
+  for (const std::string& warning : find_pair_warnings(complete, context)) {
+    context.on_progress(fmt::format("{}{}", warning_mark, warning), 0.0);
   }
   return find_backend(pair.backend).make(complete, context);
 }

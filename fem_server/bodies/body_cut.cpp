@@ -69,7 +69,7 @@ void keep_elements(VolumeMesh& mesh, const std::vector<bool>& keep, std::vector<
   }
   for (auto& [name, set] : mesh.face_sets) follow(set, number);
   follow(faces, number);
-  drop_unused_nodes(mesh);
+  remove_unused_nodes(mesh);
 }
 
 std::uint32_t root_of(std::vector<std::uint32_t>& parent, std::uint32_t e) {
@@ -106,7 +106,7 @@ std::vector<MeshPiece> pieces_of(const VolumeMesh& mesh) {
 }
 
 /// Whether three of the points are the corners of a triangle.
-bool spread_out(const std::vector<Vector3>& points) {
+bool is_not_collinear(const std::vector<Vector3>& points) {
   // Rounding of coordinates that were written with seven digits, as in STL files.
   constexpr double rounding = 1e-6;
   if (points.size() < 3) return false;
@@ -125,12 +125,12 @@ bool is_held(const VolumeMesh& mesh, const MeshPiece& piece, const std::vector<b
       if (held[node]) points.push_back(mesh.nodes[node]);
     }
   }
-  return spread_out(points);
+  return is_not_collinear(points);
 }
 
 }  // namespace
 
-std::vector<ElementFace> cut_to_box(VolumeMesh& mesh, const std::vector<double>& box) {
+std::vector<ElementFace> clip_to_box(VolumeMesh& mesh, const std::vector<double>& box) {
   std::vector<bool> keep(mesh.n_elements());
   for (std::size_t e = 0; e < keep.size(); ++e) keep[e] = inside(element_center(mesh, e), box);
   if (std::ranges::find(keep, false) == keep.end()) return {};
@@ -139,7 +139,7 @@ std::vector<ElementFace> cut_to_box(VolumeMesh& mesh, const std::vector<double>&
   return faces;
 }
 
-std::vector<MeshPiece> loose_pieces(const VolumeMesh& mesh, std::span<const std::uint32_t> clamped_nodes) {
+std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span<const std::uint32_t> clamped_nodes) {
   std::vector<MeshPiece> loose = pieces_of(mesh);
   std::vector<bool> held(mesh.nodes.size(), false);
   for (const std::uint32_t node : clamped_nodes) held[node] = true;

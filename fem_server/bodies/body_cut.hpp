@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 /// The cut runs along faces of elements: it is as even as they are small.
 /// @param box  [m] x, y, z low, then high
 /// @returns the faces of the kept elements along which the body was cut, ascending: no surface of the body
-std::vector<ElementFace> cut_to_box(VolumeMesh& mesh, const std::vector<double>& box);
+std::vector<ElementFace> clip_to_box(VolumeMesh& mesh, const std::vector<double>& box);
 
 /// Elements that hang together by faces.
 struct MeshPiece {
@@ -25,7 +25,7 @@ struct MeshPiece {
 /// with which the stiffness is singular. A piece is held when three of its nodes that do not lie on one line are
 /// clamped or belong to a held piece.
 /// @param clamped_nodes  ascending; none = a body in free flight, whose largest piece needs no support
-[[nodiscard]] std::vector<MeshPiece> loose_pieces(const VolumeMesh& mesh, std::span<const std::uint32_t> clamped_nodes);
+[[nodiscard]] std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span<const std::uint32_t> clamped_nodes);
 
 /// Removes these pieces; sets follow, and the elements of `faces`, none of which may belong to a removed one any more.
 void remove_pieces(VolumeMesh& mesh, std::span<const MeshPiece> pieces, std::vector<ElementFace>& faces);

@@ -12,15 +12,15 @@ namespace heelstrike::fem {
 namespace {
 
 /// Cells to draw, the node of the mesh behind each of their points and the element behind each of them.
-struct DrawnMesh {
+struct FieldMeshData {
   FieldGrid grid;
   std::vector<std::uint32_t> nodes;
   std::vector<std::uint32_t> elements;
   std::vector<ElementFace> faces;  ///< of surface cells; empty for volume cells
 };
 
-DrawnMesh drawn_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
-  DrawnMesh drawn;
+FieldMeshData make_field_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
+  FieldMeshData drawn;
   if (request.mesh == FieldMesh::volume) {
     drawn.grid.nodes_per_cell = mesh.nodes_per_element;
     drawn.grid.connectivity = mesh.connectivity;
@@ -39,7 +39,7 @@ DrawnMesh drawn_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
   return drawn;
 }
 
-MeshField vectors(std::string_view name, const DrawnMesh& drawn, const Matrix3& R_WA,
+MeshField vectors(std::string_view name, const FieldMeshData& drawn, const Matrix3& R_WA,
                   const std::function<Vector3(std::uint32_t)>& at) {
   MeshField field{.name = std::string(name), .unit = unit_of(name), .n_components = 3, .values = {}};
   for (const std::uint32_t node : drawn.nodes) {
@@ -49,7 +49,7 @@ MeshField vectors(std::string_view name, const DrawnMesh& drawn, const Matrix3& 
   return field;
 }
 
-MeshField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_components,
+MeshField selected_components(std::string_view name, const FieldMeshData& drawn, std::size_t n_components,
                  const std::vector<double>& values) {
   MeshField field{.name = std::string(name), .unit = unit_of(name), .n_components = n_components, .values = {}};
   for (const std::uint32_t node : drawn.nodes) {
@@ -77,12 +77,12 @@ BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes cont
   extent_ = (high - low).maxCoeff();
 }
 
-DrawnState BodyFields::linear_state(std::vector<Vector3> forces) const {
+FieldState BodyFields::linear_state(std::vector<Vector3> forces) const {
   Eigen::VectorXd f = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body_.n_dofs()));
   for (std::size_t i = 0; i < forces.size(); ++i) {
     f.segment<3>(3 * static_cast<Eigen::Index>(contact_.nodes[i])) = forces[i];
   }
-  DrawnState state;
+  FieldState state;
   const bool loaded = !f.isZero(0.0);
   state.displacement = loaded ? recovery_.displacement(f) : f;
   state.stress = linear_stress(body_, state.displacement);
@@ -90,7 +90,7 @@ DrawnState BodyFields::linear_state(std::vector<Vector3> forces) const {
   return state;
 }
 
-RecoveredPressure BodyFields::recovered(const DrawnState& state, const std::vector<Vector3>& normals) const {
+RecoveredPressure BodyFields::recovered(const FieldState& state, const std::vector<Vector3>& normals) const {
   std::vector<std::uint32_t> touching;
   std::vector<Vector3> directions;
   for (std::uint32_t i = 0; i < normals.size(); ++i) {
@@ -137,10 +137,10 @@ std::vector<double> BodyFields::face_pressures(const RecoveredPressure& pressure
   return result;
 }
 
-std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vector3>& normals,
+std::string BodyFields::write_body_fields(const FieldState& state, const std::vector<Vector3>& normals,
                                   const FieldRequest& request) const {
   check_quantities(request);
-  const DrawnMesh drawn = drawn_mesh(body_.mesh(), request);
+  const FieldMeshData drawn = make_field_mesh(body_.mesh(), request);
   std::vector<MeshField> fields;
   std::vector<MeshField> of_cells = {part_of_cells(request.part, drawn.elements.size())};
   const auto displacement = [&](std::uint32_t node) -> Vector3 {
@@ -154,7 +154,7 @@ std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vec
     const Eigen::MatrixXd at_nodes = at_mesh_nodes(loaded.at_vertices);
     if (wanted(request, "contact_pressure")) {
       const Eigen::VectorXd pressure = at_nodes.col(0);
-      fields.push_back(picked("contact_pressure", drawn, 1, {pressure.begin(), pressure.end()}));
+      fields.push_back(selected_components("contact_pressure", drawn, 1, {pressure.begin(), pressure.end()}));
       if (request.mesh == FieldMesh::surface) {
         of_cells.push_back({.name = "contact_pressure",
                             .unit = unit_of("contact_pressure"),
@@ -169,19 +169,19 @@ std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vec
   }
   if (wanted(request, "von_mises") || wanted(request, "principal_stress")) {
     const NodalStress stress = nodal_stress(body_, state.stress);
-    if (wanted(request, "von_mises")) fields.push_back(picked("von_mises", drawn, 1, stress.von_mises));
+    if (wanted(request, "von_mises")) fields.push_back(selected_components("von_mises", drawn, 1, stress.von_mises));
     if (wanted(request, "von_mises")) {
       MeshField of_elements{.name = "von_mises", .unit = unit_of("von_mises"), .n_components = 1, .values = {}};
       const std::vector<double> values = element_von_mises(body_, state.stress);
       for (const std::uint32_t element : drawn.elements) of_elements.values.push_back(values[element]);
       of_cells.push_back(std::move(of_elements));
     }
-    if (wanted(request, "principal_stress")) fields.push_back(picked("principal_stress", drawn, 3, stress.principal));
+    if (wanted(request, "principal_stress")) fields.push_back(selected_components("principal_stress", drawn, 3, stress.principal));
   }
   return write_fields(drawn.grid, fields, of_cells);
 }
 
-std::string BodyFields::draw_partner(const Pose& X_AB, const FieldRequest& request) const {
+std::string BodyFields::write_partner(const Pose& X_AB, const FieldRequest& request) const {
   const SurfaceMesh shape = partner_.triangles(X_AB.inverse() * center_, extent_);
   const Pose X_WB = request.X_WA * X_AB;
   FieldGrid grid;

@@ -15,7 +15,7 @@
 namespace heelstrike::fem {
 
 /// State of the body that is drawn.
-struct DrawnState {
+struct FieldState {
   Eigen::VectorXd displacement;  ///< [m] n_dofs
   StressColumns stress;          ///< [Pa] at the quadrature points, see linear_stress
   std::vector<Vector3> forces;   ///< [N] on the contact nodes, in A
@@ -33,19 +33,19 @@ class BodyFields {
   [[nodiscard]] const ContactNodes& contact() const { return contact_; }
   [[nodiscard]] const PressureRecovery& pressure_recovery() const { return pressure_; }
   /// The linear body under forces [N] on its contact nodes, in A.
-  [[nodiscard]] DrawnState linear_state(std::vector<Vector3> forces) const;
+  [[nodiscard]] FieldState linear_state(std::vector<Vector3> forces) const;
 
   /// The body undeformed at its pose, with the quantities asked for; vectors are turned into the drawn frame.
   /// @param normals  [-] out of the partner at the contact nodes, in A
   /// @throws Error{invalid_input} for an unknown quantity
-  [[nodiscard]] std::string draw_body(const DrawnState& state, const std::vector<Vector3>& normals,
+  [[nodiscard]] std::string write_body_fields(const FieldState& state, const std::vector<Vector3>& normals,
                                       const FieldRequest& request) const;
   /// The partner's surface; of a plane a square patch about the body.
-  [[nodiscard]] std::string draw_partner(const Pose& X_AB, const FieldRequest& request) const;
+  [[nodiscard]] std::string write_partner(const Pose& X_AB, const FieldRequest& request) const;
 
  private:
   /// Pressure and tractions of the loaded faces: columns are the normal pressure and the components of the traction.
-  [[nodiscard]] RecoveredPressure recovered(const DrawnState& state, const std::vector<Vector3>& normals) const;
+  [[nodiscard]] RecoveredPressure recovered(const FieldState& state, const std::vector<Vector3>& normals) const;
   /// Columns of what was recovered per vertex at all nodes of the mesh; zero elsewhere.
   [[nodiscard]] Eigen::MatrixXd at_mesh_nodes(const Eigen::MatrixXd& at_vertices) const;
   /// Of the drawn faces: the sum of pressure times area is the sum of the normal forces. Zero on faces that bear

@@ -13,19 +13,19 @@ namespace heelstrike::fem {
 
 namespace {
 
-std::string place_of(const PairSpec& pair, const char* side, const Material& material) {
+std::string location_of(const PairSpec& pair, const char* side, const Material& material) {
   return fmt::format("contact.{}.{}.{}", pair.name, side, law_key(material));
 }
 
 ParameterMap completed(const PairSpec& pair, const char* side, const Material& material) {
-  return checked_parameters(material.law, material_parameters(""), place_of(pair, side, material));
+  return checked_parameters(material.law, material_parameters(""), location_of(pair, side, material));
 }
 
 void check_side(const PairSpec& pair, const char* side, const ContactBody& body) {
   for (const Material& material : body.materials) {
     if (material.law.empty()) continue;
     const ParameterMap law = completed(pair, side, material);
-    (void)material_law({place_of(pair, side, material) + ".", law});
+    (void)material_law({location_of(pair, side, material) + ".", law});
   }
 }
 
@@ -82,7 +82,7 @@ namespace {
 MaterialLaws laws_of(const PairSpec& pair, const char* side, const ContactBody& body) {
   std::vector<MaterialLaw> laws;
   for (const Material& material : body.materials) {
-    laws.push_back(material_law({place_of(pair, side, material) + ".", material.law}));
+    laws.push_back(material_law({location_of(pair, side, material) + ".", material.law}));
   }
   return MaterialLaws(std::move(laws));
 }
@@ -102,7 +102,7 @@ PairSpec linearised(PairSpec pair, const PrepareContext& context) {
     for (Material& material : body.materials) {
       if (std::exchange(material.law, {}).empty()) continue;
       context.on_progress(fmt::format("{}: {} is linear and takes its moduli alone, the response to small strain",
-                                      place_of(pair, side, material), pair.backend),
+                                      location_of(pair, side, material), pair.backend),
                           0.0);
     }
   };

@@ -41,7 +41,7 @@ VolumeMesh placed(VolumeMesh mesh, const Pose& X_BodyMesh) {
 
 }  // namespace
 
-double element_size_of(const ParameterPlace& place) {
+double element_size_of(const ParameterPrefix& place) {
   const auto size = optional_number(place.parameters, "element_size");
   if (!size) {
     throw input_error(place.where + "element_size",
@@ -55,41 +55,41 @@ double element_size_of(const ParameterPlace& place) {
 namespace {
 
 /// Of the elements that are asked for.
-const ElementTopology& topology_asked_for(const ParameterPlace& place) {
+const ElementTopology& topology_asked_for(const ParameterPrefix& place) {
   const auto kind = named_element(text(place.parameters, "element"));
   return element_topology(kind ? kind->n_nodes : 4);
 }
 
-std::uint32_t order_of(const ParameterPlace& place) {
+std::uint32_t order_of(const ParameterPrefix& place) {
   return topology_asked_for(place).quadratic() ? 2 : 1;
 }
 
 /// Corners of the elements that are asked for: 4, 6 or 8.
-std::uint32_t corners_asked_for(const ParameterPlace& place) {
+std::uint32_t find_requested_corners(const ParameterPrefix& place) {
   return topology_asked_for(place).n_corners;
 }
 
 }  // namespace
 
-void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place) {
-  const std::uint32_t corners = corners_asked_for(place);
+void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place) {
+  const std::uint32_t corners = find_requested_corners(place);
   if (corners == 4 || BlockSurface::of(surface) || (corners == 6 && is_layer(surface))) return;
   throw input_error(
       place.where + "element",
       fmt::format("{0}element: surface '{1}' is not filled with {2} here, only a block is; expected a mesh file of {2} "
                   "(Gmsh, VTU, Abaqus{3}), or tetrahedra, e.g. tet10_mixed",
                   place.where, surface.kind, element_shapes(corners),
-                  corners == 6 ? "; heelstrike mesh --between OUTER INNER --prisms makes one" : ""));
+                  corners == 6 ? "; heelstrike mesh --layer OUTER INNER --prisms makes one" : ""));
 }
 
-ElementKind carried_element(std::uint32_t nodes_per_element, const ParameterPlace& place, const std::string& file) {
+ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterPrefix& place, const std::string& file) {
   const auto kind = named_element(text(place.parameters, "element"));
-  if (!kind) return usual_element(nodes_per_element);
+  if (!kind) return default_element(nodes_per_element);
   const auto carries = [&](const ElementKind& other) {
     return other.n_nodes == nodes_per_element || other.n_nodes == element_topology(nodes_per_element).n_nodes_quadratic;
   };
   if (carries(*kind)) return *kind;
-  std::vector<std::string> possible{std::string(as_meshed)};
+  std::vector<std::string> possible{std::string(from_mesh)};
   for (const ElementKind& other : element_kinds()) {
     if (carries(other)) possible.emplace_back(other.name);
   }
@@ -103,38 +103,38 @@ ElementKind carried_element(std::uint32_t nodes_per_element, const ParameterPlac
 namespace {
 
 /// A mesh file with the nodes that the element asks for.
-VolumeMesh carried(VolumeMesh mesh, const ParameterPlace& place, const std::string& file) {
-  const ElementKind kind = carried_element(mesh.nodes_per_element, place, file);
+VolumeMesh carried(VolumeMesh mesh, const ParameterPrefix& place, const std::string& file) {
+  const ElementKind kind = find_supported_element(mesh.nodes_per_element, place, file);
   return kind.n_nodes == mesh.nodes_per_element ? mesh : to_quadratic(mesh);
 }
 
-std::optional<Vector3> direction_of(const ParameterPlace& place) {
+std::optional<Vector3> direction_of(const ParameterPrefix& place) {
   const auto direction = place.numbers("contact_direction", 3);
   if (direction.empty()) return std::nullopt;
   return Vector3(direction[0], direction[1], direction[2]);
 }
 
-MeshingOptions meshing_options(const ParameterPlace& place, const PrepareContext& context) {
+MeshingOptions meshing_options(const ParameterPrefix& place, const PrepareContext& context) {
   MeshingOptions meshing;
   meshing.size.size = element_size_of(place);
   meshing.order = order_of(place);
   meshing.limits.max_elements = context.max_elements;
-  meshing.timeout = number(place.parameters, "meshing_time_limit");
+  meshing.timeout = number(place.parameters, "max_meshing_time");
   meshing.stop = context.stop;
   meshing.on_wait = [&context] { context.on_progress("mesh", 0.0); };
   return meshing;
 }
 
 /// Fine elements behind the faces that look towards the partner.
-void refine_contact(const SurfaceMesh& surface, const ParameterPlace& place, SizeField& field) {
+void refine_contact(const SurfaceMesh& surface, const ParameterPrefix& place, SizeField& field) {
   const double size = number(place.parameters, "contact_size");
   if (size == 0.0) return;
   const auto direction = direction_of(place);
-  const double least_cosine = std::cos(number(place.parameters, "contact_angle"));
+  const double min_cosine = std::cos(number(place.parameters, "contact_angle"));
   SetRegion region{.set = {}, .distance = number(place.parameters, "contact_radius")};
   region.set.vertices = surface.vertices;
   for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
-    if (triangle_cross(surface, t).normalized().dot(direction->normalized()) >= least_cosine) {
+    if (triangle_cross(surface, t).normalized().dot(direction->normalized()) >= min_cosine) {
       region.set.triangles.push_back(surface.triangles[t]);
     }
   }
@@ -142,7 +142,7 @@ void refine_contact(const SurfaceMesh& surface, const ParameterPlace& place, Siz
 }
 
 /// Refuses what cannot end well before an hour and all memory have gone into it.
-void check_element_count(double volume, double size, const ParameterPlace& place, const PrepareContext& context) {
+void check_element_count(double volume, double size, const ParameterPrefix& place, const PrepareContext& context) {
   constexpr double regular = 8.485281374;  // regular tetrahedra of edge 1 in a unit cube; meshes have 0.8 to 1.3 times
   const double expected = regular * std::abs(volume) / (size * size * size);
   if (expected < 2.0 * static_cast<double>(context.max_elements)) return;
@@ -164,7 +164,7 @@ double volume_of(const SurfaceMesh& surface) {
 /// Digest of what a mesh depends on, besides the version of the mesher.
 class MeshKey {
  public:
-  MeshKey(std::string_view kind, const ParameterPlace& place) {
+  MeshKey(std::string_view kind, const ParameterPrefix& place) {
     writer_.put(std::string_view("heelstrike mesh key 2"));
     writer_.put(kind);
     const auto put_number = [&](const char* name) {
@@ -198,43 +198,43 @@ class MeshKey {
   StateWriter writer_;
 };
 
-VolumeMesh kept_mesh(MeshKey key, const PrepareContext& context, const std::function<VolumeMesh()>& make) {
+VolumeMesh cached_or_new_mesh(MeshKey key, const PrepareContext& context, const std::function<VolumeMesh()>& make) {
   const std::string digest = key.digest();
   const auto begin = [&] {
     context.on_progress("mesh", 0.0);
     return make();
   };
-  return made_once<VolumeMesh>(context.locks, digest, context.stop, [&] {
+  return prepare_once<VolumeMesh>(context.locks, digest, context.stop, [&] {
     return cached_mesh(context.cache_directory, digest, begin, context.on_progress);
   });
 }
 
-VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh filled(const SurfaceMesh& surface, const ParameterPrefix& place, const PrepareContext& context) {
   MeshingOptions meshing = meshing_options(place, context);
   refine_contact(surface, place, meshing.size);
   check_element_count(volume_of(surface), meshing.size.size, place, context);
   return mesh_surface(surface, meshing).mesh;
 }
 
-void tell(const Doubts& doubts, const PrepareContext& context) {
-  for (const std::string& doubt : doubts) context.on_progress(fmt::format("{}{}", warning_mark, doubt), 0.0);
+void tell(const Warnings& warnings, const PrepareContext& context) {
+  for (const std::string& warning : warnings) context.on_progress(fmt::format("{}{}", warning_mark, warning), 0.0);
 }
 
 /// Every time and not only when the mesh is made: what comes from the cache has lost as much.
-void tell_losses(const VolumeMesh& mesh, double given_volume, const ParameterPlace& place,
+void warn_about_volume_loss(const VolumeMesh& mesh, double given_volume, const ParameterPrefix& place,
                  const PrepareContext& context) {
   const VolumeReport report = check_volume(mesh);
   const std::string key = place.where + "element_size";
-  tell(doubts_of_volume(report.volume, given_volume, key, element_size_of(place)), context);
-  tell(doubts_of_quality(key, report), context);
+  tell(find_volume_warnings(report.volume, given_volume, key, element_size_of(place)), context);
+  tell(find_quality_warnings(key, report), context);
 }
 
-VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPrefix& place, const PrepareContext& context) {
   const AssetContent& asset = context.asset(surface.asset());
   const ReadOptions read = read_options(surface, asset, context);
   if (holds_volume(asset.content, read)) {
     VolumeMesh mesh = read_volume(asset.content, read);
-    tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
+    tell(find_quality_warnings(asset.name, check_volume(mesh)), context);
     return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
   }
   refuse_blocks_elements(surface, place);
@@ -243,12 +243,12 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
   key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
   key.put(surface.length_scale);
   const SurfaceMesh triangles = read_surface(asset.content, read);
-  VolumeMesh mesh = kept_mesh(key, context, [&] { return filled(triangles, place, context); });
-  tell_losses(mesh, volume_of(triangles), place, context);
+  VolumeMesh mesh = cached_or_new_mesh(key, context, [&] { return filled(triangles, place, context); });
+  warn_about_volume_loss(mesh, volume_of(triangles), place, context);
   return placed(std::move(mesh), surface.X_BodyMesh);
 }
 
-VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPrefix& place, const PrepareContext& context) {
   BallOptions ball;
   ball.radius = sphere.radius;
   ball.size = element_size_of(place);
@@ -259,11 +259,11 @@ VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPlace& place, c
   check_element_count(4.19 * std::pow(ball.radius, 3), ball.size, place, context);
   MeshKey key("ball", place);
   key.put(ball.radius);
-  return placed(kept_mesh(key, context, [&] { return make_ball(ball).mesh; }),
+  return placed(cached_or_new_mesh(key, context, [&] { return make_ball(ball).mesh; }),
                 {.R = Matrix3::Identity(), .p = sphere.center});
 }
 
-VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPrefix& place, const PrepareContext& context) {
   MeshKey key(foot.right ? "right foot" : "left foot", place);
   const FootDimensions& d = foot.dimensions;
   for (const double length : {d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
@@ -278,10 +278,10 @@ VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPlace& place, const
     const double surface_size = std::clamp(contact_size > 0.0 ? std::min(contact_size, size) : size, 0.0005, 0.02);
     return filled(make_foot(d, surface_size, foot.right ? FootSide::right : FootSide::left), place, context);
   };
-  return placed(kept_mesh(key, context, make), {.R = Matrix3::Identity(), .p = foot.ankle});
+  return placed(cached_or_new_mesh(key, context, make), {.R = Matrix3::Identity(), .p = foot.ankle});
 }
 
-VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPrefix& place, const PrepareContext& context) {
   CylinderOptions options;
   options.radius = cylinder.radius;
   options.height = cylinder.length;
@@ -294,12 +294,12 @@ VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPlace& 
   return placed(make_cylinder(options), {.R = R, .p = cylinder.center});
 }
 
-VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh block_mesh(const BlockSurface& block, const ParameterPrefix& place, const PrepareContext& context) {
   BlockOptions options;
   options.lengths = block.lengths;
   options.size = element_size_of(place);
   options.order = order_of(place);
-  options.corners = corners_asked_for(place);
+  options.corners = find_requested_corners(place);
   options.limits.max_elements = context.max_elements;
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
@@ -314,20 +314,20 @@ SurfaceLayer layer_of(const Surface& surface) {
 }
 
 /// Columns of elements below the triangles of a sheet: it takes no time and is not kept.
-VolumeMesh layer_below(const Surface& surface, const ParameterPlace& place) {
+VolumeMesh layer_below(const Surface& surface, const ParameterPrefix& place) {
   const SurfaceLayer layer = layer_of(surface);
   LayerOptions options;
-  options.layers = elements_through(surface, place);
-  options.keep_prisms = corners_asked_for(place) == 6;
+  options.layers = count_elements_through(surface, place);
+  options.keep_prisms = find_requested_corners(place) == 6;
   options.search_distance = 2.0 * layer.thickness;
-  options.least_thickness = 0.1 * layer.thickness;
+  options.min_thickness = 0.1 * layer.thickness;
   const SurfaceMesh sheet = surface_mesh(kind_of(surface).sheet(surface));
-  VolumeMesh mesh = mesh_between(sheet, surface_mesh(layer.back), options).mesh;
+  VolumeMesh mesh = mesh_layer(sheet, surface_mesh(layer.back), options).mesh;
   return order_of(place) == 2 ? to_quadratic(mesh) : mesh;
 }
 
 /// Any other shape, from closed triangles as fine as its finest elements.
-VolumeMesh shape_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh shape_mesh(const Surface& surface, const ParameterPrefix& place, const PrepareContext& context) {
   const SurfaceKind& kind = kind_of(surface);
   if (kind.boundary == nullptr) {
     throw input_error("main.surface",
@@ -340,7 +340,7 @@ VolumeMesh shape_mesh(const Surface& surface, const ParameterPlace& place, const
   const auto make = [&] {
     return filled(surface_mesh(kind.boundary(surface, fine > 0.0 ? std::min(fine, size) : size)), place, context);
   };
-  return kept_mesh(std::move(key), context, make);
+  return cached_or_new_mesh(std::move(key), context, make);
 }
 
 bool is_volume_file(const Surface& surface, const PrepareContext& context) {
@@ -356,21 +356,21 @@ bool is_layer(const Surface& surface) {
   return kind_of(surface).layer != nullptr;
 }
 
-std::uint32_t elements_through(const Surface& surface, const ParameterPlace& place) {
+std::uint32_t count_elements_through(const Surface& surface, const ParameterPrefix& place) {
   const double thickness = layer_of(surface).thickness;
   // Two elements through the thickness are the least that bend.
   const double height = optional_number(place.parameters, "element_size").value_or(0.5 * thickness);
   const double layers = std::max(1.0, std::round(thickness / height));
-  if (layers <= most_layers) return static_cast<std::uint32_t>(layers);
+  if (layers <= max_layers) return static_cast<std::uint32_t>(layers);
   throw input_error(
       place.where + "element_size",
       fmt::format(
           "{}element_size: {:g} m cuts a layer of {:g} m into {:.0f} elements, expected at most {}; give {:.3g} "
           "m or more",
-          place.where, height, thickness, layers, most_layers, thickness / most_layers));
+          place.where, height, thickness, layers, max_layers, thickness / max_layers));
 }
 
-PairSpec with_own_sets(PairSpec pair) {
+PairSpec add_shape_sets(PairSpec pair) {
   for (const auto& [body, prefix] : {std::pair{&pair.main, ""}, std::pair{&pair.partner, "partner_"}}) {
     if (!is_layer(body->surface) || body->materials.empty()) continue;
     const auto key = [&](const char* name) { return prefix + std::string(name); };
@@ -391,7 +391,7 @@ std::optional<MeshKind> named_kind(const MeshSurface& surface) {
   return kind_of_format(surface.format.empty() ? surface.asset_name : surface.format);
 }
 
-VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
+VolumeMesh body_mesh(const Surface& surface, const ParameterPrefix& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
   VolumeMesh mesh;
   if (const auto file = MeshSurface::of(surface)) {

@@ -26,33 +26,33 @@ namespace heelstrike::fem {
 [[nodiscard]] bool is_layer(const Surface& surface);
 
 /// How many elements a body that is a layer has through its thickness: as many as they are high.
-/// @throws Error{invalid_input} for a surface with nothing behind it, and for more than most_layers
-[[nodiscard]] std::uint32_t elements_through(const Surface& surface, const ParameterPlace& place);
+/// @throws Error{invalid_input} for a surface with nothing behind it, and for more than max_layers
+[[nodiscard]] std::uint32_t count_elements_through(const Surface& surface, const ParameterPrefix& place);
 
 /// A pair whose bodies that are layers are held by their back and touch with their front, unless its parameters name
 /// something else.
-[[nodiscard]] PairSpec with_own_sets(PairSpec pair);
+[[nodiscard]] PairSpec add_shape_sets(PairSpec pair);
 
 /// @throws Error{invalid_input} when `element_size` is not given
-[[nodiscard]] double element_size_of(const ParameterPlace& place);
+[[nodiscard]] double element_size_of(const ParameterPrefix& place);
 
 /// Only blocks are cut into prisms and hexahedra here.
 /// @pre the surface is filled here, and not a volume mesh
 /// @throws Error{invalid_input} for an element that it is not filled with
-void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place);
+void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place);
 
 /// The element that is asked for, or the usual one, on the mesh of a volume file.
 /// @throws Error{invalid_input} where the elements of the file cannot carry it
-[[nodiscard]] ElementKind carried_element(std::uint32_t nodes_per_element, const ParameterPlace& place,
+[[nodiscard]] ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterPrefix& place,
                                           const std::string& file);
 
 /// Mesh in the body's frame. Uses the parameters element_size, element, contact_size, contact_radius,
-/// contact_direction, contact_angle and meshing_time_limit of body_parameters(). Meshes that the mesher makes are kept
+/// contact_direction, contact_angle and max_meshing_time of body_parameters(). Meshes that the mesher makes are kept
 /// in `context.cache_directory`; blocks, cylinders and volume files are not, because they take no time.
 /// @pre the pair was accepted by check_body_pair
 /// @throws Error{invalid_input} for a surface or file that is not sound, a shape that is no body, sizes out of range
 /// @throws Error{limit} for more than `context.max_elements`, before the mesher is started when that is foreseeable
 /// @throws Error{cancelled}, and what the mesher throws
-[[nodiscard]] VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context);
+[[nodiscard]] VolumeMesh body_mesh(const Surface& surface, const ParameterPrefix& place, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -33,7 +33,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-using Place = ParameterPlace;
+using Place = ParameterPrefix;
 
 Support support_of(const VolumeMesh& mesh, const Place& place) {
   Support support;
@@ -57,23 +57,23 @@ ContactNodes candidates_of(const BodyModel& body, const Support& support, std::s
 }
 
 void check_limit(const ContactNodes& contact, const Place& place) {
-  const double limit = number(place.parameters, "candidate_limit");
+  const double limit = number(place.parameters, "max_candidates");
   const double n = static_cast<double>(contact.nodes.size());
   if (n <= limit) return;
   throw limit_error(
-      place.where + "candidate_limit",
-      fmt::format("{} candidate contact nodes, candidate_limit is {}; their compliance would take {:.1f} GB. "
+      place.where + "max_candidates",
+      fmt::format("{} candidate contact nodes, max_candidates is {}; their compliance would take {:.1f} GB. "
                   "Narrow them by contact_set, contact_box or contact_direction, or raise the limit",
                   n, limit, 72e-9 * n * n));
 }
 
 /// Takes out what the partner cannot touch and says how many these are. Clamped nodes stay: they are refused later.
-void narrow_to_reach(const PairSpec& pair, const BodyModel& body, const Support& support, const PrepareContext& context,
+void restrict_to_reach(const PairSpec& pair, const BodyModel& body, const Support& support, const PrepareContext& context,
                      ParameterMap& parameters, ContactNodes& contact) {
   if (text(pair.parameters, "contact_nodes") == "all") return;
-  const double depth = number(parameters, "depth_limit");
+  const double depth = number(parameters, "max_penetration");
   const auto reach = partner_reach(pair.partner, depth);
-  double n_left_out = 0.0;
+  double n_skipped = 0.0;
   if (reach) {
     std::vector<Vector3> points;
     for (const std::uint32_t node : contact.nodes) points.push_back(body.mesh().nodes[node]);
@@ -84,26 +84,26 @@ void narrow_to_reach(const PairSpec& pair, const BodyModel& body, const Support&
       if (!fits || std::ranges::binary_search(support.clamped_nodes, contact.nodes[i])) keep[i] = true;
     }
     contact = selected(contact, keep);
-    n_left_out = static_cast<double>(n_before - contact.nodes.size());
+    n_skipped = static_cast<double>(n_before - contact.nodes.size());
     if (!fits && n_before > 0) {
       context.on_progress(
-          fmt::format("{}: the {} overlaps the body by more than depth_limit = {} m wherever they touch; all contact "
+          fmt::format("{}: the {} overlaps the body by more than max_penetration = {} m wherever they touch; all contact "
                       "nodes are kept",
                       pair.name, pair.partner.surface.kind, depth),
           0.0);
-    } else if (n_left_out > 0.0) {
+    } else if (n_skipped > 0.0) {
       context.on_progress(
           fmt::format("{}: {} of {} contact nodes left out, the {} cannot reach them with an overlap up "
-                      "to depth_limit = {} m",
-                      pair.name, n_left_out, n_before, pair.partner.surface.kind, depth),
+                      "to max_penetration = {} m",
+                      pair.name, n_skipped, n_before, pair.partner.surface.kind, depth),
           0.0);
     }
   }
-  parameters["contact_nodes_left_out"] = n_left_out;
+  parameters["contact_nodes_left_out"] = n_skipped;
 }
 
 /// A mesh, how it is held, and where it was cut.
-struct HeldMesh {
+struct ClampedMesh {
   VolumeMesh mesh;
   Support support;
   std::vector<ElementFace> cut;  ///< faces that `body_box` laid open, ascending
@@ -120,17 +120,17 @@ std::string places_of(std::span<const MeshPiece> pieces) {
 }
 
 /// Refuses a cut that leaves parts without support; crumbs of elements along it are told and left out.
-void drop_crumbs(HeldMesh& body, const Place& place, const PrepareContext& context) {
+void remove_isolated_elements(ClampedMesh& body, const Place& place, const PrepareContext& context) {
   // What the crumbs carried changes forces by less than their share of the volume, and one in a hundred is less than
   // what the size of the elements does.
-  constexpr double crumbs = 0.01;
-  const std::vector<MeshPiece> loose = loose_pieces(body.mesh, body.support.clamped_nodes);
+  constexpr double max_isolated_volume_fraction = 0.01;
+  const std::vector<MeshPiece> loose = find_unsupported_pieces(body.mesh, body.support.clamped_nodes);
   if (loose.empty()) return;
   double lost = 0.0;
   double total = 0.0;
   for (const MeshPiece& piece : loose) lost += piece.volume;
   for (std::size_t e = 0; e < body.mesh.n_elements(); ++e) total += element_volume(body.mesh, e);
-  if (lost > crumbs * total) {
+  if (lost > max_isolated_volume_fraction * total) {
     throw input_error(
         place.where + "body_box",
         fmt::format("{}body_box: nothing holds {} of the pieces that the cut leaves, {:.3g} % of the volume: {}; let "
@@ -146,15 +146,15 @@ void drop_crumbs(HeldMesh& body, const Place& place, const PrepareContext& conte
 }
 
 /// The body without what `body_box` leaves out.
-HeldMesh held_mesh(const Surface& surface, const Place& place, const PrepareContext& context) {
-  HeldMesh body{.mesh = body_mesh(surface, place, context), .support = {}, .cut = {}};
+ClampedMesh make_clamped_mesh(const Surface& surface, const Place& place, const PrepareContext& context) {
+  ClampedMesh body{.mesh = body_mesh(surface, place, context), .support = {}, .cut = {}};
   const auto box = place.numbers("body_box", 6);
-  if (!box.empty()) body.cut = cut_to_box(body.mesh, box);
+  if (!box.empty()) body.cut = clip_to_box(body.mesh, box);
   if (body.mesh.n_elements() == 0) {
     throw input_error(place.where + "body_box", place.where + "body_box: no element of the mesh lies in this box");
   }
   body.support = support_of(body.mesh, place);
-  if (!body.cut.empty()) drop_crumbs(body, place, context);
+  if (!body.cut.empty()) remove_isolated_elements(body, place, context);
   return body;
 }
 
@@ -174,7 +174,7 @@ PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact
 }
 
 /// Where sets overlap the later material holds, which is told: of groups of a mesh file it is often a mistake.
-void warn_of_overlaps(const VolumeMesh& mesh, const ContactBody& body, const PrepareContext& context) {
+void warn_about_overlaps(const VolumeMesh& mesh, const ContactBody& body, const PrepareContext& context) {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> shared;
   std::vector<std::size_t> holder(mesh.n_elements(), body.materials.size());
   for (std::size_t i = 0; i < body.materials.size(); ++i) {
@@ -198,8 +198,8 @@ void warn_of_overlaps(const VolumeMesh& mesh, const ContactBody& body, const Pre
 /// @pre body_mesh made the mesh for the element that is asked for
 BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const Place& place, const PrepareContext& context) {
   const ElementKind kind =
-      named_element(text(place.parameters, "element")).value_or(usual_element(mesh.nodes_per_element));
-  warn_of_overlaps(mesh, body, context);
+      named_element(text(place.parameters, "element")).value_or(default_element(mesh.nodes_per_element));
+  warn_about_overlaps(mesh, body, context);
   return {std::move(mesh), body.materials, kind.pressure};
 }
 
@@ -240,10 +240,10 @@ ParameterSchema element_parameter() {
       element_key,
       "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, wedge6 prisms, hex8 and hex27 hexahedra of a "
       "mesh file (with 20 or 27 nodes for hex27, which 8 are raised to) or a block; _mixed ones and hexahedra have "
-      "pressures of their own for nearly incompressible tissue; as_meshed = what the mesh file has, tet4 for a body "
+      "pressures of their own for nearly incompressible tissue; from_mesh = what the mesh file has, tet4 for a body "
       "that is meshed here",
-      std::string(as_meshed), element_names());
-  s.absent_choices = {
+      std::string(from_mesh), element_names());
+  s.removed_choices = {
       {"hex20",
        "sides with eight nodes have corners with negative areas, which cannot bear a pressure; expected hex27, which "
        "a mesh with 20 nodes is made to"}};
@@ -266,7 +266,7 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
   s.push_back(number_parameter("contact_radius", "m",
                                "distance from the pole or these faces up to which contact_size holds", 0.0,
                                not_negative));
-  s.push_back(number_parameter("meshing_time_limit", "s", "the mesher is stopped after this time", 600.0, positive));
+  s.push_back(number_parameter("max_meshing_time", "s", "the mesher is stopped after this time", 600.0, positive));
   s.push_back(list_parameter(
       "body_box", "m",
       "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes; every piece that "
@@ -278,11 +278,11 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
   std::ranges::move(body_set_parameters(), std::back_inserter(s));
   s.push_back(text_parameter("contact_nodes",
                              "which of the nodes chosen so far are kept: all, or those that a rigid plane, sphere or "
-                             "endless cylinder can reach with overlaps up to depth_limit (other partners reach all)",
+                             "endless cylinder can reach with overlaps up to max_penetration (other partners reach all)",
                              std::move(contact_nodes), {"reachable", "all"}));
   s.push_back(
-      number_parameter("candidate_limit", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
-  s.push_back(number_parameter("memory_limit", "B",
+      number_parameter("max_candidates", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
+  s.push_back(number_parameter("max_memory", "B",
                                "largest memory that condensing or factorising a body may take; told before it starts",
                                8e9, positive));
   s.push_back(number_parameter("friction", "-", "Coulomb coefficient", 0.0, not_negative));
@@ -290,9 +290,9 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                                "nominal coefficient of restitution c_r of the pressure hysteresis "
                                "[flores2011]; 1 is elastic",
                                1.0, {.min = 0.0, .max = 1.0, .min_excluded = true}));
-  s.push_back(number_parameter("approach_speed_floor", "m/s", "smallest approach speed that enters the damping", 1e-3,
+  s.push_back(number_parameter("min_approach_velocity", "m/s", "smallest approach speed that enters the damping", 1e-3,
                                positive));
-  s.push_back(number_parameter("depth_limit", "m",
+  s.push_back(number_parameter("max_penetration", "m",
                                "deepest overlap that is solved; default a quarter of the smallest extent of "
                                "the body",
                                std::nullopt, positive));
@@ -328,13 +328,13 @@ ParameterMap partner_map(const PairSpec& pair) {
     const auto given = pair.parameters.find(s.name);
     if (given != pair.parameters.end()) own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
   }
-  for (const char* name : {"candidate_limit", "meshing_time_limit"}) own[name] = pair.parameters.at(name);
+  for (const char* name : {"max_candidates", "max_meshing_time"}) own[name] = pair.parameters.at(name);
   return own;
 }
 
 std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context) {
   if (pair.partner.materials.empty()) return std::nullopt;
-  const ParameterMap own = partner_map(with_own_sets(pair));
+  const ParameterMap own = partner_map(add_shape_sets(pair));
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
   BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
@@ -371,11 +371,11 @@ std::vector<std::string> body_surface_pairs(bool with_clouds) {
 }
 
 PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, ParameterMap& parameters) {
-  const PairSpec pair = with_own_sets(given);
+  const PairSpec pair = add_shape_sets(given);
   // Here and not in the condensation alone: what comes from the cache is evaluated and drawn by the same kernels.
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
-  HeldMesh held = held_mesh(pair.main.surface, place, context);
+  ClampedMesh held = make_clamped_mesh(pair.main.surface, place, context);
   BodyModel body = body_of(std::move(held.mesh), pair.main, place, context);
   const Support support = std::move(held.support);
   ContactNodes contact = candidates_of(body, support, held.cut, place);
@@ -383,11 +383,11 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   ContactOptions options;
   options.friction = number(pair.parameters, "friction");
   options.hysteresis_factor = flores_factor(number(pair.parameters, "restitution"));
-  options.approach_speed_floor = number(pair.parameters, "approach_speed_floor");
-  options.depth_limit = optional_number(pair.parameters, "depth_limit").value_or(0.25 * size.minCoeff());
+  options.min_approach_velocity = number(pair.parameters, "min_approach_velocity");
+  options.max_penetration = optional_number(pair.parameters, "max_penetration").value_or(0.25 * size.minCoeff());
   parameters = pair.parameters;
-  parameters["depth_limit"] = options.depth_limit;
-  narrow_to_reach(pair, body, support, context, parameters, contact);
+  parameters["max_penetration"] = options.max_penetration;
+  restrict_to_reach(pair, body, support, context, parameters, contact);
   check_limit(contact, place);
   Partner partner = partner_of(pair.partner, context);
   PressureRecovery pressure = pressure_of(body.mesh(), contact, held.cut, place, context);
@@ -400,7 +400,7 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
           .partner = std::move(partner.surface),
           .options = options,
           .shape = std::move(partner.shape),
-          .memory_limit = {.bytes = number(pair.parameters, "memory_limit"), .key = place.where + "memory_limit"}};
+          .max_memory = {.bytes = number(pair.parameters, "max_memory"), .key = place.where + "max_memory"}};
 }
 
 }  // namespace heelstrike::fem

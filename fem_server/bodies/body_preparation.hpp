@@ -30,7 +30,7 @@ struct PreparedBody {
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   PartnerShape shape{};        ///< of the partner, for drawing
-  MemoryLimit memory_limit{};  ///< of condensations and factorisations
+  MemoryLimit max_memory{};  ///< of condensations and factorisations
 };
 
 /// The second body of a pair whose partner has a material.
@@ -69,7 +69,7 @@ inline constexpr const char* element_key = "element";
 [[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
 
 /// Mesh, support and candidates of a deformable partner; none without a material.
-/// @pre the pair was accepted by check_body_pair and body_pair_doubts
+/// @pre the pair was accepted by check_body_pair and find_body_pair_warnings
 /// @throws Error{invalid_input} as prepare_body
 [[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 

@@ -18,12 +18,12 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int finest_level = 6;
-/// Of depth_limit: more than poses and gaps are rounded by.
-constexpr double reach_rounding = 1e-9;
+/// Of max_penetration: more than poses and gaps are rounded by.
+constexpr double reach_tolerance = 1e-9;
 /// More candidates than this hide others hardly better: those that stand out and an even selection do.
-constexpr std::size_t most_obstacles = 3000;
+constexpr std::size_t max_obstacles = 3000;
 /// Below this a thread costs more than it saves.
-constexpr std::size_t least_points_per_thread = 500;
+constexpr std::size_t min_points_per_thread = 500;
 
 /// Square of directions on a face of the cube [-1, 1]^3: two coordinates around (u, v).
 struct Cell {
@@ -62,13 +62,13 @@ struct Obstacle {
 /// Searches a direction from which the partner comes to one point; reused for many points.
 class DirectionSearch {
  public:
-  DirectionSearch(std::span<const Vector3> obstacles, const PartnerReach& reach)
+  DirectionSearch(std::span<const Vector3> obstacles, const PartnerReachability& reach)
       : points_(obstacles), reach_(reach), active_(finest_level + 2) {}
 
   /// @param first  tried before the search
   [[nodiscard]] bool finds(const Vector3& x, const Vector3& first) {
-    const auto stays_behind = [&](const Vector3& y) { return first.dot(y - x) <= bound((y - x).squaredNorm()); };
-    if (std::ranges::all_of(points_, stays_behind) && !first.isZero(0.0)) return true;
+    const auto is_behind_plane = [&](const Vector3& y) { return first.dot(y - x) <= bound((y - x).squaredNorm()); };
+    if (std::ranges::all_of(points_, is_behind_plane) && !first.isZero(0.0)) return true;
     active_[0].clear();
     for (const Vector3& y : points_) {
       const Vector3 e = y - x;
@@ -84,10 +84,10 @@ class DirectionSearch {
  private:
   /// Right-hand side of (2), divided by R. @param squared  [m^2] e . e
   [[nodiscard]] double bound(double squared) const {
-    const double kd = reach_.curvature * reach_.depth_limit;
+    const double kd = reach_.curvature * reach_.max_penetration;
     const double bend = 0.5 * reach_.curvature * squared;
-    const double outer = (2.0 * reach_.depth_limit + bend) / (1.0 + kd);
-    return std::max(outer, bend / (1.0 - kd)) + reach_rounding * reach_.depth_limit;
+    const double outer = (2.0 * reach_.max_penetration + bend) / (1.0 + kd);
+    return std::max(outer, bend / (1.0 - kd)) + reach_tolerance * reach_.max_penetration;
   }
 
   [[nodiscard]] bool is_open(const Cell& cell) {
@@ -112,15 +112,15 @@ class DirectionSearch {
   }
 
   std::span<const Vector3> points_;
-  PartnerReach reach_;
+  PartnerReachability reach_;
   std::vector<std::vector<Obstacle>> active_;  ///< per level: those that could close a cell of it
 };
 
 /// All points, or of many those that stand out in some direction and an even selection. Fewer obstacles hide less.
-std::vector<Vector3> obstacles_among(std::span<const Vector3> points) {
-  if (points.size() <= most_obstacles) return {points.begin(), points.end()};
+std::vector<Vector3> select_obstacles(std::span<const Vector3> points) {
+  if (points.size() <= max_obstacles) return {points.begin(), points.end()};
   std::vector<bool> chosen(points.size(), false);
-  for (std::size_t k = 0; k < most_obstacles; ++k) chosen[k * points.size() / most_obstacles] = true;
+  for (std::size_t k = 0; k < max_obstacles; ++k) chosen[k * points.size() / max_obstacles] = true;
   constexpr int n_side = 16;
   for (int face = 0; face < 6; ++face) {
     for (int k = 0; k < n_side * n_side; ++k) {
@@ -138,7 +138,7 @@ std::vector<Vector3> obstacles_among(std::span<const Vector3> points) {
 }
 
 /// No point of a body lies farther below its convex hull than half of its smallest extent.
-bool reaches_all(std::span<const Vector3> points, const PartnerReach& reach) {
+bool is_all_reachable(std::span<const Vector3> points, const PartnerReachability& reach) {
   if (reach.curvature != 0.0 || points.empty()) return points.empty();
   Vector3 low = points.front();
   Vector3 high = low;
@@ -146,23 +146,23 @@ bool reaches_all(std::span<const Vector3> points, const PartnerReach& reach) {
     low = low.cwiseMin(p);
     high = high.cwiseMax(p);
   }
-  return 2.0 * reach.depth_limit >= 0.5 * (high - low).minCoeff();
+  return 2.0 * reach.max_penetration >= 0.5 * (high - low).minCoeff();
 }
 
 }  // namespace
 
-std::optional<PartnerReach> partner_reach(const ContactBody& partner, double depth_limit) {
+std::optional<PartnerReachability> partner_reach(const ContactBody& partner, double max_penetration) {
   if (!partner.materials.empty()) return std::nullopt;
   const SurfaceKind& kind = kind_of(partner.surface);
   const std::optional<double> curvature = kind.curvature == nullptr ? std::nullopt : kind.curvature(partner.surface);
-  if (!curvature || std::abs(*curvature) * depth_limit >= 1.0) return std::nullopt;
-  return PartnerReach{.curvature = *curvature, .depth_limit = depth_limit};
+  if (!curvature || std::abs(*curvature) * max_penetration >= 1.0) return std::nullopt;
+  return PartnerReachability{.curvature = *curvature, .max_penetration = max_penetration};
 }
 
 std::vector<bool> reachable_points(std::span<const Vector3> points, std::span<const Vector3> normals,
-                                   const PartnerReach& reach, const std::stop_token& stop) {
-  if (reaches_all(points, reach)) return std::vector<bool>(points.size(), true);
-  const std::vector<Vector3> obstacles = obstacles_among(points);
+                                   const PartnerReachability& reach, const std::stop_token& stop) {
+  if (is_all_reachable(points, reach)) return std::vector<bool>(points.size(), true);
+  const std::vector<Vector3> obstacles = select_obstacles(points);
   std::vector<char> found(points.size(), 0);
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
@@ -172,7 +172,7 @@ std::vector<bool> reachable_points(std::span<const Vector3> points, std::span<co
     }
   };
   {
-    const std::size_t useful = std::max<std::size_t>(1, points.size() / least_points_per_thread);
+    const std::size_t useful = std::max<std::size_t>(1, points.size() / min_points_per_thread);
     const std::size_t n = std::min<std::size_t>(useful, std::max(1U, std::thread::hardware_concurrency()));
     std::vector<std::jthread> helpers;
     for (std::size_t thread = 1; thread < n; ++thread) helpers.emplace_back(work);

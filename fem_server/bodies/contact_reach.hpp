@@ -1,6 +1,6 @@
 /// Which candidate nodes a rigid partner can touch at all: the others need no place in the compliance.
 ///
-/// A pose is solved when no candidate lies deeper in the partner than d = depth_limit, and then only nodes with a gap
+/// A pose is solved when no candidate lies deeper in the partner than d = max_penetration, and then only nodes with a gap
 /// of at most the depth are looked at, because the surface rises nowhere by more than the partner has pushed it down.
 /// So node i can be reached if and only if there is a pose with
 ///
@@ -32,13 +32,13 @@
 namespace heelstrike::fem {
 
 /// A partner whose reach is known.
-struct PartnerReach {
+struct PartnerReachability {
   double curvature = 0.0;    ///< [1/m] 1 / R: 0 for a plane, < 0 for a concave sphere
-  double depth_limit = 0.0;  ///< [m] > 0
+  double max_penetration = 0.0;  ///< [m] > 0
 };
 
-/// None when the partner reaches everything: it has edges or corners, deforms, or is smaller than depth_limit.
-[[nodiscard]] std::optional<PartnerReach> partner_reach(const ContactBody& partner, double depth_limit);
+/// None when the partner reaches everything: it has edges or corners, deforms, or is smaller than max_penetration.
+[[nodiscard]] std::optional<PartnerReachability> partner_reach(const ContactBody& partner, double max_penetration);
 
 /// @param points   [m] candidates
 /// @param normals  [-] outward, where the search starts; they do not change the result
@@ -46,6 +46,6 @@ struct PartnerReach {
 ///         of threads
 /// @throws Error{cancelled} when stopped
 [[nodiscard]] std::vector<bool> reachable_points(std::span<const Vector3> points, std::span<const Vector3> normals,
-                                                 const PartnerReach& reach, const std::stop_token& stop);
+                                                 const PartnerReachability& reach, const std::stop_token& stop);
 
 }  // namespace heelstrike::fem

@@ -11,26 +11,26 @@ namespace {
 /// Nodes of the triangles that a face is made of, counterclockwise seen from outside, and whether the first one is a
 /// corner of a quadratic side, which is displaced by the mean of the other two or, with nine nodes, of all three.
 struct Part {
-  enum class First : std::uint8_t { like_others, mean_of_others, mean_of_all };
+  enum class First : std::uint8_t { like_others, mid_side, mid_face };
   Triangle nodes;
   First first;
 };
 
 std::vector<Part> parts_of(const VolumeMesh& mesh, ElementFace face) {
   const Triangle corner = face_corners(mesh, face);
-  if (mesh.parts_of_side(face.face) == 8) return {{.nodes = corner, .first = Part::First::mean_of_all}};
+  if (mesh.parts_of_side(face.face) == 8) return {{.nodes = corner, .first = Part::First::mid_face}};
   if (!mesh.topology().quadratic()) return {{.nodes = corner, .first = Part::First::like_others}};
   Triangle middle{};  // of the edges 01, 12, 20
   for (std::size_t k = 0; k < 3; ++k) {
     middle[k] = mesh.element(face.element)[tetrahedron_face_middles[face.face][k]];
   }
-  return {{.nodes = {corner[0], middle[0], middle[2]}, .first = Part::First::mean_of_others},
-          {.nodes = {corner[1], middle[1], middle[0]}, .first = Part::First::mean_of_others},
-          {.nodes = {corner[2], middle[2], middle[1]}, .first = Part::First::mean_of_others},
+  return {{.nodes = {corner[0], middle[0], middle[2]}, .first = Part::First::mid_side},
+          {.nodes = {corner[1], middle[1], middle[0]}, .first = Part::First::mid_side},
+          {.nodes = {corner[2], middle[2], middle[1]}, .first = Part::First::mid_side},
           {.nodes = middle, .first = Part::First::like_others}};
 }
 
-void share_functions(ContactTriangle& triangle) {
+void distribute_shape_functions(ContactTriangle& triangle) {
   double n_nodes = 0.0;
   for (const std::uint32_t node : triangle.nodes) n_nodes += node == no_contact_node ? 0.0 : 1.0;
   for (Eigen::Index a = 0; a < 3; ++a) {
@@ -67,15 +67,15 @@ ContactTriangle contact_triangle(const Part& part, const Numbers& numbers) {
     }
     triangle.unknown[a] = numbers.unknown(part.nodes[a]);
   }
-  if (part.first == Part::First::mean_of_all) {
+  if (part.first == Part::First::mid_face) {
     triangle.displacements.row(0) = (triangle.displacements.colwise().sum() / 3.0).eval();
     triangle.unknown[0] = triangle.unknown[0] || triangle.unknown[1] || triangle.unknown[2];
   }
-  if (part.first == Part::First::mean_of_others && triangle.unknown[0]) {
+  if (part.first == Part::First::mid_side && triangle.unknown[0]) {
     triangle.displacements.row(0) = 0.5 * (triangle.displacements.row(1) + triangle.displacements.row(2));
     triangle.unknown[0] = false;
   }
-  share_functions(triangle);
+  distribute_shape_functions(triangle);
   return triangle;
 }
 
@@ -92,7 +92,7 @@ ContactTriangle quarter(const std::array<std::uint32_t, 4>& corners, const Numbe
     if (b < 2) triangle.displacements(column, column) = 1.0;
     triangle.displacements(2, column) = 0.25;
   }
-  share_functions(triangle);
+  distribute_shape_functions(triangle);
   return triangle;
 }
 
@@ -139,7 +139,7 @@ class SurfaceMaker {
 };
 
 /// Halves of a side follow each other.
-bool follows_its_half(const VolumeMesh& mesh, std::span<const ElementFace> faces, std::size_t i) {
+bool is_second_half(const VolumeMesh& mesh, std::span<const ElementFace> faces, std::size_t i) {
   return i > 0 && faces[i - 1].element == faces[i].element && mesh.part_of_side(faces[i].face) == 1 &&
          faces[i - 1].face + 1 == faces[i].face;
 }
@@ -152,7 +152,7 @@ ContactSurface contact_surface(const VolumeMesh& mesh, std::span<const ElementFa
   for (std::size_t i = 0; i < faces.size(); ++i) {
     if (mesh.parts_of_side(faces[i].face) != 2) {
       maker.add_face(faces[i]);
-    } else if (!follows_its_half(mesh, faces, i)) {
+    } else if (!is_second_half(mesh, faces, i)) {
       maker.add_side(faces[i]);
     }
   }

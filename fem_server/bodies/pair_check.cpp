@@ -23,12 +23,12 @@ namespace heelstrike::fem {
 namespace {
 
 /// Whether the body is filled with tetrahedra here; false while nobody knows what its file holds.
-bool is_filled_here(const Surface& surface) {
+bool is_meshed_by_backend(const Surface& surface) {
   const auto mesh = MeshSurface::of(surface);
   return !mesh || named_kind(*mesh) == MeshKind::surface;
 }
 
-void check_support(const ContactBody& body, const ParameterPlace& place) {
+void check_support(const ContactBody& body, const ParameterPrefix& place) {
   const std::string key = place.where + "support";
   const bool clamped = !text(place.parameters, "clamped_set").empty() || !place.numbers("clamped_box", 6).empty();
   if (text(place.parameters, "support") != "inertia_relief") {
@@ -49,16 +49,16 @@ void check_support(const ContactBody& body, const ParameterPlace& place) {
   }
 }
 
-void check_body(const ContactBody& body, const ParameterPlace& place) {
+void check_body(const ContactBody& body, const ParameterPrefix& place) {
   check_support(body, place);
   for (const char* box : {"body_box", "contact_box"}) {
     if (place.parameters.contains(box)) (void)place.numbers(box, 6);
   }
   const bool directed = !place.numbers("contact_direction", 3).empty();
-  if (!is_filled_here(body.surface)) return;
+  if (!is_meshed_by_backend(body.surface)) return;
   refuse_blocks_elements(body.surface, place);
   if (is_layer(body.surface)) {
-    (void)elements_through(body.surface, place);
+    (void)count_elements_through(body.surface, place);
     return;
   }
   (void)element_size_of(place);
@@ -93,10 +93,10 @@ void check_rigid_partner(const PairSpec& pair) {
 }
 
 /// None while it is up to a file.
-std::optional<ElementKind> element_before_meshing(const Surface& surface, const ParameterMap& parameters) {
+std::optional<ElementKind> predict_element_kind(const Surface& surface, const ParameterMap& parameters) {
   if (const auto named = named_element(text(parameters, "element"))) return named;
   if (MeshSurface::of(surface)) return std::nullopt;
-  return usual_element(4);
+  return default_element(4);
 }
 
 void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner) {
@@ -127,44 +127,44 @@ void check_deformable_partner(const PairSpec& pair) {
   }
   const ParameterMap own = partner_map(pair);
   check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
-  const auto main_kind = element_before_meshing(pair.main.surface, pair.parameters);
-  const auto partner_kind = element_before_meshing(pair.partner.surface, own);
+  const auto main_kind = predict_element_kind(pair.main.surface, pair.parameters);
+  const auto partner_kind = predict_element_kind(pair.partner.surface, own);
   if (partner_kind) check_linear_partner(pair, *partner_kind);
   if (main_kind && partner_kind) check_like_elements(pair, *main_kind, *partner_kind);
 }
 
 /// What a deformable body says before it is meshed.
-struct SeenBody {
+struct InspectedBody {
   std::optional<Vector3> extents;  ///< [m]
   ElementKind element;             ///< that the body is made of
 };
 
 /// @throws Error{invalid_input} where the elements of a volume file cannot carry the one that is asked for
-SeenBody seen(const ContactBody& body, const ParameterPlace& place, const PrepareContext& context) {
+InspectedBody seen(const ContactBody& body, const ParameterPrefix& place, const PrepareContext& context) {
   const auto file = MeshSurface::of(body.surface);
   const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
   if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
     const VolumeMesh mesh = read_volume(asset->content, read_options(*file, *asset, context));
-    return {.extents = extents_of(mesh.nodes), .element = carried_element(mesh.nodes_per_element, place, asset->name)};
+    return {.extents = extents_of(mesh.nodes), .element = find_supported_element(mesh.nodes_per_element, place, asset->name)};
   }
   const auto named = named_element(text(place.parameters, "element"));
-  return {.extents = surface_extents(body.surface, context), .element = named.value_or(usual_element(4))};
+  return {.extents = surface_extents(body.surface, context), .element = named.value_or(default_element(4))};
 }
 
 /// Puts a key in front of doubts that have none.
-void add(Doubts doubts, const std::string& key, std::vector<std::string>& all) {
-  for (std::string& doubt : doubts) all.push_back(key.empty() ? std::move(doubt) : fmt::format("{}: {}", key, doubt));
+void add(Warnings warnings, const std::string& key, std::vector<std::string>& all) {
+  for (std::string& warning : warnings) all.push_back(key.empty() ? std::move(warning) : fmt::format("{}: {}", key, warning));
 }
 
-void doubt_body(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterPlace& place,
+void check_body_plausibility(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterPrefix& place,
                 std::vector<std::string>& all) {
   if (const auto mesh = MeshSurface::of(body.surface)) {
-    add(doubts_of_extents(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
+    add(find_extent_warnings(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
   }
-  if (body.materials.empty() || !is_filled_here(body.surface)) return;
+  if (body.materials.empty() || !is_meshed_by_backend(body.surface)) return;
   for (const char* name : {"element_size", "contact_size"}) {
     const double size = optional_number(place.parameters, name).value_or(0.0);
-    if (size > 0.0) add(doubts_of_element_size(place.where + name, size, extents), "", all);
+    if (size > 0.0) add(find_element_size_warnings(place.where + name, size, extents), "", all);
   }
 }
 
@@ -189,8 +189,8 @@ std::vector<std::string> mixed_choices(const ContactBody& body, const ElementKin
   return fitting.empty() ? all : fitting;
 }
 
-void doubt_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend,
-                   const ParameterPlace& place, std::vector<std::string>& all) {
+void check_volumetric_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend,
+                   const ParameterPrefix& place, std::vector<std::string>& all) {
   if (kind.mixed() || body.materials.empty()) return;
   const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
   if (nu < locking_poissons_ratio) return;
@@ -213,7 +213,7 @@ void check_rigid_pair(const PairSpec& pair) {
 }
 
 void check_body_pair(const PairSpec& given) {
-  const PairSpec pair = with_own_sets(given);
+  const PairSpec pair = add_shape_sets(given);
   if (pair.main.materials.empty()) {
     throw input_error(
         "contact." + pair.name + ".main.material",
@@ -229,27 +229,27 @@ void check_body_pair(const PairSpec& given) {
   }
 }
 
-std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context) {
+std::vector<std::string> find_body_pair_warnings(const PairSpec& pair, const PrepareContext& context) {
   std::vector<std::string> all;
   const std::string where = "contact." + pair.name;
-  const ParameterPlace place{where + ".parameters.", pair.parameters};
-  const SeenBody main = seen(pair.main, place, context);
-  if (main.extents) doubt_body(pair.main, where + ".main", *main.extents, place, all);
-  doubt_locking(pair.main, main.element, pair.backend, place, all);
+  const ParameterPrefix place{where + ".parameters.", pair.parameters};
+  const InspectedBody main = seen(pair.main, place, context);
+  if (main.extents) check_body_plausibility(pair.main, where + ".main", *main.extents, place, all);
+  check_volumetric_locking(pair.main, main.element, pair.backend, place, all);
   const ParameterMap own = partner_map(pair);
-  const ParameterPlace partner_place{where + ".parameters.partner_", own};
+  const ParameterPrefix partner_place{where + ".parameters.partner_", own};
   std::optional<Vector3> partner_extents;
   if (pair.partner.materials.empty()) {
     partner_extents = surface_extents(pair.partner.surface, context);
   } else {
-    const SeenBody partner = seen(pair.partner, partner_place, context);
+    const InspectedBody partner = seen(pair.partner, partner_place, context);
     check_linear_partner(pair, partner.element);
     check_like_elements(pair, main.element, partner.element);
     partner_extents = partner.extents;
-    doubt_locking(pair.partner, partner.element, pair.backend, partner_place, all);
+    check_volumetric_locking(pair.partner, partner.element, pair.backend, partner_place, all);
   }
-  if (partner_extents) doubt_body(pair.partner, where + ".partner", *partner_extents, partner_place, all);
-  if (main.extents && partner_extents) add(doubts_of_proportion(*main.extents, *partner_extents), where, all);
+  if (partner_extents) check_body_plausibility(pair.partner, where + ".partner", *partner_extents, partner_place, all);
+  if (main.extents && partner_extents) add(find_proportion_warnings(*main.extents, *partner_extents), where, all);
   return all;
 }
 

@@ -21,6 +21,6 @@ void check_rigid_pair(const PairSpec& pair);
 /// names.
 /// @throws Error{invalid_input} where nothing sensible can come out, elements that the meshes cannot carry or that do
 /// not go together, and what reading throws
-[[nodiscard]] std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context);
+[[nodiscard]] std::vector<std::string> find_body_pair_warnings(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

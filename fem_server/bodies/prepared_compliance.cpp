@@ -8,7 +8,7 @@ namespace heelstrike::fem {
 SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
                                       const PrepareContext& context, const MemoryLimit& limit) {
   const std::string key = context.locks == nullptr ? std::string() : compliance_key(body, support, contact.nodes);
-  return made_once<SurfaceCompliance>(context.locks, key, context.stop, [&] {
+  return prepare_once<SurfaceCompliance>(context.locks, key, context.stop, [&] {
     return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop,
                              limit);
   });

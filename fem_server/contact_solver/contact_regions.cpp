@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// @param chosen  name of the set that these faces are
-CutSurface contact_surface_of(const VolumeMesh& mesh, const PressureRecovery& recovery, const std::string& chosen) {
+RegionSurface contact_surface_of(const VolumeMesh& mesh, const PressureRecovery& recovery, const std::string& chosen) {
   SurfaceMesh faces;
   for (const std::uint32_t node : recovery.vertex_nodes()) faces.vertices.push_back(mesh.nodes[node]);
   for (const ElementFace face : recovery.faces()) {
@@ -23,7 +23,7 @@ CutSurface contact_surface_of(const VolumeMesh& mesh, const PressureRecovery& re
     }
     faces.triangles.push_back(corners);
   }
-  CutSurface surface = cut_surface("surface that may touch", faces);
+  RegionSurface surface = cut_surface("surface that may touch", faces);
   for (const auto& [name, set] : mesh.face_sets) {
     std::vector<bool> triangles;
     for (const ElementFace face : recovery.faces()) triangles.push_back(std::ranges::binary_search(set, face));

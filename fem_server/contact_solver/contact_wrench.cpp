@@ -7,7 +7,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// n + H u: the normal of the partner at the deformed position, to first order.
-Vector3 deformed_normal(const TouchingNode& node) {
+Vector3 deformed_normal(const ContactNodeState& node) {
   return node.surface.normal + node.surface.curvature * node.u;
 }
 
@@ -17,14 +17,14 @@ Vector6 stack(const Vector3& angular, const Vector3& linear) {
 
 /// Derivative of H u along the gap's argument: - bend ((n.v) H u + (n.u) H v + n (u.H v)) for a plane, sphere or
 /// cylinder.
-Matrix3 curvature_change(const TouchingNode& node) {
+Matrix3 curvature_change(const ContactNodeState& node) {
   const Vector3& n = node.surface.normal;
   const Vector3 Hu = node.surface.curvature * node.u;
   return -node.surface.bend * (Hu * n.transpose() + n.dot(node.u) * node.surface.curvature + n * Hu.transpose());
 }
 
 /// d (gap wrench) / d X at fixed u.
-Matrix6 gap_wrench_derivative(const TouchingNode& node, const Vector3& p_AB) {
+Matrix6 gap_wrench_derivative(const ContactNodeState& node, const Vector3& p_AB) {
   const Matrix36 dn = normal_rotation(node, p_AB);
   const Matrix3& H = node.surface.curvature;
   Matrix36 dn_deformed = dn;
@@ -54,18 +54,18 @@ SurfacePoint surface_in_A(const SignedDistance& partner, const Pose& X_AB, const
   return point;
 }
 
-Vector6 gap_wrench(const TouchingNode& node, const Vector3& p_AB) {
+Vector6 gap_wrench(const ContactNodeState& node, const Vector3& p_AB) {
   const Vector3 n = deformed_normal(node);
   return stack((node.x - p_AB).cross(n) + node.u.cross(node.surface.normal), n);
 }
 
-Matrix36 normal_rotation(const TouchingNode& node, const Vector3& p_AB) {
+Matrix36 normal_rotation(const ContactNodeState& node, const Vector3& p_AB) {
   Matrix36 dn;
   dn << -skew(node.surface.normal) + node.surface.curvature * skew(node.x - p_AB), -node.surface.curvature;
   return dn;
 }
 
-Matrix36 force_rotation(const TouchingNode& node, const Vector3& p_AB) {
+Matrix36 force_rotation(const ContactNodeState& node, const Vector3& p_AB) {
   const Matrix36 dn = normal_rotation(node, p_AB);
   Matrix36 df = node.lambda * dn;
   if (node.traction.isZero(0.0)) return df;
@@ -87,7 +87,7 @@ struct NodeWrench {
   double factor;  ///< of the hysteresis, <= 0 = no force
 };
 
-NodeWrench node_wrench(const TouchingNode& node, const PairState& state, const Hysteresis& hysteresis) {
+NodeWrench node_wrench(const ContactNodeState& node, const PairState& state, const Hysteresis& hysteresis) {
   NodeWrench result;
   // The force acts where A has been displaced to, which is u + u_B: the normal turns with the relative displacement.
   result.G = gap_wrench(node, state.X_AB.p) + stack(node.u_B.cross(node.surface.normal), Vector3::Zero());
@@ -98,7 +98,7 @@ NodeWrench node_wrench(const TouchingNode& node, const PairState& state, const H
   return result;
 }
 
-void add_tangents(const TouchingNode& node, const NodeDerivatives& derivatives, std::size_t i, const PairState& state,
+void add_tangents(const ContactNodeState& node, const NodeDerivatives& derivatives, std::size_t i, const PairState& state,
                   const Hysteresis& hysteresis, const NodeWrench& own, Response& response) {
   const Vector3& p_AB = state.X_AB.p;
   const Matrix36 dn = normal_rotation(node, p_AB);
@@ -128,14 +128,14 @@ void add_tangents(const TouchingNode& node, const NodeDerivatives& derivatives, 
 
 }  // namespace
 
-void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& derivatives, const PairState& state,
+void fill_wrench(const std::vector<ContactNodeState>& nodes, const NodeDerivatives& derivatives, const PairState& state,
                  const Hysteresis& hysteresis, Response& response, std::vector<double>& normal_forces) {
   const bool differentiated = !derivatives.lambda.empty();
   Vector6 wrench = Vector6::Zero();
   Vector3 moment = Vector3::Zero();
   double normal_force = 0.0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const TouchingNode& node = nodes[i];
+    const ContactNodeState& node = nodes[i];
     const NodeWrench own = node_wrench(node, state, hysteresis);
     if (own.factor > 0.0) {
       wrench += own.factor * own.W;
@@ -145,15 +145,15 @@ void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& 
     }
     normal_forces.push_back(std::max(own.factor, 0.0) * node.lambda);
     // The factor holds for the traction too; what the elastic traction loses by slipping is told by the increment.
-    const double rubbing = node.traction.dot(point_velocity(state.V_AB, own.y - state.X_AB.p));
-    response.dissipated_power += (std::max(own.factor, 0.0) - 1.0) * (node.lambda * own.rate + rubbing);
+    const double friction_power = node.traction.dot(point_velocity(state.V_AB, own.y - state.X_AB.p));
+    response.dissipated_power += (std::max(own.factor, 0.0) - 1.0) * (node.lambda * own.rate + friction_power);
     response.stored_energy += 0.5 * node.u.dot(node.lambda * node.surface.normal + node.traction);
   }
   response.F_A = {.torque = wrench.head<3>(), .force = wrench.tail<3>()};
   if (normal_force > 0.0) response.p_ACop = moment / normal_force;
   response.statistics.active_points = static_cast<int>(nodes.size());
   if (differentiated) {
-    if (derivatives.u.empty()) response.dF_A_dX -= derivatives.turning_work;
+    if (derivatives.u.empty()) response.dF_A_dX -= derivatives.rotation_work;
     move_tangents_to_A(state.X_AB.p, response);
   }
   response.F_A.torque += state.X_AB.p.cross(response.F_A.force);

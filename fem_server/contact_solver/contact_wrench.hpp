@@ -16,7 +16,7 @@
 namespace heelstrike::fem {
 
 /// One touching node.
-struct TouchingNode {
+struct ContactNodeState {
   Vector3 x = Vector3::Zero();         ///< [m] reference position in A
   SurfacePoint surface;                ///< gap, normal, curvature at x, in A
   Vector3 u = Vector3::Zero();         ///< [m] displacement, relative to B's surface where B deforms too
@@ -34,13 +34,13 @@ struct TouchingNode {
 using Matrix36 = Eigen::Matrix<double, 3, 6>;
 
 /// - d gamma / d X at fixed u: unit normal force as a wrench about B's origin, when B is rigid.
-[[nodiscard]] Vector6 gap_wrench(const TouchingNode& node, const Vector3& p_AB);
+[[nodiscard]] Vector6 gap_wrench(const ContactNodeState& node, const Vector3& p_AB);
 
 /// d n / d X.
-[[nodiscard]] Matrix36 normal_rotation(const TouchingNode& node, const Vector3& p_AB);
+[[nodiscard]] Matrix36 normal_rotation(const ContactNodeState& node, const Vector3& p_AB);
 
 /// d (lambda n + traction) / d X at fixed lambda and fixed components of the traction in axes that turn with B.
-[[nodiscard]] Matrix36 force_rotation(const TouchingNode& node, const Vector3& p_AB);
+[[nodiscard]] Matrix36 force_rotation(const ContactNodeState& node, const Vector3& p_AB);
 
 /// Hysteresis of the pressure: factor 1 + H rate / v0 per node, never below 0.
 struct Hysteresis {
@@ -56,14 +56,14 @@ struct NodeDerivatives {
   std::vector<Eigen::Matrix<double, 1, 6>> lambda;
   std::vector<Matrix36> traction;          ///< turning with B included
   std::vector<Matrix36> u;                 ///< empty for a frictionless contact without hysteresis, and then
-  Matrix6 turning_work = Matrix6::Zero();  ///< sum of lambda (d n / d X)^T d u / d X
+  Matrix6 rotation_work = Matrix6::Zero();  ///< sum of lambda (d n / d X)^T d u / d X
   std::vector<Matrix36> u_B{};             ///< empty for a rigid B
   std::vector<Matrix36> normal{};          ///< what the normals turn by beyond normal_rotation; empty = nothing
 };
 
 /// Fills wrench, tangents (where there are derivatives), centre of pressure, energies.
 /// @param normal_forces  [N] out: of each touching node, hysteresis included
-void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& derivatives, const PairState& state,
+void fill_wrench(const std::vector<ContactNodeState>& nodes, const NodeDerivatives& derivatives, const PairState& state,
                  const Hysteresis& hysteresis, Response& response, std::vector<double>& normal_forces);
 
 }  // namespace heelstrike::fem

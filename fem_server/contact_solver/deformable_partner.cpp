@@ -15,9 +15,9 @@ constexpr double weight_rounding = 1e-9;
 DeformablePartner::DeformablePartner(ContactSurface surface, SurfaceCompliance compliance)
     : surface_(std::move(surface)), tree_(surface_.mesh), compliance_(std::move(compliance)) {}
 
-PartnerPlaces DeformablePartner::weights_at(const Pose& X_AB, std::span<const Vector3> p_AQs) const {
+PartnerPoints DeformablePartner::weights_at(const Pose& X_AB, std::span<const Vector3> p_AQs) const {
   const Pose X_BA = X_AB.inverse();
-  PartnerPlaces places;
+  PartnerPoints places;
   std::vector<WeightedNodes::Entry> entries;
   for (const Vector3& p_AQ : p_AQs) {
     const ClosestPoint found = tree_.closest(X_BA * p_AQ);

@@ -21,7 +21,7 @@
 namespace heelstrike::fem {
 
 /// Places on B and whether B's displacement is known there.
-struct PartnerPlaces {
+struct PartnerPoints {
   WeightedNodes nodes;
   std::vector<bool> outside;  ///< per place: on a part of B that cannot touch
 };
@@ -40,7 +40,7 @@ class DeformablePartner {
   [[nodiscard]] const SurfaceCompliance& compliance() const { return compliance_; }
 
   /// Places where points [m] meet the surface: nearest to them.
-  [[nodiscard]] PartnerPlaces weights_at(const Pose& X_AB, std::span<const Vector3> p_AQs) const;
+  [[nodiscard]] PartnerPoints weights_at(const Pose& X_AB, std::span<const Vector3> p_AQs) const;
 
  private:
   ContactSurface surface_;

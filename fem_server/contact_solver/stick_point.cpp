@@ -4,7 +4,7 @@
 
 namespace heelstrike::fem {
 
-StickPoint stick_point_of(const StickPointMemory& memory, const std::function<double(const Vector3&)>& gap_at,
+StickPoint stick_point_of(const StickPointHistory& memory, const std::function<double(const Vector3&)>& gap_at,
                           const Pose& X_AB, const Vector3& x, const SurfacePoint& surface) {
   StickPoint stick_point;
   if (!memory.X_AB) {
@@ -24,7 +24,7 @@ StickPoint stick_point_of(const StickPointMemory& memory, const std::function<do
   stick_point.p_AP = (1.0 - fraction) * p_AQ + fraction * here;
   stick_point.dp_dX = (1.0 - fraction) * carried;
   if (fraction < 1.0) {
-    TouchingNode undeformed;
+    ContactNodeState undeformed;
     undeformed.x = x;
     undeformed.surface = surface;
     stick_point.dp_dX -= (here - p_AQ) * (fraction / travel * gap_wrench(undeformed, X_AB.p).transpose());

@@ -15,7 +15,7 @@ struct StickPoint {
 };
 
 /// What the last commit knows of one node.
-struct StickPointMemory {
+struct StickPointHistory {
   std::optional<Pose> X_AB;         ///< committed pose; none = nothing has been committed
   std::optional<Vector3> p_BStick;  ///< [m] point of B; none = the node was far from B
   bool touched = false;             ///< it carried force
@@ -27,7 +27,7 @@ struct StickPointMemory {
 /// @param gap_at   [m] gap of a point of B's frame
 /// @param x        [m] reference position of the node
 /// @param surface  of B at x, at the present pose, in A
-[[nodiscard]] StickPoint stick_point_of(const StickPointMemory& memory,
+[[nodiscard]] StickPoint stick_point_of(const StickPointHistory& memory,
                                         const std::function<double(const Vector3&)>& gap_at, const Pose& X_AB,
                                         const Vector3& x, const SurfacePoint& surface);
 

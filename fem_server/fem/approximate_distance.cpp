@@ -13,7 +13,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// About exp(-599), still far above the smallest number: with less the logarithm would soon measure underflow.
-constexpr double smallest_phi = 1e-260;
+constexpr double min_phi = 1e-260;
 
 std::vector<bool> surface_nodes(const VolumeMesh& mesh) {
   std::vector<bool> on_surface(mesh.nodes.size(), false);
@@ -88,7 +88,7 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (row[i] < 0) continue;
     const double value = phi[row[i]];
-    if (!(value > smallest_phi)) {
+    if (!(value > min_phi)) {
       throw input_error("length",
                         fmt::format("the approximate distance has no value at node {} for c = {} m: phi = {}; "
                                     "take a larger c or a finer mesh",

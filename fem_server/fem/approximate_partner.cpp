@@ -137,8 +137,8 @@ class ApproximatePartner final : public SignedDistance {
     }
     const bool flat = std::ranges::all_of(nodes, [&](std::uint32_t n) { return distance_[n] == 0.0; });
     const double slope = inward.norm();
-    constexpr double least_slope = 0.2;  // half way between two faces: no direction leads out
-    if (flat || slope < least_slope) return surface_->closest(p_BQ);
+    constexpr double min_slope = 0.2;  // half way between two faces: no direction leads out
+    if (flat || slope < min_slope) return surface_->closest(p_BQ);
     // Along the steepest descent the function falls to zero within distance / slope, if its slope stays what it is. The
     // function grows inwards, the gap outwards.
     return {.gap = -distance / slope, .normal = -inward / slope, .curvature = Matrix3::Zero(), .bend = 0.0};

@@ -88,7 +88,7 @@ void NodalPressures::add_stiffness(SparseMatrix& matrix, unsigned n_threads) con
       }
     }
   };
-  body_.cells().share_out(body_.mesh().nodes.size(), add_to, n_threads);
+  body_.cells().parallel_for(body_.mesh().nodes.size(), add_to, n_threads);
 }
 
 }  // namespace heelstrike::fem

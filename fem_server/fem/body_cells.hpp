@@ -43,7 +43,7 @@ class BodyCells {
 
   /// Calls work(begin, end) for parts of 0 to n, several at once. @param n_threads  as in sum()
   /// @throws what `work` throws
-  virtual void share_out(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
+  virtual void parallel_for(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
                          unsigned n_threads = 0) const = 0;
 };
 

@@ -45,7 +45,7 @@ BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials, Press
 
 void BodyModel::add_pressures(PressureKind kind) {
   std::vector<std::uint32_t> alike(mesh_.n_elements());
-  for (std::size_t e = 0; e < alike.size(); ++e) alike[e] = first_alike(e);
+  for (std::size_t e = 0; e < alike.size(); ++e) alike[e] = first_element_like(e);
   pressures_ = PressureSpace(kind, mesh_, alike);
   pressure_volumes_.assign(pressures_.size(), 0.0);
   for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
@@ -61,7 +61,7 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
   BodyModel part;
   part.reference_ = reference_;
   part.constants_ = constants_;
-  part.first_alike_ = first_alike_;
+  part.first_element_like_ = first_element_like_;
   part.mesh_.nodes_per_element = mesh_.nodes_per_element;
   nodes.clear();
   for (const std::uint32_t e : elements) {
@@ -92,7 +92,7 @@ void BodyModel::assign_materials(std::span<const Material> materials) {
       return earlier.youngs_modulus == material.youngs_modulus && earlier.poissons_ratio == material.poissons_ratio &&
              earlier.law == material.law;
     });
-    first_alike_.push_back(static_cast<std::uint32_t>(alike - materials.begin()));
+    first_element_like_.push_back(static_cast<std::uint32_t>(alike - materials.begin()));
     // Later materials win: a general one is given first, and sets replace it where they are.
     if (material.set.empty()) {
       std::fill(material_of_.begin(), material_of_.end(), index);

@@ -47,7 +47,7 @@ class BodyModel {
   /// Place of the element's material in the list that the body was made with.
   [[nodiscard]] std::size_t material_index(std::size_t element) const { return material_of_[element]; }
   /// The first material in that list with the same moduli and law as the element's: such materials share pressures.
-  [[nodiscard]] std::uint32_t first_alike(std::size_t element) const { return first_alike_[material_of_[element]]; }
+  [[nodiscard]] std::uint32_t first_element_like(std::size_t element) const { return first_element_like_[material_of_[element]]; }
   [[nodiscard]] const ElementKind& element() const { return element_with(mesh_.nodes_per_element, pressures_.kind()); }
   [[nodiscard]] const PressureSpace& pressures() const { return pressures_; }
   /// [m^3] volume that a pressure stands for: the integral of its shape function.
@@ -82,7 +82,7 @@ class BodyModel {
   VolumeMesh mesh_;
   ReferenceElement reference_;
   std::vector<LameConstants> constants_;
-  std::vector<std::uint32_t> first_alike_;  ///< per material
+  std::vector<std::uint32_t> first_element_like_;  ///< per material
   std::vector<std::uint32_t> material_of_;
   PressureSpace pressures_;
   std::vector<double> pressure_volumes_;

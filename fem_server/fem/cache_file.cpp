@@ -69,15 +69,15 @@ std::optional<Content> read_cache_file(const fs::path& path, std::string_view ma
   constexpr std::size_t width = sizeof(typename Content::value_type);
   std::error_code code;
   const std::uintmax_t size = fs::file_size(path, code);
-  if (code || size < header.size() || (n && size != header.size() + *n * width)) return reject("has the wrong size");
+  if (code || size < header.size() || (n && size != header.size() + *n * width)) return discard("has the wrong size");
   file.read(header.data(), static_cast<std::streamsize>(header.size()));
-  if (!file || !header.starts_with(magic)) return reject("is of another kind or version");
-  if (header.substr(magic.size(), digest_length) != key) return reject("belongs to another body");
+  if (!file || !header.starts_with(magic)) return discard("is of another kind or version");
+  if (header.substr(magic.size(), digest_length) != key) return discard("belongs to another body");
   Content content;
   content.resize((size - header.size()) / width);
   file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(width * content.size()));
   if (!file || header.substr(magic.size() + digest_length) != digest_of(std::as_bytes(std::span(content)))) {
-    return reject("is damaged");
+    return discard("is damaged");
   }
   return content;
 }
@@ -112,7 +112,7 @@ void trim_cache(const fs::path& directory, const fs::path& keep, std::uintmax_t 
   }
 }
 
-void touch_cache_file(const fs::path& path) noexcept {
+void update_access_time(const fs::path& path) noexcept {
   std::error_code code;
   fs::last_write_time(path, fs::file_time_type::clock::now(), code);
 }

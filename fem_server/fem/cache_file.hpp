@@ -45,7 +45,7 @@ inline constexpr std::uintmax_t max_cache_bytes = std::uintmax_t{10} << 30;
 void trim_cache(const std::filesystem::path& directory, const std::filesystem::path& keep, std::uintmax_t max_bytes);
 
 /// Notes that a file was used just now. A folder that is read only does not mind.
-void touch_cache_file(const std::filesystem::path& path) noexcept;
+void update_access_time(const std::filesystem::path& path) noexcept;
 
 /// How a product of a preparation is kept and told of.
 struct CacheEntry {
@@ -69,7 +69,7 @@ template <class Content, class Make, class Unpack, class Pack>
   const auto path = cache_path(directory, entry.key, entry.kind);
   std::string problem;
   if (auto content = read_cache_file<Content>(path, entry.magic, entry.key, entry.n, problem)) {
-    touch_cache_file(path);
+    update_access_time(path);
     if (!entry.loaded.empty()) progress(entry.loaded, entry.end);
     return unpack(std::move(*content));
   }

@@ -32,7 +32,7 @@ double pressure_value(const ReferenceElement& reference, PressureKind kind, std:
   return kind == PressureKind::nodal ? reference.corners[point][static_cast<Eigen::Index>(k)] : 1.0;
 }
 
-void add_couplings(const ReferenceElement& reference, PressureKind kind, std::size_t point, double weight,
+void add_coupling_terms(const ReferenceElement& reference, PressureKind kind, std::size_t point, double weight,
                    const CellGradients& gradients, Eigen::MatrixXd& couplings) {
   for (Eigen::Index k = 0; k < couplings.cols(); ++k) {
     const double value = weight * pressure_value(reference, kind, static_cast<std::size_t>(k), point);
@@ -40,7 +40,7 @@ void add_couplings(const ReferenceElement& reference, PressureKind kind, std::si
   }
 }
 
-void eliminate_own_pressure(const LameConstants& constants, double volume, CellTerms& terms) {
+void condense_pressure(const LameConstants& constants, double volume, CellTerms& terms) {
   // With the root on both sides the sum is symmetric to the bit.
   const Eigen::VectorXd b = std::sqrt(constants.lambda / volume) * terms.couplings.col(0);
   terms.matrix.noalias() += b * b.transpose();
@@ -71,9 +71,9 @@ void linear_cell(const ReferenceElement& reference, PressureKind kind, const Cel
     const PointGeometry geometry = point_geometry(reference.stiffness, places, q);
     volume += geometry.weight;
     add_linear_point(geometry, at_points, terms.matrix);
-    add_couplings(reference, kind, q, geometry.weight, geometry.gradients, terms.couplings);
+    add_coupling_terms(reference, kind, q, geometry.weight, geometry.gradients, terms.couplings);
   }
-  if (kind == PressureKind::element) eliminate_own_pressure(constants, volume, terms);
+  if (kind == PressureKind::element) condense_pressure(constants, volume, terms);
 }
 
 Eigen::MatrixXd cell_mass(const ReferenceElement& reference, const CellNodes& places, double density) {

@@ -40,10 +40,10 @@ struct PointGeometry {
 /// the value of pressure k times the gradients.
 /// @param gradients  [1/m] that the volume changes by: those of the shape functions, or in a deformed body those with
 ///                   respect to the deformed place
-void add_couplings(const ReferenceElement& reference, PressureKind kind, std::size_t point, double weight,
+void add_coupling_terms(const ReferenceElement& reference, PressureKind kind, std::size_t point, double weight,
                    const CellGradients& gradients, Eigen::MatrixXd& couplings);
 /// Adds the stiffness that the pressure of one element alone leaves (PressureKind::element) to the element's matrix.
-void eliminate_own_pressure(const LameConstants& constants, double volume, CellTerms& terms);
+void condense_pressure(const LameConstants& constants, double volume, CellTerms& terms);
 
 /// Adds lambda div u div w + 2 mu eps(u) : eps(w) of one quadrature point to the matrix of an element.
 void add_linear_point(const PointGeometry& geometry, const LameConstants& constants, Eigen::MatrixXd& matrix);

@@ -40,7 +40,7 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
   // Which elements of several materials share pressures.
   if (body.pressures().kind() == PressureKind::nodal && body.n_materials() > 1) {
     std::vector<std::uint32_t> alike;
-    for (std::size_t e = 0; e < mesh.n_elements(); ++e) alike.push_back(body.first_alike(e));
+    for (std::size_t e = 0; e < mesh.n_elements(); ++e) alike.push_back(body.first_element_like(e));
     append(bytes, alike.data(), alike.size());
   }
   append(bytes, support.clamped_nodes.data(), support.clamped_nodes.size());

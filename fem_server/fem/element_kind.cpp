@@ -29,7 +29,7 @@ std::span<const ElementKind> element_kinds() {
 }
 
 std::vector<std::string> element_names() {
-  std::vector<std::string> names{std::string(as_meshed)};
+  std::vector<std::string> names{std::string(from_mesh)};
   for (const ElementKind& kind : kinds) names.emplace_back(kind.name);
   return names;
 }
@@ -40,7 +40,7 @@ std::optional<ElementKind> named_element(std::string_view name) {
   return *found;
 }
 
-const ElementKind& usual_element(std::uint32_t n_nodes) {
+const ElementKind& default_element(std::uint32_t n_nodes) {
   const auto* const found = std::ranges::find(kinds, n_nodes, &ElementKind::n_nodes);
   if (found == kinds.end()) {
     throw Error(ErrorCode::internal, fmt::format("no finite element has {} nodes", n_nodes));

@@ -28,17 +28,17 @@ struct ElementKind {
 [[nodiscard]] std::span<const ElementKind> element_kinds();
 
 /// The value of the key `element` that takes what the mesh has.
-inline constexpr std::string_view as_meshed = "as_meshed";
+inline constexpr std::string_view from_mesh = "from_mesh";
 
-/// `as_meshed` and all names, for schemas and messages.
+/// `from_mesh` and all names, for schemas and messages.
 [[nodiscard]] std::vector<std::string> element_names();
 
-/// @return none for `as_meshed`
+/// @return none for `from_mesh`
 /// @pre name is one of element_names()
 [[nodiscard]] std::optional<ElementKind> named_element(std::string_view name);
 
 /// @throws Error{internal} when no kind has this number of nodes
-[[nodiscard]] const ElementKind& usual_element(std::uint32_t n_nodes);
+[[nodiscard]] const ElementKind& default_element(std::uint32_t n_nodes);
 
 /// @throws Error{internal} when there is none like this
 [[nodiscard]] const ElementKind& element_with(std::uint32_t n_nodes, PressureKind pressure);

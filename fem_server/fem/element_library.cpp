@@ -4,7 +4,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/process/loaded_module.hpp"
-#include "fem_server/fem/addresses_left.hpp"
+#include "fem_server/fem/available_address_space.hpp"
 
 namespace heelstrike::fem {
 
@@ -17,7 +17,7 @@ constexpr double mapped_by_module = 0.7e9;
 
 void check_addresses(const std::filesystem::path& file) {
   // Asked before: a library that finds no memory while it starts may wait for it for ever.
-  if (const double left = addresses_left(); left < mapped_by_module) {
+  if (const double left = available_address_space(); left < mapped_by_module) {
     throw limit_error("memory",
                       fmt::format("memory: expected {:.1f} GB of addresses to load {}, found that the process "
                                   "can have {:.1f} GB more; give it more (ulimit -v, the container's limit)",

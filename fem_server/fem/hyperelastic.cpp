@@ -18,7 +18,7 @@ struct PrincipalPoint {
   Vector3 slope = Vector3::Zero();      ///< [Pa] W_i
   Matrix3 normal = Matrix3::Zero();     ///< [Pa] W_ij: dP_ii / dF_jj
   Matrix3 straight = Matrix3::Zero();   ///< [Pa] dP_ij / dF_ij, i != j
-  Matrix3 crossed = Matrix3::Zero();    ///< [Pa] dP_ij / dF_ji, i != j
+  Matrix3 shear_terms = Matrix3::Zero();    ///< [Pa] dP_ij / dF_ji, i != j
   double energy = 0.0;                  ///< [J/m^3] isochoric
   double volume_energy = 0.0;           ///< [J/m^3]
   Matrix3 isochoric = Matrix3::Zero();  ///< [Pa] S of prony_series.hpp, elastic
@@ -33,7 +33,7 @@ struct PrincipalPoint {
       for (Eigen::Index j = 0; j < 3; ++j) {
         if (i == j) continue;
         B(i, i) += straight(i, j) * x[j] * y[j];
-        B(i, j) += crossed(i, j) * x[j] * y[i];
+        B(i, j) += shear_terms(i, j) * x[j] * y[i];
       }
     }
     return U * B * U.transpose();
@@ -83,7 +83,7 @@ PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, co
                                    : 0.5 * (point.normal(i, i) + point.normal(j, j)) - point.normal(i, j);
       const double antisymmetric = (point.slope[i] + point.slope[j]) / (l[i] + l[j]);
       point.straight(i, j) = 0.5 * (symmetric + antisymmetric);
-      point.crossed(i, j) = 0.5 * (symmetric - antisymmetric);
+      point.shear_terms(i, j) = 0.5 * (symmetric - antisymmetric);
     }
   }
   return point;
@@ -125,7 +125,7 @@ double strain_of_tension(const FiberFamilies& fibers, double s) {
 }
 
 /// The tension of relaxing fibres. @param s  [Pa] elastic, of the body's strain. @param after  as PronySeries::advance
-void relax(const FiberFamilies& fibers, double s, const PointMemory& memory, std::span<double> after,
+void relax(const FiberFamilies& fibers, double s, const PointHistoryVariables& memory, std::span<double> after,
            FiberPoint& point) {
   const auto step = fibers.prony.step<double>(memory);
   const double q = step.factor * s + step.offset;
@@ -148,7 +148,7 @@ void relax(const FiberFamilies& fibers, double s, const PointMemory& memory, std
 /// From the gradient of the displacement: at rest E is zero to the last bit.
 /// @param memory  of this family
 FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, const Matrix3& G,
-                       const PointMemory& memory, std::span<double> after = {}) {
+                       const PointHistoryVariables& memory, std::span<double> after = {}) {
   FiberPoint point;
   point.H = (1.0 - 3.0 * fibers.dispersion) * direction * direction.transpose();
   point.H.diagonal().array() += fibers.dispersion;
@@ -169,21 +169,21 @@ FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, co
 struct MemoryPoint {
   Matrix3 h = Matrix3::Zero();        ///< [Pa]
   Matrix3 Fh = Matrix3::Zero();       ///< [Pa]
-  Matrix3 slanted = Matrix3::Zero();  ///< [-] F^-T
+  Matrix3 inverse_transpose_F = Matrix3::Zero();  ///< [-] F^-T
   double size = 0.0;                  ///< [Pa] h : C
   double scale = 1.0;                 ///< [-] J^-2/3
 
   MemoryPoint(const Matrix3& offset, const Matrix3& F)
       : h(offset),
         Fh(F * offset),
-        slanted(F.inverse().transpose()),
+        inverse_transpose_F(F.inverse().transpose()),
         size(Fh.cwiseProduct(F).sum()),
         scale(1.0 / std::cbrt(F.determinant() * F.determinant())) {}
 
-  [[nodiscard]] Matrix3 stress() const { return scale * (Fh - size / 3.0 * slanted); }
+  [[nodiscard]] Matrix3 stress() const { return scale * (Fh - size / 3.0 * inverse_transpose_F); }
   [[nodiscard]] Matrix3 block(const Vector3& a, const Vector3& b) const {
-    const Vector3 ma = slanted * a;
-    const Vector3 mb = slanted * b;
+    const Vector3 ma = inverse_transpose_F * a;
+    const Vector3 mb = inverse_transpose_F * b;
     Matrix3 B = 2.0 / 9.0 * size * ma * mb.transpose() + size / 3.0 * mb * ma.transpose() -
                 2.0 / 3.0 * (Fh * a * mb.transpose() + ma * (Fh * b).transpose());
     B.diagonal().array() += a.dot(h * b);
@@ -198,7 +198,7 @@ std::span<T> isotropic_part(const HyperelasticLaw& law, std::span<T> values) {
 }
 template <class T>
 std::span<T> fiber_part(const HyperelasticLaw& law, std::size_t family, std::span<T> values) {
-  const std::size_t size = law.fibers.prony.scalar_memory_size();
+  const std::size_t size = law.fibers.prony.n_scalar_history_variables();
   return values.empty() ? values : values.subspan(law.prony.memory_size() + family * size, size);
 }
 
@@ -206,10 +206,10 @@ std::span<T> fiber_part(const HyperelasticLaw& law, std::size_t family, std::spa
 /// @pre det F > 0
 template <class Add>
 double visit_parts(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& G,
-                   std::optional<double> mixed, const PointMemory& memory, const Add& add) {
+                   std::optional<double> mixed, const PointHistoryVariables& memory, const Add& add) {
   const Matrix3 F = Matrix3::Identity() + G;
   const bool relaxes = !law.prony.empty();
-  const PointMemory own{.values = isotropic_part(law, memory.values), .dt = memory.dt};
+  const PointHistoryVariables own{.values = isotropic_part(law, memory.values), .dt = memory.dt};
   const auto step = law.prony.step<Matrix3>(own);
   const PrincipalPoint isotropic = principal_point(law.isotropic, constants, F, step.factor, mixed);
   add(isotropic);
@@ -222,7 +222,7 @@ double visit_parts(const HyperelasticLaw& law, const LameConstants& constants, c
   }
   energy += isotropic.volume_energy;
   for (std::size_t i = 0; i < law.fibers.directions.size(); ++i) {
-    const PointMemory of_family{.values = fiber_part(law, i, memory.values), .dt = memory.dt};
+    const PointHistoryVariables of_family{.values = fiber_part(law, i, memory.values), .dt = memory.dt};
     const FiberPoint fiber = fiber_point(law.fibers, law.fibers.directions[i], G, of_family);
     energy += fiber.energy;
     if (fiber.slope > 0.0) add(fiber);
@@ -234,11 +234,11 @@ class HyperelasticPoints final : public PointLaw {
  public:
   explicit HyperelasticPoints(HyperelasticLaw law) : law_(std::move(law)) {}
 
-  [[nodiscard]] PointWork add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
-                                    std::optional<double> mixed, const PointMemory& memory,
+  [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+                                    std::optional<double> mixed, const PointHistoryVariables& memory,
                                     Eigen::MatrixXd& tangent) const override {
     const auto& g = geometry.gradients;
-    PointWork work;
+    PointPower work;
     work.forces.setZero(3, g.rows());
     // The logarithms have no value: the step that led here is to be shortened.
     if (!((Matrix3::Identity() + G).determinant() > 0.0)) {
@@ -260,7 +260,7 @@ class HyperelasticPoints final : public PointLaw {
   }
 
   [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
-                                      const PointMemory& memory) const override {
+                                      const PointHistoryVariables& memory) const override {
     const Matrix3 F = Matrix3::Identity() + G;
     Matrix3 P = Matrix3::Zero();
     (void)visit_parts(law_, constants, G, mixed, memory, [&](const auto& part) { P += part.stress(); });
@@ -268,20 +268,20 @@ class HyperelasticPoints final : public PointLaw {
   }
 
   [[nodiscard]] std::size_t memory_size() const override {
-    return law_.prony.memory_size() + law_.fibers.directions.size() * law_.fibers.prony.scalar_memory_size();
+    return law_.prony.memory_size() + law_.fibers.directions.size() * law_.fibers.prony.n_scalar_history_variables();
   }
-  [[nodiscard]] double remember(const LameConstants& constants, const Matrix3& G, const PointMemory& memory,
+  [[nodiscard]] double update_history(const LameConstants& constants, const Matrix3& G, const PointHistoryVariables& memory,
                                 std::span<double> after) const override {
     if (memory_size() == 0) return 0.0;
     double dissipated = 0.0;
     if (!law_.prony.empty()) {
       const PrincipalPoint now = principal_point(law_.isotropic, constants, Matrix3::Identity() + G, 1.0, std::nullopt);
-      const PointMemory own{.values = isotropic_part(law_, memory.values), .dt = memory.dt};
+      const PointHistoryVariables own{.values = isotropic_part(law_, memory.values), .dt = memory.dt};
       dissipated +=
           law_.prony.advance(own, now.isochoric, constants.mu, now.energy, isotropic_part(law_, after)).dissipated;
     }
     for (std::size_t i = 0; i < law_.fibers.directions.size(); ++i) {
-      const PointMemory own{.values = fiber_part(law_, i, memory.values), .dt = memory.dt};
+      const PointHistoryVariables own{.values = fiber_part(law_, i, memory.values), .dt = memory.dt};
       dissipated += fiber_point(law_.fibers, law_.fibers.directions[i], G, own, fiber_part(law_, i, after)).dissipated;
     }
     return dissipated;
@@ -294,13 +294,13 @@ class HyperelasticPoints final : public PointLaw {
 }  // namespace
 
 Hyperelastic hyperelastic_response(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& F,
-                                   const PointMemory& memory) {
+                                   const PointHistoryVariables& memory) {
   Hyperelastic response;
   response.energy = visit_parts(law, constants, F - Matrix3::Identity(), std::nullopt, memory, [&](const auto& part) {
     response.P += part.stress();
     for (Eigen::Index J = 0; J < 3; ++J) {
       for (Eigen::Index L = 0; L < 3; ++L) {
-        response.tangent.block<3, 3>(3 * J, 3 * L) += part.block(Vector3::Unit(J), Vector3::Unit(L));
+        response.tangent.block<3, 3>(3 * J, 3 * L) += part.block(Vector3::Fmu(J), Vector3::Fmu(L));
       }
     }
   });

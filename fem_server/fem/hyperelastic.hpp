@@ -52,7 +52,7 @@ struct HyperelasticLaw {
 
 /// Stress and tangent without an element. @pre det F > 0
 [[nodiscard]] Hyperelastic hyperelastic_response(const HyperelasticLaw& law, const LameConstants& constants,
-                                                 const Matrix3& F, const PointMemory& memory = {});
+                                                 const Matrix3& F, const PointHistoryVariables& memory = {});
 
 [[nodiscard]] MaterialLaw material_of(HyperelasticLaw law);
 

@@ -18,14 +18,14 @@
 namespace heelstrike::fem {
 
 /// Contribution of one quadrature point; columns of `forces` are the nodes.
-struct PointWork {
+struct PointPower {
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 27> forces;  ///< [N]
   double energy = 0.0;                                        ///< [J]
   bool valid = true;  ///< false: the law has no value here, e.g. the element is inside out; the rest is then incomplete
 };
 
 /// What a point of a law with a memory knows of its past.
-struct PointMemory {
+struct PointHistoryVariables {
   std::span<const double> values{};  ///< PointLaw::memory_size() numbers of the last commit; empty = always at rest
   double dt = 0.0;                   ///< [s] >= 0 since then
 };
@@ -48,18 +48,18 @@ class PointLaw {
   /// @param mixed  [-] in a mixed body the volume change that its pressures see. Its stress lambda mixed F^-T takes the
   ///               place of that of the point; energy and stiffness of lambda / 2 theta^2 are then those of the
   ///               pressures (pressure_space.hpp) and are left out
-  [[nodiscard]] virtual PointWork add_point(const PointGeometry& geometry, const LameConstants& constants,
-                                            const Matrix3& G, std::optional<double> mixed, const PointMemory& memory,
+  [[nodiscard]] virtual PointPower add_point(const PointGeometry& geometry, const LameConstants& constants,
+                                            const Matrix3& G, std::optional<double> mixed, const PointHistoryVariables& memory,
                                             Eigen::MatrixXd& tangent) const = 0;
   /// [Pa] symmetric. @pre det(1 + G) > 0 unless the law is linear
   [[nodiscard]] virtual Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
-                                              std::optional<double> mixed, const PointMemory& memory) const = 0;
+                                              std::optional<double> mixed, const PointHistoryVariables& memory) const = 0;
 
   /// Numbers that each point remembers of a commit; 0 = the law is elastic.
   [[nodiscard]] virtual std::size_t memory_size() const { return 0; }
   /// What it remembers of a commit at G. @param after  memory_size() numbers
   /// @return [J/m^3] >= 0 turned into heat since the commit before
-  [[nodiscard]] virtual double remember(const LameConstants& constants, const Matrix3& G, const PointMemory& memory,
+  [[nodiscard]] virtual double update_history(const LameConstants& constants, const Matrix3& G, const PointHistoryVariables& memory,
                                         std::span<double> after) const;
 };
 
@@ -94,7 +94,7 @@ class MaterialLaws {
     return std::ranges::all_of(laws_, [](const MaterialLaw& law) { return law->is_linear(); });
   }
   /// Some law has a memory.
-  [[nodiscard]] bool remembers() const {
+  [[nodiscard]] bool has_history() const {
     return std::ranges::any_of(laws_, [](const MaterialLaw& law) { return law->memory_size() > 0; });
   }
 

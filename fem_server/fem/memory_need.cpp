@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "common/errors/error.hpp"
-#include "fem_server/fem/addresses_left.hpp"
+#include "fem_server/fem/available_address_space.hpp"
 
 namespace heelstrike::fem {
 
@@ -20,21 +20,21 @@ namespace {
 constexpr double sparse_entry = sizeof(double) + sizeof(std::int64_t);
 
 [[nodiscard]] Error refusal_of(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
-                               const std::string& found, std::string_view last_remedy) {
+                               const std::string& found, std::string_view advice_for_process) {
   return limit_error(
       limit.key,
       fmt::format("{}: {} would take about {} ({} for the stiffness, {} for its factors, {} for dense matrices), {}; "
                   "take larger elements, another kind of element, or fewer contact nodes (contact_set, contact_box, "
                   "contact_direction), or {}",
                   limit.key, what, memory_text(need.total()), memory_text(need.matrices), memory_text(need.factors),
-                  memory_text(need.dense), found, last_remedy));
+                  memory_text(need.dense), found, advice_for_process));
 }
 
-constexpr std::string_view more_for_the_process = "give the process more (ulimit -v, the container's limit)";
+constexpr std::string_view raise_process_limit = "give the process more (ulimit -v, the container's limit)";
 
 }  // namespace
 
-double addresses_left() {
+double available_address_space() {
   rlimit own{};
   if (::getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) {
     return std::numeric_limits<double>::infinity();
@@ -75,23 +75,23 @@ void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::s
                    "raise this limit");
 }
 
-void telling_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
+void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
                     const std::function<void()>& work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    throw refusal_of(limit, need, what, "the process could not have it", more_for_the_process);
+    throw refusal_of(limit, need, what, "the process could not have it", raise_process_limit);
   }
 }
 
 void within_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
                    const std::function<void()>& work) {
   check_memory(limit, need, what);
-  if (const double left = addresses_left(); need.total() > left) {
+  if (const double left = available_address_space(); need.total() > left) {
     throw refusal_of(limit, need, what, fmt::format("the process can have {} more", memory_text(left)),
-                     more_for_the_process);
+                     raise_process_limit);
   }
-  telling_memory(limit, need, what, work);
+  with_memory_report(limit, need, what, work);
 }
 
 }  // namespace heelstrike::fem

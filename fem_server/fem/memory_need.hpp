@@ -48,11 +48,11 @@ void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::s
 
 /// Does what needs so much memory.
 /// @throws Error{limit} with the numbers of check_memory when an allocation fails in `work`
-void telling_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
+void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
                     const std::function<void()>& work);
 
 /// The same, if it may take it and if the process can have it (RLIMIT_AS, `ulimit -v`).
-/// @throws Error{limit} as check_memory and telling_memory, the former before `work` begins
+/// @throws Error{limit} as check_memory and with_memory_report, the former before `work` begins
 void within_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
                    const std::function<void()>& work);
 

@@ -51,7 +51,7 @@ Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation
   return stress;
 }
 
-PointWork linear_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
                        std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   // Hooke's law in the place of P: without finite rotations all stress tensors are the same.
   const Matrix3 stress = hooke_stress(c, G, mixed.value_or(G.trace()));
@@ -67,11 +67,11 @@ PointWork linear_point(const PointGeometry& geometry, const LameConstants& c, co
 /// dP = mu dF + (mu - lambda ln J) F^-T dF^T F^-T + lambda (F^-T : dF) F^-T; with h = F^-T grad N the blocks are
 /// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T. In a mixed body ln J is that of the pressures, and the
 /// last term is theirs.
-PointWork neo_hookean_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+PointPower neo_hookean_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
                             std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   const Matrix3 F = Matrix3::Identity() + G;
   const double J = F.determinant();
-  PointWork work;
+  PointPower work;
   work.forces.setZero(3, geometry.gradients.rows());
   // ln J has no value: the step that led here is to be shortened.
   if (!(J > 0.0)) {
@@ -102,26 +102,26 @@ class LinearLaw final : public PointLaw {
  public:
   [[nodiscard]] bool is_linear() const override { return true; }
   [[nodiscard]] double dilatation(const Matrix3& G) const override { return G.trace(); }
-  [[nodiscard]] PointWork add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
-                                    std::optional<double> mixed, const PointMemory& /*memory*/,
+  [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+                                    std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
                                     Eigen::MatrixXd& tangent) const override {
     return linear_point(geometry, constants, G, mixed, tangent);
   }
   [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
-                                      const PointMemory& /*memory*/) const override {
+                                      const PointHistoryVariables& /*memory*/) const override {
     return hooke_stress(constants, G, mixed.value_or(G.trace()));
   }
 };
 
 class NeoHookeanLaw final : public PointLaw {
  public:
-  [[nodiscard]] PointWork add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
-                                    std::optional<double> mixed, const PointMemory& /*memory*/,
+  [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+                                    std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
                                     Eigen::MatrixXd& tangent) const override {
     return neo_hookean_point(geometry, constants, G, mixed, tangent);
   }
   [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
-                                      const PointMemory& /*memory*/) const override {
+                                      const PointHistoryVariables& /*memory*/) const override {
     const Matrix3 F = Matrix3::Identity() + G;
     return piola_stress(constants, F, mixed.value_or(log_volume(F))) * F.transpose() / F.determinant();
   }
@@ -129,7 +129,7 @@ class NeoHookeanLaw final : public PointLaw {
 
 }  // namespace
 
-double PointLaw::remember(const LameConstants& /*constants*/, const Matrix3& /*G*/, const PointMemory& /*memory*/,
+double PointLaw::update_history(const LameConstants& /*constants*/, const Matrix3& /*G*/, const PointHistoryVariables& /*memory*/,
                           std::span<double> /*after*/) const {
   return 0.0;
 }
@@ -140,7 +140,7 @@ const MaterialLaw MaterialLaw::neo_hookean(std::make_shared<const NeoHookeanLaw>
 namespace {
 
 /// Where the memory of each element begins, and behind the last one where all ends.
-std::vector<std::size_t> memory_places(const BodyModel& body, const MaterialLaws& laws) {
+std::vector<std::size_t> history_variable_offsets(const BodyModel& body, const MaterialLaws& laws) {
   const std::size_t n_points = body.reference().stiffness.weights.size();
   std::vector<std::size_t> first{0};
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
@@ -152,11 +152,11 @@ std::vector<std::size_t> memory_places(const BodyModel& body, const MaterialLaws
 }  // namespace
 
 std::size_t memory_size(const BodyModel& body, const MaterialLaws& laws) {
-  return memory_places(body, laws).back();
+  return history_variable_offsets(body, laws).back();
 }
 
 StressColumns stress(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
-                     const BodyMemory& memory) {
+                     const BodyHistoryVariables& memory) {
   // Points come in the order of the memory.
   std::size_t first = 0;
   return point_stresses(
@@ -164,15 +164,15 @@ StressColumns stress(const BodyModel& body, const MaterialLaws& laws, const Eige
       {.dilatation = [&](std::size_t element, const Matrix3& G) { return laws.of(body, element).dilatation(G); },
        .stress = [&](std::size_t element, const Matrix3& G, std::optional<double> mixed) -> Matrix3 {
          const PointLaw& law = laws.of(body, element);
-         const PointMemory own = memory.at(first, law.memory_size());
+         const PointHistoryVariables own = memory.at(first, law.memory_size());
          first += law.memory_size();
          return law.cauchy_stress(body.material(element), G, mixed, own);
        }});
 }
 
-Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
-                      const BodyMemory& memory) {
-  Remembered after;
+HistoryUpdate update_history_variables(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
+                      const BodyHistoryVariables& memory) {
+  HistoryUpdate after;
   after.values.resize(static_cast<Eigen::Index>(memory_size(body, laws)));
   const std::span<double> values(after.values.data(), static_cast<std::size_t>(after.values.size()));
   const ShapeTable& rule = body.reference().stiffness;
@@ -186,14 +186,14 @@ Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eig
       const auto geometry = body.point_geometry(rule, e, q);
       const Matrix3 G = displacement_gradient(geometry, own);
       after.dissipated +=
-          geometry.weight * law.remember(body.material(e), G, memory.at(first, size), values.subspan(first, size));
+          geometry.weight * law.update_history(body.material(e), G, memory.at(first, size), values.subspan(first, size));
     }
   }
   return after;
 }
 
 void deformed_cell(const ReferenceElement& reference, PressureKind kind, const CellNodes& places, const CellNodes& u,
-                   const PointLaw& law, const LameConstants& constants, const BodyMemory& memory,
+                   const PointLaw& law, const LameConstants& constants, const BodyHistoryVariables& memory,
                    std::span<const double> mixed, CellTerms& terms) {
   const Eigen::Index n = 3 * places.cols();
   terms.matrix.setZero(n, n);
@@ -208,8 +208,8 @@ void deformed_cell(const ReferenceElement& reference, PressureKind kind, const C
     const Matrix3 G = displacement_gradient(geometry, u);
     std::optional<double> dilatation;
     if (!mixed.empty()) dilatation = mixed[q];
-    const PointMemory own = memory.at(q * law.memory_size(), law.memory_size());
-    const PointWork work = law.add_point(geometry, constants, G, dilatation, own, terms.matrix);
+    const PointHistoryVariables own = memory.at(q * law.memory_size(), law.memory_size());
+    const PointPower work = law.add_point(geometry, constants, G, dilatation, own, terms.matrix);
     terms.valid = work.valid;
     terms.energy += work.energy;
     forces += work.forces;
@@ -218,13 +218,13 @@ void deformed_cell(const ReferenceElement& reference, PressureKind kind, const C
     const Matrix3 F = Matrix3::Identity() + G;
     const CellGradients gradients =
         law.is_linear() ? geometry.gradients : CellGradients(geometry.gradients * F.inverse());
-    add_couplings(reference, kind, q, geometry.weight, gradients, terms.couplings);
+    add_coupling_terms(reference, kind, q, geometry.weight, gradients, terms.couplings);
   }
-  if (kind == PressureKind::element) eliminate_own_pressure(constants, volume, terms);
+  if (kind == PressureKind::element) condense_pressure(constants, volume, terms);
 }
 
 BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
-                                 SparseMatrix& tangent, unsigned n_threads, const BodyMemory& memory) {
+                                 SparseMatrix& tangent, unsigned n_threads, const BodyHistoryVariables& memory) {
   std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
   const std::size_t n_points = body.reference().stiffness.weights.size();
   BodyEquations equations;
@@ -237,14 +237,14 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws
   for (std::size_t a = 0; a < means.size(); ++a) {
     equations.energy += 0.5 * body.pressure_lambda(a) * body.pressure_volume(a) * means[a] * means[a];
   }
-  const std::vector<std::size_t> places = memory_places(body, laws);
+  const std::vector<std::size_t> places = history_variable_offsets(body, laws);
   NodalPressures pressures(body);
   body.cells().sum(
       [&](CellTerms& terms) {
         const std::size_t e = terms.cell;
         std::array<double, 27> mixed{};  // as many as the largest rule has
         for (std::size_t q = 0; q < n_points && !means.empty(); ++q) mixed[q] = dilatation_at(body, means, e, q);
-        const PointMemory own = memory.at(places[e], places[e + 1] - places[e]);
+        const PointHistoryVariables own = memory.at(places[e], places[e + 1] - places[e]);
         deformed_cell(body.reference(), body.pressures().kind(), body.places(e), body.of_nodes(e, u), laws.of(body, e),
                       body.material(e), {.values = own.values, .dt = own.dt},
                       std::span(mixed).first(means.empty() ? 0 : n_points), terms);

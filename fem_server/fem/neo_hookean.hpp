@@ -22,12 +22,12 @@ namespace heelstrike::fem {
 /// [J/m^3] Psi. @pre det F > 0
 [[nodiscard]] double strain_energy_density(const LameConstants& constants, const Matrix3& F);
 
-/// PointMemory of all quadrature points, one after the other, element by element; elements of elastic laws have none.
-struct BodyMemory {
+/// PointHistoryVariables of all quadrature points, one after the other, element by element; elements of elastic laws have none.
+struct BodyHistoryVariables {
   std::span<const double> values{};  ///< empty = always at rest
   double dt = 0.0;                   ///< [s] >= 0 since the commit
 
-  [[nodiscard]] PointMemory at(std::size_t first, std::size_t size) const {
+  [[nodiscard]] PointHistoryVariables at(std::size_t first, std::size_t size) const {
     return {.values = values.empty() ? values : values.subspan(first, size), .dt = dt};
   }
 };
@@ -36,15 +36,15 @@ struct BodyMemory {
 
 /// Cauchy stresses of a displaced body. @param u  [m] n_dofs
 [[nodiscard]] StressColumns stress(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
-                                   const BodyMemory& memory = {});
+                                   const BodyHistoryVariables& memory = {});
 
 /// What a body remembers of a commit at the displacement `u`.
-struct Remembered {
+struct HistoryUpdate {
   Eigen::VectorXd values;   ///< memory_size(body, laws) numbers
   double dissipated = 0.0;  ///< [J] >= 0 since the commit before
 };
-[[nodiscard]] Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
-                                    const BodyMemory& memory);
+[[nodiscard]] HistoryUpdate update_history_variables(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
+                                    const BodyHistoryVariables& memory);
 
 /// Internal forces [N] of an element (vectors of `terms`, one column), their derivative (matrix), energy and couplings.
 /// With nodal pressures the derivative lacks their part, which needs the couplings of all cells around them.
@@ -52,7 +52,7 @@ struct Remembered {
 /// @param memory  of its own points
 /// @param mixed   [-] of a mixed body the volume change that its pressures see at each point; otherwise empty
 void deformed_cell(const ReferenceElement& reference, PressureKind kind, const CellNodes& places, const CellNodes& u,
-                   const PointLaw& law, const LameConstants& constants, const BodyMemory& memory,
+                   const PointLaw& law, const LameConstants& constants, const BodyHistoryVariables& memory,
                    std::span<const double> mixed, CellTerms& terms);
 
 /// Internal forces of a displaced body and their derivative.
@@ -67,6 +67,6 @@ struct BodyEquations {
 /// @param n_threads  as in BodyCells::sum; no influence on the bits
 [[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws,
                                                const Eigen::VectorXd& u, SparseMatrix& tangent, unsigned n_threads = 0,
-                                               const BodyMemory& memory = {});
+                                               const BodyHistoryVariables& memory = {});
 
 }  // namespace heelstrike::fem

@@ -24,7 +24,7 @@ std::uint32_t position_of(std::uint32_t node, std::span<const std::uint32_t> asc
 
 }  // namespace
 
-void PressureRecovery::share_out_side(const VolumeMesh& mesh, ElementFace face, Face& own) {
+void PressureRecovery::distribute_side(const VolumeMesh& mesh, ElementFace face, Face& own) {
   const bool first = mesh.parts_of_side(face.face) > 1 && mesh.part_of_side(face.face) % 2 == 0;
   // Of a side with four nodes each stands for a quarter: those on the diagonal for a quarter of both halves, the others
   // for half of theirs.
@@ -73,7 +73,7 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
     const Vector3 twice = (mesh.nodes[corners[1]] - a).cross(mesh.nodes[corners[2]] - a);
     Face own{.nodes = candidates_of(face), .area = 0.5 * twice.norm(), .normal = twice.normalized()};
     for (std::size_t k = 0; k < 3; ++k) own.vertices[k] = position_of(corners[k], vertex_nodes_);
-    share_out_side(mesh, face, own);
+    distribute_side(mesh, face, own);
     faces_.push_back(own);
   }
   const auto is_on_rim = [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); };
@@ -215,15 +215,15 @@ void PressureRecovery::sharpen(std::span<const Edge> edges, const Eigen::VectorX
 
 Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loaded,
                                               std::span<const std::uint32_t> place,
-                                              const Eigen::MatrixXd& at_touching) const {
+                                              const Eigen::MatrixXd& at_contact_nodes) const {
   const auto n = static_cast<Eigen::Index>(vertex_nodes_.size());
   const auto touches = [&](std::uint32_t node) { return node != none && place[node] != none; };
-  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(n, at_touching.cols());
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(n, at_contact_nodes.cols());
   if (!middles_) {
     for (const std::uint32_t f : loaded) {
       for (std::size_t k = 0; k < 3; ++k) {
         const std::uint32_t node = faces_[f].nodes[k];
-        if (touches(node)) result.row(faces_[f].vertices[k]) = at_touching.row(place[node]);
+        if (touches(node)) result.row(faces_[f].vertices[k]) = at_contact_nodes.row(place[node]);
       }
     }
     return result;
@@ -236,7 +236,7 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
     const Face& face = faces_[f];
     for (std::size_t k = 0; k < 3; ++k) {
       for (const std::uint32_t middle : {face.nodes[k], face.nodes[(k + 2) % 3]}) {
-        if (touches(middle)) result.row(face.vertices[k]) += 0.5 * face.area * at_touching.row(place[middle]);
+        if (touches(middle)) result.row(face.vertices[k]) += 0.5 * face.area * at_contact_nodes.row(place[middle]);
       }
       areas[face.vertices[k]] += face.area;
       normals[face.vertices[k]] += face.area * face.normal;
@@ -256,7 +256,7 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
   return result;
 }
 
-void PressureRecovery::continue_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const {
+void PressureRecovery::extrapolate_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const {
   if (rim_vertex_.empty()) return;
   std::vector<bool> known(rim_vertex_.size());
   for (std::uint32_t v = 0; v < known.size(); ++v) {
@@ -264,7 +264,7 @@ void PressureRecovery::continue_to_rim(std::span<const std::uint32_t> loaded, Ei
     if (rim_vertex_[v]) at_vertices.row(v).setZero();
   }
   // A tooth of a ragged cut may have nothing but vertices on the rim: these come after their neighbours.
-  for (bool goes_on = true; goes_on;) {
+  for (bool continues = true; continues;) {
     Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(at_vertices.rows(), at_vertices.cols());
     std::vector<double> weights(known.size(), 0.0);
     for (const std::uint32_t f : loaded) {
@@ -276,11 +276,11 @@ void PressureRecovery::continue_to_rim(std::span<const std::uint32_t> loaded, Ei
         }
       }
     }
-    goes_on = false;
+    continues = false;
     for (std::uint32_t v = 0; v < known.size(); ++v) {
       if (weights[v] == 0.0) continue;
       at_vertices.row(v) = sums.row(v) / weights[v];
-      known[v] = goes_on = true;
+      known[v] = continues = true;
     }
   }
 }
@@ -309,12 +309,12 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
     areas[i] = own;
   }
   for (const double area : areas) result.area += area;
-  result.at_touching = forces.array().colwise() / areas.array();
+  result.at_contact_nodes = forces.array().colwise() / areas.array();
   if (!middles_) {
     std::vector<Edge> edges = edges_between(result.faces, place);
     for (Edge& edge : edges) edge.weight *= std::min(share[edge.i], share[edge.j]);
-    for (int i = 0; i < exchanges; ++i) exchange(edges, areas, result.at_touching);
-    sharpen(edges, areas, result.at_touching);
+    for (int i = 0; i < exchanges; ++i) exchange(edges, areas, result.at_contact_nodes);
+    sharpen(edges, areas, result.at_contact_nodes);
   }
   result.at_faces = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(result.faces.size()), forces.cols());
   for (std::size_t k = 0; k < result.faces.size(); ++k) {
@@ -323,11 +323,11 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
       const std::uint32_t i = face.nodes[j];
       if (i == none || place[i] == none) continue;
       result.at_faces.row(static_cast<Eigen::Index>(k)) +=
-          share[place[i]] * result.at_touching.row(place[i]) / face.parts[j];
+          share[place[i]] * result.at_contact_nodes.row(place[i]) / face.parts[j];
     }
   }
-  result.at_vertices = at_vertices(result.faces, place, result.at_touching);
-  continue_to_rim(result.faces, result.at_vertices);
+  result.at_vertices = at_vertices(result.faces, place, result.at_contact_nodes);
+  extrapolate_to_rim(result.faces, result.at_vertices);
   return result;
 }
 

@@ -30,7 +30,7 @@ struct RecoveredPressure {
   /// [Pa] per vertex; linear in between; the largest is the peak pressure. On the rim of a cut the mean of the loaded
   /// neighbours that are not on it, farther out of those on it that have one, zero where the rim alone is loaded.
   Eigen::MatrixXd at_vertices;
-  Eigen::MatrixXd at_touching;  ///< [Pa] per touching node
+  Eigen::MatrixXd at_contact_nodes;  ///< [Pa] per touching node
   Eigen::VectorXd areas;        ///< [m^2] per touching node
 };
 
@@ -75,7 +75,7 @@ class PressureRecovery {
     Vector3 normal = Vector3::Zero();  ///< [-] outward
   };
   /// Sets parts and couplings of a part of a side with four corners.
-  static void share_out_side(const VolumeMesh& mesh, ElementFace face, Face& own);
+  static void distribute_side(const VolumeMesh& mesh, ElementFace face, Face& own);
   /// Faces around nodes or vertices: entry i owns [first[i], first[i + 1]).
   struct Around {
     std::vector<std::uint32_t> first;
@@ -103,9 +103,9 @@ class PressureRecovery {
   /// Gives back what the exchanges flattened.
   static void sharpen(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures);
   [[nodiscard]] Eigen::MatrixXd at_vertices(std::span<const std::uint32_t> loaded, std::span<const std::uint32_t> place,
-                                            const Eigen::MatrixXd& at_touching) const;
+                                            const Eigen::MatrixXd& at_contact_nodes) const;
   /// Replaces the values on the rim of a cut.
-  void continue_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const;
+  void extrapolate_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const;
 
   bool middles_ = false;  ///< contact nodes are the middles of edges
   std::vector<Face> faces_;

@@ -75,7 +75,7 @@ double squared_overstress(const T& before, const T& growth, double x) {
 }  // namespace
 
 template <class T>
-PronySeries::StepOf<T> PronySeries::step(const PointMemory& memory) const {
+PronySeries::StepOf<T> PronySeries::step(const PointHistoryVariables& memory) const {
   StepOf<T> step;
   step.offset = read<T>({}, 0);
   const T S_before = read<T>(memory.values, 0);
@@ -89,7 +89,7 @@ PronySeries::StepOf<T> PronySeries::step(const PointMemory& memory) const {
 }
 
 template <class T>
-PronySeries::Energies PronySeries::advance(const PointMemory& memory, const T& S, double mu, double energy,
+PronySeries::Energies PronySeries::advance(const PointHistoryVariables& memory, const T& S, double mu, double energy,
                                            std::span<double> after) const {
   Energies energies;
   const T change = S - read<T>(memory.values, 0);
@@ -110,11 +110,11 @@ PronySeries::Energies PronySeries::advance(const PointMemory& memory, const T& S
   return energies;
 }
 
-template PronySeries::StepOf<Matrix3> PronySeries::step(const PointMemory&) const;
-template PronySeries::StepOf<double> PronySeries::step(const PointMemory&) const;
-template PronySeries::Energies PronySeries::advance(const PointMemory&, const Matrix3&, double, double,
+template PronySeries::StepOf<Matrix3> PronySeries::step(const PointHistoryVariables&) const;
+template PronySeries::StepOf<double> PronySeries::step(const PointHistoryVariables&) const;
+template PronySeries::Energies PronySeries::advance(const PointHistoryVariables&, const Matrix3&, double, double,
                                                     std::span<double>) const;
-template PronySeries::Energies PronySeries::advance(const PointMemory&, const double&, double, double,
+template PronySeries::Energies PronySeries::advance(const PointHistoryVariables&, const double&, double, double,
                                                     std::span<double>) const;
 
 }  // namespace heelstrike::fem

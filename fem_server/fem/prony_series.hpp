@@ -33,7 +33,7 @@ class PronySeries {
   /// Numbers that a point remembers: S and all H_i, six of each; none for an elastic law.
   [[nodiscard]] std::size_t memory_size() const { return empty() ? 0 : 6 * (1 + shares_.size()); }
   /// The same where S is a number.
-  [[nodiscard]] std::size_t scalar_memory_size() const { return empty() ? 0 : 1 + shares_.size(); }
+  [[nodiscard]] std::size_t n_scalar_history_variables() const { return empty() ? 0 : 1 + shares_.size(); }
 
   /// A and h [Pa] of a step. T is Matrix3, or double where S is a number.
   template <class T>
@@ -42,7 +42,7 @@ class PronySeries {
     T offset{};
   };
   template <class T>
-  [[nodiscard]] StepOf<T> step(const PointMemory& memory) const;
+  [[nodiscard]] StepOf<T> step(const PointHistoryVariables& memory) const;
 
   /// [J/m^3] stored in the branches, sum H_i : H_i / (4 m g_i), and turned into heat since the commit, the integral of
   /// sum H_i : H_i / (2 m g_i tau_i), with the secant modulus m = S : S / (4 W) of the elastic energy W. These are the
@@ -57,9 +57,9 @@ class PronySeries {
   /// @param S       [Pa] at the end of the step
   /// @param mu      [Pa] > 0, that of small strain, where W = S : S / (4 mu)
   /// @param energy  [J/m^3] W there
-  /// @param after   memory_size() numbers, or scalar_memory_size(): the memory then; empty = not wanted
+  /// @param after   memory_size() numbers, or n_scalar_history_variables(): the memory then; empty = not wanted
   template <class T>
-  [[nodiscard]] Energies advance(const PointMemory& memory, const T& S, double mu, double energy,
+  [[nodiscard]] Energies advance(const PointHistoryVariables& memory, const T& S, double mu, double energy,
                                  std::span<double> after) const;
 
  private:

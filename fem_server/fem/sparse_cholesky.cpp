@@ -83,8 +83,8 @@ std::vector<std::int64_t> nested_dissection(const NodeGraph& whole, const std::v
   std::vector<SuiteSparse_long> order(nodes.size());
   // METIS seeds and draws from rand() of the C library, which all threads share: two at once would disturb each other's
   // order, and with it the last bits of every result.
-  static std::mutex one_at_a_time;
-  const std::scoped_lock lock(one_at_a_time);
+  static std::mutex factorisation_mutex;
+  const std::scoped_lock lock(factorisation_mutex);
   // gRPC draws from it too, for the jitter of each new connection: an order counts when it has come out twice running.
   std::vector<SuiteSparse_long> before;
   while (!nodes.empty() && (before.empty() || before != order)) {

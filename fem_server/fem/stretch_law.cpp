@@ -63,7 +63,7 @@ StretchEnergy StretchLaw::at(const Vector3& stretches) const {
 namespace {
 
 /// Smallest resistance to isochoric changes of the logarithmic strains, per unit of the shear modulus.
-double least_resistance(const StretchLaw& law, const Vector3& stretches) {
+double min_tangent_stiffness(const StretchLaw& law, const Vector3& stretches) {
   const StretchEnergy energy = law.at(stretches);
   Matrix3 by_strains = stretches.asDiagonal() * energy.curvature * stretches.asDiagonal();
   by_strains.diagonal() += stretches.cwiseProduct(energy.slope);
@@ -87,7 +87,7 @@ std::optional<Instability> first_instability(const StretchLaw& law) {
       for (const double sign : {1.0, -1.0}) {
         const double l = std::exp2(sign * step / n_steps);
         const Vector3 stretches(l, std::pow(l, mode.second), std::pow(l, mode.third));
-        if (!(least_resistance(law, stretches) > 0.0)) return Instability{.mode = mode.name, .stretch = l};
+        if (!(min_tangent_stiffness(law, stretches) > 0.0)) return Instability{.mode = mode.name, .stretch = l};
       }
     }
   }

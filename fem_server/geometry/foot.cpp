@@ -58,7 +58,7 @@ double smooth_step(double from, double to, double x) {
 }
 
 /// C1 minimum of two distances; rounds the concave edge between two bodies over about `k` [m].
-double smooth_min(double a, double b, double k) {
+double smooth_minimum(double a, double b, double k) {
   const double h = std::clamp(0.5 + 0.5 * (b - a) / k, 0.0, 1.0);
   // Polynomial blend: the plain minimum where the two differ by more than k, less by k/4 where they are equal.
   return h * a + (1.0 - h) * b - k * h * (1.0 - h);
@@ -90,7 +90,7 @@ class FootShape {
         arch_{{0.20, 0.0}, {0.45, 1.0}, {0.68, 0.0}} {}
 
   /// [m] about the distance to the surface, negative inside.
-  [[nodiscard]] double operator()(const Vector3& p) const { return smooth_min(foot(p), leg(p), 0.018); }
+  [[nodiscard]] double operator()(const Vector3& p) const { return smooth_minimum(foot(p), leg(p), 0.018); }
 
  private:
   [[nodiscard]] double foot(const Vector3& p) const {
@@ -168,12 +168,12 @@ void check_dimensions(const FootDimensions& d, double size) {
 /// Stretches the two sides of `axis` about the origin so that the extent becomes [low, high].
 void fit(std::vector<Vector3>& vertices, Eigen::Index axis, double low, double high) {
   double found_low = 0.0;
-  double found_high = 0.0;
+  double upper_found = 0.0;
   for (const Vector3& v : vertices) {
     found_low = std::min(found_low, v[axis]);
-    found_high = std::max(found_high, v[axis]);
+    upper_found = std::max(upper_found, v[axis]);
   }
-  for (Vector3& v : vertices) v[axis] *= v[axis] < 0.0 ? low / found_low : high / found_high;
+  for (Vector3& v : vertices) v[axis] *= v[axis] < 0.0 ? low / found_low : high / upper_found;
 }
 
 }  // namespace
@@ -233,8 +233,8 @@ FootMeasures measure_foot(const SurfaceMesh& foot, const FootDimensions& d) {
         (foot.vertices[c[0]].z() + foot.vertices[c[1]].z() + foot.vertices[c[2]].z()) / 3.0 + d.ankle_height;
     // Downward faces near the ground, by their projection on it.
     const double cross_z = triangle_cross(foot, t).z();
-    constexpr double near_ground = 0.005;
-    if (cross_z < 0.0 && height < near_ground) m.sole_area -= 0.5 * cross_z;
+    constexpr double sole_height = 0.005;
+    if (cross_z < 0.0 && height < sole_height) m.sole_area -= 0.5 * cross_z;
   }
   m.volume = signed_volume(foot);
   return m;

@@ -33,8 +33,8 @@ Process start(const std::string& path, int child_end) {
 
 class Exchange {
  public:
-  Exchange(int fd, const std::string& request, std::uint64_t max_answer)
-      : fd_(fd), request_(request), max_answer_(max_answer), buffer_(1U << 20U) {}
+  Exchange(int fd, const std::string& request, std::uint64_t max_reply_bytes)
+      : fd_(fd), request_(request), max_reply_bytes_(max_reply_bytes), buffer_(1U << 20U) {}
 
   /// One round of waiting at most 50 ms. @return false when the answer is complete
   bool step() {
@@ -58,17 +58,17 @@ class Exchange {
     const ssize_t n = ::recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (n < 0) return errno == EAGAIN || errno == EINTR;
     answer_.append(buffer_.data(), static_cast<std::size_t>(n));
-    if (answer_.size() > max_answer_) {
+    if (answer_.size() > max_reply_bytes_) {
       throw limit_error(
           "mesh",
-          fmt::format("the answer of the mesher exceeds the limit of {} bytes; choose a larger size", max_answer_));
+          fmt::format("the answer of the mesher exceeds the limit of {} bytes; choose a larger size", max_reply_bytes_));
     }
     return n > 0;
   }
 
   int fd_;
   const std::string& request_;
-  std::uint64_t max_answer_;
+  std::uint64_t max_reply_bytes_;
   std::vector<char> buffer_;
   std::size_t sent_ = 0;
   std::string answer_;
@@ -76,7 +76,7 @@ class Exchange {
 
 }  // namespace
 
-std::string run_helper(const std::string& path, const std::string& request, double timeout, std::uint64_t max_answer,
+std::string run_helper(const std::string& path, const std::string& request, double timeout, std::uint64_t max_reply_bytes,
                        const std::stop_token& stop, const std::function<void()>& on_wait) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -86,7 +86,7 @@ std::string run_helper(const std::string& path, const std::string& request, doub
   Descriptor its(ends[1]);
   Process helper = start(path, its.get());
   its.close();
-  Exchange exchange(own.get(), request, max_answer);
+  Exchange exchange(own.get(), request, max_reply_bytes);
   const auto begin = std::chrono::steady_clock::now();
   while (exchange.step()) {
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "meshing was cancelled");
@@ -94,7 +94,7 @@ std::string run_helper(const std::string& path, const std::string& request, doub
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > timeout) {
       throw Error(
           ErrorCode::deadline,
-          fmt::format("meshing took longer than {} s; choose a larger size, or a longer time (meshing_time_limit "
+          fmt::format("meshing took longer than {} s; choose a larger size, or a longer time (max_meshing_time "
                       "in a scenario, --time-limit of heelstrike mesh)",
                       timeout));
     }

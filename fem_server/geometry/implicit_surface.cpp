@@ -16,12 +16,12 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr double snap = 0.2;  ///< [-] of an edge: crossings closer to a grid point are moved onto it
+constexpr double snap_tolerance = 0.2;  ///< [-] of an edge: crossings closer to a grid point are moved onto it
 
 /// Cuts the tetrahedra of a regular grid along value = 0 and the top layer of triangles along z = top.
-class Marcher {
+class MarchingTetrahedra {
  public:
-  Marcher(const ImplicitBody& body, double size) : body_(body) {
+  MarchingTetrahedra(const ImplicitBody& body, double size) : body_(body) {
     for (std::size_t k = 0; k < 3; ++k) {
       const auto axis = static_cast<Eigen::Index>(k);
       // Whole steps that are at most `size`, so that the grid ends exactly on the plane of the cut.
@@ -38,7 +38,7 @@ class Marcher {
     snap_to_grid();
   }
 
-  SurfaceMesh march() {
+  SurfaceMesh extract_isosurface() {
     // Six tetrahedra around the diagonal 0-7, alike in all cells: faces of neighbouring cells agree, and the surface
     // closes without any table of cases.
     static constexpr std::array<std::array<std::size_t, 4>, 6> kuhn{
@@ -52,8 +52,8 @@ class Marcher {
           for (const auto& t : kuhn) cut_tetrahedron({c[t[0]], c[t[1]], c[t[2]], c[t[3]]});
           // Faces of these tetrahedra in the top plane: 4-5-7 and 4-7-6.
           if (k + 1 == n_[2]) {
-            cut_top({c[4], c[5], c[7]});
-            cut_top({c[4], c[7], c[6]});
+            clip_top({c[4], c[5], c[7]});
+            clip_top({c[4], c[7], c[6]});
           }
         }
       }
@@ -88,8 +88,8 @@ class Marcher {
       if ((values_[a] < 0.0) == (values_[b] < 0.0)) return;
       // Linear along the edge; signs differ, so that the denominator is not zero.
       const double t = values_[a] / (values_[a] - values_[b]);
-      if (t < snap) on_surface[a] = true;
-      if (t > 1.0 - snap) on_surface[b] = true;
+      if (t < snap_tolerance) on_surface[a] = true;
+      if (t > 1.0 - snap_tolerance) on_surface[b] = true;
     };
     for (std::size_t k = 0; k <= n_[2]; ++k) {
       for (std::size_t j = 0; j <= n_[1]; ++j) {
@@ -180,7 +180,7 @@ class Marcher {
   }
 
   /// Part of a counterclockwise triangle of the top plane that lies inside.
-  void cut_top(const std::array<std::size_t, 3>& p) {
+  void clip_top(const std::array<std::size_t, 3>& p) {
     std::vector<std::uint32_t> polygon;
     for (std::size_t i = 0; i < 3; ++i) {
       const std::size_t from = p[i];
@@ -288,7 +288,7 @@ SurfaceMesh triangulate(const ImplicitBody& body, double size) {
   if (!(size > 0.0) || !std::isfinite(size)) {
     throw input_error("size", fmt::format("size: expected a length above 0 m, found {} m", size));
   }
-  SurfaceMesh mesh = Marcher(body, size).march();
+  SurfaceMesh mesh = MarchingTetrahedra(body, size).extract_isosurface();
   constexpr int n_rounds = 8;
   Smoother(body, size, mesh).run(n_rounds);
   return mesh;

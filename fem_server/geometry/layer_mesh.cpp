@@ -20,16 +20,16 @@ namespace heelstrike::fem {
 namespace {
 
 /// Passes that draw the ways of folded columns to those of their neighbours; each reaches one ring of vertices farther.
-constexpr int most_smoothing_passes = 60;
+constexpr int max_smoothing_passes = 60;
 /// Mean ratio below which an element counts as folded.
-constexpr double least_quality = 0.02;
+constexpr double min_quality = 0.02;
 
 void check_options(const LayerOptions& options) {
-  if (options.layers < 1 || options.layers > most_layers) {
-    throw input_error("layers", fmt::format("layers: expected 1 to {}, found {}", most_layers, options.layers));
+  if (options.layers < 1 || options.layers > max_layers) {
+    throw input_error("layers", fmt::format("layers: expected 1 to {}, found {}", max_layers, options.layers));
   }
   for (const auto& [name, value] :
-       {std::pair("search_distance", options.search_distance), std::pair("least_thickness", options.least_thickness)}) {
+       {std::pair("search_distance", options.search_distance), std::pair("min_thickness", options.min_thickness)}) {
     if (value > 0.0 && std::isfinite(value)) continue;
     throw input_error(name, fmt::format("{}: expected a length above 0 m, found {} m", name, value));
   }
@@ -38,7 +38,7 @@ void check_options(const LayerOptions& options) {
 void check_outer(const SurfaceMesh& outer) {
   SurfaceReport report = check_surface(outer);
   std::erase_if(report.findings, [](const SurfaceFinding& f) { return f.defect == SurfaceDefect::open_edge; });
-  require_sound(report, "outer surface");
+  require_valid(report, "outer surface");
 }
 
 std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
@@ -67,9 +67,9 @@ std::vector<std::vector<std::uint32_t>> neighbours(const SurfaceMesh& mesh) {
 }
 
 /// From every outer vertex to its inner node.
-class Ways {
+class SlipPaths {
  public:
-  Ways(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options, LayerMesh& result)
+  SlipPaths(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options, LayerMesh& result)
       : outer_(outer), inner_(inner), options_(options), normals_(vertex_normals(outer)), near_(neighbours(outer)) {
     find(result);
     fill_beside(result);
@@ -78,13 +78,13 @@ class Ways {
   [[nodiscard]] const std::vector<Vector3>& ways() const { return ways_; }
   [[nodiscard]] const TriangleTree& inner() const { return inner_; }
 
-  [[nodiscard]] bool is_beside(std::size_t vertex) const { return beside_[vertex]; }
+  [[nodiscard]] bool is_beyond_rim(std::size_t vertex) const { return beyond_rim_[vertex]; }
 
   /// Draws the ways of these vertices, and of those around them, to the mean of their neighbours.
-  void smooth(const std::vector<bool>& folded) {
+  void smooth(const std::vector<bool>& is_folded) {
     const std::vector<Vector3> before = ways_;
     for (std::size_t v = 0; v < ways_.size(); ++v) {
-      const bool close = folded[v] || std::ranges::any_of(near_[v], [&](std::uint32_t w) { return folded[w]; });
+      const bool close = is_folded[v] || std::ranges::any_of(near_[v], [&](std::uint32_t w) { return is_folded[w]; });
       if (!close) continue;
       Vector3 sum = before[v];
       for (const std::uint32_t w : near_[v]) sum += before[w];
@@ -100,7 +100,7 @@ class Ways {
     ways_.assign(n, Vector3::Zero());
     known_.assign(n, false);
     smoothed_.assign(n, false);
-    result.least_thickness = std::numeric_limits<double>::infinity();
+    result.min_thickness = std::numeric_limits<double>::infinity();
     std::size_t n_in_front = 0;
     Vector3 in_front = Vector3::Zero();
     for (std::size_t v = 0; v < n; ++v) {
@@ -109,13 +109,13 @@ class Ways {
       // The inner surface looks the same way as the outer one: it is met from its front. One that has been crossed is
       // met from behind, looking out.
       const auto behind = inner_.crossing(p, back, options_.search_distance, false, 0);
-      const auto crossed = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
+      const auto shear_terms = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
       double thickness = 0.0;
-      if (behind && (!crossed || behind->way <= crossed->way)) {
+      if (behind && (!shear_terms || behind->way <= shear_terms->way)) {
         thickness = behind->way;
-      } else if (crossed) {
-        thickness = -crossed->way;
-        if (crossed->way > options_.least_thickness) {
+      } else if (shear_terms) {
+        thickness = -shear_terms->way;
+        if (shear_terms->way > options_.min_thickness) {
           ++n_in_front;
           in_front = p;
         }
@@ -123,15 +123,15 @@ class Ways {
         continue;
       }
       known_[v] = true;
-      result.least_thickness = std::min(result.least_thickness, thickness);
-      if (thickness < options_.least_thickness) ++result.n_thickened;
-      ways_[v] = std::max(thickness, options_.least_thickness) * back;
+      result.min_thickness = std::min(result.min_thickness, thickness);
+      if (thickness < options_.min_thickness) ++result.n_min_thickness;
+      ways_[v] = std::max(thickness, options_.min_thickness) * back;
     }
-    refuse_wrong_side(n_in_front, in_front);
+    reject_wrong_side(n_in_front, in_front);
   }
 
   /// Where surfaces of scans cross they do so by little and in few places.
-  void refuse_wrong_side(std::size_t n_in_front, const Vector3& where) const {
+  void reject_wrong_side(std::size_t n_in_front, const Vector3& where) const {
     if (2 * n_in_front <= outer_.vertices.size()) return;
     throw input_error(
         "between",
@@ -142,10 +142,10 @@ class Ways {
 
   /// What looks past the inner surface takes its way from its neighbours, ring by ring.
   void fill_beside(LayerMesh& result) {
-    beside_ = known_;
-    beside_.flip();
-    result.n_beside = static_cast<std::size_t>(std::ranges::count(beside_, true));
-    if (2 * result.n_beside > known_.size()) refuse_apart(result.n_beside);
+    beyond_rim_ = known_;
+    beyond_rim_.flip();
+    result.n_beyond_rim = static_cast<std::size_t>(std::ranges::count(beyond_rim_, true));
+    if (2 * result.n_beyond_rim > known_.size()) reject_distant_surfaces(result.n_beyond_rim);
     for (bool progress = true; progress;) {
       progress = false;
       const std::vector<bool> before = known_;
@@ -164,10 +164,10 @@ class Ways {
         progress = true;
       }
     }
-    if (std::ranges::find(known_, false) != known_.end()) refuse_apart(result.n_beside);
+    if (std::ranges::find(known_, false) != known_.end()) reject_distant_surfaces(result.n_beyond_rim);
   }
 
-  [[noreturn]] void refuse_apart(std::size_t n_beside) const {
+  [[noreturn]] void reject_distant_surfaces(std::size_t n_beyond_rim) const {
     const auto first = std::ranges::find(known_, false);
     const Vector3& p = outer_.vertices[static_cast<std::size_t>(first - known_.begin())];
     throw input_error(
@@ -176,7 +176,7 @@ class Ways {
                     "search_distance = {} m, e.g. ({:.6g}, {:.6g}, {:.6g}) m, {:.4g} m from it; are both in "
                     "the same frame and unit, and do the normals of the outer one point away from the "
                     "inner one?",
-                    n_beside, known_.size(), options_.search_distance, p.x(), p.y(), p.z(),
+                    n_beyond_rim, known_.size(), options_.search_distance, p.x(), p.y(), p.z(),
                     inner_.closest(p).distance));
   }
 
@@ -187,7 +187,7 @@ class Ways {
   std::vector<std::vector<std::uint32_t>> near_;
   std::vector<Vector3> ways_;
   std::vector<bool> known_;
-  std::vector<bool> beside_;
+  std::vector<bool> beyond_rim_;
   std::vector<bool> smoothed_;
 };
 
@@ -199,7 +199,7 @@ class Columns {
     // Cutting each prism by its corners in the order of their numbers makes the diagonals of common sides the same.
     for (Triangle corners : outer.triangles) {
       if (options.keep_prisms) {
-        for (std::uint32_t level = 0; level < options.layers; ++level) add_whole(corners, level);
+        for (std::uint32_t level = 0; level < options.layers; ++level) add_full_columns(corners, level);
         continue;
       }
       const bool even = is_even(corners);
@@ -216,7 +216,7 @@ class Columns {
     return inversions % 2 == 0;
   }
   /// The outer triangle looks out of the layer: it is the prism's top.
-  void add_whole(const Triangle& v, std::uint32_t level) {
+  void add_full_columns(const Triangle& v, std::uint32_t level) {
     for (const std::uint32_t at : {level + 1, level}) {
       for (const std::uint32_t vertex : v) connectivity_.push_back(node(vertex, at));
     }
@@ -246,14 +246,14 @@ void place_nodes(const SurfaceMesh& outer, const std::vector<Vector3>& ways, std
 
 /// Vertices with an element that is folded or nearly so.
 std::vector<bool> folded_columns(const VolumeMesh& mesh, std::size_t n_vertices, bool& any) {
-  std::vector<bool> folded(n_vertices, false);
+  std::vector<bool> is_folded(n_vertices, false);
   any = false;
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
-    if (mean_ratio(mesh, e) >= least_quality) continue;
+    if (mean_ratio(mesh, e) >= min_quality) continue;
     any = true;
-    for (const std::uint32_t node : mesh.element(e)) folded[node % n_vertices] = true;
+    for (const std::uint32_t node : mesh.element(e)) is_folded[node % n_vertices] = true;
   }
-  return folded;
+  return is_folded;
 }
 
 /// Elements lie below each outer triangle in turn: its groups hold for their outer faces.
@@ -269,23 +269,23 @@ void name_groups(const SurfaceMesh& outer, VolumeMesh& mesh) {
 void name_faces(std::size_t n_vertices, std::uint32_t layers, VolumeMesh& mesh) {
   for (const ElementFace face : boundary_faces(mesh)) {
     const Triangle corners = face_corners(mesh, face);
-    const auto all_on = [&](std::uint32_t level) {
+    const auto all_at_level = [&](std::uint32_t level) {
       return std::ranges::all_of(corners, [&](std::uint32_t node) { return node / n_vertices == level; });
     };
-    mesh.face_sets[all_on(0) ? "outer" : all_on(layers) ? "inner" : "rim"].push_back(face);
+    mesh.face_sets[all_at_level(0) ? "outer" : all_at_level(layers) ? "inner" : "rim"].push_back(face);
   }
   for (std::size_t v = 0; v < n_vertices; ++v) {
     mesh.node_sets["inner"].push_back(static_cast<std::uint32_t>(layers * n_vertices + v));
   }
 }
 
-[[noreturn]] void refuse_fold(const VolumeMesh& mesh) {
+[[noreturn]] void reject_folded_element(const VolumeMesh& mesh) {
   std::size_t worst = 0;
   double least = std::numeric_limits<double>::infinity();
   std::size_t n_folded = 0;
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     const double quality = mean_ratio(mesh, e);
-    n_folded += quality < least_quality ? 1 : 0;
+    n_folded += quality < min_quality ? 1 : 0;
     if (quality >= least) continue;
     least = quality;
     worst = e;
@@ -294,7 +294,7 @@ void name_faces(std::size_t n_vertices, std::uint32_t layers, VolumeMesh& mesh) 
   throw input_error(
       "between", fmt::format("between: the layer folds: {} elements are inside out or flat, the worst with quality "
                              "{:.3g} at ({:.6g}, {:.6g}, {:.6g}) m; smooth the surfaces there, repair slivers of the "
-                             "outer one (--slivers), or raise --least-thickness",
+                             "outer one (--slivers), or raise --min-thickness",
                              n_folded, least, p.x(), p.y(), p.z()));
 }
 
@@ -319,30 +319,30 @@ SurfaceMesh without_unused(SurfaceMesh mesh) {
 
 }  // namespace
 
-LayerMesh mesh_between(const SurfaceMesh& given, const SurfaceMesh& inner, const LayerOptions& options) {
+LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const LayerOptions& options) {
   check_options(options);
   const SurfaceMesh outer = without_unused(given);
   check_outer(outer);
   if (inner.triangles.empty()) throw input_error("between", "between: the inner surface has no triangle");
   LayerMesh result;
-  Ways ways(outer, inner, options, result);
+  SlipPaths ways(outer, inner, options, result);
   VolumeMesh& mesh = result.mesh;
   mesh.nodes_per_element = options.keep_prisms ? 6 : 4;
   mesh.connectivity = Columns(outer, options).connectivity();
-  bool folds = true;
-  for (int pass = 0; pass <= most_smoothing_passes; ++pass) {
+  bool has_folds = true;
+  for (int pass = 0; pass <= max_smoothing_passes; ++pass) {
     place_nodes(outer, ways.ways(), options.layers, mesh);
-    const std::vector<bool> folded = folded_columns(mesh, outer.vertices.size(), folds);
-    if (!folds) break;
-    ways.smooth(folded);
+    const std::vector<bool> is_folded = folded_columns(mesh, outer.vertices.size(), has_folds);
+    if (!has_folds) break;
+    ways.smooth(is_folded);
   }
-  if (folds) refuse_fold(mesh);
+  if (has_folds) reject_folded_element(mesh);
   result.n_smoothed = ways.n_smoothed();
   name_faces(outer.vertices.size(), options.layers, mesh);
   name_groups(outer, mesh);
   for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
     result.mean_thickness += ways.ways()[v].norm() / static_cast<double>(outer.vertices.size());
-    if (ways.is_beside(v)) continue;
+    if (ways.is_beyond_rim(v)) continue;
     result.deviation = std::max(result.deviation, ways.inner().closest(outer.vertices[v] + ways.ways()[v]).distance);
   }
   return result;

@@ -29,7 +29,7 @@ std::string helper_path(const MeshingOptions& options) {
   if (!options.helper.empty()) return options.helper;
   if (const char* const path = std::getenv("HEELSTRIKE_MESHER"); path != nullptr && *path != '\0') return path;
   namespace fs = std::filesystem;
-  const fs::path folder = own_folder();
+  const fs::path folder = module_folder();
   const fs::path beside = folder / "heelstrike-mesher";
   std::error_code error;
   // In a shared library: somebody else's program has loaded PREFIX/lib/libheelstrike.so or PREFIX/lib/TRIPLET/....
@@ -117,7 +117,7 @@ std::string request_bytes(const std::string& shape, double radius, const Surface
 }
 
 MeshingResult parse_reply(std::string_view bytes) {
-  const json header = protocol::take_header(bytes);
+  const json header = protocol::read_header_line(bytes);
   if (!header.value("ok", false)) {
     const std::string message = header.value("message", "the mesher gave no reason");
     if (header.value("code", "") == "limit") throw limit_error("size", message);
@@ -145,14 +145,14 @@ MeshingResult parse_reply(std::string_view bytes) {
 
 MeshingResult run_mesher(const std::string& request, const MeshingOptions& options) {
   const std::uint64_t bytes_of_header = 1U << 16U;
-  const std::uint64_t max_answer = bytes_of_header + options.limits.max_nodes * sizeof(Vector3) +
+  const std::uint64_t max_reply_bytes = bytes_of_header + options.limits.max_nodes * sizeof(Vector3) +
                                    options.limits.max_elements * 4 * sizeof(std::uint32_t);
   return parse_reply(
-      run_helper(helper_path(options), request, options.timeout, max_answer, options.stop, options.on_wait));
+      run_helper(helper_path(options), request, options.timeout, max_reply_bytes, options.stop, options.on_wait));
 }
 
 /// Every boundary triangle takes the group of the closest triangle of the input.
-void take_over_groups(const SurfaceMesh& surface, const TriangleTree& tree, const Boundary& boundary,
+void transfer_groups(const SurfaceMesh& surface, const TriangleTree& tree, const Boundary& boundary,
                       VolumeMesh& mesh) {
   if (surface.triangle_groups.empty()) return;
   for (std::size_t t = 0; t < boundary.faces.size(); ++t) {
@@ -183,9 +183,9 @@ void require_close(const FarthestPoint& farthest, const MeshingOptions& options)
 }
 
 /// Both ways: a toe that the mesh has lost is far from the mesh, but nothing of the mesh is far from the surface.
-FarthestPoint farthest_apart(const SurfaceMesh& meshed, const SurfaceMesh& given, const TriangleTree& given_tree) {
-  const FarthestPoint outside = largest_distance(meshed, given_tree);
-  const FarthestPoint lost = largest_distance(given, TriangleTree(meshed));
+FarthestPoint find_max_deviation(const SurfaceMesh& meshed, const SurfaceMesh& given, const TriangleTree& input_tree_of_surface) {
+  const FarthestPoint outside = find_farthest_point(meshed, input_tree_of_surface);
+  const FarthestPoint lost = find_farthest_point(given, TriangleTree(meshed));
   return outside.distance > lost.distance ? outside : lost;
 }
 
@@ -202,7 +202,7 @@ void project_boundary(VolumeMesh& mesh, double radius) {
 MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& options) {
   check_options(options);
   const SurfaceReport report = check_surface(surface);
-  require_sound(report, "surface");
+  require_valid(report, "surface");
   check_expected_count(report.volume, options);
   const TriangleTree input_tree(surface);
   MeshingResult result;
@@ -212,14 +212,14 @@ MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& opt
   for (const bool slide : {false, true}) {
     result = run_mesher(request_bytes("surface", 0.0, surface, options, slide), options);
     boundary = boundary_surface(result.mesh);
-    const FarthestPoint farthest = farthest_apart(boundary.surface, surface, input_tree);
+    const FarthestPoint farthest = find_max_deviation(boundary.surface, surface, input_tree);
     result.deviation = farthest.distance;
     if (slide || !options.remesh_surface) require_close(farthest, options);
     if (farthest.distance <= allowed_deviation(options)) break;
   }
-  take_over_groups(surface, input_tree, boundary, result.mesh);
+  transfer_groups(surface, input_tree, boundary, result.mesh);
   if (options.order == 2) result.mesh = to_quadratic(result.mesh);
-  require_sound(check_volume(result.mesh), "mesh");
+  require_valid(check_volume(result.mesh), "mesh");
   return result;
 }
 
@@ -237,7 +237,7 @@ MeshingResult mesh_ball(double radius, const MeshingOptions& options) {
     project_boundary(result.mesh, radius);
   }
   result.mesh.node_sets["surface"] = nodes_of_faces(result.mesh, result.mesh.face_sets.at("surface"));
-  require_sound(check_volume(result.mesh), "ball");
+  require_valid(check_volume(result.mesh), "ball");
   return result;
 }
 

@@ -41,7 +41,7 @@ std::vector<T> take(std::string_view& bytes, std::size_t n) {
 }
 
 /// JSON header of a message; `bytes` is left behind it.
-inline nlohmann::json take_header(std::string_view& bytes) {
+inline nlohmann::json read_header_line(std::string_view& bytes) {
   const std::size_t end = bytes.find('\n');
   if (end == std::string_view::npos) throw Error(ErrorCode::internal, "mesher protocol: no header line");
   nlohmann::json header = nlohmann::json::parse(bytes.substr(0, end), nullptr, false);

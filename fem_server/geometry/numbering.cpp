@@ -10,11 +10,11 @@ namespace heelstrike::fem {
 namespace {
 
 /// Of the three axes made perpendicular to `direction`, the one along which the body is longest.
-Vector3 longest_across(const VolumeMesh& mesh, const Vector3& direction) {
+Vector3 max_extent_across(const VolumeMesh& mesh, const Vector3& direction) {
   Vector3 best = Vector3::Zero();
   double longest = -1.0;
   for (Eigen::Index k = 0; k < 3; ++k) {
-    const Vector3 across = Vector3::Unit(k) - direction[k] * direction;
+    const Vector3 across = Vector3::Fmu(k) - direction[k] * direction;
     if (across.norm() < 0.5) continue;  // at least two of three are longer
     const Vector3 axis = across.normalized();
     double low = std::numeric_limits<double>::infinity();
@@ -36,7 +36,7 @@ Vector3 longest_across(const VolumeMesh& mesh, const Vector3& direction) {
 void number_from(VolumeMesh& mesh, const Vector3& direction, double layer) {
   if (mesh.nodes.empty()) return;
   const Vector3 out = direction.normalized();
-  const Vector3 along = longest_across(mesh, out);
+  const Vector3 along = max_extent_across(mesh, out);
   double outermost = -std::numeric_limits<double>::infinity();
   for (const Vector3& p : mesh.nodes) outermost = std::max(outermost, out.dot(p));
   const auto layer_of = [&](std::uint32_t node) { return std::floor((outermost - out.dot(mesh.nodes[node])) / layer); };

@@ -15,7 +15,7 @@ constexpr double millimetre = 1e-3;
 
 }  // namespace
 
-Doubts doubts_of_extents(const Vector3& extents, double length_scale, const std::string& scale_key) {
+Warnings find_extent_warnings(const Vector3& extents, double length_scale, const std::string& scale_key) {
   constexpr double smallest = 1e-3;  // [m]
   constexpr double largest = 10.0;   // [m]
   const double extent = extents.maxCoeff();
@@ -28,7 +28,7 @@ Doubts doubts_of_extents(const Vector3& extents, double length_scale, const std:
                       extent > largest ? "mm" : "m", scale_key, length_scale * factor, meant)};
 }
 
-Doubts doubts_of_element_size(const std::string& key, double size, const Vector3& extents) {
+Warnings find_element_size_warnings(const std::string& key, double size, const Vector3& extents) {
   const double meant = size * millimetre;
   // Nobody means elements of decimetres; what is smaller and still too large belongs to a body in another unit.
   const bool millimetres = size >= 0.1 && meant >= 1e-3 * extents.maxCoeff() && meant <= 0.5 * extents.minCoeff();
@@ -47,32 +47,32 @@ Doubts doubts_of_element_size(const std::string& key, double size, const Vector3
                   key, size, extents.x(), extents.y(), extents.z(), 0.25 * extents.minCoeff())};
 }
 
-Doubts doubts_of_volume(double meshed, double given, const std::string& size_key, double size) {
-  constexpr double sensible = 0.25;  // the body is another one beyond that
+Warnings find_volume_warnings(double meshed, double given, const std::string& size_key, double size) {
+  constexpr double max_volume_error = 0.25;  // the body is another one beyond that
   constexpr double usual = 0.05;     // flat elements on a curved surface lose a few per cent
   const double lost = 1.0 - meshed / given;
   if (!(given > 0.0) || std::abs(lost) <= usual) return {};
   const std::string found = fmt::format("{}: with {:g} m the mesh has {:.2g} % {} volume than the surface it fills",
                                         size_key, size, 100.0 * std::abs(lost), lost > 0.0 ? "less" : "more");
-  if (std::abs(lost) > sensible) throw input_error(size_key, found + "; use smaller elements");
+  if (std::abs(lost) > max_volume_error) throw input_error(size_key, found + "; use smaller elements");
   return {found + "; smaller elements lose less"};
 }
 
-Doubts doubts_of_quality(const std::string& name, const VolumeReport& report) {
+Warnings find_quality_warnings(const std::string& name, const VolumeReport& report) {
   // An element over an equilateral triangle whose height is a 400th of its edges. Meshes of scans have 0.06 at worst.
-  constexpr double poor = 0.03;
-  if (report.n_elements == 0 || report.worst_quality >= poor) return {};
+  constexpr double min_good_quality = 0.03;
+  if (report.n_elements == 0 || report.min_quality >= min_good_quality) return {};
   return {
       fmt::format("{}: there are nearly flat {}, the worst of {} has a mean ratio of {:.2g}: pressures near "
                   "them are not to be trusted; mesh the body again",
-                  name, element_shapes(report.nodes_per_element), report.n_elements, report.worst_quality)};
+                  name, element_shapes(report.nodes_per_element), report.n_elements, report.min_quality)};
 }
 
-Doubts doubts_of_proportion(const Vector3& main, const Vector3& partner) {
-  constexpr double unusual = 100.0;
+Warnings find_proportion_warnings(const Vector3& main, const Vector3& partner) {
+  constexpr double unusual_ratio = 100.0;
   const double a = main.maxCoeff();
   const double b = partner.maxCoeff();
-  if (!(a > 0.0 && b > 0.0) || std::max(a, b) <= unusual * std::min(a, b)) return {};
+  if (!(a > 0.0 && b > 0.0) || std::max(a, b) <= unusual_ratio * std::min(a, b)) return {};
   return {fmt::format("the main body is {:.4g} m long and its partner {:.4g} m; is one of them in mm?", a, b)};
 }
 

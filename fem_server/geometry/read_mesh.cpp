@@ -31,7 +31,7 @@ struct Format {
   bool (*recognised)(std::string_view text);
   bool (*is_surface)(std::string_view bytes) = nullptr;
 
-  [[nodiscard]] bool can_hold(MeshKind kind) const {
+  [[nodiscard]] bool supports(MeshKind kind) const {
     return kind == MeshKind::surface ? surface != nullptr : volume != nullptr;
   }
   [[nodiscard]] MeshKind kind_of(std::string_view bytes) const {
@@ -142,15 +142,15 @@ std::string mesh_format(std::string_view name) {
 std::string mesh_format_names(MeshKind kind) {
   std::string names;
   for (const Format& format : formats) {
-    if (format.can_hold(kind)) names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+    if (format.supports(kind)) names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
   }
   return names;
 }
 
 std::optional<MeshKind> kind_of_format(std::string_view name) {
   const Format* format = find_name(mesh_format(name));
-  if (format == nullptr || (format->can_hold(MeshKind::surface) && format->can_hold(MeshKind::volume))) return {};
-  return format->can_hold(MeshKind::volume) ? MeshKind::volume : MeshKind::surface;
+  if (format == nullptr || (format->supports(MeshKind::surface) && format->supports(MeshKind::volume))) return {};
+  return format->supports(MeshKind::volume) ? MeshKind::volume : MeshKind::surface;
 }
 
 bool holds_volume(std::string_view bytes, const ReadOptions& options) {

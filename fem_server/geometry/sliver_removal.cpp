@@ -19,9 +19,9 @@ namespace {
 using Vertices = std::vector<std::uint32_t>;
 
 /// The triangles in work: a removed one is no more in the lists of its corners.
-class Surgery {
+class LocalRemeshing {
  public:
-  Surgery(SurfaceMesh& mesh, const TriangleTree& original, double thickness, double within)
+  LocalRemeshing(SurfaceMesh& mesh, const TriangleTree& original, double thickness, double within)
       : mesh_(mesh),
         original_(original),
         thickness_(thickness),
@@ -36,14 +36,14 @@ class Surgery {
   void run(SliverOutcome& outcome) {
     // Every collapse takes two triangles away. Turned edges could be turned back and forth: each pass may change a
     // triangle once, and passes that only turn are counted.
-    int turning_passes = 0;
-    constexpr int most_turning_passes = 10;
-    while (turning_passes < most_turning_passes) {
+    int edge_swap_passes = 0;
+    constexpr int max_edge_swap_passes = 10;
+    while (edge_swap_passes < max_edge_swap_passes) {
       const std::size_t collapsed = outcome.n_collapsed;
       const std::size_t turned = outcome.n_turned;
       pass(outcome);
       if (outcome.n_collapsed == collapsed && outcome.n_turned == turned) break;
-      turning_passes = outcome.n_collapsed == collapsed ? turning_passes + 1 : 0;
+      edge_swap_passes = outcome.n_collapsed == collapsed ? edge_swap_passes + 1 : 0;
     }
   }
 
@@ -58,7 +58,7 @@ class Surgery {
     }
     mesh_.triangles.resize(kept);
     if (!mesh_.triangle_groups.empty()) mesh_.triangle_groups.resize(kept);
-    drop_unused_vertices();
+    remove_unused_vertices();
   }
 
  private:
@@ -96,9 +96,9 @@ class Surgery {
     std::ranges::sort(thin);
     for (const auto& [h, t] : thin) {
       if (!alive_[t] || height(mesh_.triangles[t]) >= thickness_) continue;
-      if (collapse_shortest(t)) {
+      if (collapse_shortest_edge(t)) {
         ++outcome.n_collapsed;
-      } else if (turn_longest(t)) {
+      } else if (swap_longest_edge(t)) {
         ++outcome.n_turned;
       }
     }
@@ -134,7 +134,7 @@ class Surgery {
     return true;
   }
 
-  bool collapse_shortest(std::uint32_t t) {
+  bool collapse_shortest_edge(std::uint32_t t) {
     const Triangle& corners = mesh_.triangles[t];
     const std::size_t k = extreme_edge(corners, false);
     const std::uint32_t a = corners[k];
@@ -149,12 +149,12 @@ class Surgery {
     if (!is_inner(at_from) || triangles_at(from, to).size() != 2) return false;
     // The two ends may have no neighbours in common but the tips of the triangles that go: else the surface would touch
     // itself along an edge.
-    Vertices near_from = at_from;
-    Vertices near_to = corners_around(to);
-    near_from.erase(std::unique(near_from.begin(), near_from.end()), near_from.end());
-    near_to.erase(std::unique(near_to.begin(), near_to.end()), near_to.end());
+    Vertices neighbours_of_from = at_from;
+    Vertices neighbours_of_to = corners_around(to);
+    neighbours_of_from.erase(std::unique(neighbours_of_from.begin(), neighbours_of_from.end()), neighbours_of_from.end());
+    neighbours_of_to.erase(std::unique(neighbours_of_to.begin(), neighbours_of_to.end()), neighbours_of_to.end());
     Vertices common;
-    std::ranges::set_intersection(near_from, near_to, std::back_inserter(common));
+    std::ranges::set_intersection(neighbours_of_from, neighbours_of_to, std::back_inserter(common));
     if (common.size() != 2) return false;
 
     std::vector<Triangle> before;
@@ -173,7 +173,7 @@ class Surgery {
       after.push_back(moved);
       changed.push_back(t);
     }
-    if (after.empty() || !may_replace(before, after)) return false;
+    if (after.empty() || !can_replace(before, after)) return false;
     for (std::size_t i = 0; i < changed.size(); ++i) {
       mesh_.triangles[changed[i]] = after[i];
       around_[to].push_back(changed[i]);
@@ -187,7 +187,7 @@ class Surgery {
   }
 
   /// Joins the two corners opposite of the longest edge.
-  bool turn_longest(std::uint32_t t) {
+  bool swap_longest_edge(std::uint32_t t) {
     const Triangle own = mesh_.triangles[t];
     const std::size_t k = extreme_edge(own, true);
     const std::uint32_t a = own[k];
@@ -202,7 +202,7 @@ class Surgery {
     const std::uint32_t d = *at_d;
     const std::vector<Triangle> after{{c, a, d}, {d, b, c}};
     if (std::min(height(after[0]), height(after[1])) <= std::min(height(own), height(other))) return false;
-    if (!may_replace({own, other}, after)) return false;
+    if (!can_replace({own, other}, after)) return false;
     mesh_.triangles[t] = after[0];
     mesh_.triangles[s] = after[1];
     std::erase(around_[b], t);
@@ -213,20 +213,20 @@ class Surgery {
   }
 
   /// Whether triangles may take the place of others.
-  [[nodiscard]] bool may_replace(const std::vector<Triangle>& before, const std::vector<Triangle>& after) const {
+  [[nodiscard]] bool can_replace(const std::vector<Triangle>& before, const std::vector<Triangle>& after) const {
     // Slivers have normals of chance; weighted by their area they hardly count.
     Vector3 mean = Vector3::Zero();
     for (const Triangle& t : before) mean += cross(t);
     for (const Triangle& t : after) {
       const Vector3 n = cross(t);
       if (height(t) < thickness_) continue;  // thin ones are judged when they are turned or drawn together themselves
-      if (!faces_as_before(t, n, before, mean)) return false;
+      if (!preserves_orientation(t, n, before, mean)) return false;
     }
     return std::ranges::all_of(after, [&](const Triangle& t) { return is_near_original(t); }) && covers(before, after);
   }
 
   /// Some replaced triangle, or their mean, looks the same way.
-  [[nodiscard]] bool faces_as_before(const Triangle& t, const Vector3& n, const std::vector<Triangle>& before,
+  [[nodiscard]] bool preserves_orientation(const Triangle& t, const Vector3& n, const std::vector<Triangle>& before,
                                      const Vector3& mean) const {
     // The triangle whose middle is nearest is the one that is replaced here.
     const Vector3 middle = (at(t[0]) + at(t[1]) + at(t[2])) / 3.0;
@@ -262,7 +262,7 @@ class Surgery {
     });
   }
 
-  void drop_unused_vertices() {
+  void remove_unused_vertices() {
     std::vector<std::uint32_t> number(mesh_.vertices.size(), 0);
     for (const Triangle& t : mesh_.triangles) {
       for (const std::uint32_t corner : t) number[corner] = 1;
@@ -298,11 +298,11 @@ SliverOutcome remove_slivers(SurfaceMesh& mesh, double thickness, double within)
   if (mesh.triangles.empty()) return outcome;
   const SurfaceMesh before = mesh;
   const TriangleTree original(before);
-  Surgery surgery(mesh, original, thickness, within);
-  surgery.run(outcome);
-  surgery.finish(outcome);
+  LocalRemeshing remeshing(mesh, original, thickness, within);
+  remeshing.run(outcome);
+  remeshing.finish(outcome);
   outcome.moved =
-      std::max(largest_distance(mesh, original).distance, largest_distance(before, TriangleTree(mesh)).distance);
+      std::max(find_farthest_point(mesh, original).distance, find_farthest_point(before, TriangleTree(mesh)).distance);
   return outcome;
 }
 

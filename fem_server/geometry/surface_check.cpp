@@ -75,7 +75,7 @@ void check_orientation(const SurfaceMesh& mesh, SurfaceReport& report, Collector
 }
 
 void check_triangles(const SurfaceMesh& mesh, SurfaceReport& report, Collector& collector) {
-  report.shortest_edge = std::numeric_limits<double>::infinity();
+  report.min_edge_length = std::numeric_limits<double>::infinity();
   std::vector<std::pair<Triangle, std::uint32_t>> keys;
   keys.reserve(mesh.triangles.size());
   for (std::uint32_t t = 0; t < mesh.triangles.size(); ++t) {
@@ -84,9 +84,9 @@ void check_triangles(const SurfaceMesh& mesh, SurfaceReport& report, Collector& 
     for (std::size_t i = 0; i < 3; ++i) {
       const double length = (mesh.vertices[key[(i + 1) % 3]] - mesh.vertices[key[i]]).norm();
       longest = std::max(longest, length);
-      report.shortest_edge = std::min(report.shortest_edge, length);
+      report.min_edge_length = std::min(report.min_edge_length, length);
     }
-    report.longest_edge = std::max(report.longest_edge, longest);
+    report.max_edge = std::max(report.max_edge, longest);
     // The cross product is base times height.
     if (triangle_cross(mesh, t).norm() <= degenerate_height * longest * longest) {
       collector.add(SurfaceDefect::degenerate_triangle, centroid(mesh, t), t);
@@ -185,7 +185,7 @@ bool in_one_plane(const Corners& s, const Corners& t) {
 }
 
 /// Triangles with a common edge: folded onto each other?
-bool folded(const SurfaceMesh& mesh, const Triangle& s, const Triangle& t) {
+bool is_folded(const SurfaceMesh& mesh, const Triangle& s, const Triangle& t) {
   const auto apex_of = [](const Triangle& from, const Triangle& other) {
     return *std::find_if(from.begin(), from.end(),
                          [&](std::uint32_t v) { return std::find(other.begin(), other.end(), v) == other.end(); });
@@ -254,7 +254,7 @@ bool triangles_intersect(const SurfaceMesh& mesh, std::uint32_t s, std::uint32_t
   const auto n_shared =
       std::count_if(a.begin(), a.end(), [&](std::uint32_t v) { return std::find(b.begin(), b.end(), v) != b.end(); });
   if (n_shared >= 3) return false;
-  if (n_shared == 2) return folded(mesh, a, b);
+  if (n_shared == 2) return is_folded(mesh, a, b);
   const Corners p{{mesh.vertices[a[0]], mesh.vertices[a[1]], mesh.vertices[a[2]]}};
   const Corners q{{mesh.vertices[b[0]], mesh.vertices[b[1]], mesh.vertices[b[2]]}};
   // An edge that ends in a shared corner has one end in the other plane and never pierces by this test.
@@ -285,7 +285,7 @@ std::string describe(const SurfaceReport& report) {
   std::string text = fmt::format(
       "{} vertices, {} triangles in {} pieces, {}, area {:.6g} m^2, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
       report.n_vertices, report.n_triangles, report.n_components, report.closed ? "closed" : "not closed", report.area,
-      report.volume, report.shortest_edge, report.longest_edge);
+      report.volume, report.min_edge_length, report.max_edge);
   for (const SurfaceFinding& finding : report.findings) {
     const bool more = !report.complete && finding.defect == SurfaceDefect::self_intersection;
     text += fmt::format("{}{} {}, first at", more ? "at least " : "", finding.count, to_string(finding.defect));
@@ -296,7 +296,7 @@ std::string describe(const SurfaceReport& report) {
   return text;
 }
 
-void require_sound(const SurfaceReport& report, const std::string& name) {
+void require_valid(const SurfaceReport& report, const std::string& name) {
   if (report.n_triangles == 0)
     throw input_error(name, fmt::format("{}: expected a closed surface, found no triangle", name));
   if (report.sound()) return;

@@ -37,8 +37,8 @@ struct SurfaceReport {
   bool closed = false;                   ///< every edge has exactly two triangles
   double area = 0.0;                     ///< [m^2]
   double volume = 0.0;                   ///< [m^3] signed; without meaning when not closed
-  double shortest_edge = 0.0;            ///< [m]
-  double longest_edge = 0.0;             ///< [m]
+  double min_edge_length = 0.0;            ///< [m]
+  double max_edge = 0.0;             ///< [m]
   bool complete = true;                  ///< false: the search for self-intersections was cut short, there may be more
   std::vector<SurfaceFinding> findings;  ///< kinds that occur, in the order of SurfaceDefect
 
@@ -59,7 +59,7 @@ struct SurfaceCheckOptions {
 
 /// @param name  of the surface, for the message
 /// @throws Error{invalid_input} that lists all findings, and which repairs exist, unless the surface is sound
-void require_sound(const SurfaceReport& report, const std::string& name);
+void require_valid(const SurfaceReport& report, const std::string& name);
 
 /// Do two triangles of the mesh cut through each other or overlap? Touching in a point or along an edge does not count.
 /// Decided in double precision: depths below about 1e-14 of the size of the triangles count as touching.

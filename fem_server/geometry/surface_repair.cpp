@@ -93,7 +93,7 @@ double area(const SurfaceMesh& mesh, std::uint32_t a, std::uint32_t b, std::uint
 }
 
 /// Triangulation of least area of one loop.
-std::vector<Triangle> least_area(const SurfaceMesh& mesh, const std::vector<std::uint32_t>& loop) {
+std::vector<Triangle> triangulate_min_area(const SurfaceMesh& mesh, const std::vector<std::uint32_t>& loop) {
   const std::size_t n = loop.size();
   std::vector<double> cost(n * n, 0.0);
   std::vector<std::size_t> split(n * n, 0);
@@ -127,7 +127,7 @@ std::vector<Triangle> least_area(const SurfaceMesh& mesh, const std::vector<std:
 }
 
 /// Marks the triangles to be turned so that every component winds like its first triangle.
-std::vector<bool> turns_for_consistency(const SurfaceMesh& mesh) {
+std::vector<bool> find_inconsistent_winding(const SurfaceMesh& mesh) {
   struct Link {
     std::uint32_t to;
     bool opposite;
@@ -205,7 +205,7 @@ std::size_t merge_near_vertices(SurfaceMesh& mesh, double tolerance) {
   return n_merged;
 }
 
-std::size_t drop_degenerate_triangles(SurfaceMesh& mesh) {
+std::size_t remove_degenerate_triangles(SurfaceMesh& mesh) {
   constexpr double relative_height = 1e-10;  // as check_surface
   std::vector<bool> drop(mesh.triangles.size(), false);
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
@@ -219,7 +219,7 @@ std::size_t drop_degenerate_triangles(SurfaceMesh& mesh) {
   return remove_triangles(mesh, drop);
 }
 
-std::size_t drop_duplicate_triangles(SurfaceMesh& mesh) {
+std::size_t remove_duplicate_triangles(SurfaceMesh& mesh) {
   std::vector<std::pair<Triangle, std::size_t>> keys;
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
     Triangle key = mesh.triangles[t];
@@ -233,7 +233,7 @@ std::size_t drop_duplicate_triangles(SurfaceMesh& mesh) {
 }
 
 std::size_t reorient_triangles(SurfaceMesh& mesh) {
-  std::vector<bool> turn = turns_for_consistency(mesh);
+  std::vector<bool> turn = find_inconsistent_winding(mesh);
   SurfaceMesh consistent = mesh;
   for (std::size_t t = 0; t < turn.size(); ++t) {
     if (turn[t]) std::swap(consistent.triangles[t][1], consistent.triangles[t][2]);
@@ -257,7 +257,7 @@ std::size_t fill_holes(SurfaceMesh& mesh, std::size_t max_edges) {
   std::size_t n_filled = 0;
   for (const auto& loop : boundary_loops(mesh)) {
     if (loop.size() > max_edges) continue;
-    for (const Triangle& triangle : least_area(mesh, loop)) {
+    for (const Triangle& triangle : triangulate_min_area(mesh, loop)) {
       mesh.triangles.push_back(triangle);
       if (!mesh.triangle_groups.empty()) {
         const std::string name = "filled";
@@ -273,7 +273,7 @@ std::size_t fill_holes(SurfaceMesh& mesh, std::size_t max_edges) {
 
 namespace {
 
-void say_slivers(SurfaceMesh& mesh, const RepairOptions& options, std::vector<std::string>& done) {
+void report_slivers(SurfaceMesh& mesh, const RepairOptions& options, std::vector<std::string>& done) {
   const double within = options.sliver_distance != 0.0 ? options.sliver_distance : 2.0 * options.sliver_thickness;
   const SliverOutcome outcome = remove_slivers(mesh, options.sliver_thickness, within);
   if (outcome.n_collapsed + outcome.n_turned > 0) {
@@ -294,9 +294,9 @@ void say_slivers(SurfaceMesh& mesh, const RepairOptions& options, std::vector<st
 }  // namespace
 
 std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& options) {
-  constexpr std::size_t longest_loop = 2000;  // n^2 memory and n^3 time
-  if (options.max_hole_edges > longest_loop) {
-    throw input_error("max_hole_edges", fmt::format("max_hole_edges: expected at most {}, found {}", longest_loop,
+  constexpr std::size_t max_loop_edges = 2000;  // n^2 memory and n^3 time
+  if (options.max_hole_edges > max_loop_edges) {
+    throw input_error("max_hole_edges", fmt::format("max_hole_edges: expected at most {}, found {}", max_loop_edges,
                                                     options.max_hole_edges));
   }
   std::vector<std::string> done;
@@ -307,9 +307,9 @@ std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& 
     say(merge_near_vertices(mesh, options.merge_tolerance),
         fmt::format("vertices merged within {} m", options.merge_tolerance));
   }
-  if (options.drop_degenerate) say(drop_degenerate_triangles(mesh), "triangles without area dropped");
-  if (options.drop_duplicate) say(drop_duplicate_triangles(mesh), "repeated triangles dropped");
-  if (options.sliver_thickness != 0.0) say_slivers(mesh, options, done);
+  if (options.remove_degenerate) say(remove_degenerate_triangles(mesh), "triangles without area dropped");
+  if (options.remove_duplicate) say(remove_duplicate_triangles(mesh), "repeated triangles dropped");
+  if (options.sliver_thickness != 0.0) report_slivers(mesh, options, done);
   if (options.reorient) say(reorient_triangles(mesh), "triangles turned");
   if (options.max_hole_edges > 0) {
     const std::size_t n = fill_holes(mesh, options.max_hole_edges);

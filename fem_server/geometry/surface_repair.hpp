@@ -13,8 +13,8 @@ struct RepairOptions {
   double merge_tolerance = 0.0;    ///< [m] vertices closer than this become one; 0 = none
   double sliver_thickness = 0.0;   ///< [m] triangles thinner than this are removed, see remove_slivers; 0 = none
   double sliver_distance = 0.0;    ///< [m] the surface moves by at most this; 0 = twice the thickness
-  bool drop_degenerate = false;    ///< triangles without area or with a corner twice
-  bool drop_duplicate = false;     ///< all but the first of triangles with the same corners
+  bool remove_degenerate = false;    ///< triangles without area or with a corner twice
+  bool remove_duplicate = false;     ///< all but the first of triangles with the same corners
   bool reorient = false;           ///< consistent winding, closed components outward
   std::size_t max_hole_edges = 0;  ///< holes with at most this many edges are filled; 0 = none
 };
@@ -28,8 +28,8 @@ std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& 
 std::size_t merge_near_vertices(SurfaceMesh& mesh, double tolerance);
 
 /// @return how many were dropped
-std::size_t drop_degenerate_triangles(SurfaceMesh& mesh);
-std::size_t drop_duplicate_triangles(SurfaceMesh& mesh);
+std::size_t remove_degenerate_triangles(SurfaceMesh& mesh);
+std::size_t remove_duplicate_triangles(SurfaceMesh& mesh);
 
 /// Turns triangles so that neighbours wind consistently, then closed components so that they enclose a positive volume
 /// (a negative one when they are a cavity inside another component). @return how many were turned

@@ -37,14 +37,14 @@ SurfaceMesh clustered(const SurfaceMesh& mesh, const Vector3& origin, double siz
     const Triangle moved = {vertex_of[corners[0]], vertex_of[corners[1]], vertex_of[corners[2]]};
     if (moved[0] != moved[1] && moved[1] != moved[2] && moved[2] != moved[0]) coarse.triangles.push_back(moved);
   }
-  drop_duplicate_triangles(coarse);
+  remove_duplicate_triangles(coarse);
   return coarse;
 }
 
 }  // namespace
 
-SurfaceMesh simplified_surface(const SurfaceMesh& mesh, std::size_t most_triangles) {
-  if (mesh.triangles.size() <= most_triangles || mesh.vertices.empty()) {
+SurfaceMesh simplified_surface(const SurfaceMesh& mesh, std::size_t max_triangles) {
+  if (mesh.triangles.size() <= max_triangles || mesh.vertices.empty()) {
     SurfaceMesh same;
     same.vertices = mesh.vertices;
     same.triangles = mesh.triangles;
@@ -54,12 +54,12 @@ SurfaceMesh simplified_surface(const SurfaceMesh& mesh, std::size_t most_triangl
   for (const Vector3& vertex : mesh.vertices) low = low.cwiseMin(vertex);
   const double whole = std::max(extents_of(mesh.vertices).maxCoeff(), 1e-12);
   // A flat surface has two triangles in each cell that it passes through; one that lies askew passes through more.
-  double size = std::max(std::sqrt(surface_area(mesh) / static_cast<double>(most_triangles)), 1e-6 * whole);
+  double size = std::max(std::sqrt(surface_area(mesh) / static_cast<double>(max_triangles)), 1e-6 * whole);
   // The number falls with the square of the size. Cells larger than all of it leave nothing.
   while (size < 4.0 * whole) {
     SurfaceMesh coarse = clustered(mesh, low, size);
-    if (coarse.triangles.size() <= most_triangles) return coarse;
-    const double excess = static_cast<double>(coarse.triangles.size()) / static_cast<double>(most_triangles);
+    if (coarse.triangles.size() <= max_triangles) return coarse;
+    const double excess = static_cast<double>(coarse.triangles.size()) / static_cast<double>(max_triangles);
     size *= std::max(1.03, std::sqrt(excess));
   }
   return clustered(mesh, low, size);

@@ -92,8 +92,8 @@ std::vector<ComponentVolume> component_volumes(const SurfaceMesh& mesh, const Co
   }
   // Nesting by the winding number of one vertex costs components times triangles; a soup of more pieces is no body with
   // cavities.
-  constexpr std::uint32_t most_components = 1000;
-  if (components.count > most_components) return bodies;
+  constexpr std::uint32_t max_components = 1000;
+  if (components.count > max_components) return bodies;
   for (std::uint32_t c = 0; c < components.count; ++c) {
     const Vector3& q = mesh.vertices[mesh.triangles[first[c]][0]];
     std::vector<double> angle(components.count, 0.0);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t leaf_size = 8;
 /// Every node has half of its parent's triangles, and those are numbered with 32 bits: no path is longer, and a descent
 /// leaves one sibling waiting at each level.
-constexpr std::size_t most_waiting = 33;
+constexpr std::size_t max_pending = 33;
 /// Squared distances to a box and to what lies in it round differently; a box is only left out when it is farther by
 /// more, so that the answer does not depend on where the search began.
 constexpr double box_margin = 1.0 + 1e-12;
@@ -23,14 +23,14 @@ constexpr double box_margin = 1.0 + 1e-12;
 constexpr double edge_margin = 1e-10;
 
 /// A stack without memory of its own.
-class Visits {
+class PendingNodes {
  public:
   void push(std::uint32_t node) { nodes_[size_++] = node; }
   std::uint32_t pop() { return nodes_[--size_]; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
  private:
-  std::array<std::uint32_t, most_waiting> nodes_;
+  std::array<std::uint32_t, max_pending> nodes_;
   std::size_t size_ = 0;
 };
 
@@ -106,7 +106,7 @@ ClosestPoint TriangleTree::closest(const Vector3& q) const {
 }
 
 ClosestPoint TriangleTree::closest(const Vector3& q, std::uint32_t near) const {
-  struct Waiting {
+  struct PendingNode {
     std::uint32_t node;
     double squared;  // distance to its box
   };
@@ -122,18 +122,18 @@ ClosestPoint TriangleTree::closest(const Vector3& q, std::uint32_t near) const {
   };
   const Triangle& first = mesh_.triangles[near];
   visit(near, {mesh_.vertices[first[0]], mesh_.vertices[first[1]], mesh_.vertices[first[2]]});
-  std::array<Waiting, most_waiting> stack;
+  std::array<PendingNode, max_pending> stack;
   std::size_t n_waiting = 0;
   stack[n_waiting++] = {0, nodes_.front().box.squared_distance(q)};
   while (n_waiting > 0) {
-    const Waiting next = stack[--n_waiting];
+    const PendingNode next = stack[--n_waiting];
     // Equal distances are looked at too: the smaller index has to win, in whatever order boxes are visited.
     if (next.squared > best_squared * box_margin) continue;
     const Node& node = nodes_[next.node];
     if (node.count == 0) {
       // The nearer child first: what it finds rules the other one out most of the time.
-      const Waiting left{node.first, nodes_[node.first].box.squared_distance(q)};
-      const Waiting right{node.right, nodes_[node.right].box.squared_distance(q)};
+      const PendingNode left{node.first, nodes_[node.first].box.squared_distance(q)};
+      const PendingNode right{node.right, nodes_[node.right].box.squared_distance(q)};
       const bool left_first = left.squared <= right.squared;
       stack[n_waiting++] = left_first ? right : left;
       stack[n_waiting++] = left_first ? left : right;
@@ -149,7 +149,7 @@ double TriangleTree::distance_to_box(const Vector3& q) const {
   return std::sqrt(nodes_.front().box.squared_distance(q));
 }
 
-std::optional<double> TriangleTree::way_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
+std::optional<double> TriangleTree::distance_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
                                                 double reach, bool leaving) const {
   const Triangle& corners = mesh_.triangles[t];
   const Vector3 a = mesh_.vertices[corners[0]] - origin;
@@ -169,11 +169,11 @@ std::optional<double> TriangleTree::way_through(std::uint32_t t, const Vector3& 
   return way;
 }
 
-std::optional<Crossing> TriangleTree::crossing(const Vector3& origin, const Vector3& direction, double reach,
+std::optional<RayCrossing> TriangleTree::crossing(const Vector3& origin, const Vector3& direction, double reach,
                                                bool leaving, std::uint32_t near) const {
-  std::optional<Crossing> best;
+  std::optional<RayCrossing> best;
   const auto visit = [&](std::uint32_t t) {
-    const auto way = way_through(t, origin, direction, best ? best->way : reach, leaving);
+    const auto way = distance_through(t, origin, direction, best ? best->way : reach, leaving);
     if (way && (!best || *way < best->way || t < best->triangle)) best = {.way = *way, .triangle = t};
   };
   visit(near);
@@ -189,7 +189,7 @@ std::optional<Crossing> TriangleTree::crossing(const Vector3& origin, const Vect
     const double leave = one.cwiseMax(other).minCoeff();
     return enter <= leave && leave >= 0.0 && enter <= (best ? best->way : reach);
   };
-  Visits visits;
+  PendingNodes visits;
   visits.push(0);
   while (!visits.empty()) {
     const Node& node = nodes_[visits.pop()];
@@ -207,7 +207,7 @@ std::optional<Crossing> TriangleTree::crossing(const Vector3& origin, const Vect
 void TriangleTree::for_overlapping(const Vector3& low, const Vector3& high,
                                    const std::function<void(std::uint32_t)>& visit) const {
   const Box box{low, high};
-  Visits visits;
+  PendingNodes visits;
   visits.push(0);
   while (!visits.empty()) {
     const Node& node = nodes_[visits.pop()];
@@ -272,15 +272,15 @@ Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b
   return a + vb / sum * ab + vc / sum * ac;
 }
 
-FarthestPoint largest_distance(const SurfaceMesh& from, const TriangleTree& to) {
+FarthestPoint find_farthest_point(const SurfaceMesh& from, const TriangleTree& to) {
   FarthestPoint farthest;
   const auto look_at = [&](const Vector3& point) {
     const double distance = to.closest(point).distance;
     if (distance > farthest.distance) farthest = {.distance = distance, .point = point};
   };
-  for (const Vector3& vertex : from.vertices) look_at(vertex);
+  for (const Vector3& vertex : from.vertices) check_probe(vertex);
   for (const Triangle& t : from.triangles) {
-    look_at((from.vertices[t[0]] + from.vertices[t[1]] + from.vertices[t[2]]) / 3.0);
+    check_probe((from.vertices[t[0]] + from.vertices[t[1]] + from.vertices[t[2]]) / 3.0);
   }
   return farthest;
 }

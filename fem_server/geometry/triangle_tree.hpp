@@ -19,7 +19,7 @@ struct ClosestPoint {
 };
 
 /// Where a straight line goes through a triangle.
-struct Crossing {
+struct RayCrossing {
   double way = 0.0;  ///< [m] >= 0 along the line
   std::uint32_t triangle = 0;
 };
@@ -40,7 +40,7 @@ class TriangleTree {
   /// @param reach      [m] end of the line
   /// @param leaving    through triangles that are met from behind, from inside of a body; else from their front
   /// @param near       a triangle that is tried first: changes the time, not the answer
-  [[nodiscard]] std::optional<Crossing> crossing(const Vector3& origin, const Vector3& direction, double reach,
+  [[nodiscard]] std::optional<RayCrossing> crossing(const Vector3& origin, const Vector3& direction, double reach,
                                                  bool leaving, std::uint32_t near) const;
 
   /// [m] from `q` to the box around all triangles, 0 inside: no point of the surface is nearer.
@@ -71,7 +71,7 @@ class TriangleTree {
   std::uint32_t build(std::size_t begin, std::size_t end);
   [[nodiscard]] Box triangle_box(std::uint32_t triangle) const;
   /// Way [m] at which the line goes through triangle `t`; none when it does not within `reach`.
-  [[nodiscard]] std::optional<double> way_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
+  [[nodiscard]] std::optional<double> distance_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
                                                   double reach, bool leaving) const;
 
   const SurfaceMesh& mesh_;
@@ -91,6 +91,6 @@ struct FarthestPoint {
 };
 
 /// Largest distance [m] from the vertices and centroids of `from` to the surface `to`.
-[[nodiscard]] FarthestPoint largest_distance(const SurfaceMesh& from, const TriangleTree& to);
+[[nodiscard]] FarthestPoint find_farthest_point(const SurfaceMesh& from, const TriangleTree& to);
 
 }  // namespace heelstrike::fem

@@ -154,19 +154,19 @@ void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
 }
 
 void measure_elements(const VolumeMesh& mesh, VolumeReport& report) {
-  report.worst_quality = std::numeric_limits<double>::infinity();
-  report.shortest_edge = std::numeric_limits<double>::infinity();
+  report.min_quality = std::numeric_limits<double>::infinity();
+  report.min_edge_length = std::numeric_limits<double>::infinity();
   double sum = 0.0;
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
     const double quality = mean_ratio(mesh, e);
     report.volume += element_volume(mesh, e);
-    report.worst_quality = std::min(report.worst_quality, quality);
+    report.min_quality = std::min(report.min_quality, quality);
     sum += quality;
     const double bin = std::clamp(std::floor(10.0 * quality), 0.0, 9.0);
     ++report.histogram[static_cast<std::size_t>(bin)];
     for_each_edge(mesh, e, [&](double length) {
-      report.shortest_edge = std::min(report.shortest_edge, length);
-      report.longest_edge = std::max(report.longest_edge, length);
+      report.min_edge_length = std::min(report.min_edge_length, length);
+      report.max_edge = std::max(report.max_edge, length);
     });
     if (inverted(mesh, e)) {
       report.inverted.push_back(e);
@@ -219,8 +219,8 @@ std::string describe(const VolumeReport& report) {
   std::string text =
       fmt::format("{} nodes, {} {} with {} nodes in {} pieces, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
                   report.n_nodes, report.n_elements, element_shapes(report.nodes_per_element), report.nodes_per_element,
-                  report.n_pieces, report.volume, report.shortest_edge, report.longest_edge);
-  text += fmt::format("mean ratio: worst {:.4f}, mean {:.4f}; elements per tenth:", report.worst_quality,
+                  report.n_pieces, report.volume, report.min_edge_length, report.max_edge);
+  text += fmt::format("mean ratio: worst {:.4f}, mean {:.4f}; elements per tenth:", report.min_quality,
                       report.mean_quality);
   for (const std::size_t n : report.histogram) text += fmt::format(" {}", n);
   text += '\n';
@@ -237,7 +237,7 @@ std::string describe(const VolumeReport& report) {
   return text;
 }
 
-void require_sound(const VolumeReport& report, const std::string& name) {
+void require_valid(const VolumeReport& report, const std::string& name) {
   if (report.sound()) return;
   std::string first;
   for (const auto* list : {&report.inverted, &report.degenerate}) {

@@ -38,7 +38,7 @@ const ElementTopology& element_topology(std::uint32_t n_nodes) {
   throw Error(ErrorCode::internal, fmt::format("no element has {} nodes", n_nodes));
 }
 
-std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side) {
+std::array<Triangle, 2> split_quadrilateral(const std::array<std::uint32_t, 4>& side) {
   const auto first = static_cast<std::size_t>(std::min_element(side.begin(), side.end()) - side.begin());
   const auto corner = [&](std::size_t i) { return side[(first + i) % 4]; };
   return {Triangle{corner(0), corner(1), corner(2)}, Triangle{corner(0), corner(2), corner(3)}};
@@ -115,7 +115,7 @@ double element_volume(const VolumeMesh& mesh, std::size_t e) {
 namespace {
 
 /// Eighths 2k and 2k + 1 lie on either side of the node between the corners k and k + 1.
-Triangle eighth_of_side(const VolumeMesh& mesh, ElementFace face) {
+Triangle quadratic_side_part(const VolumeMesh& mesh, ElementFace face) {
   const auto nodes = mesh.element(face.element);
   const std::size_t side = quadrilateral_of(mesh, face);
   const std::size_t k = mesh.part_of_side(face.face) / 2U;
@@ -129,8 +129,8 @@ Triangle eighth_of_side(const VolumeMesh& mesh, ElementFace face) {
 }  // namespace
 
 Triangle face_corners(const VolumeMesh& mesh, ElementFace face) {
-  if (mesh.parts_of_side(face.face) == 2) return halves_of(side_corners(mesh, face))[mesh.part_of_side(face.face)];
-  if (mesh.parts_of_side(face.face) == 8) return eighth_of_side(mesh, face);
+  if (mesh.parts_of_side(face.face) == 2) return split_quadrilateral(side_corners(mesh, face))[mesh.part_of_side(face.face)];
+  if (mesh.parts_of_side(face.face) == 8) return quadratic_side_part(mesh, face);
   const auto nodes = mesh.element(face.element);
   const auto& local = mesh.prismatic() ? prism_triangles[face.face] : tetrahedron_faces[face.face];
   return {nodes[local[0]], nodes[local[1]], nodes[local[2]]};
@@ -197,7 +197,7 @@ std::vector<std::uint32_t> nodes_of_faces(const VolumeMesh& mesh, std::span<cons
   return nodes;
 }
 
-std::size_t drop_unused_nodes(VolumeMesh& mesh) {
+std::size_t remove_unused_nodes(VolumeMesh& mesh) {
   std::vector<std::uint32_t> new_index(mesh.nodes.size(), no_node);
   for (const std::uint32_t node : mesh.connectivity) new_index[node] = 0;
   std::uint32_t n_used = 0;
@@ -230,9 +230,9 @@ std::span<const EdgeNodes> edges_of(const VolumeMesh& mesh) {
 
 /// The node sets of a mesh whose nodes become more: a new one joins the sets to which all those belong that it lies
 /// between.
-class GrowingSets {
+class SetBuilder {
  public:
-  explicit GrowingSets(VolumeMesh& mesh) {
+  explicit SetBuilder(VolumeMesh& mesh) {
     for (auto& [name, nodes] : mesh.node_sets) {
       auto& [set, inside] = sets_.emplace_back(&nodes, std::vector<bool>(mesh.nodes.size(), false));
       for (const std::uint32_t node : nodes) inside[node] = true;
@@ -273,7 +273,7 @@ VolumeMesh to_quadratic(const VolumeMesh& mesh) {
   quadratic.nodes_per_element = static_cast<std::uint32_t>(mesh.nodes_per_element + own_edges.size());
   quadratic.connectivity.clear();
   const auto first_middle = static_cast<std::uint32_t>(mesh.nodes.size());
-  GrowingSets sets(quadratic);
+  SetBuilder sets(quadratic);
   for (std::uint32_t i = 0; i < edges.size(); ++i) {
     quadratic.nodes.push_back(0.5 * (mesh.nodes[edges[i][0]] + mesh.nodes[edges[i][1]]));
     sets.add(first_middle + i, edges[i]);
@@ -291,9 +291,9 @@ VolumeMesh to_quadratic(const VolumeMesh& mesh) {
 namespace {
 
 /// Adds the nodes in the middle of sides and of hexahedra, those of a side once.
-class InnerNodes {
+class InteriorNodes {
  public:
-  explicit InnerNodes(VolumeMesh& mesh) : mesh_(mesh), sets_(mesh) {}
+  explicit InteriorNodes(VolumeMesh& mesh) : mesh_(mesh), sets_(mesh) {}
 
   /// @param around  four corners, then the four nodes between them
   std::uint32_t of_side(const std::array<std::uint32_t, 8>& around) {
@@ -320,7 +320,7 @@ class InnerNodes {
   }
 
   VolumeMesh& mesh_;
-  GrowingSets sets_;
+  SetBuilder sets_;
   std::map<std::array<std::uint32_t, 4>, std::uint32_t> of_side_;
 };
 
@@ -330,7 +330,7 @@ VolumeMesh completed(VolumeMesh mesh) {
   VolumeMesh result = mesh;
   result.nodes_per_element = 27;
   result.connectivity.clear();
-  InnerNodes inner(result);
+  InteriorNodes inner(result);
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     const auto nodes = mesh.element(e);
     std::array<std::uint32_t, 27> all{};

@@ -94,7 +94,7 @@ struct ElementTopology {
 
 /// Four corners of a side as two triangles. The diagonal begins at the corner with the smallest number, so that both
 /// elements beside a side cut it in the same way.
-[[nodiscard]] std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side);
+[[nodiscard]] std::array<Triangle, 2> split_quadrilateral(const std::array<std::uint32_t, 4>& side);
 
 /// "tetrahedra", "prisms" or "hexahedra".
 [[nodiscard]] std::string_view element_shapes(std::uint32_t nodes_per_element);
@@ -173,7 +173,7 @@ struct Boundary {
 [[nodiscard]] std::vector<std::uint32_t> nodes_of_faces(const VolumeMesh& mesh, std::span<const ElementFace> faces);
 
 /// Removes nodes that no element uses (centres of circles and the like); sets follow. @return how many were removed
-std::size_t drop_unused_nodes(VolumeMesh& mesh);
+std::size_t remove_unused_nodes(VolumeMesh& mesh);
 
 /// The linear mesh with nodes added in the middle of its straight edges, of hexahedra then completed(). A mid-side node
 /// joins a node set when both ends of its edge belong to the set.

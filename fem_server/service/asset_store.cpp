@@ -81,12 +81,12 @@ void AssetStore::insert(AssetContent asset) {
   auto content = std::make_shared<const AssetContent>(std::move(asset));
   const std::lock_guard lock(mutex_);
   if (uploaded_.contains(digest)) return;
-  make_room(size);
+  evict_assets(size);
   stored_bytes_ += size;
   uploaded_.emplace(digest, Stored{.content = std::move(content), .last_used = ++uses_});
 }
 
-void AssetStore::make_room(std::size_t bytes) {
+void AssetStore::evict_assets(std::size_t bytes) {
   while (!uploaded_.empty() && stored_bytes_ + bytes > limits_.max_asset_store_bytes) {
     const auto oldest = std::ranges::min_element(
         uploaded_, [](const auto& a, const auto& b) { return a.second.last_used < b.second.last_used; });

@@ -42,7 +42,7 @@ class AssetStore {
   };
   [[nodiscard]] Content find_uploaded(const std::string& sha256);
   [[nodiscard]] Content read_named(const std::string& name) const;
-  void make_room(std::size_t bytes);
+  void evict_assets(std::size_t bytes);
 
   ServiceLimits limits_;
   std::filesystem::path folder_;

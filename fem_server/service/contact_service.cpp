@@ -42,11 +42,11 @@ void send_progress(grpc::ServerWriter<v1::OpenSessionResponse>& writer, std::str
   v1::OpenSessionResponse event;
   event.mutable_progress()->set_stage(std::string(stage));
   event.mutable_progress()->set_fraction(fraction);
-  wire::seal(event);
+  wire::set_message_checksum(event);
   writer.Write(event);
 }
 
-/// @throws wire::damaged_message. The request is gRPC's own object, which nobody else reads.
+/// @throws wire::corrupted_message_error. The request is gRPC's own object, which nobody else reads.
 template <typename Request>
 void require_intact(const Request& request) {
   wire::require_intact(const_cast<Request&>(request), "request");
@@ -108,47 +108,47 @@ struct PrescribedMotion {
   }
 
   std::vector<std::shared_ptr<OpenSession>> open;
-  std::deque<OpenSession::Use> uses;
+  std::deque<OpenSession::CallReference> uses;
   std::vector<Session*> sessions;
   std::vector<std::vector<PairState>> states;
 };
 
 }  // namespace
 
-WorkGate::Work WorkGate::enter() {
+CallCounter::Work CallCounter::enter() {
   const std::lock_guard lock(mutex_);
   ++n_working_;
   return Work(*this);
 }
 
-WorkGate::Work::~Work() {
+CallCounter::Work::~Work() {
   const std::lock_guard lock(gate_.mutex_);
   if (--gate_.n_working_ == 0) gate_.idle_.notify_all();
 }
 
-void WorkGate::begin_drain() {
+void CallCounter::begin_drain() {
   const std::lock_guard lock(mutex_);
   draining_ = true;
 }
 
-void WorkGate::require_open() const {
+void CallCounter::require_open() const {
   const std::lock_guard lock(mutex_);
   if (draining_) throw unavailable_error("the contact server is shutting down and takes no new work; use another one");
 }
 
-bool WorkGate::wait_idle(std::chrono::milliseconds timeout) {
+bool CallCounter::wait_idle(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   return idle_.wait_for(lock, timeout, [this] { return n_working_ == 0; });
 }
 
-WorkSlots::Slot::Slot(WorkSlots& slots, const std::stop_token& stop) : slots_(slots) {
+WorkerSemaphore::Slot::Slot(WorkerSemaphore& slots, const std::stop_token& stop) : slots_(slots) {
   std::unique_lock lock(slots_.mutex_);
   slots_.freed_.wait(lock, stop, [this] { return slots_.free_ > 0; });
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client's call ended before its turn came");
   --slots_.free_;
 }
 
-WorkSlots::Slot::~Slot() {
+WorkerSemaphore::Slot::~Slot() {
   {
     const std::scoped_lock lock(slots_.mutex_);
     ++slots_.free_;
@@ -161,7 +161,7 @@ ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::f
     : limits_(limits),
       slots_(std::max(1U, std::thread::hardware_concurrency())),
       uploads_(limits.max_upload_bytes / 2, limits.max_upload_bytes),
-      upload_places_({.max_streams = rpc::max_uploads}),
+      upload_slots_({.max_streams = rpc::max_uploads}),
       assets_(limits, assets_folder),
       sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }),
       cache_directory_(std::move(cache_directory)) {}
@@ -178,7 +178,7 @@ Error of_this_server(const Error& error) {
 
 template <typename Body>
 grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& body) {
-  const WorkGate::Work work = gate_.enter();
+  const CallCounter::Work work = gate_.enter();
   try {
     std::forward<Body>(body)();
     return grpc::Status::OK;
@@ -225,7 +225,7 @@ grpc::Status ContactServiceImpl::UploadAsset(grpc::ServerContext* context,
 
 void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::ServerReader<v1::UploadAssetRequest>& reader,
                                        v1::UploadAssetResponse& response) {
-  rpc::UploadCall call(calls_, upload_places_, uploads_, context, rpc::identity_of(context).account);
+  rpc::UploadCall call(calls_, upload_slots_, uploads_, context, rpc::identity_of(context).account);
   v1::UploadAssetRequest part;
   if (!reader.Read(&part) || !part.has_header()) {
     throw input_error("header", "header: the first message of an upload is the header; send it before the chunks");
@@ -234,7 +234,7 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
   const v1::Asset header = part.header();
   assets_.check_header(header.sha256(), header.name(), header.size_bytes());
   *response.mutable_asset() = header;
-  if (assets_.contains(header.sha256())) return response.set_already_there(true);
+  if (assets_.contains(header.sha256())) return response.set_already_stored(true);
 
   AssetContent asset{.sha256 = header.sha256(), .name = header.name(), .content = {}};
   asset.content.reserve(header.size_bytes());  // pages are taken as they are written; growing would copy and double
@@ -284,7 +284,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
                     contract_version, program_version, request.contract()),
         "contract");
   }
-  if (!request.has_pair()) wire::refuse_missing(FieldPath("pair"));
+  if (!request.has_pair()) wire::throw_missing(FieldPath("pair"));
   const PairSpec pair = wire::from_proto(request.pair(), FieldPath("pair"));
   auto place = sessions_.reserve();
   const auto begin = std::chrono::steady_clock::now();
@@ -321,9 +321,9 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   auto& opened = *event.mutable_opened();
   wire::to_proto(entry->session().description(), opened);
   opened.set_session_id(entry->id());
-  opened.set_memoryless(entry->session().traits().history_independent);
+  opened.set_history_independent(entry->session().traits().history_independent);
   opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
-  wire::seal(event);
+  wire::set_message_checksum(event);
   if (!writer.Write(event)) sessions_.close(entry->id(), client);  // nobody will ever know the id
   spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(),
                entry->number(), for_log(pair.name), for_log(pair.backend),
@@ -334,8 +334,8 @@ std::unique_ptr<rpc::ExchangeServer> ContactServiceImpl::serve_exchange(grpc::Se
   rpc::StreamLimits limits = limits_.streams;
   limits.max_streams = std::min(limits.max_streams, static_cast<std::size_t>(max_calls));
   limits.idle = limits_.idle_timeout;
-  limits.gives_way = limits_.shortest_lease;
-  streams_ = std::make_unique<rpc::StreamPlaces>(limits);
+  limits.inactivity_limit = limits_.min_lease;
+  streams_ = std::make_unique<rpc::StreamSlots>(limits);
   return std::make_unique<rpc::ExchangeServer>(builder, *this, *streams_,
                                                [this](rpc::ServedExchange& call) { return exchange(call); });
 }
@@ -349,8 +349,8 @@ grpc::Status ContactServiceImpl::exchange(rpc::ServedExchange& call) {
     while (call.read(request)) {
       const auto begin = std::chrono::steady_clock::now();
       handler.answer(request, reply);
-      call.set_holds_session(handler.holds_session());
-      reply.set_serving(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      call.set_has_session(handler.holds_session());
+      reply.set_server_time(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (!call.write(reply)) break;
     }
   });
@@ -379,15 +379,15 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
                                               limits_.max_batch_states, n));
     }
     const ReadStates states(*request);
-    const OpenSession::Use use(*session);
+    const OpenSession::CallReference use(*session);
     const auto begin = std::chrono::steady_clock::now();
     const rpc::CallWatch::Call call(calls_, *context);
     const auto entries = session->session().evaluate_batch(
         states.good, std::max(1U, std::thread::hardware_concurrency()),
-        request->without_tangents() ? prescribed_motion : EvaluateOptions{}, call.token());
+        request->skip_tangents() ? prescribed_motion : EvaluateOptions{}, call.token());
     const auto duration = std::chrono::steady_clock::now() - begin;
     const auto mean = duration / std::max<std::size_t>(1, entries.size());
-    response->set_serving(std::chrono::duration<double>(duration).count());
+    response->set_server_time(std::chrono::duration<double>(duration).count());
     response->mutable_pairs()->Reserve(request->states_size());
     auto entry = entries.begin();
     for (const auto& refusal : states.refusals) {
@@ -402,7 +402,7 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
       }
       if (!refusal) ++entry;
     }
-    wire::seal(*response);
+    wire::set_message_checksum(*response);
   });
 }
 
@@ -413,8 +413,8 @@ grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, cons
     const auto begin = std::chrono::steady_clock::now();
     const PrescribedMotion motion(*request, sessions_, rpc::identity_of(*context), limits_);
     const rpc::CallWatch::Call call(calls_, *context);
-    const MotionAnswers answers =
-        commit_motion_of_all(motion.sessions, request->first_step(), motion.states, call.token());
+    const MotionResponses answers =
+        commit_motion_of_sessions(motion.sessions, request->first_step(), motion.states, call.token());
     for (const auto& responses : answers.responses) {
       auto& pair = *response->add_pairs();
       for (const Response& result : responses) {
@@ -426,8 +426,8 @@ grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, cons
       metrics_.failed(answers.error->code());
       wire::to_proto(*answers.error, *response->mutable_error());
     }
-    response->set_serving(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    wire::seal(*response);
+    response->set_server_time(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    wire::set_message_checksum(*response);
   });
 }
 
@@ -437,14 +437,14 @@ grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v
     require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const FieldPath path("state");
-    if (!request->has_state()) wire::refuse_missing(path);
+    if (!request->has_state()) wire::throw_missing(path);
     PairState state;
     wire::from_proto(request->state(), state, path);
-    const OpenSession::Use use(*session);
+    const OpenSession::CallReference use(*session);
     const rpc::CallWatch::Call call(calls_, *context);
-    const WorkSlots::Slot slot(slots_, call.token());
+    const WorkerSemaphore::Slot slot(slots_, call.token());
     response->set_vtu(session->session().fields(state, wire::from_proto(*request, FieldPath("request"))));
-    wire::seal(*response);
+    wire::set_message_checksum(*response);
   });
 }
 
@@ -452,10 +452,10 @@ grpc::Status ContactServiceImpl::SaveState(grpc::ServerContext* context, const v
                                            v1::SaveStateResponse* response) {
   return answer(*context, [&] {
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
-    const OpenSession::Use use(*session);
+    const OpenSession::CallReference use(*session);
     response->set_state(session->session().save_state());
     response->set_committed_step(session->session().committed_step());
-    wire::seal(*response);
+    wire::set_message_checksum(*response);
   });
 }
 
@@ -464,7 +464,7 @@ grpc::Status ContactServiceImpl::RestoreState(grpc::ServerContext* context, cons
   return answer(*context, [&] {
     require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
-    const OpenSession::Use use(*session);
+    const OpenSession::CallReference use(*session);
     session->session().restore_state(request->state());
     response->set_committed_step(session->session().committed_step());
   });
@@ -497,8 +497,8 @@ grpc::Status ContactServiceImpl::GetCapacity(grpc::ServerContext* context, const
                                              v1::Capacity* response) {
   return answer(*context, [&] {
     const auto add = [response](const char* what, std::size_t used, std::size_t limit) {
-      v1::Capacity::Place& place = *response->add_places();
-      place.set_what(what);
+      v1::Capacity::Place& place = *response->add_slots();
+      place.set_resource(what);
       place.set_used(used);
       place.set_limit(limit);
     };

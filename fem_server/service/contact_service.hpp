@@ -19,18 +19,18 @@
 namespace heelstrike::fem {
 
 /// Counts the calls in progress and says whether new work is taken.
-class WorkGate {
+class CallCounter {
  public:
   /// Held by a call in progress.
   class Work {
    public:
-    explicit Work(WorkGate& gate) : gate_(gate) {}
+    explicit Work(CallCounter& gate) : gate_(gate) {}
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
    private:
-    WorkGate& gate_;
+    CallCounter& gate_;
   };
   [[nodiscard]] Work enter();
   void begin_drain();
@@ -48,20 +48,20 @@ class WorkGate {
 
 /// Places for calls that keep a processor busy and cannot be stopped in their middle. Who waits for one hears the stop
 /// of the call: a client that asks a thousand times and leaves costs what is in progress, not what it has asked for.
-class WorkSlots {
+class WorkerSemaphore {
  public:
-  explicit WorkSlots(unsigned n) : free_(n) {}
+  explicit WorkerSemaphore(unsigned n) : free_(n) {}
 
   class Slot {
    public:
     /// Waits. @throws Error{cancelled} when stopped
-    Slot(WorkSlots& slots, const std::stop_token& stop);
+    Slot(WorkerSemaphore& slots, const std::stop_token& stop);
     ~Slot();
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
 
    private:
-    WorkSlots& slots_;
+    WorkerSemaphore& slots_;
   };
 
  private:
@@ -77,7 +77,7 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
                      std::string cache_directory = {});
 
   [[nodiscard]] Metrics& metrics() { return metrics_; }
-  [[nodiscard]] WorkGate& gate() { return gate_; }
+  [[nodiscard]] CallCounter& gate() { return gate_; }
   /// Asks all calls in progress and all later ones to end.
   void stop_work() { calls_.stop_all(); }
   /// Serves Exchange calls with a server that is to be built with this service. Once, before the server is built.
@@ -124,14 +124,14 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
 
   ServiceLimits limits_;
   Metrics metrics_;
-  WorkGate gate_;
+  CallCounter gate_;
   rpc::CallWatch calls_;
-  WorkSlots slots_;
+  WorkerSemaphore slots_;
   rpc::UploadBudget uploads_;
-  rpc::StreamPlaces upload_places_;
+  rpc::StreamSlots upload_slots_;
   AssetStore assets_;
   SessionTable sessions_;
-  std::unique_ptr<rpc::StreamPlaces> streams_;  ///< once Exchange calls are served
+  std::unique_ptr<rpc::StreamSlots> streams_;  ///< once Exchange calls are served
   std::string cache_directory_;
   PreparationLocks locks_;
 };

@@ -18,11 +18,11 @@ using wire::FieldPath;
 
 void read_state(const v1::PairRequest& request, PairState& state, const FieldPath& pair) {
   const FieldPath path(pair, "state");
-  if (!request.has_state()) wire::refuse_missing(path);
+  if (!request.has_state()) wire::throw_missing(path);
   wire::from_proto(request.state(), state, path);
 }
 
-Error as_internal(const std::exception& error) {
+Error to_internal_error(const std::exception& error) {
   return untyped_error(error, "defect in the contact server");
 }
 
@@ -30,7 +30,7 @@ void evaluate_into(OpenSession& session, const v1::PairRequest& request, const E
                    const FieldPath& path, v1::PairResponse& reply, Metrics& metrics) {
   PairState state;
   read_state(request, state, path);
-  const OpenSession::Use use(session);
+  const OpenSession::CallReference use(session);
   const auto begin = std::chrono::steady_clock::now();
   const Response response = session.session().evaluate(request.step(), state, options);
   metrics.evaluated(std::chrono::steady_clock::now() - begin);
@@ -40,22 +40,22 @@ void evaluate_into(OpenSession& session, const v1::PairRequest& request, const E
 }  // namespace
 
 void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
-  if (static_cast<std::size_t>(request.more_size()) >= max_questions) {
+  if (static_cast<std::size_t>(request.following_size()) >= max_requests) {
     throw limit_error("more", fmt::format("more: this server accepts {} questions in a message, found {}",
-                                          max_questions, request.more_size() + 1));
+                                          max_requests, request.following_size() + 1));
   }
-  while (reply.more_size() < request.more_size()) reply.add_more();
-  while (reply.more_size() > request.more_size()) reply.mutable_more()->RemoveLast();
+  while (reply.following_size() < request.following_size()) reply.add_following();
+  while (reply.following_size() > request.following_size()) reply.mutable_following()->RemoveLast();
   reply.set_sequence(request.sequence());
-  answer_one(request, reply);
-  for (int i = 0; i < request.more_size(); ++i) answer_one(request.more(i), *reply.mutable_more(i));
+  handle_request(request, reply);
+  for (int i = 0; i < request.following_size(); ++i) handle_request(request.following(i), *reply.mutable_following(i));
 }
 
 bool ExchangeHandler::holds_session() const {
   return std::ranges::any_of(held_, [](const auto& hold) { return hold && hold->session().is_open(); });
 }
 
-void ExchangeHandler::answer_one(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+void ExchangeHandler::handle_request(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
   const auto n = static_cast<std::size_t>(request.pairs_size());
   if (n == 0) throw input_error("pairs", "pairs: expected at least one pair in an exchange, found none");
   if (n > max_pairs_) {
@@ -71,7 +71,7 @@ void ExchangeHandler::answer_one(const v1::ExchangeRequest& request, v1::Exchang
       return evaluate(request, reply);
     case v1::ExchangeRequest::KIND_COMMIT:
       return commit(request, reply);
-    case v1::ExchangeRequest::KIND_HOLD:
+    case v1::ExchangeRequest::KIND_ATTACH:
       return hold(request, reply);
     default:
       for (auto& pair : *reply.mutable_pairs()) {
@@ -90,7 +90,7 @@ OpenSession& ExchangeHandler::session_of(const v1::ExchangeRequest& request, std
   }
   if (!known || !known->session().is_open() || known->session().id() != id) {
     known.reset();
-    known = std::make_unique<OpenSession::Hold>(sessions_.find(id, client_));
+    known = std::make_unique<OpenSession::StreamReference>(sessions_.find(id, client_));
   }
   return known->session();
 }
@@ -100,7 +100,7 @@ void ExchangeHandler::hold(const v1::ExchangeRequest& request, v1::ExchangeRespo
     auto& pair = *reply.mutable_pairs(i);
     try {
       OpenSession& session = session_of(request, static_cast<std::size_t>(i));
-      session.touch();
+      session.update_last_used();
       pair.clear_outcome();
       reply.add_committed_steps(session.session().committed_step());
     } catch (const Error& error) {
@@ -115,12 +115,12 @@ void ExchangeHandler::evaluate(const v1::ExchangeRequest& request, v1::ExchangeR
     auto& pair = *reply.mutable_pairs(i);
     try {
       const auto index = static_cast<std::size_t>(i);
-      evaluate_into(session_of(request, index), request.pairs(i), {.tangents = !request.without_tangents()},
+      evaluate_into(session_of(request, index), request.pairs(i), {.tangents = !request.skip_tangents()},
                     FieldPath(root, "pairs", index), pair, metrics_);
     } catch (const Error& error) {
       fail(pair, error);
     } catch (const std::exception& error) {
-      fail(pair, as_internal(error));
+      fail(pair, to_internal_error(error));
     }
   }
 }
@@ -153,9 +153,9 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
   };
   try {
     prepare_commit(request);
-    std::deque<OpenSession::Use> uses;  // a commit may take longer than the idle time
+    std::deque<OpenSession::CallReference> uses;  // a commit may take longer than the idle time
     for (const auto& held : held_) uses.emplace_back(held->session());
-    commit_all(committing_, request.pairs(0).step(), states_, responses_);
+    commit_sessions(committing_, request.pairs(0).step(), states_, responses_);
     for (int i = 0; i < request.pairs_size(); ++i) {
       const auto index = static_cast<std::size_t>(i);
       wire::to_proto(responses_[index], *reply.mutable_pairs(i)->mutable_result());
@@ -164,7 +164,7 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
   } catch (const Error& error) {
     fail_all(error);
   } catch (const std::exception& error) {
-    fail_all(as_internal(error));
+    fail_all(to_internal_error(error));
   }
 }
 

@@ -16,7 +16,7 @@ class ExchangeHandler {
   ExchangeHandler(SessionTable& sessions, Metrics& metrics, std::size_t max_pairs, SessionTable::Client client)
       : sessions_(sessions), metrics_(metrics), max_pairs_(max_pairs), client_(std::move(client)) {}
 
-  static constexpr std::size_t max_questions = 1024;  ///< in one message
+  static constexpr std::size_t max_requests = 1024;  ///< in one message
 
   /// Answers all questions of the message, one after the other. Writes the reply in place. Every failure becomes the
   /// outcome of its pair; a failed commit is the outcome of all pairs, because all advance or none.
@@ -27,7 +27,7 @@ class ExchangeHandler {
   [[nodiscard]] bool holds_session() const;
 
  private:
-  void answer_one(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+  void handle_request(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void evaluate(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void commit(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void prepare_commit(const v1::ExchangeRequest& request);
@@ -41,7 +41,7 @@ class ExchangeHandler {
   Metrics& metrics_;
   std::size_t max_pairs_;
   SessionTable::Client client_;
-  std::vector<std::unique_ptr<OpenSession::Hold>> held_;
+  std::vector<std::unique_ptr<OpenSession::StreamReference>> held_;
   std::vector<Session*> committing_;
   std::vector<PairState> states_;
   std::vector<Response> responses_;

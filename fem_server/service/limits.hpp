@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rpc/server/stream_places.hpp"
+#include "rpc/server/stream_slots.hpp"
 
 namespace heelstrike::fem {
 
@@ -21,11 +21,11 @@ struct ServiceLimits {
   std::size_t max_upload_bytes = std::size_t{1} << 30;  ///< unfinished uploads, half of it for one client
   std::chrono::milliseconds idle_timeout{3'600'000};    ///< a held session without a call for so long is closed
   /// A session that no stream holds and nobody calls for so long is closed: its client has gone. Longer than clients
-  /// try a lost connection again (rpc::default_patience).
+  /// try a lost connection again (rpc::default_reconnect_timeout).
   std::chrono::milliseconds lease{600'000};
-  rpc::StreamLimits streams{};  ///< `idle` and `gives_way` are idle_timeout and shortest_lease
+  rpc::StreamLimits streams{};  ///< `idle` and `inactivity_limit` are idle_timeout and min_lease
   /// When all sessions are taken, one that nobody has held or called for so long gives way.
-  std::chrono::milliseconds shortest_lease{60'000};
+  std::chrono::milliseconds min_lease{60'000};
 };
 
 }  // namespace heelstrike::fem

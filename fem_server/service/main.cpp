@@ -65,7 +65,7 @@ void add_options(CLI::App& app, Settings& settings) {
   add_time_option(app, "--idle-timeout", limits.idle_timeout,
                   "a session whose client is there, without a call for so long, is closed");
   add_time_option(app, "--lease", limits.lease, "a session whose client has gone for so long is closed");
-  add_time_option(app, "--shortest-lease", limits.shortest_lease,
+  add_time_option(app, "--min-lease", limits.min_lease,
                   "when all sessions or streams are taken, one whose client has gone, or has been silent, for so long "
                   "gives way");
   app.add_option("--max-streams", limits.streams.max_streams, "Exchange streams open at a time")
@@ -90,8 +90,8 @@ void start_logging(const std::string& level) {
 int serve(const Settings& settings) {
   try {
     rpc::require_threads();
-    if (const auto stray = fem::remove_stray_files(settings.cache_folder); stray.n > 0) {
-      spdlog::info("event=stray_files_removed n={} bytes={} folder=\"{}\"", stray.n, stray.bytes,
+    if (const auto orphaned = fem::remove_orphaned_files(settings.cache_folder); orphaned.n > 0) {
+      spdlog::info("event=stray_files_removed n={} bytes={} folder=\"{}\"", orphaned.n, orphaned.bytes,
                    one_line(settings.cache_folder));
     }
     fem::ContactServiceImpl service(settings.limits, settings.assets_folder, settings.cache_folder);
@@ -110,7 +110,7 @@ int serve(const Settings& settings) {
 
 int run_program(int argc, char** argv) {
   rpc::block_stop_signals();
-  rpc::wait_at_own_sockets();
+  rpc::set_poll_strategy();
   Settings settings;
   settings.program.program = "fem_server";
   settings.program.listen.addresses = {"127.0.0.1:50051"};

@@ -17,7 +17,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-std::string fresh_id() {
+std::string make_session_id() {
   std::random_device entropy;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", entropy(), entropy(), entropy(), entropy());
 }
@@ -47,8 +47,8 @@ OpenSession::Clock::time_point OpenSession::last_used() const {
   return Clock::time_point(Clock::duration(last_used_.load(std::memory_order_relaxed)));
 }
 
-SessionTable::SessionTable(const ServiceLimits& limits, std::function<void(std::size_t)> on_size)
-    : limits_(limits), on_size_(std::move(on_size)), idle_watch_([this] { watch_idle(); }) {}
+SessionTable::SessionTable(const ServiceLimits& limits, std::function<void(std::size_t)> on_session_count)
+    : limits_(limits), on_size_(std::move(on_session_count)), idle_watch_([this] { watch_idle(); }) {}
 
 SessionTable::~SessionTable() {
   {
@@ -59,7 +59,7 @@ SessionTable::~SessionTable() {
   idle_watch_.join();
 }
 
-SessionTable::Place::~Place() {
+SessionTable::Place::~Slot() {
   const std::unique_lock lock(table_->mutex_);
   --table_->reserved_;
 }
@@ -88,7 +88,7 @@ std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
 
 std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Place> place, std::string run_id, std::string owner,
                                                   std::unique_ptr<Session> session) {
-  auto entry = std::make_shared<OpenSession>(fresh_id(), std::move(run_id), std::move(owner), std::move(session));
+  auto entry = std::make_shared<OpenSession>(make_session_id(), std::move(run_id), std::move(owner), std::move(session));
   {
     const std::unique_lock lock(mutex_);
     entry->number_ = ++n_opened_;
@@ -112,14 +112,14 @@ Error SessionTable::unknown() const {
 
 SessionTable::Sessions::iterator SessionTable::find_locked(const std::string& id, const Client& client) {
   const auto it = sessions_.find(id);
-  if (it == sessions_.end() || !rpc::may_touch(it->second->owner_, client)) throw unknown();
+  if (it == sessions_.end() || !rpc::has_access(it->second->owner_, client)) throw unknown();
   return it;
 }
 
 std::shared_ptr<OpenSession> SessionTable::find(const std::string& id, const Client& client) {
   const std::shared_lock lock(mutex_);
   const auto it = find_locked(id, client);
-  it->second->touch();
+  it->second->update_last_used();
   return it->second;
 }
 
@@ -142,17 +142,17 @@ void SessionTable::close(const std::string& id, const Client& client) {
 }
 
 OpenSession::Clock::time_point SessionTable::expiry(const OpenSession& session) const {
-  if (session.users_.load() > 0) return OpenSession::Clock::time_point::max();
-  const bool held = session.holders_.load() > 0;
+  if (session.n_calls_.load() > 0) return OpenSession::Clock::time_point::max();
+  const bool held = session.n_streams_.load() > 0;
   return session.last_used() + (held ? limits_.idle_timeout : std::min(limits_.lease, limits_.idle_timeout));
 }
 
 std::shared_ptr<OpenSession> SessionTable::evict_locked() {
-  const auto long_ago = OpenSession::Clock::now() - limits_.shortest_lease;
+  const auto eviction_time = OpenSession::Clock::now() - limits_.min_lease;
   auto oldest = sessions_.end();
   for (auto it = sessions_.begin(); it != sessions_.end(); ++it) {
     const OpenSession& session = *it->second;
-    if (session.users_.load() > 0 || session.holders_.load() > 0 || session.last_used() > long_ago) continue;
+    if (session.n_calls_.load() > 0 || session.n_streams_.load() > 0 || session.last_used() > eviction_time) continue;
     if (oldest == sessions_.end() || session.last_used() < oldest->second->last_used()) oldest = it;
   }
   if (oldest == sessions_.end()) return nullptr;

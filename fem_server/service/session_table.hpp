@@ -35,30 +35,30 @@ class OpenSession {
   [[nodiscard]] bool is_open() const { return open_.load(std::memory_order_acquire); }
 
   /// Held during a call: a session at work is not idle, however long the work takes.
-  class Use {
+  class CallReference {
    public:
-    explicit Use(OpenSession& session) : session_(session) { ++session_.users_; }
-    ~Use() {
-      session_.touch();
-      --session_.users_;
+    explicit CallReference(OpenSession& session) : session_(session) { ++session_.n_calls_; }
+    ~CallReference() {
+      session_.update_last_used();
+      --session_.n_calls_;
     }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
+    CallReference(const CallReference&) = delete;
+    CallReference& operator=(const CallReference&) = delete;
 
    private:
     OpenSession& session_;
   };
 
   /// Held by a stream: the session's client is there, even when it has nothing to ask.
-  class Hold {
+  class StreamReference {
    public:
-    explicit Hold(std::shared_ptr<OpenSession> session) : session_(std::move(session)) { ++session_->holders_; }
-    ~Hold() {
-      session_->touch();
-      --session_->holders_;
+    explicit StreamReference(std::shared_ptr<OpenSession> session) : session_(std::move(session)) { ++session_->n_streams_; }
+    ~StreamReference() {
+      session_->update_last_used();
+      --session_->n_streams_;
     }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
+    StreamReference(const StreamReference&) = delete;
+    StreamReference& operator=(const StreamReference&) = delete;
     [[nodiscard]] OpenSession& session() const { return *session_; }
 
    private:
@@ -67,10 +67,10 @@ class OpenSession {
 
   void touch();
   [[nodiscard]] Clock::time_point last_used() const;
-  [[nodiscard]] bool in_use() const { return users_ > 0; }
+  [[nodiscard]] bool in_use() const { return n_calls_ > 0; }
 
  private:
-  friend class Use;
+  friend class CallReference;
   friend class SessionTable;
   std::string id_;
   std::string run_id_;
@@ -78,23 +78,23 @@ class OpenSession {
   std::uint64_t number_ = 0;
   std::unique_ptr<Session> session_;
   std::atomic<bool> open_{true};
-  std::atomic<int> users_{0};
-  std::atomic<int> holders_{0};
+  std::atomic<int> n_calls_{0};
+  std::atomic<int> n_streams_{0};
   std::atomic<Clock::rep> last_used_;
 };
 
 /// Thread-safe. A session that belongs to another client is one that there is not.
 class SessionTable {
  public:
-  /// @param on_size  told the number of open sessions after every change; quick, called from any thread
-  SessionTable(const ServiceLimits& limits, std::function<void(std::size_t)> on_size);
+  /// @param on_session_count  told the number of open sessions after every change; quick, called from any thread
+  SessionTable(const ServiceLimits& limits, std::function<void(std::size_t)> on_session_count);
   ~SessionTable();
 
   /// A place among `max_sessions`, held while a session is prepared.
-  class Place {
+  class Slot {
    public:
     explicit Place(SessionTable& table) : table_(&table) {}
-    ~Place();
+    ~Slot();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 

@@ -24,15 +24,15 @@ pid_t writer_of(const fs::path& file) {
   return failure == std::errc() && rest == end ? pid : 0;
 }
 
-bool is_stray(const fs::directory_entry& entry) {
-  constexpr std::chrono::hours longest_write{1};
+bool is_orphaned(const fs::directory_entry& entry) {
+  constexpr std::chrono::hours max_write_duration{1};
   std::error_code code;
   const pid_t writer = writer_of(entry.path());
   if (entry.path().extension() != ".tmp" || writer <= 0 || !entry.is_regular_file(code)) return false;
   const auto last_write = entry.last_write_time(code);
   if (code) return false;
-  const bool dead = ::kill(writer, 0) != 0 && errno == ESRCH;
-  return dead || fs::file_time_type::clock::now() - last_write > longest_write;
+  const bool is_dead_writer = ::kill(writer, 0) != 0 && errno == ESRCH;
+  return is_dead_writer || fs::file_time_type::clock::now() - last_write > max_write_duration;
 }
 
 }  // namespace
@@ -48,11 +48,11 @@ std::string default_cache_directory() {
   return {};
 }
 
-StrayFiles remove_stray_files(const std::string& directory) {
-  StrayFiles removed;
+OrphanedFiles remove_orphaned_files(const std::string& directory) {
+  OrphanedFiles removed;
   std::error_code ignored;  // another process may clean up at the same time; what stays is for the next start
   for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
-    if (!is_stray(*it)) continue;
+    if (!is_orphaned(*it)) continue;
     std::error_code failure;
     const std::uintmax_t bytes = it->file_size(failure);
     if (failure || !fs::remove(it->path(), failure)) continue;

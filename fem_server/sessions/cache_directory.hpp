@@ -11,13 +11,13 @@ namespace heelstrike::fem {
 [[nodiscard]] std::string default_cache_directory();
 
 /// What writers that were killed have left behind.
-struct StrayFiles {
+struct OrphanedFiles {
   std::size_t n = 0;
   std::uintmax_t bytes = 0;
 };
 
 /// Removes the temporary files (NAME.PID.N.tmp) of a cache folder whose writers are no longer alive on this machine,
 /// and those that nobody has written for an hour: process numbers are used again.
-StrayFiles remove_stray_files(const std::string& directory);
+OrphanedFiles remove_orphaned_files(const std::string& directory);
 
 }  // namespace heelstrike::fem

@@ -14,7 +14,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// The state as a remote session would receive it. Session makes the pose canonical once more, after the wire as here.
-PairState as_sent(const PairState& state) {
+PairState in_wire_frame(const PairState& state) {
   if (!state.X_AB.R.allFinite()) return state;  // Session refuses it with the pair's name
   return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
 }
@@ -41,13 +41,13 @@ class LocalContact final : public Contact, public BatchContact {
                 std::span<Response> responses) override {
     check_sizes("evaluate", states.size(), responses.size());
     for_each_session(pointers_,
-                     [&](std::size_t i) { responses[i] = sessions_[i]->evaluate(step, as_sent(states[i])); });
+                     [&](std::size_t i) { responses[i] = sessions_[i]->evaluate(step, in_wire_frame(states[i])); });
   }
 
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
     check_sizes("commit", states.size(), responses.size());
-    std::ranges::transform(states, sent_.begin(), as_sent);
-    commit_all(pointers_, step, sent_, responses);
+    std::ranges::transform(states, sent_.begin(), in_wire_frame);
+    commit_sessions(pointers_, step, sent_, responses);
   }
 
   [[nodiscard]] bool history_independent() const override {
@@ -57,16 +57,16 @@ class LocalContact final : public Contact, public BatchContact {
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                        bool tangents, std::stop_token stop) override {
     std::vector<PairState> sent(states.size());
-    std::ranges::transform(states, sent.begin(), as_sent);
+    std::ranges::transform(states, sent.begin(), in_wire_frame);
     return sessions_.at(pair)->evaluate_batch(sent, std::max(1U, std::thread::hardware_concurrency()),
                                               tangents ? EvaluateOptions{} : prescribed_motion, stop);
   }
 
-  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+  [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {
     std::vector<std::vector<PairState>> sent(states.begin(), states.end());
-    for (auto& motion : sent) std::ranges::transform(motion, motion.begin(), as_sent);
-    return commit_motion_of_all(pointers_, first_step, sent, stop);
+    for (auto& motion : sent) std::ranges::transform(motion, motion.begin(), in_wire_frame);
+    return commit_motion_of_sessions(pointers_, first_step, sent, stop);
   }
 
   [[nodiscard]] std::vector<std::string> save_state() override {
@@ -87,11 +87,11 @@ class LocalContact final : public Contact, public BatchContact {
   }
 
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
-    return session(pair).fields(as_sent(state), request_as_sent(request));
+    return session(pair).fields(in_wire_frame(state), request_as_sent(request));
   }
 
   [[nodiscard]] friction::LocalProblem local_problem(std::size_t pair, const PairState& state) override {
-    return session(pair).local_problem(as_sent(state));
+    return session(pair).local_problem(in_wire_frame(state));
   }
 
  private:

@@ -41,7 +41,7 @@ class SpecWriter {
 
   void put(const ContactBody& body) {
     put(std::string_view(body.surface.kind));
-    if (!put_first_kinds<SphereSurface, PlaneSurface, CylinderSurface, MeshSurface, PointCloudSurface, BlockSurface,
+    if (!write_legacy_kind<SphereSurface, PlaneSurface, CylinderSurface, MeshSurface, PointCloudSurface, BlockSurface,
                          FootSurface>(body.surface)) {
       put(body.surface.values);
       put(std::string_view(body.surface.sha256));
@@ -70,11 +70,11 @@ class SpecWriter {
   /// The kinds that are older than the map of values keep the bytes that they had, so that states saved then are still
   /// accepted. New kinds do not enter here.
   template <typename... Kinds>
-  [[nodiscard]] bool put_first_kinds(const Surface& surface) {
-    return (put_as<Kinds>(surface) || ...);
+  [[nodiscard]] bool write_legacy_kind(const Surface& surface) {
+    return (write_as<Kinds>(surface) || ...);
   }
   template <typename Kind>
-  [[nodiscard]] bool put_as(const Surface& surface) {
+  [[nodiscard]] bool write_as(const Surface& surface) {
     const auto shape = Kind::of(surface);
     if (shape) put_surface(*shape);
     return shape.has_value();
@@ -145,7 +145,7 @@ std::string pair_digest(const PairSpec& pair, const ParameterMap& parameters) {
 namespace {
 
 /// A mesh that is named only: its content belongs to the digest, because its owner may change the file.
-PairSpec with_digests(PairSpec pair, const PrepareContext& context) {
+PairSpec add_digests(PairSpec pair, const PrepareContext& context) {
   for (ContactBody* body : {&pair.main, &pair.partner}) {
     const auto file = asset_of(body->surface);
     if (file && file->sha256.empty()) body->surface.sha256 = context.asset(*file).sha256;
@@ -156,7 +156,7 @@ PairSpec with_digests(PairSpec pair, const PrepareContext& context) {
 /// Other files that are named only, by name their digests.
 using NamedFiles = std::map<std::string, std::string>;
 
-ParameterMap with_digests(ParameterMap parameters, const NamedFiles& files) {
+ParameterMap add_digests(ParameterMap parameters, const NamedFiles& files) {
   for (const auto& [name, sha256] : files) parameters["content of " + name] = sha256;
   return parameters;
 }
@@ -168,18 +168,18 @@ std::unique_ptr<Session> open_session(const PairSpec& pair, const PrepareContext
     throw Error(ErrorCode::cancelled, "opening of pair '" + pair.name + "' was cancelled");
   }
   NamedFiles files;
-  PrepareContext noting = context;
-  noting.asset = [&](const AssetKey& file) -> const AssetContent& {
+  PrepareContext context_with_warnings = context;
+  context_with_warnings.asset = [&](const AssetKey& file) -> const AssetContent& {
     const AssetContent& found = context.asset(file);
     if (file.sha256.empty()) files[file.name] = found.sha256;
     return found;
   };
-  auto backend = make_backend(pair, noting);
+  auto backend = make_backend(pair, context_with_warnings);
   for (const ContactBody* body : {&pair.main, &pair.partner}) {
     const auto mesh = asset_of(body->surface);
     if (mesh && mesh->sha256.empty()) files.erase(mesh->name);
   }
-  std::string digest = pair_digest(with_digests(pair, context), with_digests(backend->traits().parameters, files));
+  std::string digest = pair_digest(add_digests(pair, context), add_digests(backend->traits().parameters, files));
   return std::make_unique<Session>(pair, std::move(backend), std::move(digest));
 }
 

@@ -30,16 +30,16 @@ void check_finite(const PairState& state, const std::string& pair) {
                                 state.V_AB.v.y(), state.V_AB.v.z()));
 }
 
-bool same_bits(const double* a, const double* b, std::ptrdiff_t n) {
+bool is_bitwise_equal(const double* a, const double* b, std::ptrdiff_t n) {
   return std::equal(a, a + n, b, [](double x, double y) {
     return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
   });
 }
 
-bool same_bits(const PairState& a, const PairState& b) {
-  return same_bits(&a.t, &b.t, 1) && same_bits(a.X_AB.R.data(), b.X_AB.R.data(), 9) &&
-         same_bits(a.X_AB.p.data(), b.X_AB.p.data(), 3) && same_bits(a.V_AB.w.data(), b.V_AB.w.data(), 3) &&
-         same_bits(a.V_AB.v.data(), b.V_AB.v.data(), 3);
+bool is_bitwise_equal(const PairState& a, const PairState& b) {
+  return is_bitwise_equal(&a.t, &b.t, 1) && is_bitwise_equal(a.X_AB.R.data(), b.X_AB.R.data(), 9) &&
+         is_bitwise_equal(a.X_AB.p.data(), b.X_AB.p.data(), 3) && is_bitwise_equal(a.V_AB.w.data(), b.V_AB.w.data(), 3) &&
+         is_bitwise_equal(a.V_AB.v.data(), b.V_AB.v.data(), 3);
 }
 
 /// Checked, and with the pose as it looks after a trip over the wire.
@@ -52,7 +52,7 @@ void check_stop(const std::stop_token& stop, const char* what) {
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, fmt::format("{}: stopped on request", what));
 }
 
-constexpr const char* given_commits = "commits along prescribed motion";
+constexpr const char* motion_commits_name = "commits along prescribed motion";
 
 /// How many states of a batch a thread takes at once: neighbours share work, but towards the end nobody may be left
 /// with a large share.
@@ -76,7 +76,7 @@ Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::st
   memory_.history = backend_->initial_history();
 }
 
-Session::Memory Session::memory() const {
+Session::CommittedState Session::memory() const {
   const std::lock_guard lock(mutex_);
   return memory_;
 }
@@ -130,7 +130,7 @@ void Session::answer(const History& history, std::span<const PairState> states, 
     entries[i].error = refusal([&] { good.push_back(canonical(states[i], pair_.name)); });
     if (!entries[i].error) places.push_back(i);
   }
-  const auto answer_one = [&](std::size_t k) {
+  const auto handle_request = [&](std::size_t k) {
     BatchEntry& entry = entries[places[k]];
     entry.error = refusal([&] { entry.response = backend_->evaluate(history, good[k], options); });
   };
@@ -143,11 +143,11 @@ void Session::answer(const History& history, std::span<const PairState> states, 
     if (!together) return;
     // Not enough memory for all of them at once, say: whom it concerns shows one by one.
   }
-  for (std::size_t k = 0; k < places.size(); ++k) answer_one(k);
+  for (std::size_t k = 0; k < places.size(); ++k) handle_request(k);
 }
 
 Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairState& state) const {
-  const Memory last = memory();
+  const CommittedState last = memory();
   if (step == last.step && step >= 0) {
     return {.step = step,
             .state = last.state,
@@ -159,10 +159,10 @@ Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairSta
         fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
                     last.step + 1, step));
   }
-  return {.step = step, .state = state, .committed = committed_after(last, state), .repetition = false};
+  return {.step = step, .state = state, .committed = commit_after(last, state), .repetition = false};
 }
 
-Committed Session::committed_after(const Memory& last, const PairState& state) const {
+Committed Session::commit_after(const CommittedState& last, const PairState& state) const {
   const PairState at = canonical(state, pair_.name);
   Committed committed = backend_->commit(*last.history, at);
   if (last.step >= 0 || traits().history_independent || !(committed.response.gap <= 0.0)) return committed;
@@ -176,7 +176,7 @@ Committed Session::committed_after(const Memory& last, const PairState& state) c
 
 void Session::check_current(const PreparedCommit& prepared) const {
   const bool next = !prepared.repetition && prepared.step == memory_.step + 1;
-  const bool published = prepared.step == memory_.step && same_bits(prepared.state, memory_.state);
+  const bool published = prepared.step == memory_.step && is_bitwise_equal(prepared.state, memory_.state);
   if (next || published) return;
   throw order_error(
       fmt::format("pair '{}': another commit or restore came between the two halves of the commit of step {}; "
@@ -203,7 +203,7 @@ void Session::publish_all(std::span<Session* const> sessions, std::span<Prepared
   const std::vector<std::unique_lock<std::mutex>> locks = locked(sessions);
   for (std::size_t i = 0; i < sessions.size(); ++i) sessions[i]->check_current(prepared[i]);
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    Memory& memory = sessions[i]->memory_;
+    CommittedState& memory = sessions[i]->memory_;
     if (prepared[i].step == memory.step) continue;
     memory = {.history = std::move(prepared[i].committed.history),
               .step = prepared[i].step,
@@ -213,7 +213,7 @@ void Session::publish_all(std::span<Session* const> sessions, std::span<Prepared
   }
 }
 
-Response Session::repeated(const Memory& memory, std::int64_t step, const PairState& state) const {
+Response Session::repeated(const CommittedState& memory, std::int64_t step, const PairState& state) const {
   const PairState* before = step == memory.step ? &memory.state : nullptr;
   const Response* response = &memory.response;
   if (memory.motion && step >= memory.motion->first_step && step <= memory.step) {
@@ -221,7 +221,7 @@ Response Session::repeated(const Memory& memory, std::int64_t step, const PairSt
     before = &memory.motion->states[i];
     response = &memory.motion->responses[i];
   }
-  if (before != nullptr && same_bits(state, *before)) return *response;
+  if (before != nullptr && is_bitwise_equal(state, *before)) return *response;
   throw order_error(
       fmt::format("pair '{}': step {} is committed already, {}; commit step {} next, or repeat the last commit with "
                   "the same input",
@@ -233,7 +233,7 @@ Response Session::repeated(const Memory& memory, std::int64_t step, const PairSt
 
 namespace {
 
-void lower(Session::Refused& refused, std::size_t n) {
+void lower(Session::RejectedIndex& refused, std::size_t n) {
   std::size_t now = refused;
   while (n < now && !refused.compare_exchange_weak(now, n)) {
   }
@@ -242,8 +242,8 @@ void lower(Session::Refused& refused, std::size_t n) {
 }  // namespace
 
 Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::span<const PairState> states,
-                                                Refused& refused, const std::stop_token& stop) const {
-  const Memory last = memory();
+                                                RejectedIndex& refused, const std::stop_token& stop) const {
+  const CommittedState last = memory();
   if (first_step < 0 || first_step > last.step + 1) {
     throw order_error(
         fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
@@ -252,7 +252,7 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
   PreparedMotion prepared{.first_step = first_step, .seen = last.history, .states = {}, .committed = {}, .error = {}};
   std::shared_ptr<const History> history = last.history;
   for (const PairState& state : states) {
-    check_stop(stop, given_commits);
+    check_stop(stop, motion_commits_name);
     // The state that another session refused is still tried: the first session to refuse it is the one that is told.
     if (prepared.states.size() > refused) break;
     const std::int64_t step = first_step + std::ssize(prepared.states);
@@ -280,12 +280,12 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
   const auto last_step = [&](std::size_t i) { return prepared[i].first_step + static_cast<std::int64_t>(n) - 1; };
   // A retry may run beside the call that it repeats.
   const auto published = [&](std::size_t i) {
-    const Memory& memory = sessions[i]->memory_;
+    const CommittedState& memory = sessions[i]->memory_;
     if (memory.step != last_step(i)) return false;
     const PairState* states = memory.motion ? memory.motion->states.data() : &memory.state;
     const std::size_t n_states = memory.motion ? memory.motion->states.size() : 1;
     for (std::size_t k = 0; k < std::min(n, n_states); ++k) {
-      if (!same_bits(states[n_states - 1 - k], prepared[i].states[n - 1 - k])) return false;
+      if (!is_bitwise_equal(states[n_states - 1 - k], prepared[i].states[n - 1 - k])) return false;
     }
     return true;
   };
@@ -297,7 +297,7 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
         sessions[i]->pair_.name, prepared[i].first_step, last_step(i), sessions[i]->memory_.step));
   }
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    Memory& memory = sessions[i]->memory_;
+    CommittedState& memory = sessions[i]->memory_;
     if (memory.step >= last_step(i)) continue;
     auto motion = std::make_shared<CommittedMotion>();
     motion->first_step = prepared[i].first_step;
@@ -313,7 +313,7 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
 }
 
 std::string Session::save_state() const {
-  const Memory now = memory();
+  const CommittedState now = memory();
   return session_bytes({.backend = pair_.backend,
                         .digest = description_.digest,
                         .history = now.history->save(),
@@ -324,7 +324,7 @@ std::string Session::save_state() const {
 
 void Session::restore_state(std::string_view bytes, StateOrigin origin) {
   const SessionRecord record = session_record(bytes, pair_.name, pair_.backend, description_.digest, origin);
-  Memory restored{.history = backend_->load_history(record.history),
+  CommittedState restored{.history = backend_->load_history(record.history),
                   .step = record.step,
                   .state = record.state,
                   .response = record.response,
@@ -342,10 +342,10 @@ std::string Session::fields(const PairState& state, const FieldRequest& request)
 }
 
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work) {
-  const auto n_heavy = static_cast<std::size_t>(
-      std::ranges::count_if(sessions, [](const Session* session) { return session->traits().heavy; }));
+  const auto n_expensive = static_cast<std::size_t>(
+      std::ranges::count_if(sessions, [](const Session* session) { return session->traits().expensive; }));
   // The number of processors is read from a file at every question, which costs more than a point law.
-  const std::size_t n_threads = n_heavy < 2 ? 1 : std::min<std::size_t>(n_heavy, std::thread::hardware_concurrency());
+  const std::size_t n_threads = n_expensive < 2 ? 1 : std::min<std::size_t>(n_expensive, std::thread::hardware_concurrency());
   if (n_threads < 2) {
     for (std::size_t i = 0; i < sessions.size(); ++i) work(i);
     return;
@@ -371,7 +371,7 @@ void for_each_session(std::span<Session* const> sessions, const std::function<vo
   }
 }
 
-MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int64_t first_step,
+MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, std::int64_t first_step,
                                    std::span<const std::vector<PairState>> states, const std::stop_token& stop) {
   const std::size_t n = states.empty() ? 0 : states.front().size();
   if (states.size() != sessions.size() || std::ranges::any_of(states, [n](const auto& s) { return s.size() != n; })) {
@@ -380,12 +380,12 @@ MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int6
                                            first_step, sessions.size(), states.size(), n));
   }
   std::vector<Session::PreparedMotion> prepared(sessions.size());
-  Session::Refused refused{std::numeric_limits<std::size_t>::max()};
+  Session::RejectedIndex refused{std::numeric_limits<std::size_t>::max()};
   for_each_session(sessions, [&](std::size_t i) {
     prepared[i] = sessions[i]->prepare_motion(first_step, states[i], refused, stop);
   });
-  check_stop(stop, given_commits);
-  MotionAnswers answers;
+  check_stop(stop, motion_commits_name);
+  MotionResponses answers;
   std::size_t n_taken = n;
   for (const Session::PreparedMotion& motion : prepared) {
     if (motion.states.size() >= n_taken) continue;
@@ -400,7 +400,7 @@ MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int6
   return answers;
 }
 
-void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
+void commit_sessions(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
                 std::span<Response> responses) {
   if (states.size() != sessions.size() || responses.size() != sessions.size()) {
     throw input_error(

@@ -74,7 +74,7 @@ class Session {
   };
 
   /// Where the first session to be refused stands; the others need not go on beyond.
-  using Refused = std::atomic<std::size_t>;
+  using RejectedIndex = std::atomic<std::size_t>;
 
   /// Takes the states one after the other until one is refused; changes nothing. States that the last call of
   /// publish_motion committed may be repeated with the same input.
@@ -84,7 +84,7 @@ class Session {
   /// @throws Error{cancelled}; Error{out_of_order} unless `first_step` is at most the next one and what has been
   ///         committed since is repeated bit for bit
   [[nodiscard]] PreparedMotion prepare_motion(std::int64_t first_step, std::span<const PairState> states,
-                                              Refused& refused, const std::stop_token& stop) const;
+                                              RejectedIndex& refused, const std::stop_token& stop) const;
   /// Makes the first `n` states of several sessions visible, all or none. @param prepared  one per session, with at
   /// least n states
   /// @throws Error{out_of_order} when another commit or a restore came in between, and then no session has changed
@@ -109,18 +109,18 @@ class Session {
     std::vector<PairState> states;
     std::vector<Response> responses;
   };
-  struct Memory {
+  struct CommittedState {
     std::shared_ptr<const History> history;
     std::int64_t step = -1;
     PairState state;
     Response response;
     std::shared_ptr<const CommittedMotion> motion;  ///< null = the last commit was a single one
   };
-  [[nodiscard]] Memory memory() const;
+  [[nodiscard]] CommittedState memory() const;
   /// The back-end's commit, with the tangents under the history that it leaves.
-  [[nodiscard]] Committed committed_after(const Memory& last, const PairState& state) const;
+  [[nodiscard]] Committed commit_after(const CommittedState& last, const PairState& state) const;
   /// Answer to the repetition of a step that has been committed. @throws Error{out_of_order}
-  [[nodiscard]] Response repeated(const Memory& memory, std::int64_t step, const PairState& state) const;
+  [[nodiscard]] Response repeated(const CommittedState& memory, std::int64_t step, const PairState& state) const;
   [[nodiscard]] static std::vector<std::unique_lock<std::mutex>> locked(std::span<Session* const> sessions);
   /// @pre mutex_ held. @throws Error{out_of_order}
   void check_current(const PreparedCommit& prepared) const;
@@ -129,7 +129,7 @@ class Session {
   std::unique_ptr<ContactBackend> backend_;
   PairDescription description_;
   mutable std::mutex mutex_;  ///< guards memory_
-  Memory memory_;
+  CommittedState memory_;
 };
 
 /// Calls work(i) for every session: one after the other, or side by side where two or more are heavy and there are
@@ -139,12 +139,12 @@ void for_each_session(std::span<Session* const> sessions, const std::function<vo
 
 /// Commits of all pairs along prescribed motion: each session on its own way, side by side where they are heavy; all
 /// take as many states as the first to be refused leaves. @param states  [session][state], the same number for each
-[[nodiscard]] MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int64_t first_step,
+[[nodiscard]] MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, std::int64_t first_step,
                                                  std::span<const std::vector<PairState>> states,
                                                  const std::stop_token& stop);
 
 /// Commits all pairs of a run or none: prepares all, then publishes all.
-void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
+void commit_sessions(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
                 std::span<Response> responses);
 
 }  // namespace heelstrike::fem

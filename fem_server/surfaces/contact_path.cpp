@@ -32,14 +32,14 @@ struct MovingRadius {
 /// The contact point lies in the middle of the overlap, gap / 2 from the surface: on this radius the slip is what the
 /// force at that point does work on. (On the radius of the undeformed sphere a share of depth / (2 R) of all that turns
 /// was work that nobody had done.) The mean of start and end, without the time before the contact.
-MovingRadius path_radius(double radius, const ContactPlace& before, const PointGeometry& now) {
+MovingRadius path_radius(double radius, const ContactPointPosition& before, const PointGeometry& now) {
   return {.value = radius + 0.25 * (std::min(before.geometry.gap, 0.0) + std::min(now.gap, 0.0)),
           .dX = 0.25 * now.dgap_dX};
 }
 
 /// Way of the contact point over a sphere of signed radius r while its normal turns from m0 to m: a tangent vector at
 /// m0.
-MovingVector way_at_start(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
+MovingVector slip_path_at_start(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
   const auto [g, dg] = angle_over_sine(m0.value, m.value);
   const double c = m0.value.dot(m.value);
   const RowVector6 dc = m0.value.transpose() * m.dX + m.value.transpose() * m0.dX;
@@ -49,7 +49,7 @@ MovingVector way_at_start(const MovingRadius& r, const MovingVector& m0, const M
 }
 
 /// The same way as a tangent vector at m.
-MovingVector way_at_end(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
+MovingVector slip_path_at_end(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
   const auto [g, dg] = angle_over_sine(m0.value, m.value);
   const double c = m0.value.dot(m.value);
   const RowVector6 dc = m0.value.transpose() * m.dX + m.value.transpose() * m0.dX;
@@ -66,7 +66,7 @@ MovingVector tangential(const MovingVector& x, const Vector3& n, const Matrix36&
 }
 
 /// Derivative of R^T v for a vector with derivative dv when R turns with the rotation of B.
-Matrix36 turned_back(const Matrix3& R, const Vector3& v, const Matrix36& dv) {
+Matrix36 rotate_back(const Matrix3& R, const Vector3& v, const Matrix36& dv) {
   Matrix36 d = dv;
   d.leftCols<3>() += skew(v);
   return R.transpose() * d;
@@ -77,16 +77,16 @@ MovingVector transported(const MovingVector& w, const Vector3& n0, const Vector3
   const double d = std::max(1.0 + n0.dot(n), 1e-12);
   const double along = w.value.dot(n) / d;
   const Vector3 sum = n0 + n;
-  const RowVector6 dalong = (n.transpose() * w.dX + w.value.transpose() * dn - along * (n0.transpose() * dn)) / d;
-  return {.value = w.value - along * sum, .dX = w.dX - sum * dalong - along * dn};
+  const RowVector6 dtangential = (n.transpose() * w.dX + w.value.transpose() * dn - along * (n0.transpose() * dn)) / d;
+  return {.value = w.value - along * sum, .dX = w.dX - sum * dtangential - along * dn};
 }
 
-struct Ways {
+struct SlipPaths {
   MovingVector start;  ///< tangent at the earlier contact
   MovingVector end;    ///< tangent at the present contact
 };
 
-Ways way_over_A(double radius, const ContactPlace& before, const PointGeometry& now) {
+SlipPaths slip_path_on_A(double radius, const ContactPointPosition& before, const PointGeometry& now) {
   if (radius == 0.0) {
     const MovingVector way =
         tangential({.value = now.p_AC - before.geometry.p_AC, .dX = now.dp_dX}, now.n_A, now.dn_dX);
@@ -95,11 +95,11 @@ Ways way_over_A(double radius, const ContactPlace& before, const PointGeometry& 
   const MovingRadius r = path_radius(radius, before, now);
   const MovingVector m0{.value = before.geometry.n_A};
   const MovingVector m{.value = now.n_A, .dX = now.dn_dX};
-  return {way_at_start(r, m0, m), way_at_end(r, m0, m)};
+  return {slip_path_at_start(r, m0, m), slip_path_at_end(r, m0, m)};
 }
 
 /// In A: the start as B lay then, the end as it lies now.
-Ways way_over_B(double radius, const ContactPlace& before, const PointGeometry& now, const Pose& X_AB) {
+SlipPaths slip_path_on_B(double radius, const ContactPointPosition& before, const PointGeometry& now, const Pose& X_AB) {
   const Matrix3 turn = X_AB.R * before.X_AB.R.transpose();
   if (radius == 0.0) {
     const Vector3 arm = turn * (before.geometry.p_AC - before.X_AB.p);
@@ -107,23 +107,23 @@ Ways way_over_B(double radius, const ContactPlace& before, const PointGeometry& 
     way.dX.leftCols<3>() += skew(arm);
     way.dX.rightCols<3>() -= Matrix3::Identity();
     way = tangential(way, now.n_A, now.dn_dX);
-    return {{.value = turn.transpose() * way.value, .dX = turned_back(turn, way.value, way.dX)}, way};
+    return {{.value = turn.transpose() * way.value, .dX = rotate_back(turn, way.value, way.dX)}, way};
   }
-  const MovingVector start_now{.value = -before.geometry.n_A};
-  const MovingVector end_before{.value = -(turn.transpose() * now.n_A), .dX = -turned_back(turn, now.n_A, now.dn_dX)};
-  MovingVector start_turned{.value = -(turn * before.geometry.n_A)};
-  start_turned.dX.leftCols<3>() = -skew(start_turned.value);
-  const MovingVector end_now{.value = -now.n_A, .dX = -now.dn_dX};
+  const MovingVector normal_at_start{.value = -before.geometry.n_A};
+  const MovingVector end_before{.value = -(turn.transpose() * now.n_A), .dX = -rotate_back(turn, now.n_A, now.dn_dX)};
+  MovingVector rotated_start_normal{.value = -(turn * before.geometry.n_A)};
+  rotated_start_normal.dX.leftCols<3>() = -skew(rotated_start_normal.value);
+  const MovingVector normal_at_end{.value = -now.n_A, .dX = -now.dn_dX};
   const MovingRadius r = path_radius(radius, before, now);
-  return {way_at_start(r, start_now, end_before), way_at_end(r, start_turned, end_now)};
+  return {slip_path_at_start(r, normal_at_start, end_before), slip_path_at_end(r, rotated_start_normal, normal_at_end)};
 }
 
 }  // namespace
 
-CarriedSlip slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
+TransportedSlip slip_after(const PointPair& pair, const ContactPointPosition& before, const Vector3& carried,
                        const PointGeometry& now, const Pose& X_AB) {
-  const Ways A = way_over_A(pair.radius_A(), before, now);
-  const Ways B = way_over_B(pair.radius_B(), before, now, X_AB);
+  const SlipPaths A = slip_path_on_A(pair.radius_A(), before, now);
+  const SlipPaths B = slip_path_on_B(pair.radius_B(), before, now, X_AB);
   double share = 1.0;
   RowVector6 dshare = RowVector6::Zero();
   if (before.geometry.gap > 0.0) {
@@ -138,7 +138,7 @@ CarriedSlip slip_after(const PointPair& pair, const ContactPlace& before, const 
   const Vector3 at_end = A.end.value - B.end.value;
   const MovingVector first{.value = carried + 0.5 * share * at_start,
                            .dX = 0.5 * (share * (A.start.dX - B.start.dX) + at_start * dshare)};
-  CarriedSlip slip{transported(first, before.geometry.n_A, now.n_A, now.dn_dX)};
+  TransportedSlip slip{transported(first, before.geometry.n_A, now.n_A, now.dn_dX)};
   slip.carried = transported({.value = carried}, before.geometry.n_A, now.n_A, now.dn_dX).value;
   slip.value += 0.5 * share * at_end;
   slip.dX += 0.5 * (share * (A.end.dX - B.end.dX) + at_end * dshare);

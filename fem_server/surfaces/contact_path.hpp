@@ -16,13 +16,13 @@ struct MovingVector {
 };
 
 /// An earlier state of the contact.
-struct ContactPlace {
+struct ContactPointPosition {
   Pose X_AB;
   PointGeometry geometry;
 };
 
 /// A tangent vector at the present contact.
-struct CarriedSlip : MovingVector {
+struct TransportedSlip : MovingVector {
   Vector3 carried = Vector3::Zero();  ///< [m] part of the value that was there before
 };
 
@@ -30,7 +30,7 @@ struct CarriedSlip : MovingVector {
 /// since then [m]. What the bodies did while there was a gap is no slip: a way that began or ends with a gap counts
 /// with its share without one, taken linearly.
 /// @pre now.gap <= 0, or before.gap <= 0 and no derivative is needed
-[[nodiscard]] CarriedSlip slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
+[[nodiscard]] TransportedSlip slip_after(const PointPair& pair, const ContactPointPosition& before, const Vector3& carried,
                                      const PointGeometry& now, const Pose& X_AB);
 
 }  // namespace heelstrike::fem

@@ -51,16 +51,16 @@ class MeshDistance final : public SignedDistance {
 namespace {
 
 /// Open edges are no defect of a partner.
-void require_sound_partner(SurfaceReport report) {
+void require_valid_partner(SurfaceReport report) {
   std::erase_if(report.findings,
                 [](const SurfaceFinding& finding) { return finding.defect == SurfaceDefect::open_edge; });
-  require_sound(report, "partner surface");
+  require_valid(report, "partner surface");
 }
 
 }  // namespace
 
 std::unique_ptr<SignedDistance> mesh_distance(SurfaceMesh mesh) {
-  require_sound_partner(check_surface(mesh));
+  require_valid_partner(check_surface(mesh));
   return std::make_unique<MeshDistance>(std::move(mesh));
 }
 

@@ -78,7 +78,7 @@ void PointPair::read_plane(const PlaneSurface& plane, const SphereSurface& spher
   normal_ = checked_normal(plane.normal, where);
   point_ = plane.point;
   effective_radius_ = sphere.radius;
-  depth_limit_ = sphere.radius;
+  max_penetration_ = sphere.radius;
 }
 
 void PointPair::read_spheres(const SphereSurface& main, const SphereSurface& partner, const std::string& where) {
@@ -97,7 +97,7 @@ void PointPair::read_spheres(const SphereSurface& main, const SphereSurface& par
   radius_B_ = partner.radius;
   // 1/R = 1/R_A + 1/R_B with signed radii, positive in a socket wider than the sphere in it.
   effective_radius_ = main.radius * partner.radius / (main.radius + partner.radius);
-  depth_limit_ = other > 0.0 ? other : convex;
+  max_penetration_ = other > 0.0 ? other : convex;
 }
 
 void PointPair::locate(const PairState& state, PointGeometry& g) const {
@@ -127,7 +127,7 @@ void PointPair::locate(const PairState& state, PointGeometry& g) const {
       // Inside a socket the normal points against the line of centres; one formula with signed radii serves both.
       const double sign = radius_A_ * radius_B_ > 0.0 ? 1.0 : -1.0;
       g.gap = sign * distance - (radius_A_ + radius_B_);
-      if (distance > 1e-12 * depth_limit_) {
+      if (distance > 1e-12 * max_penetration_) {
         g.n_A = (sign / distance) * d;
         // A change of the line of centres across itself turns the normal by that change over the distance.
         const Matrix3 dn = (sign / distance) * (Matrix3::Identity() - g.n_A * g.n_A.transpose());
@@ -157,7 +157,7 @@ GapBound PointPair::gap_bound(const Pose& X_AB) const {
   } else if (radius_A_ > 0.0 && radius_B_ > 0.0) {
     const Vector3 d = X_AB.R.transpose() * (center_A_ - X_AB.p) - center_B_;
     const double distance = d.norm();
-    if (distance > depth_limit_) bound.normal = d / distance;
+    if (distance > max_penetration_) bound.normal = d / distance;
   }
   return bound;
 }
@@ -166,11 +166,11 @@ PointGeometry PointPair::at(const PairState& state) const {
   PointGeometry g;
   g.effective_radius = effective_radius_;
   locate(state, g);
-  if (kind_ != Kind::profiles && !(-g.gap <= depth_limit_)) {
+  if (kind_ != Kind::profiles && !(-g.gap <= max_penetration_)) {
     throw RecoverableError(
         fmt::format("too deep at t = {} s: penetration {} m, expected at most {} m (the radius of the "
                     "convex sphere); take a smaller step or give a stiffer contact",
-                    state.t, -g.gap, depth_limit_));
+                    state.t, -g.gap, max_penetration_));
   }
   const Vector3 arm = g.p_AC - state.X_AB.p;
   const Vector3 v_C = point_velocity(state.V_AB, arm);

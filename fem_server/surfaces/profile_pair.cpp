@@ -16,7 +16,7 @@ namespace {
 
 /// [rad] Lengths of a profile seen from its neighbour's plane shrink by half the square of the tilt, 5e-5 here, which
 /// is below what profiles are known to.
-constexpr double most_tilt = 0.01;
+constexpr double max_tilt = 0.01;
 /// Newton's method inside an interval that is halved otherwise: 60 halvings leave nothing of it.
 constexpr int halvings = 60;
 
@@ -35,16 +35,16 @@ ProfilePair::ProfilePair(const ProfileSurface& main, const ProfileSurface& partn
       center_B_(partner.center),
       reach_(0.5 * (main.width + partner.width)) {}
 
-ProfilePair::Feet ProfilePair::feet_at(const Placed& B, double on_B) const {
+ProfilePair::ContactParameters ProfilePair::contact_parameters_at(const Placed& B, double on_B) const {
   const Vector2 q = B.R * B_.at(on_B).p + B.p;
-  Feet feet{.on_A = A_.closest(q), .on_B = on_B};
+  ContactParameters feet{.on_A = A_.closest(q), .on_B = on_B};
   const CurvePoint a = A_.at(feet.on_A);
   feet.gap = a.normal.dot(q - a.p);
   return feet;
 }
 
 /// d'(r) and d''(r): the normal of A turns by the curvature of the level curve through the point.
-double ProfilePair::rise(const Placed& B, const Feet& feet, double* slope) const {
+double ProfilePair::rise(const Placed& B, const ContactParameters& feet, double* slope) const {
   const CurvePoint a = A_.at(feet.on_A);
   const CurvePoint b = B_.at(feet.on_B);
   const Vector2 dp = B.R * b.dp;
@@ -53,22 +53,22 @@ double ProfilePair::rise(const Placed& B, const Feet& feet, double* slope) const
   return a.normal.dot(dp);
 }
 
-ProfilePair::Feet ProfilePair::refined(const Placed& B, double low, double high) const {
+ProfilePair::ContactParameters ProfilePair::refined(const Placed& B, double low, double high) const {
   double slope = 0.0;
-  Feet feet = feet_at(B, low);
+  ContactParameters feet = contact_parameters_at(B, low);
   // Still falling outwards at an end of an open profile: the end is the closest.
   if (rise(B, feet, &slope) >= 0.0) {
     feet.at_end = true;
     return feet;
   }
-  feet = feet_at(B, high);
+  feet = contact_parameters_at(B, high);
   if (rise(B, feet, &slope) <= 0.0) {
     feet.at_end = true;
     return feet;
   }
   double u = 0.5 * (low + high);
   for (int step = 0; step < halvings; ++step) {
-    feet = feet_at(B, u);
+    feet = contact_parameters_at(B, u);
     const double f = rise(B, feet, &slope);
     (f > 0.0 ? high : low) = u;
     double next = u - f / slope;
@@ -79,13 +79,13 @@ ProfilePair::Feet ProfilePair::refined(const Placed& B, double low, double high)
   return feet;
 }
 
-ProfilePair::Feet ProfilePair::search(const Placed& B) const {
+ProfilePair::ContactParameters ProfilePair::search(const Placed& B) const {
   const std::vector<double>& samples = B_.samples();
   const std::size_t n = samples.size();
   std::vector<double> gaps;
   gaps.reserve(n);
   for (const Vector2& p : B_.sampled()) gaps.push_back(A_.gap(B.R * p + B.p));
-  Feet best{.gap = INFINITY};
+  ContactParameters best{.gap = INFINITY};
   for (std::size_t i = 0; i < n; ++i) {
     const bool first = i == 0;
     const bool last = i + 1 == n;
@@ -94,7 +94,7 @@ ProfilePair::Feet ProfilePair::search(const Placed& B) const {
     if (gaps[i] > before || gaps[i] > after) continue;
     const double low = !first ? samples[i - 1] : B_.closed() ? samples[n - 1] - B_.length() : samples[0];
     const double high = !last ? samples[i + 1] : B_.length();
-    const Feet feet = refined(B, low, high);
+    const ContactParameters feet = refined(B, low, high);
     if (feet.gap < best.gap) best = feet;
   }
   return best;
@@ -104,13 +104,13 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   const Pose& X = state.X_AB;
   const Matrix3 turn = axes_A_.transpose() * X.R * axes_B_;
   const double tilt = std::atan2(turn.col(2).head<2>().norm(), turn(2, 2));
-  if (!(tilt <= most_tilt)) {
+  if (!(tilt <= max_tilt)) {
     refuse_pose(
         state,
         fmt::format(
             "their planes are tilted by {:.3g} rad, expected at most {} rad; hold the bodies in a plane with joints, "
             "and give both profiles the same sense (key `plane`)",
-            tilt, most_tilt));
+            tilt, max_tilt));
   }
   const Vector3 origin = axes_A_.transpose() * (X * center_B_ - center_A_);
   if (!(std::abs(origin.z()) <= reach_)) {
@@ -119,7 +119,7 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   }
   const double angle = std::atan2(turn(1, 0) - turn(0, 1), turn(0, 0) + turn(1, 1));
   const Placed B{.R = Eigen::Rotation2Dd(angle).toRotationMatrix(), .p = origin.head<2>()};
-  const Feet feet = search(B);
+  const ContactParameters feet = search(B);
   const CurvePoint a = A_.at(feet.on_A);
   const CurvePoint b = B_.at(feet.on_B);
   g.gap = feet.gap;

@@ -14,14 +14,14 @@ namespace {
 /// Of 45 degrees.
 constexpr double steepest = 0.5 * std::numbers::sqrt2;
 /// Triangles that share a radius, so that it is looked for once: more of them take less time and get smaller radii.
-constexpr std::size_t most_of_patch = 8;
+constexpr std::size_t max_patch_triangles = 8;
 /// [-] cosine of 10 degrees, by which their normals may differ.
-constexpr double least_turned = 0.985;
+constexpr double min_coplanar_cosine = 0.985;
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 /// Springs next to each other meet triangles that are next to each other, if
 /// their meshes are about as fine; a longer walk costs more than a search of
 /// the tree.
-constexpr int most_steps = 16;
+constexpr int max_steps = 16;
 /// A crossing nearer to an edge, as a share of the triangle, might be that of
 /// the neighbour for TriangleTree::crossing, which lets lines pass an edge by
 /// less.
@@ -97,19 +97,19 @@ SurfaceSheets::Patch SurfaceSheets::patch_around(std::uint32_t seed, std::vector
   Patch patch{.seed = seed, .triangles = {seed}};
   patch_of[seed] = seed;
   const Vector3& normal = surface_.face_normal(seed);
-  double most_turned = 1.0;
+  double min_normal_cosine = 1.0;
   for (std::size_t i = 0; i < patch.triangles.size(); ++i) {
     for (const std::uint32_t next : cells_[patch.triangles[i]].neighbours) {
       const double turned = surface_.face_normal(next).dot(normal);
-      if (patch.triangles.size() == most_of_patch || patch_of[next] != none || at_rim(next) || turned < least_turned)
+      if (patch.triangles.size() == max_patch_triangles || patch_of[next] != none || at_rim(next) || turned < min_coplanar_cosine)
         continue;
       patch_of[next] = seed;
       patch.triangles.push_back(next);
-      most_turned = std::min(most_turned, turned);
+      min_normal_cosine = std::min(min_normal_cosine, turned);
     }
   }
   // Within 45 degrees of each of them is what is nearer to the seed by the angle between the two.
-  patch.steepest = std::cos(0.25 * std::numbers::pi - std::acos(std::min(1.0, most_turned)));
+  patch.steepest = std::cos(0.25 * std::numbers::pi - std::acos(std::min(1.0, min_normal_cosine)));
   return patch;
 }
 
@@ -150,7 +150,7 @@ std::optional<SurfaceCrossing> SurfaceSheets::leaving(const Vector3& q, const Ve
                                                       std::uint32_t near) const {
   std::uint32_t t = near;
   std::uint32_t before = near;
-  for (int step = 0; step < most_steps; ++step) {
+  for (int step = 0; step < max_steps; ++step) {
     // Height over the plane of the triangle and shares of two corners, at q and how they change along the line. The
     // operations of TriangleSurface::crossing, for the same bits.
     const auto& plane = cells_[t].plane;

@@ -50,7 +50,7 @@ std::string one_line(std::string text) {
 }
 
 /// Elements of a file that nobody has read: those of one kind of owner and one path in one line.
-class UnreadElements {
+class UnusedElements {
  public:
   /// @param value  empty for an element that has others in it. @param name  of its owner
   void add(const std::string& kind, const std::string& path, const std::string& value, const std::string& name) {
@@ -71,7 +71,7 @@ class UnreadElements {
         values.push_back(value.text.empty() ? fmt::format("({})", owners(value))
                                             : fmt::format("= {} ({})", value.text, owners(value)));
       }
-      lines.push_back(group.values.size() > most_values
+      lines.push_back(group.values.size() > max_values
                           ? fmt::format("{}: {} values of {}", group.key, values.size(), n)
                           : fmt::format("{} {}", group.key, fmt::join(values, ", ")));
     }
@@ -79,7 +79,7 @@ class UnreadElements {
   }
 
  private:
-  static constexpr std::size_t most_values = 5, most_names = 5;
+  static constexpr std::size_t max_values = 5, max_names = 5;
   struct Value {
     std::string text;
     std::vector<std::string> names;
@@ -89,7 +89,7 @@ class UnreadElements {
     std::vector<Value> values;
   };
   [[nodiscard]] static std::string owners(const Value& value) {
-    if (value.names.size() <= most_names) return fmt::format("{}", fmt::join(value.names, ", "));
+    if (value.names.size() <= max_names) return fmt::format("{}", fmt::join(value.names, ", "));
     return fmt::format("{} of them, {} ...", value.names.size(), value.names.front());
   }
   std::vector<Group> groups_;
@@ -146,7 +146,7 @@ class Reader {
   void add_mesh(Node node);
   void add_other(Node item);
   void add_others(Node model);
-  void add_unread(Node node, Node owner, const std::string& path, UnreadElements& unread) const;
+  void add_unused(Node node, Node owner, const std::string& path, UnusedElements& unused) const;
 
   std::string file_;
   Model model_;
@@ -414,7 +414,7 @@ void Reader::complete_joint(Joint& joint, Node node) {
                        joint.type));
   }
   for (std::size_t k = 0; k < 6; ++k) {
-    joint.axes[k].direction = Vector3::Unit(pattern->axes[k]);
+    joint.axes[k].direction = Vector3::Fmu(pattern->axes[k]);
     if (pattern->coordinates[k] < 0) continue;
     const auto i = static_cast<std::size_t>(pattern->coordinates[k]);
     while (joint.coordinates.size() <= i) {
@@ -437,7 +437,7 @@ void Reader::add_joint(Node node) {
   joint.child = frame(text(node, "socket_child_frame"), local);
   for (const Node c : items(take(node, "coordinates"))) joint.coordinates.push_back(coordinate(c));
   // Axes that a file leaves out are those of the frame.
-  for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Unit(static_cast<Eigen::Index>(i % 3));
+  for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Fmu(static_cast<Eigen::Index>(i % 3));
   std::size_t k = 0;
   for (const Node transform : take(node, "SpatialTransform").children("TransformAxis")) {
     const std::string_view name = transform.attribute("name").as_string();
@@ -552,7 +552,7 @@ Muscle Reader::muscle(Node node) {
   m.pennation = number(node, "pennation_angle_at_optimal", 0.0);
   m.max_velocity = number(node, "max_contraction_velocity", m.max_velocity);
   m.fiber_damping = number(node, "fiber_damping", m.fiber_damping);
-  m.least_activation = number(node, "minimum_activation", m.least_activation);
+  m.min_activation = number(node, "minimum_activation", m.min_activation);
   m.rise = number(node, "activation_time_constant", m.rise);
   m.fall = number(node, "deactivation_time_constant", m.fall);
   m.rigid_tendon = flag(node, "ignore_tendon_compliance", false);
@@ -593,7 +593,7 @@ void Reader::add_line(Node node) {
   Line line{.name = name_of(node), .type = node.name(), .applies = flag(node, "appliesForce", true)};
   for (const Node point : items(take(take(path, "PathPointSet"), "objects"))) line.points.push_back(path_point(point));
   for (const Node wrap : items(take(take(path, "PathWrapSet"), "objects"))) {
-    PathWrapUse use{.object = last_part(text(wrap, "wrap_object")), .method = last_part(text(wrap, "method"))};
+    PathWrap use{.object = last_part(text(wrap, "wrap_object")), .method = last_part(text(wrap, "method"))};
     if (wrap.child("range")) {
       const auto range = numbers(wrap, "range", 2);
       use.first = static_cast<int>(range[0]);
@@ -655,7 +655,7 @@ void Reader::add_mesh(Node node) {
   mesh.variable_thickness = flag(node, "use_variable_thickness", false);
   if (mesh.variable_thickness) {
     mesh.back_file = text(node, "mesh_back_file");
-    mesh.least_thickness = number(node, "min_thickness", mesh.least_thickness);
+    mesh.min_thickness = number(node, "min_thickness", mesh.min_thickness);
   }
   if (node.child("scale_factors")) mesh.scale = vector(node, "scale_factors");
   model_.meshes.push_back(std::move(mesh));
@@ -683,19 +683,19 @@ bool is_item(Node node) {
 }
 
 /// @param owner  the item of a list that `node` belongs to or is. @param path  from the owner to `node`
-void Reader::add_unread(Node node, Node owner, const std::string& path, UnreadElements& unread) const {
+void Reader::add_unused(Node node, Node owner, const std::string& path, UnusedElements& unused) const {
   for (const Node child : node.children()) {
     if (child.type() != pugi::node_element || whole_.contains(child.hash_value())) continue;
     const std::string here = path + child.name();
     if (read_.contains(child.hash_value())) {
       const bool item = is_item(child);
-      add_unread(child, item ? child : owner, item ? "" : here + "/", unread);
+      add_unused(child, item ? child : owner, item ? "" : here + "/", unused);
     } else if (is_item(child)) {
-      unread.add(owner.name(), here, "", name_of(child));
+      unused.add(owner.name(), here, "", name_of(child));
     } else if (child.first_child().type() == pugi::node_element) {
-      unread.add(owner.name(), here, "", name_of(owner));
+      unused.add(owner.name(), here, "", name_of(owner));
     } else if (const std::string value = one_line(child.child_value()); !value.empty()) {
-      unread.add(owner.name(), here, value, name_of(owner));
+      unused.add(owner.name(), here, value, name_of(owner));
     }
   }
 }
@@ -727,9 +727,9 @@ Model Reader::read(const std::string& text) {
   for (const Node node : items(take(take(model, "ForceSet"), "objects"))) add_force(node);
   for (const Node node : items(take(take(model, "ContactGeometrySet"), "objects"))) add_mesh(node);
   add_others(model);
-  UnreadElements unread;
-  add_unread(model, model, "", unread);
-  model_.unread = unread.lines();
+  UnusedElements unused;
+  add_unused(model, model, "", unused);
+  model_.unused = unused.lines();
   return std::move(model_);
 }
 

@@ -96,7 +96,7 @@ struct PathPoint {
 };
 
 /// A wrap object as a line uses it.
-struct PathWrapUse {
+struct PathWrap {
   std::string object = {};
   std::string method = {};
   int first = -1, last = -1;  ///< points, counted from 1, between which it may wrap; negative = the ends
@@ -110,7 +110,7 @@ struct Muscle {
   double pennation = 0.0;       ///< [rad]
   double max_velocity = 10.0;   ///< [1/s]
   double fiber_damping = 0.1;   ///< [-]
-  double least_activation = 0.01;
+  double min_activation = 0.01;
   double rise = 0.010, fall = 0.040;  ///< [s]
   bool rigid_tendon = false;
   std::optional<double> passive_strain = {};  ///< of its passive curve at the largest isometric force; none = default
@@ -121,7 +121,7 @@ struct Line {
   std::string name, type;
   bool applies = true;
   std::vector<PathPoint> points = {};
-  std::vector<PathWrapUse> wraps = {};
+  std::vector<PathWrap> wraps = {};
   double stiffness = 0.0;           ///< [N] of a Blankevoort1991Ligament
   double slack_length = 0.0;        ///< [m]
   double transition_strain = 0.06;  ///< [-]
@@ -136,7 +136,7 @@ struct ContactMesh {
   double youngs_modulus = 0.0, poissons_ratio = 0.0, thickness = 0.0;
   bool variable_thickness = false;
   std::string back_file = {};      ///< of the surface below, where the thickness varies
-  double least_thickness = 0.001;  ///< [m] of a thickness that varies
+  double min_thickness = 0.001;  ///< [m] of a thickness that varies
   Vector3 scale = Vector3::Ones();
 };
 
@@ -182,7 +182,7 @@ struct Model {
   std::vector<Coupler> couplers;
   std::vector<PointConstraint> constraints;
   std::vector<Other> others;
-  std::vector<std::string> unread;  ///< what the reader has not looked at, but in `others`: one line for many of a kind
+  std::vector<std::string> unused;  ///< what the reader has not looked at, but in `others`: one line for many of a kind
 };
 
 /// Null for none.

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using models::list;
-using models::MeshCopy;
+using models::ImportedMesh;
 using models::plain;
 using models::quaternion;
 
@@ -59,23 +59,23 @@ WrapShape shape_of(const WrapObject& wrap) {
 
 class Importer {
  public:
-  Importer(Model model, const ImportWish& wish) : model_(std::move(model)), wish_(wish) {}
+  Importer(Model model, const ImportOptions& import_options) : model_(std::move(model)), import_options_(import_options) {}
 
   [[nodiscard]] Import run();
 
  private:
-  [[nodiscard]] std::string asked(std::string_view key) const;
+  [[nodiscard]] std::string option_name(std::string_view key) const;
   template <typename... Values>
   [[nodiscard]] Error mistake(const char* key, fmt::format_string<Values...> text, Values&&... values) const {
-    return input_error(key, asked(key) + ": " + fmt::format(text, std::forward<Values>(values)...));
+    return input_error(key, option_name(key) + ": " + fmt::format(text, std::forward<Values>(values)...));
   }
   void set_coordinates();
   void begin_motion();
   void follow_couplers();
-  void fix_locked();
-  void hold_joints();
+  void apply_locked();
+  void lock_joints();
   void require_known(const Joint& joint) const;
-  [[nodiscard]] bool is_whole() const { return wish_.joints.empty(); }
+  [[nodiscard]] bool is_whole() const { return import_options_.joints.empty(); }
   [[nodiscard]] bool driven(const std::string& coordinate) const;
   [[nodiscard]] models::MassProperties mass_of(const std::string& body);
   [[nodiscard]] std::string joint_text(const Joint& joint);
@@ -88,38 +88,38 @@ class Importer {
   [[nodiscard]] std::string motion_file();
   [[nodiscard]] std::optional<std::string> prescribed_text(const Coordinate& coordinate);
   void choose_joints();
-  void absorb_welded();
+  void merge_welded();
   void join_welded(const Joint& weld);
   [[nodiscard]] std::string bodies_text();
   [[nodiscard]] std::string joints_text();
-  void choose_bent();
+  void choose_driven_joint();
   void leave_out();
-  void require_still(const std::string& parent, const char* key) const;
+  void require_fixed_parent(const std::string& parent, const char* key) const;
   void prescribe_flexion();
-  [[nodiscard]] std::string course_text(const Axis& bend, double sign, double start);
+  [[nodiscard]] std::string driver_function_text(const Axis& bend, double sign, double start);
   [[nodiscard]] std::string springs_text();
   [[nodiscard]] std::string torsional_text(const Joint& joint, const CoordinateSpring& spring);
   [[nodiscard]] std::string bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs);
-  [[nodiscard]] std::optional<std::string> reason_against(const CoordinateSpring& spring, const Joint& joint) const;
+  [[nodiscard]] std::optional<std::string> find_unsupported_reason(const CoordinateSpring& spring, const Joint& joint) const;
   [[nodiscard]] std::string analysis_text() const;
   [[nodiscard]] std::string forces_text();
   [[nodiscard]] std::string line_text(const Line& line, std::vector<const WrapObject*>& used);
   [[nodiscard]] std::string path_text(const Line& line, std::vector<const WrapObject*>& used);
   [[nodiscard]] std::string muscle_text(const Line& line);
   [[nodiscard]] std::string muscles_text();
-  [[nodiscard]] std::optional<std::string> reason_against(const Line& line) const;
-  [[nodiscard]] std::optional<std::string> reason_against(const PathPoint& point) const;
+  [[nodiscard]] std::optional<std::string> find_unsupported_reason(const Line& line) const;
+  [[nodiscard]] std::optional<std::string> find_unsupported_reason(const PathPoint& point) const;
   [[nodiscard]] bool has_coordinate(const std::string& name) const;
   [[nodiscard]] std::vector<PathPoint> points_of(const Line& line) const;
   [[nodiscard]] std::string point_text(const PathPoint& point) const;
   [[nodiscard]] Vector3 at_start(const PathPoint& point) const;
   [[nodiscard]] bool touches(const WrapObject& wrap, const PathPoint& from, const PathPoint& to) const;
-  struct WrapChoice {
+  struct ActiveWrap {
     const WrapObject* object;
     int first, last;
   };
-  [[nodiscard]] std::vector<WrapChoice> wraps_of(const Line& line);
-  [[nodiscard]] const WrapObject* wrap_between(const Line& line, const std::vector<WrapChoice>& wraps,
+  [[nodiscard]] std::vector<ActiveWrap> wraps_of(const Line& line);
+  [[nodiscard]] const WrapObject* wrap_between(const Line& line, const std::vector<ActiveWrap>& wraps,
                                                const std::vector<PathPoint>& points, std::size_t i);
   [[nodiscard]] bool inside(const WrapObject& wrap, const PathPoint& point) const;
   [[nodiscard]] std::string wrap_text(const WrapObject& wrap) const;
@@ -136,13 +136,13 @@ class Importer {
   [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
   /// How another file for a mesh is asked for.
   [[nodiscard]] std::string other_file(const std::string& mesh) const {
-    return asked("meshes") + (wish_.in_section ? ", `" + mesh + ": FILE`" : " " + mesh + "=FILE");
+    return asked("meshes") + (import_options_.in_section ? ", `" + mesh + ": FILE`" : " " + mesh + "=FILE");
   }
   void check_mesh_names() const;
-  void tell_others();
+  void report_omissions();
   [[nodiscard]] std::vector<std::string> joint_names() const;
 
-  [[nodiscard]] bool kept(const std::string& body) const { return home_.contains(body); }
+  [[nodiscard]] bool is_imported(const std::string& body) const { return merged_frames_.contains(body); }
   /// Initial pose of a body in the scenario, whose axes are those of the frame that the bent joint turns in.
   [[nodiscard]] Pose pose(const std::string& body) const {
     if (body == "ground") return {};
@@ -150,34 +150,34 @@ class Importer {
     return {.R = R_axes_ * X.R, .p = R_axes_ * X.p};
   }
   /// A frame of the model in the body of the scenario that carries it.
-  [[nodiscard]] Frame at_home(const Frame& frame) const {
-    const Frame& home = home_.at(frame.body);
-    return {.body = home.body, .X_BF = home.X_BF * frame.X_BF};
+  [[nodiscard]] Frame in_merged_body(const Frame& frame) const {
+    const Frame& merged = merged_frames_.at(frame.body);
+    return {.body = merged.body, .X_BF = merged.X_BF * frame.X_BF};
   }
-  void miss(std::string text) {
-    if (std::ranges::find(import_.not_taken, text) == import_.not_taken.end()) {
-      import_.not_taken.push_back(std::move(text));
+  void add_omission(std::string text) {
+    if (std::ranges::find(import_.omissions, text) == import_.omissions.end()) {
+      import_.omissions.push_back(std::move(text));
     }
   }
 
   Model model_;
-  const ImportWish& wish_;
+  const ImportOptions& import_options_;
   Import import_;
   std::vector<const Joint*> joints_;
   std::set<const WrapObject*> used_wraps_;
-  Joint* bent_ = nullptr;                            ///< the joint that is bent; null = nothing is driven
+  Joint* driven_joint_ = nullptr;                            ///< the joint that is bent; null = nothing is driven
   Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
   std::string flexed_body_, flexed_joint_, driver_;  ///< what bends it; empty = nothing
   std::set<std::string> left_out_;                   ///< ligaments and muscles
   std::map<std::string, double> fixed_;              ///< locked coordinates with their values
   bool all_driven_ = false;                          ///< drivers and couplers determine all coordinates
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
-  std::map<std::string, Frame> home_;  ///< bodies of the model, welded ones too, by their place in the scenario's
+  std::map<std::string, Frame> merged_frames_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
 
 /// How whoever asks has written a wish.
-std::string Importer::asked(std::string_view key) const {
-  if (wish_.in_section) return "import." + std::string(key);
+std::string Importer::option_name(std::string_view key) const {
+  if (import_options_.in_section) return "import." + std::string(key);
   std::string option = key == "meshes" ? "mesh" : std::string(key);
   if (option.ends_with("coordinates")) option.pop_back();
   std::ranges::replace(option, '_', '-');
@@ -194,9 +194,9 @@ bool is_turn(const Joint& joint, const std::string& coordinate) {
   // A shift that is the coordinate itself is its own; other turns and shifts that follow a turn go along with it.
   const bool shifts =
       std::any_of(turns, joint.axes.end(), [&](const Axis& axis) { return axis.coordinate() == coordinate; });
-  const bool own_turn =
+  const bool has_rotation =
       std::any_of(joint.axes.begin(), turns, [&](const Axis& axis) { return axis.coordinate() == coordinate; });
-  return own_turn || (!shifts && std::any_of(joint.axes.begin(), turns,
+  return has_rotation || (!shifts && std::any_of(joint.axes.begin(), turns,
                                              [&](const Axis& axis) { return follows(axis, coordinate); }));
 }
 
@@ -207,10 +207,10 @@ bool has_motion_of(const Joint& joint, const std::string& coordinate) {
 
 /// The heading of a coordinate in a motion file; empty for none. OpenSim 4 writes where the coordinate is, too.
 std::string heading_of(const std::string& coordinate, const MotionTable& table) {
-  const auto names_it = [&](const std::string& heading) {
+  const auto is_column_of = [&](const std::string& heading) {
     return heading == coordinate || heading.ends_with("/" + coordinate + "/value");
   };
-  const auto heading = std::ranges::find_if(table.headings, names_it);
+  const auto heading = std::ranges::find_if(table.headings, is_column_of);
   return heading == table.headings.end() ? "" : *heading;
 }
 
@@ -220,7 +220,7 @@ double unit_of(const Motion& motion) {
 
 /// Values in the place of the defaults, from which poses and everything that is held follow.
 void Importer::set_coordinates() {
-  for (const auto& [name, value] : wish_.coordinates) {
+  for (const auto& [name, value] : import_options_.coordinates) {
     std::vector<std::string> known;
     bool found = false;
     for (Joint& joint : model_.joints) {
@@ -231,16 +231,16 @@ void Importer::set_coordinates() {
           throw mistake("coordinates", "expected a coordinate that turns or shifts its joint, found '{}' of {} {}",
                         name, joint.type, joint.name);
         }
-        coordinate.value = is_turn(joint, name) ? wish_.angle_unit * value : value;
+        coordinate.value = is_turn(joint, name) ? import_options_.angle_unit * value : value;
         if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
           throw mistake("coordinates", "expected a turn {} of at most 2 pi, found {:.6g} rad", name, coordinate.value);
         }
         if (coordinate.min < coordinate.max &&
             (coordinate.value < coordinate.min || coordinate.value > coordinate.max)) {
-          miss(fmt::format("coordinate {}: its range, {:.4g} to {:.4g}, in which the {:.4g} asked for are not", name,
+          add_omission(fmt::format("coordinate {}: its range, {:.4g} to {:.4g}, in which the {:.4g} asked for are not", name,
                            coordinate.min, coordinate.max, coordinate.value));
         }
-        import_.taken.push_back(fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
+        import_.imported.push_back(fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
         found = true;
       }
     }
@@ -251,8 +251,8 @@ void Importer::set_coordinates() {
 }
 
 /// A joint that is held is a weld where its coordinates are.
-void Importer::hold_joints() {
-  for (const std::string& name : wish_.held) {
+void Importer::lock_joints() {
+  for (const std::string& name : import_options_.held) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
       throw mistake("hold", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
@@ -263,28 +263,28 @@ void Importer::hold_joints() {
     joint->axes = {};
     joint->coordinates.clear();
     joint->type = "WeldJoint";
-    import_.taken.push_back(fmt::format("joint {} held where its coordinates are", name));
+    import_.imported.push_back(fmt::format("joint {} held where its coordinates are", name));
   }
 }
 
 /// A motion of the whole model: the coordinates begin where its first row has them.
 void Importer::begin_motion() {
-  if (!wish_.motion || !is_whole()) return;
+  if (!import_options_.motion || !is_whole()) return;
   bool any = false;
   for (Joint& joint : model_.joints) {
     for (Coordinate& coordinate : joint.coordinates) {
-      const std::string heading = heading_of(coordinate.name, wish_.motion->table);
+      const std::string heading = heading_of(coordinate.name, import_options_.motion->table);
       if (heading.empty()) continue;
       any = true;
       coordinate.locked = false;
-      coordinate.value = (is_turn(joint, coordinate.name) ? unit_of(*wish_.motion) : 1.0) *
-                         wish_.motion->table.column(heading).front();
+      coordinate.value = (is_turn(joint, coordinate.name) ? unit_of(*import_options_.motion) : 1.0) *
+                         import_options_.motion->table.column(heading).front();
     }
   }
   if (any) return;
   throw input_error("motion",
                     fmt::format("{}: expected columns named like coordinates of the model, found {}",
-                                wish_.motion->table.file_name, fmt::join(wish_.motion->table.headings, ", ")));
+                                import_options_.motion->table.file_name, fmt::join(import_options_.motion->table.headings, ", ")));
 }
 
 /// Coordinates that others determine have the values that these give them, whatever the file or a wish says.
@@ -295,16 +295,16 @@ void Importer::follow_couplers() {
                                              coupler.name, coupler.function.unknown));
     }
   }
-  for (std::string& change : apply_couplers(model_)) miss(std::move(change));
+  for (std::string& change : apply_couplers(model_)) add_omission(std::move(change));
 }
 
 /// Locked coordinates are constants, and so are those that move nothing; a joint without others is a weld.
-void Importer::fix_locked() {
+void Importer::apply_locked() {
   for (Joint& joint : model_.joints) {
     for (Coordinate& coordinate : joint.coordinates) {
       if (coordinate.locked || has_motion_of(joint, coordinate.name)) continue;
       coordinate.locked = true;
-      if (is_whole()) miss(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
+      if (is_whole()) add_omission(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
     }
     for (const Coordinate& coordinate : joint.coordinates) {
       if (!coordinate.locked) continue;
@@ -334,7 +334,7 @@ void Importer::require_known(const Joint& joint) const {
 }
 
 bool Importer::driven(const std::string& coordinate) const {
-  return wish_.motion && is_whole() && !heading_of(coordinate, wish_.motion->table).empty();
+  return import_options_.motion && is_whole() && !heading_of(coordinate, import_options_.motion->table).empty();
 }
 
 std::vector<std::string> Importer::joint_names() const {
@@ -346,11 +346,11 @@ std::vector<std::string> Importer::joint_names() const {
 void Importer::choose_joints() {
   std::set<std::string> wanted;
   if (is_whole()) {
-    home_["ground"] = {.body = "ground", .X_BF = {}};
+    merged_frames_["ground"] = {.body = "ground", .X_BF = {}};
     for (const Joint& joint : model_.joints) joints_.push_back(&joint);
     for (const Body& body : model_.bodies) wanted.insert(body.name);
   }
-  for (const std::string& name : wish_.joints) {
+  for (const std::string& name : import_options_.joints) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
       throw mistake("subset", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
@@ -359,13 +359,13 @@ void Importer::choose_joints() {
     joints_.push_back(&*joint);
     wanted.insert({joint->parent.body, joint->child.body});
     for (const Frame* side : {&joint->parent, &joint->child}) {
-      if (side->body == "ground") home_["ground"] = {.body = "ground", .X_BF = {}};
+      if (side->body == "ground") merged_frames_["ground"] = {.body = "ground", .X_BF = {}};
     }
   }
   for (const Body& body : model_.bodies) {
     if (!wanted.contains(body.name)) continue;
     bodies_.push_back(body.name);
-    home_[body.name] = {.body = body.name, .X_BF = {}};
+    merged_frames_[body.name] = {.body = body.name, .X_BF = {}};
   }
   if (bodies_.empty()) {
     throw is_whole() ? input_error("model", "expected a model with bodies, found none: there is nothing to move")
@@ -375,22 +375,22 @@ void Importer::choose_joints() {
 }
 
 /// Bodies that are welded to those of the subset become part of them, and so do those of the subset to each other.
-void Importer::absorb_welded() {
+void Importer::merge_welded() {
   for (const Joint& weld : model_.joints) {
-    if (weld.type == "WeldJoint" && kept(weld.parent.body) && kept(weld.child.body)) join_welded(weld);
+    if (weld.type == "WeldJoint" && is_imported(weld.parent.body) && is_imported(weld.child.body)) join_welded(weld);
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (const Joint& weld : model_.joints) {
-      if (weld.type != "WeldJoint" || kept(weld.parent.body) == kept(weld.child.body)) continue;
-      const bool child_is_new = kept(weld.parent.body);
+      if (weld.type != "WeldJoint" || is_imported(weld.parent.body) == is_imported(weld.child.body)) continue;
+      const bool child_is_new = is_imported(weld.parent.body);
       const Frame& known = child_is_new ? weld.parent : weld.child;
       const Frame& added = child_is_new ? weld.child : weld.parent;
       if (added.body == "ground") continue;
-      const Frame home = at_home(known);
-      home_[added.body] = {.body = home.body, .X_BF = home.X_BF * added.X_BF.inverse()};
-      import_.taken.push_back(
-          fmt::format("body {} as part of {}, to which {} welds it", added.body, home.body, weld.name));
+      const Frame home = in_merged_body(known);
+      merged_frames_[added.body] = {.body = merged.body, .X_BF = merged.X_BF * added.X_BF.inverse()};
+      import_.imported.push_back(
+          fmt::format("body {} as part of {}, to which {} welds it", added.body, merged.body, weld.name));
       changed = true;
     }
   }
@@ -398,14 +398,14 @@ void Importer::absorb_welded() {
 
 /// The child of a weld and all that is part of it become part of its parent.
 void Importer::join_welded(const Joint& weld) {
-  const Frame parent = at_home(weld.parent), child = at_home(weld.child);
+  const Frame parent = in_merged_body(weld.parent), child = in_merged_body(weld.child);
   if (parent.body == child.body || parent.body == "ground" || child.body == "ground") return;
   const Pose X_PC = parent.X_BF * child.X_BF.inverse();
-  for (auto& [name, home] : home_) {
-    if (home.body == child.body) home = {.body = parent.body, .X_BF = X_PC * home.X_BF};
+  for (auto& [name, home] : merged_frames_) {
+    if (merged.body == child.body) home = {.body = parent.body, .X_BF = X_PC * merged.X_BF};
   }
   std::erase(bodies_, child.body);
-  import_.taken.push_back(
+  import_.imported.push_back(
       fmt::format("body {} as part of {}, to which {} welds it", child.body, parent.body, weld.name));
 }
 
@@ -413,20 +413,20 @@ void Importer::join_welded(const Joint& weld) {
 models::MassProperties Importer::mass_of(const std::string& name) {
   models::MassProperties mass;
   for (const Body& body : model_.bodies) {
-    if (!kept(body.name) || home_.at(body.name).body != name) continue;
+    if (!is_imported(body.name) || merged_frames_.at(body.name).body != name) continue;
     mass = models::welded(mass,
-                          models::seen_from(home_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
+                          models::compliance_in_frame(merged_frames_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
   }
   // A body that only carries points and joints: what moves it is not to feel it.
-  constexpr double least_mass = 1e-6;      // [kg]
-  constexpr double least_inertia = 1e-10;  // [kg m^2] of that mass at a centimetre
+  constexpr double min_mass = 1e-6;      // [kg]
+  constexpr double min_inertia = 1e-10;  // [kg m^2] of that mass at a centimetre
   if (mass.mass == 0.0) {
-    miss(fmt::format("body {}: it has no mass; here it has {} kg", name, least_mass));
-    mass.mass = least_mass;
+    add_omission(fmt::format("body {}: it has no mass; here it has {} kg", name, min_mass));
+    mass.mass = min_mass;
   }
   const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(mass.inertia, Eigen::EigenvaluesOnly).eigenvalues();
   // Of a body no principal moment is above the sum of the two others, nor zero.
-  const double lacks = std::max(least_inertia - principal[0], principal[2] - principal[0] - principal[1]);
+  const double lacks = std::max(min_inertia - principal[0], principal[2] - principal[0] - principal[1]);
   if (lacks > 1e-9 * principal[2]) {
     miss(
         fmt::format("body {}: its inertia, of which no body has the principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; "
@@ -465,7 +465,7 @@ std::string Importer::custom_text(const Joint& joint, const Frame& a, const Fram
   for (const Coordinate& c : joint.coordinates) {
     coordinates += fmt::format("{}{}: {{initial: {}}}", coordinates.empty() ? "" : ", ", plain(c.name), c.value);
     if (c.speed != 0.0)
-      miss(fmt::format("coordinate {}: its default speed, {:.6g}; it begins at rest", c.name, c.speed));
+      add_omission(fmt::format("coordinate {}: its default speed, {:.6g}; it begins at rest", c.name, c.speed));
   }
   std::string text = fmt::format("  {}:\n    type: custom\n", plain(joint.name));
   for (const std::string& line : {"bodies: [" + plain(a.body) + ", " + plain(b.body) + "]",
@@ -479,21 +479,21 @@ std::string Importer::custom_text(const Joint& joint, const Frame& a, const Fram
     const Axis& axis = joint.axes[k];
     if (k % 3 == 0) text += k == 0 ? "    rotations:\n" : "    translations:\n";
     const Vector3 direction =
-        axis.direction.norm() > 0.0 ? axis.direction : Vector3(Vector3::Unit(static_cast<Eigen::Index>(k % 3)));
+        axis.direction.norm() > 0.0 ? axis.direction : Vector3(Vector3::Fmu(static_cast<Eigen::Index>(k % 3)));
     text += fmt::format("      - {{axis: {}", list(direction));
     if (axis.function.constant != 0.0) text += fmt::format(", constant: {}", axis.function.constant);
     if (!axis.function.terms.empty()) text += ", of: {" + terms_text(axis.function) + "}";
     text += "}\n";
   }
-  import_.taken.push_back(
+  import_.imported.push_back(
       fmt::format("joint {} as a function of {} coordinates", joint.name, joint.coordinates.size()));
   return text;
 }
 
 /// Of two bodies that the scenario has.
 std::string Importer::joint_text(const Joint& joint) {
-  const Frame a = at_home(joint.parent);
-  const Frame b = at_home(joint.child);
+  const Frame a = in_merged_body(joint.parent);
+  const Frame b = in_merged_body(joint.child);
   std::string text;
   for (const Coordinate& c : joint.coordinates) {
     text += fmt::format("  # {}: coordinate {} = {} at the initial poses, {} to {}\n", joint.name, c.name, c.value,
@@ -504,33 +504,33 @@ std::string Importer::joint_text(const Joint& joint) {
   if (joint.coordinates.empty() ||
       !std::ranges::any_of(joint.axes, [](const Axis& axis) { return !axis.function.terms.empty(); })) {
     if (a.body == b.body) return "";
-    import_.taken.push_back(fmt::format("joint {} as a fixed one", joint.name));
+    import_.imported.push_back(fmt::format("joint {} as a fixed one", joint.name));
     // Locked shifts hold the bodies apart.
     return text + fmt::format("  {}: {{type: fixed, bodies: [{}, {}], points: [{}, {}]}}\n", plain(joint.name),
                               plain(a.body), plain(b.body), list(a.X_BF * joint_pose(joint).p), list(b.X_BF.p));
   }
   if (is_custom(joint)) return text + custom_text(joint, a, b);
   if (joint.type == "PinJoint") {
-    import_.taken.push_back(fmt::format("joint {} as a revolute joint", joint.name));
+    import_.imported.push_back(fmt::format("joint {} as a revolute joint", joint.name));
     return text + fmt::format("  {}: {{type: revolute, {}, axes: [{}, {}]}}\n", plain(joint.name), ends,
                               list(a.X_BF.R.col(2)), list(b.X_BF.R.col(2)));
   }
   if (joint.type == "BallJoint") {
-    import_.taken.push_back(fmt::format("joint {} as a spherical joint", joint.name));
+    import_.imported.push_back(fmt::format("joint {} as a spherical joint", joint.name));
     return text + fmt::format("  {}: {{type: spherical, {}}}\n", plain(joint.name), ends);
   }
-  import_.taken.push_back(fmt::format("joint {}: its bodies move freely against each other", joint.name));
+  import_.imported.push_back(fmt::format("joint {}: its bodies move freely against each other", joint.name));
   return text + fmt::format("  # {}: {} moves freely against {}\n", joint.name, plain(b.body), plain(a.body));
 }
 
 std::string Importer::joints_text() {
   std::string text = "joints:\n";
-  if (!kept("ground")) {
+  if (!is_imported("ground")) {
     text += fmt::format("  hold: {{type: fixed, bodies: [{}, ground]}}   # the rest moves against it\n",
-                        plain(home_.at(bodies_.front()).body));
+                        plain(merged_frames_.at(bodies_.front()).body));
   }
   for (const Joint& joint : model_.joints) {
-    const bool welds = joint.type == "WeldJoint" && kept(joint.parent.body) && kept(joint.child.body);
+    const bool welds = joint.type == "WeldJoint" && is_imported(joint.parent.body) && is_imported(joint.child.body);
     if (welds || std::ranges::find(joints_, &joint) != joints_.end()) text += joint_text(joint);
   }
   text += couplers_text() + constraints_text();
@@ -554,12 +554,12 @@ std::string Importer::couplers_text() {
     const bool all = known(coupler.coordinate) && !function.terms.empty() &&
                      std::ranges::all_of(function.terms, [&](const auto& term) { return known(term.coordinate); });
     if (!all || !is_whole()) {
-      miss(fmt::format("constraint {}: its coordinates are not all in the scenario", coupler.name));
+      add_omission(fmt::format("constraint {}: its coordinates are not all in the scenario", coupler.name));
       continue;
     }
     text += fmt::format("  {}: {{type: coupler, coordinate: {}, constant: {}, of: {{{}}}}}\n", plain(coupler.name),
                         plain(coupler.coordinate), function.constant, terms_text(function));
-    import_.taken.push_back(fmt::format("constraint {}: {} follows", coupler.name, coupler.coordinate));
+    import_.imported.push_back(fmt::format("constraint {}: {} follows", coupler.name, coupler.coordinate));
   }
   return text;
 }
@@ -567,11 +567,11 @@ std::string Importer::couplers_text() {
 std::string Importer::constraints_text() {
   std::string text;
   for (const PointConstraint& c : model_.constraints) {
-    if (!kept(c.a.body) || !kept(c.b.body)) {
-      miss(fmt::format("{} {}: its bodies are not all in the scenario", c.type, c.name));
+    if (!is_imported(c.a.body) || !is_imported(c.b.body)) {
+      add_omission(fmt::format("{} {}: its bodies are not all in the scenario", c.type, c.name));
       continue;
     }
-    const Frame a = at_home(c.a), b = at_home(c.b);
+    const Frame a = in_merged_body(c.a), b = in_merged_body(c.b);
     const std::string bodies = fmt::format("bodies: [{}, {}]", plain(a.body), plain(b.body));
     const std::string points = fmt::format("points: [{}, {}]", list(a.X_BF.p), list(b.X_BF.p));
     std::string rest;
@@ -592,14 +592,14 @@ std::string Importer::constraints_text() {
       rest = fmt::format("type: distance, {}, {}, length: {}", bodies, points, c.distance);
     }
     text += fmt::format("  {}: {{{}}}\n", plain(c.name), rest);
-    import_.taken.push_back(fmt::format("constraint {}", c.name));
+    import_.imported.push_back(fmt::format("constraint {}", c.name));
   }
   return text;
 }
 
 /// A file with the coordinates in rad and m from t = 0 on: files of measurements begin at any time.
 std::string Importer::motion_file() {
-  const MotionTable& table = wish_.motion->table;
+  const MotionTable& table = import_options_.motion->table;
   std::string text = "time";
   std::vector<std::pair<const std::vector<double>*, double>> columns;
   for (const Joint* joint : joints_) {
@@ -607,7 +607,7 @@ std::string Importer::motion_file() {
       if (!driven(c.name)) continue;
       text += "," + plain(c.name);
       columns.emplace_back(&table.column(heading_of(c.name, table)),
-                           is_turn(*joint, c.name) ? unit_of(*wish_.motion) : 1.0);
+                           is_turn(*joint, c.name) ? unit_of(*import_options_.motion) : 1.0);
     }
   }
   text += "\n";
@@ -627,14 +627,14 @@ std::optional<std::string> Importer::prescribed_text(const Coordinate& c) {
   }
   const bool known = c.prescribed->unknown.empty() && c.prescribed->terms.size() == 1 && c.prescribed->constant == 0.0;
   if (known && c.prescribed->terms[0].text.starts_with("polynomial")) return c.prescribed->terms[0].text;
-  miss(fmt::format("coordinate {}: what prescribes it in time; it moves freely", c.name));
+  add_omission(fmt::format("coordinate {}: what prescribes it in time; it moves freely", c.name));
   return std::nullopt;
 }
 
 /// All coordinates of the model that a motion has, and those that the model prescribes.
 void Importer::drive_coordinates() {
   std::string entries;
-  const std::string name = wish_.motion ? wish_.motion->file.stem().string() + ".csv" : "";
+  const std::string name = import_options_.motion ? import_options_.motion->file.stem().string() + ".csv" : "";
   std::vector<std::string> undriven;
   std::set<std::string> coupled;
   for (const Coupler& coupler : model_.couplers) coupled.insert(coupler.coordinate);
@@ -642,7 +642,7 @@ void Importer::drive_coordinates() {
   for (const Joint* joint : joints_) {
     for (const Coordinate& c : joint->coordinates) {
       if (coupled.contains(c.name)) {
-        if (driven(c.name)) miss(fmt::format("motion of coordinate {}: a coupler determines it", c.name));
+        if (driven(c.name)) add_omission(fmt::format("motion of coordinate {}: a coupler determines it", c.name));
         continue;
       }
       if (driven(c.name)) {
@@ -664,45 +664,45 @@ void Importer::drive_coordinates() {
     throw input_error("model", "expected a model with a coordinate that is not locked, found none: it cannot be moved");
   }
   all_driven_ = undriven.empty() && all_joined;
-  if (wish_.motion && !undriven.empty()) {
-    miss(fmt::format("motion of coordinates that {} has not, which move freely: {}",
-                     wish_.motion->file.filename().string(), fmt::join(undriven, ", ")));
+  if (import_options_.motion && !undriven.empty()) {
+    add_omission(fmt::format("motion of coordinates that {} has not, which move freely: {}",
+                     import_options_.motion->file.filename().string(), fmt::join(undriven, ", ")));
   }
   if (entries.empty()) return;
   if (from_file) {
-    if (wish_.in_section) {
+    if (import_options_.in_section) {
       throw mistake("motion",
                     "expected a motion of one joint of a subset, found the whole model; import it with "
                     "`heelstrike import-osim`");
     }
     import_.meshes.push_back({.from = {}, .to = name, .content = motion_file()});
-    import_.taken.push_back(fmt::format("motion {}", wish_.motion->file.filename().string()));
+    import_.imported.push_back(fmt::format("motion {}", import_options_.motion->file.filename().string()));
   }
   driver_ = "drivers:\n  motion:\n    coordinates:\n" + entries + "\n";
 }
 
 /// The joint to bend; where a motion does it, in its pose at the beginning.
-void Importer::choose_bent() {
-  if (wish_.draw && !wish_.flexion) throw mistake("draw", "expected {} beside it, found none", asked("flexion"));
-  if (wish_.flexion && is_whole()) {
+void Importer::choose_driven_joint() {
+  if (import_options_.drawer_force && !import_options_.flexion) throw mistake("draw", "expected {} beside it, found none", asked("flexion"));
+  if (import_options_.flexion && is_whole()) {
     throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", asked("subset"),
                   asked("motion"));
   }
-  if (is_whole() || (!wish_.flexion && !wish_.motion)) return;
-  if (wish_.flexion && wish_.motion) throw mistake("motion", "expected no {} beside it, found one", asked("flexion"));
-  const char* const key = wish_.motion ? "motion" : "flexion";
+  if (is_whole() || (!import_options_.flexion && !import_options_.motion)) return;
+  if (import_options_.flexion && import_options_.motion) throw mistake("motion", "expected no {} beside it, found one", asked("flexion"));
+  const char* const key = import_options_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
-    return is_free(*j) && j->type != "FreeJoint" && kept(j->parent.body) && kept(j->child.body);
+    return is_free(*j) && j->type != "FreeJoint" && is_imported(j->parent.body) && is_imported(j->child.body);
   });
   if (joint == joints_.end()) {
     throw mistake(key, "expected a joint in {} with six coordinates of its own, found none", asked("subset"));
   }
-  bent_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
-  require_still(bent_->parent.body, key);
-  R_axes_ = (default_pose(model_, at_home(bent_->parent).body).R * at_home(bent_->parent).X_BF.R).transpose();
-  if (!wish_.motion) return;
-  const MotionTable& table = wish_.motion->table;
-  const std::string name = bent_->axes[0].coordinate();
+  driven_joint_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
+  require_fixed_parent(driven_joint_->parent.body, key);
+  R_axes_ = (default_pose(model_, in_merged_body(driven_joint_->parent).body).R * in_merged_body(driven_joint_->parent).X_BF.R).transpose();
+  if (!import_options_.motion) return;
+  const MotionTable& table = import_options_.motion->table;
+  const std::string name = driven_joint_->axes[0].coordinate();
   const std::string heading = heading_of(name, table);
   if (heading.empty()) {
     throw input_error("motion", fmt::format("{}: expected a column {}, found {}", table.file_name, name,
@@ -712,20 +712,20 @@ void Importer::choose_bent() {
     throw input_error("motion", fmt::format("{}: expected a motion that begins at 0 s, found {} s: shift its times",
                                             table.file_name, table.times().front()));
   }
-  if (wish_.coordinates.contains(name)) {
+  if (import_options_.coordinates.contains(name)) {
     throw mistake("coordinates", "expected no {} beside {}, which says where it begins, found one", name,
                   asked("motion"));
   }
-  std::ranges::find(bent_->coordinates, name, &Coordinate::name)->value =
-      unit_of(*wish_.motion) * table.column(heading).front();
+  std::ranges::find(driven_joint_->coordinates, name, &Coordinate::name)->value =
+      unit_of(*import_options_.motion) * table.column(heading).front();
 }
 
 /// What bends a joint turns against the ground, and so must its parent not. @throws Error{invalid_input}
-void Importer::require_still(const std::string& parent, const char* key) const {
-  const std::string body = at_home({.body = parent, .X_BF = {}}).body;
-  if (body == "ground" || (!kept("ground") && body == home_.at(bodies_.front()).body)) return;
+void Importer::require_fixed_parent(const std::string& parent, const char* key) const {
+  const std::string body = in_merged_body({.body = parent, .X_BF = {}}).body;
+  if (body == "ground" || (!is_imported("ground") && body == merged_frames_.at(bodies_.front()).body)) return;
   for (const Joint* joint : joints_) {
-    if (joint->coordinates.empty() || at_home(joint->child).body != body) continue;
+    if (joint->coordinates.empty() || in_merged_body(joint->child).body != body) continue;
     throw mistake(
         key,
         "expected a joint whose parent stands still, found {}, which {} moves; hold that one with {}, or leave "
@@ -737,69 +737,69 @@ void Importer::require_still(const std::string& parent, const char* key) const {
 /// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
 /// the two other turns and the three shifts of the model's joint free.
 void Importer::prescribe_flexion() {
-  const Axis& bend = bent_->axes[0];
-  const Frame b = at_home(bent_->child);
+  const Axis& bend = driven_joint_->axes[0];
+  const Frame b = in_merged_body(driven_joint_->child);
   int k = 0;
   if (bend.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
-    throw mistake(wish_.motion ? "motion" : "flexion",
+    throw mistake(import_options_.motion ? "motion" : "flexion",
                   "expected joint {} to turn first about x, y or z of its parent frame, found another axis: prescribe "
                   "it in the scenario",
-                  bent_->name);
+                  driven_joint_->name);
   }
   const double sign = bend.slope() * bend.direction[k];
   const double start =
-      sign * coordinate_of(*bent_, bend.coordinate())->value + bend.function.constant * bend.direction[k];
+      sign * coordinate_of(*driven_joint_, bend.coordinate())->value + bend.function.constant * bend.direction[k];
   const Pose X_WB = pose(b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
-                                   {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
+                                   {.R = Eigen::AngleAxisd(start, Vector3::Fmu(k)).toRotationMatrix(), .p = X_WB.p});
   flexed_joint_ = fmt::format(
       "  flexed: {{type: universal, bodies: [flexed, {}], points: [[0, 0, 0], {}], axes: [{}, {}]}}\n", plain(b.body),
-      list(b.X_BF.p), list(bent_->axes[1].direction), list(b.X_BF.R * bent_->axes[2].direction));
+      list(b.X_BF.p), list(driven_joint_->axes[1].direction), list(b.X_BF.R * driven_joint_->axes[2].direction));
   driver_ = "drivers:\n  flexion:\n    body: flexed   # as far as it turns the joint does\n";
   for (int i = 0; i < 3; ++i) {
-    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i], i == k ? course_text(bend, sign, start) : "polynomial: [0]");
+    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i], i == k ? driver_function_text(bend, sign, start) : "polynomial: [0]");
   }
   driver_ += "\n";
-  if (!wish_.draw) return;
+  if (!import_options_.drawer_force) return;
   driver_ +=
       fmt::format("loads:\n  draw:\n    body: {}\n    frame: body\n    point: {}\n", plain(b.body), list(b.X_BF.p));
   for (int i = 0; i < 3; ++i) {
-    const double force = *wish_.draw * b.X_BF.R(i, 0);
+    const double force = *import_options_.drawer_force * b.X_BF.R(i, 0);
     if (force != 0.0) driver_ += fmt::format("    f{}: {{expression: \"{} * step(t, 1, 2)\"}}\n", "xyz"[i], force);
   }
   driver_ += "\n";
-  import_.taken.push_back(fmt::format("{}: drawn by {} N along its x axis after the flexion", b.body, *wish_.draw));
+  import_.imported.push_back(fmt::format("{}: drawn by {} N along its x axis after the flexion", b.body, *import_options_.drawer_force));
 }
 
 /// What the bent angle does in time.
-std::string Importer::course_text(const Axis& bend, double sign, double start) {
-  const std::string what = fmt::format("coordinate {} of {}: ", bend.coordinate(), bent_->name);
-  if (wish_.motion) {
-    const Motion& motion = *wish_.motion;
+std::string Importer::driver_function_text(const Axis& bend, double sign, double start) {
+  const std::string what = fmt::format("coordinate {} of {}: ", bend.coordinate(), driven_joint_->name);
+  if (import_options_.motion) {
+    const Motion& motion = *import_options_.motion;
     if (bend.function.constant != 0.0) {
       throw mistake("motion",
                     "expected joint {} to turn by a multiple of {}, found an angle added to it: prescribe it in the "
                     "scenario",
-                    bent_->name, bend.coordinate());
+                    driven_joint_->name, bend.coordinate());
     }
     const std::string name = motion.file.filename().string();
-    import_.taken.push_back(what + "follows " + name + " in time");
+    import_.imported.push_back(what + "follows " + name + " in time");
     return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
                        heading_of(bend.coordinate(), motion.table), motion.table.headings.front(),
                        sign * unit_of(motion));
   }
-  const double by = sign * (*wish_.flexion - coordinate_of(*bent_, bend.coordinate())->value);
-  import_.taken.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *wish_.flexion));
-  return wish_.draw ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
+  const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, bend.coordinate())->value);
+  import_.imported.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *import_options_.flexion));
+  return import_options_.drawer_force ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
                     : fmt::format("polynomial: [{}, {}]", start, by);
 }
 
 std::string Importer::analysis_text() const {
-  if (wish_.flexion) {
-    return fmt::format("analysis:\n  type: static\n  end_time: {}\n\noutput:\n  interval: 0.05\n", wish_.draw ? 2 : 1);
+  if (import_options_.flexion) {
+    return fmt::format("analysis:\n  type: static\n  end_time: {}\n\noutput:\n  interval: 0.05\n", import_options_.drawer_force ? 2 : 1);
   }
   if (is_whole()) {
-    const double end = wish_.motion ? wish_.motion->table.times().back() - wish_.motion->table.times().front() : 1.0;
+    const double end = import_options_.motion ? import_options_.motion->table.times().back() - import_options_.motion->table.times().front() : 1.0;
     return fmt::format("analysis:\n  type: {}\n  end_time: {}\n\noutput:\n  interval: 0.01\n",
                        all_driven_ ? "kinematic" : "forward", end > 0.0 ? end : 1.0);
   }
@@ -807,14 +807,14 @@ std::string Importer::analysis_text() const {
   return fmt::format(
       "{}analysis:\n  end_time: {}\n  integrator: {{name: cvode_index1, rtol: 1.0e-4, atol: 1.0e-6}}\n\noutput:\n  "
       "interval: 0.01\n",
-      wish_.motion ? ""
+      import_options_.motion ? ""
                    : "# Nothing drives it: bodies move under gravity, ligaments and muscles. `import-osim --flexion` "
                      "bends a joint.\n",
-      wish_.motion ? wish_.motion->table.times().back() : 1.0);
+      import_options_.motion ? import_options_.motion->table.times().back() : 1.0);
 }
 
 void Importer::leave_out() {
-  for (const std::string& name : wish_.without) {
+  for (const std::string& name : import_options_.without) {
     const std::size_t before = left_out_.size();
     for (const Line& line : model_.lines) {
       if (line.name == name || bundle_name(line.name) == name) left_out_.insert(line.name);
@@ -831,19 +831,19 @@ void Importer::leave_out() {
 /// those of the bodies; else they have their names, so that drivers move them.
 bool Importer::is_custom(const Joint& joint) const {
   if (joint.coordinates.empty() || is_whole()) return !joint.coordinates.empty();
-  const bool bends = wish_.flexion || wish_.motion;
+  const bool bends = import_options_.flexion || import_options_.motion;
   return joint.type != "PinJoint" && joint.type != "BallJoint" && !(bends && is_free(joint));
 }
 
-std::optional<std::string> Importer::reason_against(const CoordinateSpring& spring, const Joint& joint) const {
+std::optional<std::string> Importer::find_unsupported_reason(const CoordinateSpring& spring, const Joint& joint) const {
   if (!spring.applies) return "it is switched off (appliesForce)";
   if (joint.type == "PinJoint" || is_custom(joint)) return std::nullopt;
   if (!is_free(joint) || joint.type == "FreeJoint") return fmt::format("its joint is a {}", joint.type);
   const auto axis = std::ranges::find(joint.axes, spring.coordinate, &Axis::coordinate);
-  const Frame a = at_home(joint.parent);
+  const Frame a = in_merged_body(joint.parent);
   const Vector3 direction = pose(a.body).R * a.X_BF.R * axis->direction;
   if (direction.cwiseAbs().maxCoeff() < 1.0 - 1e-6) return "its axis is not along x, y or z of the scenario";
-  if (bent_ == &joint && axis == joint.axes.begin()) return "its coordinate is prescribed";
+  if (driven_joint_ == &joint && axis == joint.axes.begin()) return "its coordinate is prescribed";
   if (spring.stiffness != 0.0 && spring.rest != coordinate_of(joint, spring.coordinate)->value) {
     return fmt::format("its rest length {:.6g} is not where its coordinate is", spring.rest);
   }
@@ -857,7 +857,7 @@ std::string Importer::limits_text() {
     const Joint* joint = joint_with(model_, limit.coordinate);
     const bool here = joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
     if (!limit.applies || !here) {
-      miss(fmt::format("CoordinateLimitForce {}: {}", limit.name,
+      add_omission(fmt::format("CoordinateLimitForce {}: {}", limit.name,
                        !limit.applies
                            ? std::string("it is switched off (appliesForce)")
                            : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
@@ -870,7 +870,7 @@ std::string Importer::limits_text() {
         plain(limit.name), plain(limit.coordinate), unit * limit.lower, unit * limit.upper,
         limit.lower_stiffness / unit, limit.upper_stiffness / unit, limit.damping / unit,
         unit * std::max(limit.transition, 1e-6));
-    import_.taken.push_back(fmt::format("stop {} of coordinate {}", limit.name, limit.coordinate));
+    import_.imported.push_back(fmt::format("stop {} of coordinate {}", limit.name, limit.coordinate));
   }
   return text;
 }
@@ -884,7 +884,7 @@ std::string Importer::torsional_text(const Joint& joint, const CoordinateSpring&
 /// Bushings of a joint that moves freely. Its second and third turn are about axes that the first one carries along:
 /// so are those of a bushing from the body that is turned by it, where there is one.
 std::string Importer::bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs) {
-  const Frame a = at_home(joint.parent), b = at_home(joint.child);
+  const Frame a = in_merged_body(joint.parent), b = in_merged_body(joint.child);
   const Matrix3 R_WP = pose(a.body).R * a.X_BF.R;
   Vector6 stiffness = Vector6::Zero(), damping = Vector6::Zero();
   for (const CoordinateSpring* spring : springs) {
@@ -905,7 +905,7 @@ std::string Importer::bushings_text(const Joint& joint, const std::vector<const 
         "  {}_{}: {{type: bushing, bodies: [{}, {}], point: {}, stiffness_matrix: [{}], damping_matrix: [{}]}}\n",
         plain(joint.name), name, from, plain(b.body), list(point), fmt::join(k, ", "), fmt::join(c, ", "));
   };
-  return part("turns", bent_ == &joint ? "flexed" : plain(a.body), 0) + part("shifts", plain(a.body), 3);
+  return part("turns", driven_joint_ == &joint ? "flexed" : plain(a.body), 0) + part("shifts", plain(a.body), 3);
 }
 
 /// Springs and dampers on coordinates of the subset.
@@ -913,25 +913,25 @@ std::string Importer::springs_text() {
   std::string text;
   std::set<const CoordinateSpring*> seen;
   for (const Joint* joint : joints_) {
-    if (!kept(joint->parent.body) || !kept(joint->child.body)) continue;
+    if (!is_imported(joint->parent.body) || !is_imported(joint->child.body)) continue;
     std::vector<const CoordinateSpring*> free;
     for (const CoordinateSpring& spring : model_.springs) {
       if (coordinate_of(*joint, spring.coordinate) == nullptr) continue;
       seen.insert(&spring);
-      const auto reason = reason_against(spring, *joint);
+      const auto reason = find_unsupported_reason(spring, *joint);
       if (reason) {
-        miss(fmt::format("SpringGeneralizedForce {}: {}", spring.name, *reason));
+        add_omission(fmt::format("SpringGeneralizedForce {}: {}", spring.name, *reason));
       } else if (is_custom(*joint)) {
         text +=
             fmt::format("  {}: {{type: coordinate_spring, coordinate: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
                         plain(spring.name), plain(spring.coordinate), spring.stiffness, spring.viscosity, spring.rest);
-        import_.taken.push_back(fmt::format("spring and damper {} of coordinate {}", spring.name, spring.coordinate));
+        import_.imported.push_back(fmt::format("spring and damper {} of coordinate {}", spring.name, spring.coordinate));
       } else if (joint->type == "PinJoint") {
         text += torsional_text(*joint, spring);
-        import_.taken.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
+        import_.imported.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
       } else {
         free.push_back(&spring);
-        import_.taken.push_back(fmt::format("spring and damper {} as part of a bushing, for small turns: joint {}",
+        import_.imported.push_back(fmt::format("spring and damper {} as part of a bushing, for small turns: joint {}",
                                             spring.name, joint->name));
       }
     }
@@ -939,7 +939,7 @@ std::string Importer::springs_text() {
   }
   for (const CoordinateSpring& spring : model_.springs) {
     if (!seen.contains(&spring)) {
-      miss(fmt::format("SpringGeneralizedForce {}: its coordinate {} is not in the subset", spring.name,
+      add_omission(fmt::format("SpringGeneralizedForce {}: its coordinate {} is not in the subset", spring.name,
                        spring.coordinate));
     }
   }
@@ -953,23 +953,23 @@ std::optional<std::string> curves_of(const Line& line) {
   return std::nullopt;
 }
 
-std::optional<std::string> Importer::reason_against(const Line& line) const {
+std::optional<std::string> Importer::find_unsupported_reason(const Line& line) const {
   const bool muscle = curves_of(line).has_value();
   if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
   if (!line.applies) return "it is switched off (appliesForce)";
   if (left_out_.contains(line.name)) return fmt::format("left out ({})", asked("without"));
   if (line.points.size() < 2) return "it has fewer than two points";
-  std::set<std::string> homes;
+  std::set<std::string> body_names;
   for (const PathPoint& point : line.points) {
-    if (const auto reason = reason_against(point)) return reason;
-    if (!kept(point.at.body)) return fmt::format("it holds to {}", point.at.body);
+    if (const auto reason = find_unsupported_reason(point)) return reason;
+    if (!is_imported(point.at.body)) return fmt::format("it holds to {}", point.at.body);
     const bool moves = std::ranges::any_of(point.location, [](const Function& f) { return !f.terms.empty(); });
-    if (moves && !home_.at(point.at.body).X_BF.R.isIdentity(1e-12)) {
+    if (moves && !merged_frames_.at(point.at.body).X_BF.R.isIdentity(1e-12)) {
       return fmt::format("its point {} moves in {}, which is part of another body here", point.name, point.at.body);
     }
-    homes.insert(home_.at(point.at.body).body);
+    body_names.insert(merged_frames_.at(point.at.body).body);
   }
-  if (homes.size() < 2) return "all its points are in one body";
+  if (body_names.size() < 2) return "all its points are in one body";
   if (muscle) return std::nullopt;
   if (!(line.stiffness > 0.0) || !(line.slack_length > 0.0)) return "it has no stiffness or no slack length";
   return std::nullopt;
@@ -980,7 +980,7 @@ bool Importer::has_coordinate(const std::string& name) const {
   return joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
 }
 
-std::optional<std::string> Importer::reason_against(const PathPoint& point) const {
+std::optional<std::string> Importer::find_unsupported_reason(const PathPoint& point) const {
   std::vector<std::string> names;
   if (!point.coordinate.empty()) names.push_back(point.coordinate);
   for (const Function& function : point.location) {
@@ -1024,17 +1024,17 @@ Vector3 Importer::at_start(const PathPoint& point) const {
 }
 
 /// Surfaces that a line may wrap over, with the points between which it may.
-std::vector<Importer::WrapChoice> Importer::wraps_of(const Line& line) {
-  std::vector<WrapChoice> wraps;
-  for (const PathWrapUse& use : line.wraps) {
+std::vector<Importer::ActiveWrap> Importer::wraps_of(const Line& line) {
+  std::vector<ActiveWrap> wraps;
+  for (const PathWrap& use : line.wraps) {
     const auto wrap = std::ranges::find(model_.wraps, use.object, &WrapObject::name);
     if (wrap == model_.wraps.end()) {
-      miss(fmt::format("{}: its wrap object {}, which the model has not", line.name, use.object));
+      add_omission(fmt::format("{}: its wrap object {}, which the model has not", line.name, use.object));
       continue;
     }
     const bool known = wrap->type == "WrapSphere" || wrap->type == "WrapCylinder" || wrap->type == "WrapEllipsoid";
-    if (!known || !wrap->active || !kept(wrap->body) || wrap->dimensions.empty()) {
-      miss(fmt::format("{}: its wrap object {}, {}", line.name, wrap->name,
+    if (!known || !wrap->active || !is_imported(wrap->body) || wrap->dimensions.empty()) {
+      add_omission(fmt::format("{}: its wrap object {}, {}", line.name, wrap->name,
                        !known          ? "a " + wrap->type
                        : !wrap->active ? std::string("which is not active")
                                        : "in " + wrap->body + " or without dimensions"));
@@ -1061,7 +1061,7 @@ bool Importer::touches(const WrapObject& wrap, const PathPoint& from, const Path
 
 /// The surface of the way from point i to the next: of several the one that it touches at the initial poses, and else
 /// the first. Null for none.
-const WrapObject* Importer::wrap_between(const Line& line, const std::vector<WrapChoice>& wraps,
+const WrapObject* Importer::wrap_between(const Line& line, const std::vector<ActiveWrap>& wraps,
                                          const std::vector<PathPoint>& points, std::size_t i) {
   const WrapObject* chosen = nullptr;
   std::vector<std::string> others;
@@ -1069,10 +1069,10 @@ const WrapObject* Importer::wrap_between(const Line& line, const std::vector<Wra
     const auto point = std::ranges::find(line.points, points[k].name, &PathPoint::name);
     return static_cast<int>(point - line.points.begin()) + 1;
   };
-  for (const WrapChoice& wrap : wraps) {
+  for (const ActiveWrap& wrap : wraps) {
     if ((wrap.first > 0 && place(i) < wrap.first) || (wrap.last > 0 && place(i + 1) > wrap.last)) continue;
     if (inside(*wrap.object, points[i]) || inside(*wrap.object, points[i + 1])) {
-      miss(fmt::format(
+      add_omission(fmt::format(
           "{}: wrapping over {} from its point {}: an end lies inside, so that it is straight, as in OpenSim",
           line.name, wrap.object->name, i + 1));
       continue;
@@ -1083,14 +1083,14 @@ const WrapObject* Importer::wrap_between(const Line& line, const std::vector<Wra
     if (better) chosen = wrap.object;
   }
   if (!others.empty()) {
-    miss(fmt::format("{}: from its point {} its wrap objects {}; a part of a line wraps over one, {}", line.name, i + 1,
+    add_omission(fmt::format("{}: from its point {} its wrap objects {}; a part of a line wraps over one, {}", line.name, i + 1,
                      fmt::join(others, ", "), chosen->name));
   }
   return chosen;
 }
 
 std::string Importer::wrap_text(const WrapObject& wrap) const {
-  const Frame at = at_home({.body = wrap.body, .X_BF = wrap.X_BS});
+  const Frame at = in_merged_body({.body = wrap.body, .X_BF = wrap.X_BS});
   const std::string shape = wrap.type == "WrapSphere" ? fmt::format("sphere: {}", wrap.dimensions[0])
                             : wrap.type == "WrapCylinder"
                                 ? fmt::format("cylinder: {}, length: {}", wrap.dimensions[0], wrap.length)
@@ -1107,7 +1107,7 @@ std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>
 
 /// "body: femur_r, point: [0, 0, 0]" and what moves it.
 std::string Importer::point_text(const PathPoint& point) const {
-  const Frame home = at_home({.body = point.at.body, .X_BF = {}});
+  const Frame home = in_merged_body({.body = point.at.body, .X_BF = {}});
   Vector3 p = point.at.X_BF.p;
   for (Eigen::Index k = 0; k < 3; ++k) p[k] += point.location[static_cast<std::size_t>(k)].constant;
   std::string moves;
@@ -1120,11 +1120,11 @@ std::string Importer::point_text(const PathPoint& point) const {
     moves += fmt::format(", within: {{coordinate: {}, range: [{}, {}]}}", plain(point.coordinate), point.range[0],
                          point.range[1]);
   }
-  return fmt::format("body: {}, point: {}{}", plain(home.body), list(home.X_BF * p), moves);
+  return fmt::format("body: {}, point: {}{}", plain(merged.body), list(merged.X_BF * p), moves);
 }
 
 std::string Importer::path_text(const Line& line, std::vector<const WrapObject*>& used) {
-  const std::vector<WrapChoice> wraps = wraps_of(line);
+  const std::vector<ActiveWrap> wraps = wraps_of(line);
   const std::vector<PathPoint> points = points_of(line);
   std::string text;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -1144,29 +1144,29 @@ std::string Importer::muscle_text(const Line& line) {
   const Muscle& m = line.muscle;
   std::vector<const WrapObject*> used;
   const std::string path = path_text(line, used);
-  const bool rigid = m.rigid_tendon || wish_.flexion || wish_.rigid_tendons;
+  const bool rigid = m.rigid_tendon || import_options_.flexion || import_options_.rigid_tendons;
   std::string text = fmt::format(
       "  {}:\n    type: muscle\n    curves: {}\n    tendon: {}\n    max_isometric_force: {}\n    "
       "optimal_fiber_length: {}\n    tendon_slack_length: {}\n    pennation_angle: {}\n    max_contraction_velocity: "
       "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
       plain(line.name), *curves_of(line), rigid ? "rigid" : "elastic", m.max_force, m.optimal_length, m.tendon_length,
-      m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
-  if (wish_.activation) text += fmt::format("    activation: {{polynomial: [{}]}}\n", *wish_.activation);
+      m.pennation, m.max_velocity, m.fiber_damping, m.min_activation, m.rise, m.fall);
+  if (import_options_.activation) text += fmt::format("    activation: {{polynomial: [{}]}}\n", *import_options_.activation);
   if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
   if (!used.empty()) text += "    surfaces:\n";
   for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
   if (rigid && !m.rigid_tendon) {
-    miss(fmt::format("muscle {}: its elastic tendon; {}", line.name,
-                     wish_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", asked("rigid_tendons"))));
+    add_omission(fmt::format("muscle {}: its elastic tendon; {}", line.name,
+                     import_options_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", asked("rigid_tendons"))));
   }
-  import_.taken.push_back(fmt::format("muscle {}", line.name));
+  import_.imported.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
 }
 
 std::string Importer::muscles_text() {
   std::string text;
   for (const Line& line : model_.lines) {
-    if (curves_of(line) && !reason_against(line)) text += muscle_text(line);
+    if (curves_of(line) && !find_unsupported_reason(line)) text += muscle_text(line);
   }
   return text;
 }
@@ -1174,8 +1174,8 @@ std::string Importer::muscles_text() {
 std::string Importer::forces_text() {
   std::vector<Bundle> bundles;
   for (const Line& line : model_.lines) {
-    if (const auto reason = reason_against(line)) {
-      miss(fmt::format("{} {}: {}", line.type, line.name, *reason));
+    if (const auto reason = find_unsupported_reason(line)) {
+      add_omission(fmt::format("{} {}: {}", line.type, line.name, *reason));
       continue;
     }
     if (curves_of(line)) continue;
@@ -1202,7 +1202,7 @@ std::string Importer::forces_text() {
     if (!used.empty()) text += "    surfaces:\n";
     for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
     text += "    lines:\n" + lines;
-    import_.taken.push_back(fmt::format("ligament {}: {} lines", bundle.name, bundle.lines.size()));
+    import_.imported.push_back(fmt::format("ligament {}: {} lines", bundle.name, bundle.lines.size()));
   }
   return text + muscles;
 }
@@ -1210,14 +1210,14 @@ std::string Importer::forces_text() {
 /// Empty for none.
 fs::path Importer::found(const std::string& name, const std::string& file, std::vector<std::string>& searched) const {
   std::vector<fs::path> candidates;
-  if (const auto other = wish_.meshes.find(name); other != wish_.meshes.end()) {
+  if (const auto other = import_options_.meshes.find(name); other != import_options_.meshes.end()) {
     candidates.push_back(other->second);
   } else {
-    for (const fs::path& folder : wish_.folders) candidates.push_back(folder / file);
+    for (const fs::path& folder : import_options_.folders) candidates.push_back(folder / file);
   }
   for (const fs::path& candidate : candidates) {
     searched.push_back(candidate.string());
-    if (fs::is_regular_file(wish_.on_disk ? wish_.on_disk(candidate) : candidate)) return candidate;
+    if (fs::is_regular_file(import_options_.resolve_path ? import_options_.resolve_path(candidate) : candidate)) return candidate;
   }
   return {};
 }
@@ -1225,8 +1225,8 @@ fs::path Importer::found(const std::string& name, const std::string& file, std::
 /// What the scenario calls a file: its copy in the scenario's folder or, where that is wished, the file itself.
 /// @param to  name of the copy
 std::string Importer::named(const fs::path& from, const std::string& to) {
-  if (wish_.on_disk) return nlohmann::json(from.string()).dump();
-  if (std::ranges::find(import_.meshes, to, &MeshCopy::to) == import_.meshes.end()) {
+  if (import_options_.resolve_path) return nlohmann::json(from.string()).dump();
+  if (std::ranges::find(import_.meshes, to, &ImportedMesh::to) == import_.meshes.end()) {
     import_.meshes.push_back({.from = from, .to = to});
   }
   return nlohmann::json(to).dump();
@@ -1258,7 +1258,7 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
   const std::string name = mesh.name + ".back";
   const fs::path from = found(name, mesh.back_file, searched);
   if (!from.empty()) return fmt::format("      {}: {}\n", back_key, mesh_file(mesh.name + "_back", from));
-  if (wish_.meshes.contains(name)) {
+  if (import_options_.meshes.contains(name)) {
     throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of {}, found no '{}'", mesh.name,
                                             other_file(name), searched.front()));
   }
@@ -1269,8 +1269,8 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
 }
 
 std::string Importer::side_text(const ContactMesh& mesh) {
-  const Frame at = at_home(mesh.frame);
-  if (!mesh.scale.isApprox(Vector3::Ones())) miss(fmt::format("contact mesh {}: its scale factors", mesh.name));
+  const Frame at = in_merged_body(mesh.frame);
+  if (!mesh.scale.isApprox(Vector3::Ones())) add_omission(fmt::format("contact mesh {}: its scale factors", mesh.name));
   return fmt::format(
       "      body: {}\n      surface: {{mesh: {{file: {}, position: {}, orientation: {}}}}}\n      material: "
       "{{youngs_modulus: {}, poissons_ratio: {}}}\n",
@@ -1279,17 +1279,17 @@ std::string Importer::side_text(const ContactMesh& mesh) {
 }
 
 std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& target, const ContactMesh& casting) {
-  import_.taken.push_back(fmt::format("contact {}: {} on {}", contact.name, casting.name, target.name));
+  import_.imported.push_back(fmt::format("contact {}: {} on {}", contact.name, casting.name, target.name));
   const std::string main = side_text(casting);
   const std::string partner = side_text(target);
   std::string layers = layer_text(casting, "thickness", "back_file");
-  layers += layer_text(target, "partner_thickness", "met_back_file");
+  layers += layer_text(target, "partner_thickness", "partner_back_file");
   if (layers.find("back_file") != std::string::npos) {
     double least = 0.0;
     for (const ContactMesh* mesh : {&casting, &target}) {
-      if (mesh->variable_thickness) least = std::max(least, mesh->least_thickness);
+      if (mesh->variable_thickness) least = std::max(least, mesh->min_thickness);
     }
-    if (least > 0.0) layers += fmt::format("      back_least: {}\n", least);
+    if (least > 0.0) layers += fmt::format("      back_min_thickness: {}\n", least);
   }
   return fmt::format(
       "  {}:\n    main:\n{}    partner:\n{}    backend: elastic_foundation\n    parameters:\n{}      layers: {}\n     "
@@ -1302,7 +1302,7 @@ std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& 
 void Importer::check_mesh_names() const {
   std::vector<std::string> known;
   for (const ContactMesh& mesh : model_.meshes) known.insert(known.end(), {mesh.name, mesh.name + ".back"});
-  for (const auto& [name, file] : wish_.meshes) {
+  for (const auto& [name, file] : import_options_.meshes) {
     if (std::ranges::find(known, name) != known.end()) continue;
     throw mistake("meshes", "expected names of contact meshes of the model ({}), found '{}'", fmt::join(known, ", "),
                   name);
@@ -1318,13 +1318,13 @@ std::string Importer::contact_text() {
     if (!contact.applies) {
       miss(name + ": it is switched off (appliesForce)");
     } else if (target == model_.meshes.end() || casting == model_.meshes.end()) {
-      miss(fmt::format("{}: its mesh {}, which the model has not", name,
+      add_omission(fmt::format("{}: its mesh {}, which the model has not", name,
                        target == model_.meshes.end() ? contact.target : contact.casting));
-    } else if (!kept(target->frame.body) || !kept(casting->frame.body)) {
+    } else if (!is_imported(target->frame.body) || !is_imported(casting->frame.body)) {
       miss(
-          fmt::format("{}: it holds to {}", name, kept(target->frame.body) ? casting->frame.body : target->frame.body));
-    } else if (at_home(target->frame).body == at_home(casting->frame).body) {
-      miss(fmt::format("{}: both of its meshes are in {}", name, at_home(target->frame).body));
+          fmt::format("{}: it holds to {}", name, is_imported(target->frame.body) ? casting->frame.body : target->frame.body));
+    } else if (in_merged_body(target->frame).body == in_merged_body(casting->frame).body) {
+      add_omission(fmt::format("{}: both of its meshes are in {}", name, in_merged_body(target->frame).body));
     } else {
       pairs += pair_text(contact, *target, *casting);
     }
@@ -1332,30 +1332,30 @@ std::string Importer::contact_text() {
   return pairs.empty() ? "" : "contact:\n" + pairs;
 }
 
-void Importer::tell_others() {
+void Importer::report_omissions() {
   for (const Body& body : model_.bodies) {
-    if (!kept(body.name)) miss(fmt::format("body {}: it is not in the subset", body.name));
+    if (!is_imported(body.name)) add_omission(fmt::format("body {}: it is not in the subset", body.name));
   }
   for (const Joint& joint : model_.joints) {
-    const bool welds = joint.type == "WeldJoint" && kept(joint.parent.body) && kept(joint.child.body);
+    const bool welds = joint.type == "WeldJoint" && is_imported(joint.parent.body) && is_imported(joint.child.body);
     if (!welds && std::ranges::find(joints_, &joint) == joints_.end()) {
-      miss(fmt::format("joint {}: it is not in the subset", joint.name));
+      add_omission(fmt::format("joint {}: it is not in the subset", joint.name));
     }
   }
   for (const Joint* joint : joints_) {
     for (const Coordinate& c : joint->coordinates) {
-      if (c.prescribed && !is_whole()) miss(fmt::format("coordinate {}: what prescribes it in time", c.name));
+      if (c.prescribed && !is_whole()) add_omission(fmt::format("coordinate {}: what prescribes it in time", c.name));
     }
   }
   std::map<std::string, std::vector<std::string>> others;
   for (const Other& other : model_.others) others[other.kind].push_back(other.name);
-  for (const auto& [kind, names] : others) miss(fmt::format("{} {}", kind, fmt::join(names, ", ")));
+  for (const auto& [kind, names] : others) add_omission(fmt::format("{} {}", kind, fmt::join(names, ", ")));
   std::vector<std::string> idle;
   for (const WrapObject& wrap : model_.wraps) {
     if (!used_wraps_.contains(&wrap)) idle.push_back(wrap.name);
   }
-  if (!idle.empty()) miss(fmt::format("wrap objects that no line here wraps over: {}", fmt::join(idle, ", ")));
-  for (const std::string& elements : model_.unread) miss("not read, " + elements);
+  if (!idle.empty()) add_omission(fmt::format("wrap objects that no line here wraps over: {}", fmt::join(idle, ", ")));
+  for (const std::string& elements : model_.unused) miss("not read, " + elements);
 }
 
 Import Importer::run() {
@@ -1363,19 +1363,19 @@ Import Importer::run() {
   begin_motion();
   set_coordinates();
   follow_couplers();
-  hold_joints();
-  fix_locked();
+  lock_joints();
+  apply_locked();
   choose_joints();
-  if (!is_whole()) absorb_welded();
-  choose_bent();
+  if (!is_whole()) merge_welded();
+  choose_driven_joint();
   leave_out();
-  for (const std::string& name : bodies_) import_.taken.push_back(fmt::format("body {}", name));
+  for (const std::string& name : bodies_) import_.imported.push_back(fmt::format("body {}", name));
   const std::string joints = joints_text();
-  if (bent_ != nullptr) prescribe_flexion();
+  if (driven_joint_ != nullptr) prescribe_flexion();
   if (is_whole()) drive_coordinates();
   const std::string forces = forces_text();
   const std::string contact = contact_text();
-  tell_others();
+  report_omissions();
   import_.scenario = fmt::format(
       "# From the OpenSim model {}; what of it is not here is in NOT_IMPORTED.txt.\nheelstrike: 1\ngravity: "
       "{}\n\n{}{}\n{}{}\n{}"
@@ -1393,8 +1393,8 @@ std::vector<fs::path> mesh_folders(std::vector<fs::path> given, const fs::path& 
   return given;
 }
 
-Import import_model(Model model, const ImportWish& wish) {
-  return Importer(std::move(model), wish).run();
+Import import_model(Model model, const ImportOptions& import_options) {
+  return Importer(std::move(model), import_options).run();
 }
 
 }  // namespace heelstrike::osim

@@ -20,7 +20,7 @@ struct Motion {
   MotionTable table;  ///< what is in it: a column is named like the coordinate, or /jointset/JOINT/COORDINATE/value
 };
 
-struct ImportWish {
+struct ImportOptions {
   std::vector<std::string> joints;     ///< names of joints whose bodies are taken; empty = the whole model
   std::vector<std::string> held = {};  ///< names of joints that are taken as welds, where their coordinates are
   /// other files for contact meshes, by their name; for the surface below one by its name and ".back"
@@ -41,7 +41,7 @@ struct ImportWish {
   bool in_section = false;  ///< messages name keys of the section `import` instead of options
   /// the file that a name of this wish means: the scenario then names meshes and motion where they are; empty = names
   /// are paths, and the scenario names copies
-  std::function<std::filesystem::path(const std::filesystem::path&)> on_disk = {};
+  std::function<std::filesystem::path(const std::filesystem::path&)> resolve_path = {};
 };
 
 /// Where mesh files of a model are looked for: in the folders that were given, beside the model, in its folder
@@ -55,6 +55,6 @@ using models::Import;
 /// ligament to leave out or a coordinate that the model has not, for a motion without the coordinate or that begins
 /// after 0 s, for one beside a flexion, for a draw without one, for another file of a mesh that the model has not, and
 /// for a missing mesh file, with the folders that were searched; the field is the wish
-[[nodiscard]] Import import_model(Model model, const ImportWish& wish);
+[[nodiscard]] Import import_model(Model model, const ImportOptions& import_options);
 
 }  // namespace heelstrike::osim

@@ -29,7 +29,7 @@ std::string MeshFiles::new_name(const std::string& stem, const std::string& endi
 
 const Triangles& MeshFiles::triangles(const fs::path& file) {
   if (const auto found = read_.find(file); found != read_.end()) return found->second;
-  return read_.emplace(file, wish_.read(file)).first->second;
+  return read_.emplace(file, import_options_.read(file)).first->second;
 }
 
 bool MeshFiles::is_there(const fs::path& file, const std::string& owner) {
@@ -40,7 +40,7 @@ bool MeshFiles::is_there(const fs::path& file, const std::string& owner) {
 
 void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner, const Vector3& factors,
                     const Pose& X_SM) {
-  if (wish_.leave_out) {
+  if (import_options_.leave_out) {
     shape.what += ", which was left out";
     return;
   }
@@ -51,27 +51,27 @@ void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner
   shape.kind = Shape::Kind::mesh;
   const bool scales = factors == Vector3::Constant(factors.x()) && factors.x() > 0.0;
   if (scales && ending != ".msh") {
-    shape.mesh = MeshCopy{.from = file, .to = new_name(file.stem().string(), ending, file.string())};
+    shape.mesh = ImportedMesh{.from = file, .to = new_name(file.stem().string(), ending, file.string())};
     shape.length_scale = factors.x();
     shape.X_BS = shape.X_BS * X_SM;
     return;
   }
   const std::string key = fmt::format("{} {} {} {}", file.string(), list(factors), list(X_SM.p), quaternion(X_SM.R));
-  shape.mesh = MeshCopy{.from = {},
+  shape.mesh = ImportedMesh{.from = {},
                         .to = new_name(file.stem().string(), ".obj", key),
                         .content = obj_text(transformed(mesh, factors, X_SM), plain(file.filename().string()))};
 }
 
 void MeshFiles::use(Shape& shape, const Triangles& mesh, const std::string& name) {
   shape.kind = Shape::Kind::mesh;
-  shape.mesh = MeshCopy{.from = {}, .to = new_name(name, ".obj", name), .content = obj_text(mesh, plain(name))};
+  shape.mesh = ImportedMesh{.from = {}, .to = new_name(name, ".obj", name), .content = obj_text(mesh, plain(name))};
 }
 
-void MeshFiles::refuse_missing(const std::string& model) const {
+void MeshFiles::throw_missing(const std::string& model) const {
   if (missing_.empty()) return;
   throw input_error("model",
                     fmt::format("{}: expected {} mesh file{} that are not there; copy them to these places, or "
-                                "leave meshes out with --without-meshes:\n  {}",
+                                "leave meshes out with --skip-meshes:\n  {}",
                                 model, missing_.size(), missing_.size() > 1 ? "s" : "", fmt::join(missing_, "\n  ")));
 }
 

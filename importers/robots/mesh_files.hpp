@@ -12,17 +12,17 @@
 namespace heelstrike::models {
 
 /// What importers are asked for about meshes.
-struct MeshWish {
+struct MeshImportOptions {
   MeshReader read = {};
   bool leave_out = false;  ///< meshes are not looked for; they are told
 };
 
 class MeshFiles {
  public:
-  explicit MeshFiles(const MeshWish& wish) : wish_(wish) {}
+  explicit MeshFiles(const MeshImportOptions& import_options) : import_options_(import_options) {}
 
   /// Makes `shape` the surface of a mesh file: copied as it is where the scenario can scale it, else written scaled.
-  /// A file that is not there is kept for refuse_missing().
+  /// A file that is not there is kept for throw_missing().
   /// @param owner   for messages: "link 'foot'"
   /// @param factors  [m per unit of the file] along its axes; negative ones mirror
   /// @param X_SM     of the scaled mesh in the frame of the shape
@@ -31,19 +31,19 @@ class MeshFiles {
            const Pose& X_SM = {});
   /// The same for triangles [m] that the model itself has. @param name  for the file
   void use(Shape& shape, const Triangles& mesh, const std::string& name);
-  /// Keeps what is not there for refuse_missing().
-  void miss(std::string what) { missing_.insert(std::move(what)); }
-  /// Keeps a file that is not there for refuse_missing().
+  /// Keeps what is not there for throw_missing().
+  void add_missing(std::string what) { missing_.insert(std::move(what)); }
+  /// Keeps a file that is not there for throw_missing().
   [[nodiscard]] bool is_there(const std::filesystem::path& file, const std::string& owner);
   /// Read once. @throws Error{invalid_input}
   [[nodiscard]] const Triangles& triangles(const std::filesystem::path& file);
   /// @throws Error{invalid_input} naming all files that were not there. @param model  for the message
-  void refuse_missing(const std::string& model) const;
+  void throw_missing(const std::string& model) const;
 
  private:
   [[nodiscard]] std::string new_name(const std::string& stem, const std::string& ending, const std::string& key);
 
-  const MeshWish& wish_;
+  const MeshImportOptions& import_options_;
   std::map<std::filesystem::path, Triangles> read_;
   std::map<std::string, std::string> names_;  ///< in the scenario's folder, and what each holds
   std::set<std::string> missing_;

@@ -41,7 +41,7 @@ Vector3 middle_of_faces(const Triangles& mesh) {
 }
 
 /// Faces seen from a point, and those not: one step of the hull that grows point by point.
-void grow_hull(Triangles& hull, std::uint32_t point, double tolerance) {
+void add_to_hull(Triangles& hull, std::uint32_t point, double tolerance) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> rim;
   std::vector<Corners> kept;
   for (const Corners& t : hull.triangles) {
@@ -60,7 +60,7 @@ void grow_hull(Triangles& hull, std::uint32_t point, double tolerance) {
 }
 
 /// Four points that span space: the hull to begin with.
-std::vector<std::uint32_t> far_apart(const std::vector<Vector3>& p, const std::string& name) {
+std::vector<std::uint32_t> find_extreme_simplex(const std::vector<Vector3>& p, const std::string& name) {
   if (p.size() < 4)
     throw input_error("model", fmt::format("mesh '{}': expected four points or more, found {}", name, p.size()));
   std::vector<std::uint32_t> found = {0};
@@ -93,7 +93,7 @@ std::vector<std::uint32_t> far_apart(const std::vector<Vector3>& p, const std::s
 
 Triangles convex_hull(const std::vector<Vector3>& points, const std::string& name) {
   Triangles hull{.vertices = points};
-  const auto first = far_apart(points, name);
+  const auto first = find_extreme_simplex(points, name);
   hull.triangles = {{first[0], first[1], first[2]},
                     {first[0], first[3], first[1]},
                     {first[1], first[3], first[2]},
@@ -101,7 +101,7 @@ Triangles convex_hull(const std::vector<Vector3>& points, const std::string& nam
   const double size = (points[first[1]] - points[first[0]]).norm();
   // Points within rounding of a face are on it.
   const double tolerance = 1e-12 * size;
-  for (std::uint32_t i = 0; i < points.size(); ++i) grow_hull(hull, i, tolerance);
+  for (std::uint32_t i = 0; i < points.size(); ++i) add_to_hull(hull, i, tolerance);
   return hull;
 }
 

@@ -25,11 +25,11 @@ bool is_element(pugi::xml_node node) {
 
 }  // namespace
 
-void MjcfAttributes::seen(pugi::xml_node element) {
+void MjcfAttributes::record_element(pugi::xml_node element) {
   for (const pugi::xml_attribute attribute : element.attributes()) ++seen_[element.name()][attribute.name()];
 }
 
-std::vector<std::string> MjcfAttributes::unread() const {
+std::vector<std::string> MjcfAttributes::unused() const {
   std::vector<std::string> lines;
   for (const auto& [element, attributes] : seen_) {
     std::string line;
@@ -44,7 +44,7 @@ std::vector<std::string> MjcfAttributes::unread() const {
 }
 
 MjcfElement::MjcfElement(MjcfFile& file, pugi::xml_node node, const std::string& scope) : file_(file), node_(node) {
-  file.attributes().seen(node);
+  file.attributes().record_element(node);
   const std::string own = text("class").value_or("");
   defaults_ = file.defaults(node.name(), own.empty() ? scope : own);
 }
@@ -65,7 +65,7 @@ void MjcfElement::refuse(const std::string& what) const {
 }
 
 std::optional<std::string> MjcfElement::text(const char* attribute) const {
-  file_.attributes().asked(node_.name(), attribute);
+  file_.attributes().record_read(node_.name(), attribute);
   if (const pugi::xml_attribute own = node_.attribute(attribute)) return own.value();
   if (defaults_ == nullptr) return std::nullopt;
   const auto found = defaults_->find(attribute);
@@ -108,7 +108,7 @@ bool MjcfElement::flag(const char* attribute, bool fallback) const {
 /// @param own  else of the class
 std::optional<Matrix3> MjcfElement::orientation_in(bool own) const {
   const auto get = [&](const char* attribute, std::size_t count) -> std::vector<double> {
-    file_.attributes().asked(node_.name(), attribute);
+    file_.attributes().record_read(node_.name(), attribute);
     if (own) {
       const pugi::xml_attribute found = node_.attribute(attribute);
       return found ? numbers_of(attribute, found.value(), count, count) : std::vector<double>();
@@ -153,7 +153,7 @@ Matrix3 MjcfFile::euler(const Vector3& angles) const {
     // Axes in small letters move with the body, others stay.
     const char letter = compiler_.eulerseq[static_cast<std::size_t>(i)];
     const bool moves = letter >= 'x';
-    const Vector3 axis = Vector3::Unit(letter - (moves ? 'x' : 'X'));
+    const Vector3 axis = Vector3::Fmu(letter - (moves ? 'x' : 'X'));
     const Matrix3 turn = Eigen::AngleAxisd(angle_unit() * angles[i], axis).toRotationMatrix();
     R = moves ? Matrix3(R * turn) : Matrix3(turn * R);
   }
@@ -210,7 +210,7 @@ void MjcfFile::read_class(pugi::xml_node node, const Class& outer) {
   }
   for (const pugi::xml_node element : node.children()) {
     if (!is_element(element) || std::string_view(element.name()) == "default") continue;
-    attributes_.seen(element);
+    attributes_.record_element(element);
     for (const pugi::xml_attribute a : element.attributes()) values[element.name()][a.name()] = a.value();
   }
   // The outermost class may have another name as well.
@@ -238,14 +238,14 @@ void MjcfFile::read_compiler(pugi::xml_node node) {
     c.last_group = static_cast<int>(groups[1]);
   }
   c.balance = element.flag("balanceinertia", c.balance);
-  c.least_mass = element.number("boundmass", c.least_mass);
-  c.least_moment = element.number("boundinertia", c.least_moment);
+  c.min_mass = element.number("boundmass", c.min_mass);
+  c.min_moment = element.number("boundinertia", c.min_moment);
   c.total_mass = element.number("settotalmass", c.total_mass);
   c.exact_meshes = element.flag("exactmeshinertia", c.exact_meshes);
   c.fits_extents = element.flag("fitaabb", c.fits_extents);
   // These change nothing that is taken over.
   for (const char* attribute : {"autolimits", "fusestatic", "usethread", "discardvisual", "texturedir"}) {
-    attributes_.asked("compiler", attribute);
+    attributes_.record_read("compiler", attribute);
   }
 }
 

@@ -17,10 +17,10 @@ namespace heelstrike::models {
 /// How often which attributes of which elements stand in a file, and which were asked for.
 class MjcfAttributes {
  public:
-  void seen(pugi::xml_node element);
-  void asked(const std::string& element, const std::string& attribute) { asked_[element].insert(attribute); }
+  void record_element(pugi::xml_node element);
+  void record_read(const std::string& element, const std::string& attribute) { asked_[element].insert(attribute); }
   /// "geom: friction (12 times)" of each attribute that nobody asked for.
-  [[nodiscard]] std::vector<std::string> unread() const;
+  [[nodiscard]] std::vector<std::string> unused() const;
 
  private:
   std::map<std::string, std::map<std::string, int>> seen_;
@@ -73,7 +73,7 @@ struct MjcfCompiler {
   std::string inertia_from_geom = "auto";
   int first_group = 0, last_group = 5;  ///< of geometry that makes inertias
   bool balance = false;
-  double least_mass = 0.0, least_moment = 0.0;
+  double min_mass = 0.0, min_moment = 0.0;
   double total_mass = -1.0;  ///< [kg] > 0: all masses are scaled to it
   bool exact_meshes = false;
   bool fits_extents = false;  ///< primitives that are fitted to meshes: to their boxes instead of their inertias

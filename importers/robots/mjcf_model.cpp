@@ -16,7 +16,7 @@ namespace heelstrike::models {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = Freedom::Kind;
+using Kind = JointDof::Kind;
 
 /// MuJoCo's own binary meshes: numbers of vertices, normals, texture coordinates and triangles, then these.
 Triangles read_mujoco_mesh(const fs::path& file) {
@@ -82,7 +82,7 @@ struct Site {
 
 class MjcfReader {
  public:
-  explicit MjcfReader(const MjcfWish& wish) : wish_(wish), files_(wish.meshes) {}
+  explicit MjcfReader(const MjcfOptions& import_options) : import_options_(import_options), files_(import_options.meshes) {}
 
   [[nodiscard]] TreeModel read(const fs::path& file);
 
@@ -95,7 +95,7 @@ class MjcfReader {
   void add_body(pugi::xml_node node, const Scope& scope);
   void add_inertial(const MjcfElement& inertial, const Scope& scope);
   void add_joint(pugi::xml_node node, const Scope& scope);
-  void tell_joint(const MjcfElement& element, const std::string& name, bool turns, double unit);
+  void report_joint_omissions(const MjcfElement& element, const std::string& name, bool turns, double unit);
   void add_geom(pugi::xml_node node, const Scope& scope);
   void weigh(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1);
   [[nodiscard]] const MeshAsset& mesh_of(const MjcfElement& geom, const Scope& scope) const;
@@ -110,14 +110,14 @@ class MjcfReader {
   [[nodiscard]] Pose pose_of(const std::optional<std::size_t>& link) const;
   void read_option(Source& source);
   void set_keyframe(Source& source);
-  void tell_rest(const Source& source);
-  void miss(std::string text) { model_.not_taken.push_back(std::move(text)); }
+  void print_repeat_counts(const Source& source);
+  void add_omission(std::string text) { model_.omissions.push_back(std::move(text)); }
   [[nodiscard]] std::string name_of(const MjcfElement& element, const Scope& scope, const char* kind);
   [[nodiscard]] std::string link_name(const std::optional<std::size_t>& link) const {
     return link ? model_.links[*link].name : "the world";
   }
 
-  const MjcfWish& wish_;
+  const MjcfOptions& import_options_;
   MeshFiles files_;
   MjcfAttributes attributes_;
   std::map<fs::path, Source> sources_;  ///< files, and models that they attach
@@ -162,7 +162,7 @@ void MjcfReader::add_assets(Source& source) {
       }
     }
   }
-  for (const auto& [kind, count] : others) miss(fmt::format("assets: {} of kind {}", count, printable(kind)));
+  for (const auto& [kind, count] : others) add_omission(fmt::format("assets: {} of kind {}", count, printable(kind)));
 }
 
 void MjcfReader::add_mesh_asset(Source& source, const MjcfElement& element) {
@@ -208,10 +208,10 @@ void MjcfReader::add_contents(pugi::xml_node parent, const Scope& scope) {
 
 void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   // Replicates and attached models can make more of a small file than there is memory, or go round in circles.
-  constexpr std::size_t most_elements = 1'000'000;
-  if (++elements_ > most_elements || scope.depth > max_xml_depth) {
+  constexpr std::size_t max_elements = 1'000'000;
+  if (++elements_ > max_elements || scope.depth > max_xml_depth) {
     scope.source->file.refuse(
-        fmt::format("expected at most {} elements, at most {} of them inside each other, found more", most_elements,
+        fmt::format("expected at most {} elements, at most {} of them inside each other, found more", max_elements,
                     max_xml_depth));
   }
   const std::string_view kind = node.name();
@@ -231,7 +231,7 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   }
   const std::string name = name_of(element, scope, node.name());
   if (kind == "site") sites_[name] = {.link = scope.link, .X_LS = scope.X_LF * element.pose()};
-  miss(fmt::format("{} {} of {}", kind, name, link_name(scope.link)));
+  add_omission(fmt::format("{} {} of {}", kind, name, link_name(scope.link)));
 }
 
 void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
@@ -245,9 +245,9 @@ void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
   explicit_mass_.push_back(false);
   references_.emplace_back();
   of_geometry_.emplace_back();
-  if (element.flag("mocap", false)) miss(fmt::format("body {}: that it is moved from outside (mocap)", name));
+  if (element.flag("mocap", false)) add_omission(fmt::format("body {}: that it is moved from outside (mocap)", name));
   if (const double g = element.number("gravcomp", 0.0); g != 0.0) {
-    miss(fmt::format("body {}: that {} of its weight is compensated; here it weighs", name, g));
+    add_omission(fmt::format("body {}: that {} of its weight is compensated; here it weighs", name, g));
   }
   Scope inner = scope;
   ++inner.depth;
@@ -256,28 +256,28 @@ void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
   inner.of_class = element.text("childclass", scope.of_class);
   add_contents(node, inner);
   Link& link = model_.links[index];
-  if (!link.freedoms.empty()) link.joint = link.freedoms.front().name;
+  if (!link.dofs.empty()) link.joint = link.dofs.front().name;
 }
 
 void MjcfReader::add_inertial(const MjcfElement& inertial, const Scope& scope) {
   if (!scope.link) inertial.refuse("expected it in a body");
   if (scope.source->file.compiler().inertia_from_geom == "true") {
-    return miss(fmt::format("inertial of body {}: the file wants inertias from geometry", link_name(scope.link)));
+    return add_omission(fmt::format("inertial of body {}: the file wants inertias from geometry", link_name(scope.link)));
   }
   const Pose X = inertial.pose();
   const std::vector<double> full = inertial.numbers("fullinertia", 6, 6);
   Matrix3 inertia = inertial.vector("diaginertia").asDiagonal();
   if (!full.empty()) inertia << full[0], full[3], full[4], full[3], full[1], full[5], full[4], full[5], full[2];
   model_.links[*scope.link].mass =
-      seen_from(X, {.mass = inertial.number("mass", 0.0), .center_of_mass = Vector3::Zero(), .inertia = inertia});
+      compliance_in_frame(X, {.mass = inertial.number("mass", 0.0), .center_of_mass = Vector3::Zero(), .inertia = inertia});
   explicit_mass_[*scope.link] = true;
 }
 
-void MjcfReader::tell_joint(const MjcfElement& element, const std::string& name, bool turns, double unit) {
+void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::string& name, bool turns, double unit) {
   const std::vector<double> range = element.numbers("range", 2, 2);
   const std::string limited = element.text("limited", "auto");
   if (!range.empty() && range[0] != range[1] && limited != "false") {
-    miss(fmt::format("joint {}: its limits, {} to {} {}", name, unit * range[0], unit * range[1], turns ? "rad" : "m"));
+    add_omission(fmt::format("joint {}: its limits, {} to {} {}", name, unit * range[0], unit * range[1], turns ? "rad" : "m"));
   }
   for (const char* key : {"armature", "frictionloss"}) {
     if (const double value = element.number(key, 0.0); value != 0.0) {
@@ -286,7 +286,7 @@ void MjcfReader::tell_joint(const MjcfElement& element, const std::string& name,
     }
   }
   if (const auto pair = element.numbers("springdamper", 2, 2); !pair.empty() && (pair[0] > 0.0 || pair[1] > 0.0)) {
-    miss(fmt::format("joint {}: its springdamper {} {}, of which MuJoCo makes a spring", name, pair[0], pair[1]));
+    add_omission(fmt::format("joint {}: its springdamper {} {}, of which MuJoCo makes a spring", name, pair[0], pair[1]));
   }
 }
 
@@ -294,35 +294,35 @@ void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, scope.of_class);
   if (!scope.link) element.refuse("expected it in a body, found it in the world");
   Link& link = model_.links[*scope.link];
-  Freedom freedom{.name = name_of(element, scope, "joint")};
+  JointDof dof{.name = name_of(element, scope, "joint")};
   const std::string type = std::strcmp(node.name(), "freejoint") == 0 ? "free" : element.text("type", "hinge");
   const std::map<std::string, Kind> kinds{
-      {"free", Kind::free}, {"ball", Kind::ball}, {"slide", Kind::shift}, {"hinge", Kind::turn}};
+      {"free", Kind::free}, {"ball", Kind::spherical}, {"slide", Kind::prismatic}, {"hinge", Kind::revolute}};
   const auto kind = kinds.find(type);
   if (kind == kinds.end()) {
     element.refuse(fmt::format("expected free, ball, slide or hinge in 'type', found '{}'", printable(type, 60)));
   }
-  freedom.kind = kind->second;
-  if (freedom.kind == Kind::free && link.parent) element.refuse("expected a free joint in a body of the world only");
-  const bool turns = freedom.kind == Kind::turn || freedom.kind == Kind::ball;
+  dof.kind = kind->second;
+  if (dof.kind == Kind::free && link.parent) element.refuse("expected a free joint in a body of the world only");
+  const bool turns = dof.kind == Kind::revolute || dof.kind == Kind::spherical;
   const double unit = turns ? scope.source->file.angle_unit() : 1.0;
   const Vector3 axis = scope.X_LF.R * element.vector("axis", Vector3::UnitZ());
   if (!(axis.norm() > 0.0)) element.refuse("expected an axis other than zero");
-  freedom.axis = axis.normalized();
-  freedom.point = scope.X_LF * element.vector("pos");
+  dof.axis = axis.normalized();
+  dof.point = scope.X_LF * element.vector("pos");
   // Newer files may have coefficients of higher powers of the velocity behind the first ones.
   constexpr std::size_t powers = 3;
   const std::vector<double> stiffness = element.numbers("stiffness", 1, powers);
   const std::vector<double> damping = element.numbers("damping", 1, powers);
-  if (!stiffness.empty()) freedom.stiffness = stiffness[0];
-  if (!damping.empty()) freedom.damping = damping[0];
+  if (!stiffness.empty()) dof.stiffness = stiffness[0];
+  if (!damping.empty()) dof.damping = damping[0];
   if (stiffness.size() > 1 || damping.size() > 1)
-    miss(fmt::format("joint {}: that its resistance is not linear", freedom.name));
+    add_omission(fmt::format("joint {}: that its resistance is not linear", dof.name));
   const double reference = unit * element.number("ref", 0.0);
-  freedom.neutral = unit * element.number("springref", 0.0) - reference;
+  dof.neutral = unit * element.number("springref", 0.0) - reference;
   references_[*scope.link].push_back(reference);
-  if (freedom.kind != Kind::free) tell_joint(element, freedom.name, turns, unit);
-  link.freedoms.push_back(std::move(freedom));
+  if (dof.kind != Kind::free) report_joint_omissions(element, dof.name, turns, unit);
+  link.dofs.push_back(std::move(dof));
 }
 
 const MeshAsset& MjcfReader::mesh_of(const MjcfElement& geom, const Scope& scope) const {
@@ -378,8 +378,8 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
   const bool is_mesh = type == GeomType::mesh || type == GeomType::sdf;
   const bool has_mesh = is_mesh || geom.text("mesh");
   const int group = static_cast<int>(geom.number("group", 0.0));
-  const bool heavy = geom.number("mass", geom.number("density", 1000.0)) != 0.0;
-  const bool counts = scope.link && group >= compiler.first_group && group <= compiler.last_group && heavy;
+  const bool expensive = geom.number("mass", geom.number("density", 1000.0)) != 0.0;
+  const bool counts = scope.link && group >= compiler.first_group && group <= compiler.last_group && expensive;
   const bool touches = geom.number("contype", 1.0) != 0.0 || geom.number("conaffinity", 1.0) != 0.0;
   const bool shell = geom.flag("shellinertia", false);
   // Only then a mesh is needed: bodies whose inertia comes later in the file have it all the same.
@@ -394,21 +394,21 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
     const Triangles triangles = triangles_of(mesh);
     const MassProperties mass = mass_of_mesh(triangles, mesh.kind, mesh.name);
     if (is_mesh) {
-      weigh(geom, scope, seen_from(shape.X_BS, mass));
+      weigh(geom, scope, compliance_in_frame(shape.X_BS, mass));
     } else {
       Primitive primitive = fitted(triangles, mass, type, compiler.fits_extents, geom.number("fitscale", 1.0));
       shape.X_BS = shape.X_BS * primitive.X_BG;
       shape.size = primitive.size;
-      if (weighs) weigh(geom, scope, seen_from(shape.X_BS, mass_of_primitive(primitive, shell)));
+      if (weighs) weigh(geom, scope, compliance_in_frame(shape.X_BS, mass_of_primitive(primitive, shell)));
     }
   } else if (!has_mesh) {
     const Primitive primitive = primitive_of(geom, type);
     shape.X_BS = scope.X_LF * primitive.X_BG;
     shape.size = primitive.size;
-    if (weighs) weigh(geom, scope, seen_from(shape.X_BS, mass_of_primitive(primitive, shell)));
+    if (weighs) weigh(geom, scope, compliance_in_frame(shape.X_BS, mass_of_primitive(primitive, shell)));
   }
   if (!touches) {
-    return miss(fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));
+    return add_omission(fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));
   }
   const std::map<GeomType, Shape::Kind> kinds{{GeomType::plane, Shape::Kind::plane},
                                               {GeomType::sphere, Shape::Kind::sphere},
@@ -419,7 +419,7 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
     const MeshAsset& mesh = mesh_of(geom, scope);
     const bool own = mesh.file.empty() || mesh.file.extension() == ".msh" || mesh.X_SM.p != Vector3::Zero() ||
                      mesh.X_SM.R != Matrix3::Identity();
-    if (own && (mesh.file.empty() || (!wish_.meshes.leave_out && files_.is_there(mesh.file, mesh.name)))) {
+    if (own && (mesh.file.empty() || (!import_options_.meshes.leave_out && files_.is_there(mesh.file, mesh.name)))) {
       files_.use(shape, triangles_of(mesh), mesh.name);
     } else {
       files_.use(shape, mesh.file, fmt::format("mesh '{}'", mesh.name), mesh.factors);
@@ -486,18 +486,18 @@ void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
     done = done || body.empty() || part;
   }
   if (!done) element.refuse(fmt::format("expected a body '{}' in {}, found none", body, source.file.path().string()));
-  miss(fmt::format("attached model {}: what it has beside bodies", model));
+  add_omission(fmt::format("attached model {}: what it has beside bodies", model));
 }
 
 void MjcfReader::bound(MassProperties& mass, const MjcfCompiler& compiler, const std::string& name) {
-  mass.mass = std::max(mass.mass, compiler.least_mass);
-  if (!compiler.balance && compiler.least_moment <= 0.0) return;
+  mass.mass = std::max(mass.mass, compiler.min_mass);
+  if (!compiler.balance && compiler.min_moment <= 0.0) return;
   const Eigen::SelfAdjointEigenSolver<Matrix3> principal(mass.inertia);
   Vector3 moments = principal.eigenvalues();
-  if (compiler.least_moment > 0.0) moments = moments.cwiseMax(compiler.least_moment);
+  if (compiler.min_moment > 0.0) moments = moments.cwiseMax(compiler.min_moment);
   if (compiler.balance && moments[0] + moments[1] < moments[2]) {
     moments.setConstant(moments.mean());
-    miss(fmt::format("body {}: its principal moments of inertia, {} kg m^2; the file wants them balanced, to {} kg m^2",
+    add_omission(fmt::format("body {}: its principal moments of inertia, {} kg m^2; the file wants them balanced, to {} kg m^2",
                      name, list(principal.eigenvalues()), moments[0]));
   }
   if (moments == principal.eigenvalues()) return;
@@ -545,7 +545,7 @@ void MjcfReader::add_equality(const MjcfElement& element) {
   const std::string_view kind = element.node().name();
   const std::string name = name_of(element, {}, "equality");
   if ((kind != "connect" && kind != "weld") || !element.flag("active", true)) {
-    return miss(fmt::format("equality {} ({})", name, kind));
+    return add_omission(fmt::format("equality {} ({})", name, kind));
   }
   Site a = site_of(element, "site1", "body1"), b = site_of(element, "site2", "body2");
   // With bodies the place on the second one is where the first one's is at the initial pose.
@@ -578,17 +578,17 @@ void MjcfReader::read_option(Source& source) {
 }
 
 /// Moves a link by one of its freedoms. @param q  of it, from the initial pose
-Pose motion_of(const Freedom& freedom, const double* q) {
-  switch (freedom.kind) {
-    case Kind::turn: {
-      const Matrix3 R = rotation_from_vector(*q * freedom.axis);
-      return {.R = R, .p = freedom.point - R * freedom.point};
+Pose motion_of(const JointDof& dof, const double* q) {
+  switch (dof.kind) {
+    case Kind::revolute: {
+      const Matrix3 R = rotation_from_vector(*q * dof.axis);
+      return {.R = R, .p = dof.point - R * dof.point};
     }
-    case Kind::shift:
-      return {.R = Matrix3::Identity(), .p = *q * freedom.axis};
-    case Kind::ball: {
+    case Kind::prismatic:
+      return {.R = Matrix3::Identity(), .p = *q * dof.axis};
+    case Kind::spherical: {
       const Matrix3 R = Quaternion(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
-      return {.R = R, .p = freedom.point - R * freedom.point};
+      return {.R = R, .p = dof.point - R * dof.point};
     }
     case Kind::free:
       return {.R = Quaternion(q[3], q[4], q[5], q[6]).normalized().toRotationMatrix(), .p = Vector3(q[0], q[1], q[2])};
@@ -606,41 +606,41 @@ void MjcfReader::set_keyframe(Source& source) {
       const MjcfElement key(source.file, node, "");
       const std::string name = name_of(key, {}, "keyframe");
       known += (known.empty() ? "" : ", ") + name;
-      if (name != wish_.keyframe) {
-        miss(fmt::format("keyframe {}", name));
+      if (name != import_options_.keyframe) {
+        add_omission(fmt::format("keyframe {}", name));
         continue;
       }
       found = true;
       q = key.numbers("qpos", 0, std::numeric_limits<std::int32_t>::max());
     }
   }
-  if (wish_.keyframe.empty()) return;
+  if (import_options_.keyframe.empty()) return;
   if (!found) {
     source.file.refuse(
-        fmt::format("expected a keyframe '{}', found {}", wish_.keyframe, known.empty() ? "none" : known));
+        fmt::format("expected a keyframe '{}', found {}", import_options_.keyframe, known.empty() ? "none" : known));
   }
   std::size_t at = 0;
   for (std::size_t i = 0; i < model_.links.size(); ++i) {
     Link& link = model_.links[i];
     Pose moved;
-    for (std::size_t k = 0; k < link.freedoms.size(); ++k) {
-      Freedom& freedom = link.freedoms[k];
-      const std::size_t count = freedom.kind == Kind::free ? 7 : freedom.kind == Kind::ball ? 4 : 1;
+    for (std::size_t k = 0; k < link.dofs.size(); ++k) {
+      JointDof& dof = link.dofs[k];
+      const std::size_t count = dof.kind == Kind::free ? 7 : dof.kind == Kind::spherical ? 4 : 1;
       if (at + count > q.size()) break;
       if (count == 1) {
         q[at] -= references_[i][k];
-        freedom.neutral -= q[at];
+        dof.neutral -= q[at];
       }
-      const Pose X = motion_of(freedom, &q[at]);
+      const Pose X = motion_of(dof, &q[at]);
       at += count;
       // A free joint says where the body is; others move it within the parent, the first one outermost.
-      if (freedom.kind == Kind::free) link.X_PL = {};
+      if (dof.kind == Kind::free) link.X_PL = {};
       moved = moved * X;
       // Seen from where the body comes to stand.
       const Matrix3 R = X.R.transpose();
       for (std::size_t before = 0; before <= k; ++before) {
-        link.freedoms[before].axis = R * link.freedoms[before].axis;
-        link.freedoms[before].point = X.inverse() * link.freedoms[before].point;
+        link.dofs[before].axis = R * link.dofs[before].axis;
+        link.dofs[before].point = X.inverse() * link.dofs[before].point;
       }
     }
     link.X_PL = link.X_PL * moved;
@@ -648,24 +648,24 @@ void MjcfReader::set_keyframe(Source& source) {
   if (at != q.size()) {
     source.file.refuse(
         fmt::format("keyframe '{}': expected as many numbers in 'qpos' as the joints have coordinates, found {}",
-                    wish_.keyframe, q.size()));
+                    import_options_.keyframe, q.size()));
   }
 }
 
 /// Sections that a scenario has nothing for.
-void MjcfReader::tell_rest(const Source& source) {
+void MjcfReader::print_repeat_counts(const Source& source) {
   for (const pugi::xml_node section : source.file.root().children()) {
     if (section.type() != pugi::node_element) continue;
     const std::string_view kind = section.name();
     static const std::set<std::string_view> read{"compiler",  "option",   "default", "asset",
                                                  "worldbody", "equality", "keyframe"};
     if (read.contains(kind)) continue;
-    if (!section.first_child()) miss(fmt::format("section {}", printable(kind)));
+    if (!section.first_child()) add_omission(fmt::format("section {}", printable(kind)));
     for (const pugi::xml_node node : section.children()) {
       if (node.type() != pugi::node_element) continue;
       const std::string name = node.attribute("name").value();
       const std::string type = kind == "actuator" || kind == "sensor" ? "" : fmt::format("{} ", printable(node.name()));
-      miss(fmt::format("{} {}{}", printable(kind), type, name.empty() ? printable(node.name()) : printable(name)));
+      add_omission(fmt::format("{} {}{}", printable(kind), type, name.empty() ? printable(node.name()) : printable(name)));
     }
   }
 }
@@ -686,16 +686,16 @@ TreeModel MjcfReader::read(const fs::path& file) {
     }
   }
   set_keyframe(source);
-  tell_rest(source);
-  for (std::string& line : attributes_.unread()) miss(std::move(line));
-  files_.refuse_missing(file.string());
+  print_repeat_counts(source);
+  for (std::string& line : attributes_.unused()) add_omission(std::move(line));
+  files_.throw_missing(file.string());
   return std::move(model_);
 }
 
 }  // namespace
 
-TreeModel read_mjcf(const fs::path& file, const MjcfWish& wish) {
-  return MjcfReader(wish).read(file);
+TreeModel read_mjcf(const fs::path& file, const MjcfOptions& import_options) {
+  return MjcfReader(import_options).read(file);
 }
 
 }  // namespace heelstrike::models

@@ -9,8 +9,8 @@
 
 namespace heelstrike::models {
 
-struct MjcfWish {
-  MeshWish meshes = {};
+struct MjcfOptions {
+  MeshImportOptions meshes = {};
   std::string keyframe = {};  ///< whose coordinates are the initial pose; empty: as bodies stand in the file
 };
 
@@ -18,6 +18,6 @@ struct MjcfWish {
 /// the compiler, inertias from geometry (primitives, meshes). Attributes and elements that mean nothing here are told.
 /// @throws Error{invalid_input} for what the file does not define or what would leave out moving bodies (composites,
 /// flexible bodies), naming the element; for mesh files that are not there, all of them
-[[nodiscard]] TreeModel read_mjcf(const std::filesystem::path& file, const MjcfWish& wish);
+[[nodiscard]] TreeModel read_mjcf(const std::filesystem::path& file, const MjcfOptions& import_options);
 
 }  // namespace heelstrike::models

@@ -7,7 +7,7 @@
 namespace heelstrike::models {
 namespace {
 
-using Kind = Freedom::Kind;
+using Kind = JointDof::Kind;
 
 /// Axes and points of a file have about seven digits; what agrees to six is meant to be the same. Lengths are compared
 /// with those of the points, which is what their digits count from.
@@ -18,95 +18,95 @@ bool parallel(const Vector3& a, const Vector3& b) {
 }
 
 /// Whether the axes of two turns meet.
-bool meet(const Freedom& a, const Freedom& b) {
+bool meet(const JointDof& a, const JointDof& b) {
   const double apart = std::abs((b.point - a.point).dot(a.axis.cross(b.axis)));
   return apart <= same_direction * (a.point.norm() + b.point.norm());
 }
 
 /// The point that the axes of two turns have in common.
-Vector3 crossing(const Freedom& a, const Freedom& b) {
+Vector3 crossing(const JointDof& a, const JointDof& b) {
   const Vector3 n = a.axis.cross(b.axis);
   return a.point + (b.point - a.point).cross(b.axis).dot(n) / n.squaredNorm() * a.axis;
 }
 
 struct Sorted {
-  std::vector<Freedom> turns, shifts;
+  std::vector<JointDof> turns, shifts;
   int balls = 0, free = 0;
 };
 
-Sorted sorted(std::span<const Freedom> freedoms) {
+Sorted sorted(std::span<const JointDof> dofs) {
   Sorted all;
-  for (const Freedom& f : freedoms) {
-    if (f.kind == Kind::turn) all.turns.push_back(f);
-    if (f.kind == Kind::shift) all.shifts.push_back(f);
-    all.balls += f.kind == Kind::ball ? 1 : 0;
+  for (const JointDof& f : dofs) {
+    if (f.kind == Kind::revolute) all.turns.push_back(f);
+    if (f.kind == Kind::prismatic) all.shifts.push_back(f);
+    all.balls += f.kind == Kind::spherical ? 1 : 0;
     all.free += f.kind == Kind::free ? 1 : 0;
   }
   return all;
 }
 
 /// Three directions that span space.
-bool span(const std::vector<Freedom>& three) {
+bool span(const std::vector<JointDof>& three) {
   Matrix3 axes;
   for (int i = 0; i < 3; ++i) axes.col(i) = three[static_cast<std::size_t>(i)].axis;
   return std::abs(axes.determinant()) > same_direction;
 }
 
-std::optional<JointOf> joint_of_turns(const std::vector<Freedom>& turns) {
-  const Freedom& first = turns.front();
-  if (turns.size() == 1) return JointOf{.type = "revolute", .point = first.point, .axes = {first.axis}, .angle = true};
+std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>& turns) {
+  const JointDof& first = turns.front();
+  if (turns.size() == 1) return ScenarioJoint{.type = "revolute", .point = first.point, .axes = {first.axis}, .angle = true};
   if (parallel(first.axis, turns[1].axis) || !meet(first, turns[1])) return std::nullopt;
   const Vector3 point = crossing(first, turns[1]);
   if (turns.size() == 2) {
     if (std::abs(first.axis.dot(turns[1].axis)) > same_direction) return std::nullopt;
-    return JointOf{.type = "universal", .point = point, .axes = {first.axis, turns[1].axis}};
+    return ScenarioJoint{.type = "universal", .point = point, .axes = {first.axis, turns[1].axis}};
   }
   const Vector3 off = turns[2].axis.cross(point - turns[2].point);
   if (turns.size() != 3 || !span(turns) || off.norm() > same_direction * (point.norm() + turns[2].point.norm())) {
     return std::nullopt;
   }
-  return JointOf{.type = "spherical", .point = point};
+  return ScenarioJoint{.type = "spherical", .point = point};
 }
 
 /// None when no joint of a scenario is like it.
-std::optional<JointOf> one_joint(std::span<const Freedom> freedoms) {
-  const Sorted all = sorted(freedoms);
+std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
+  const Sorted all = sorted(dofs);
   const std::size_t turns = all.turns.size(), shifts = all.shifts.size();
-  if (all.free > 0) return JointOf{.type = "free"};
+  if (all.free > 0) return ScenarioJoint{.type = "free"};
   if (shifts == 3 && span(all.shifts) && (all.balls == 1 || (turns == 3 && span(all.turns)))) {
-    return JointOf{.type = "free"};
+    return ScenarioJoint{.type = "free"};
   }
-  if (all.balls == 1 && turns + shifts == 0) return JointOf{.type = "spherical", .point = freedoms.front().point};
+  if (all.balls == 1 && turns + shifts == 0) return ScenarioJoint{.type = "spherical", .point = dofs.front().point};
   if (all.balls > 0) return std::nullopt;
-  if (shifts == 0 && turns > 0) return joint_of_turns(all.turns);
-  if (shifts == 1 && turns == 0) return JointOf{.type = "prismatic", .axes = {all.shifts[0].axis}};
+  if (shifts == 0 && turns > 0) return make_joint_of_rotations(all.turns);
+  if (shifts == 1 && turns == 0) return ScenarioJoint{.type = "prismatic", .axes = {all.shifts[0].axis}};
   if (shifts == 1 && turns == 1 && parallel(all.shifts[0].axis, all.turns[0].axis)) {
-    return JointOf{.type = "cylindrical", .point = all.turns[0].point, .axes = {all.turns[0].axis}};
+    return ScenarioJoint{.type = "cylindrical", .point = all.turns[0].point, .axes = {all.turns[0].axis}};
   }
   if (shifts == 2 && turns == 1 && !parallel(all.shifts[0].axis, all.shifts[1].axis) &&
       parallel(all.shifts[0].axis.cross(all.shifts[1].axis).normalized(), all.turns[0].axis)) {
-    return JointOf{.type = "planar", .point = all.turns[0].point, .axes = {all.turns[0].axis}};
+    return ScenarioJoint{.type = "planar", .point = all.turns[0].point, .axes = {all.turns[0].axis}};
   }
   return std::nullopt;
 }
 
-bool resists(const Freedom& freedom) {
-  return freedom.kind == Kind::turn && (freedom.stiffness != 0.0 || freedom.damping != 0.0);
+bool resists(const JointDof& dof) {
+  return dof.kind == Kind::revolute && (dof.stiffness != 0.0 || dof.damping != 0.0);
 }
 
 }  // namespace
 
-std::vector<JointOf> joints_of(std::span<const Freedom> freedoms) {
-  std::vector<JointOf> joints;
-  const bool one_by_one = freedoms.size() > 1 && std::ranges::any_of(freedoms, resists);
-  while (!freedoms.empty()) {
-    std::size_t count = one_by_one ? 1 : freedoms.size();
-    std::optional<JointOf> joint;
+std::vector<ScenarioJoint> make_joints(std::span<const JointDof> dofs) {
+  std::vector<ScenarioJoint> joints;
+  const bool one_by_one = dofs.size() > 1 && std::ranges::any_of(dofs, resists);
+  while (!dofs.empty()) {
+    std::size_t count = one_by_one ? 1 : dofs.size();
+    std::optional<ScenarioJoint> joint;
     // A single freedom always has its joint.
-    while (!(joint = one_joint(freedoms.first(count)))) --count;
-    joint->freedoms.assign(freedoms.begin(), freedoms.begin() + static_cast<std::ptrdiff_t>(count));
+    while (!(joint = one_joint(dofs.first(count)))) --count;
+    joint->dofs.assign(dofs.begin(), dofs.begin() + static_cast<std::ptrdiff_t>(count));
     joints.push_back(std::move(*joint));
-    freedoms = freedoms.subspan(count);
+    dofs = dofs.subspan(count);
   }
   return joints;
 }

@@ -11,17 +11,17 @@ namespace heelstrike::models {
 
 /// A joint of a scenario that allows what freedoms together allow. Axes and point are in the body's frame; the first
 /// axis is carried by the parent.
-struct JointOf {
+struct ScenarioJoint {
   std::string type;  ///< "free" has no equations
   Vector3 point = Vector3::Zero();
   std::vector<Vector3> axes = {};      ///< none, one that both carry, or one of each
-  std::vector<Freedom> freedoms = {};  ///< that it stands for
+  std::vector<JointDof> dofs = {};  ///< that it stands for
   bool angle = false;                  ///< a spring about its axis is possible
 };
 
 /// One joint for all freedoms where there is one, else a chain of joints, from the parent to the body. Springs and
 /// dampers about axes stay: where there are some, every axis is a joint of its own.
 /// @param freedoms  in the order in which they follow each other from the parent; not empty
-[[nodiscard]] std::vector<JointOf> joints_of(std::span<const Freedom> freedoms);
+[[nodiscard]] std::vector<ScenarioJoint> make_joints(std::span<const JointDof> dofs);
 
 }  // namespace heelstrike::models

@@ -10,9 +10,9 @@
 namespace heelstrike::models {
 
 /// One thing that a joint lets a body do against its parent.
-struct Freedom {
-  enum class Kind { turn, shift, ball, free };
-  Kind kind = Kind::turn;
+struct JointDof {
+  enum class Kind { revolute, prismatic, spherical, free };
+  Kind kind = Kind::revolute;
   std::string name = {};            ///< as in the file
   Vector3 axis = Vector3::UnitZ();  ///< [-] unit vector in the body's frame; of turn and shift
   Vector3 point = Vector3::Zero();  ///< [m] in the body's frame; of turn and ball
@@ -29,7 +29,7 @@ struct Shape {
   Kind kind = Kind::none;
   Vector3 size = Vector3::Zero();  ///< [m] sphere: radius; cylinder, capsule: radius, half length; box: half lengths
   Pose X_BS = {};                  ///< planes look along z, cylinders and capsules lie along z
-  std::optional<MeshCopy> mesh = {};
+  std::optional<ImportedMesh> mesh = {};
   double length_scale = 1.0;  ///< [m per unit] of the mesh's file
 };
 
@@ -40,7 +40,7 @@ struct Link {
   // To the parent, which comes before it in the list.
   std::optional<std::size_t> parent = {};  ///< none: the ground
   Pose X_PL;                               ///< in the parent's frame, at the initial pose
-  std::vector<Freedom> freedoms = {};      ///< none: welded
+  std::vector<JointDof> dofs = {};      ///< none: welded
   std::string joint = {};                  ///< name of the joint, or of its first part
 };
 
@@ -62,14 +62,14 @@ struct TreeModel {
   std::vector<Loop> loops = {};
   std::vector<Shape> ground_shapes = {};
   bool root_is_held = false;           ///< by nothing in the file: it could be let free
-  std::vector<std::string> not_taken;  ///< what the file has besides, one line each
+  std::vector<std::string> omissions;  ///< what the file has besides, one line each
 };
 
 /// What is done about inertias that no body has, as other importers do it on request; told for every body.
 struct InertiaRepair {
   bool balance = false;       ///< principal moments of which one exceeds the sum of the others become their mean
-  double least_mass = 0.0;    ///< [kg] of every moving body
-  double least_moment = 0.0;  ///< [kg m^2] principal, of every moving body
+  double min_mass = 0.0;    ///< [kg] of every moving body
+  double min_moment = 0.0;  ///< [kg m^2] principal, of every moving body
 };
 
 /// Joints that no joint of a scenario is like become a chain of them, with light bodies between.

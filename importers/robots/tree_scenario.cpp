@@ -20,12 +20,12 @@ constexpr double rounding = 1e-6;
 /// rounding does to a body of mass 1.
 constexpr double light = 1e-9;
 /// Least mass that a scenario accepts. [kg]
-constexpr double least_of_scenario = 1e-12;
+constexpr double min_mass_of_scenario = 1e-12;
 
 /// "joint knee", or all joints of one body.
-std::string names_of_joints(std::span<const Freedom> freedoms) {
+std::string names_of_joints(std::span<const JointDof> dofs) {
   std::set<std::string> names;
-  for (const Freedom& freedom : freedoms) names.insert(freedom.name);
+  for (const JointDof& dof : dofs) names.insert(dof.name);
   return fmt::format("joint{} {}", names.size() > 1 ? "s" : "", fmt::join(names, ", "));
 }
 
@@ -34,14 +34,14 @@ Vector3 principal_moments(const Matrix3& inertia) {
 }
 
 /// Of masses of any distribution the largest moment is at most the sum of the others; equality is a flat body.
-bool of_no_body(const Vector3& moments) {
+bool is_impossible_inertia(const Vector3& moments) {
   return moments[2] > (moments[0] + moments[1]) * (1.0 + rounding);
 }
 
 /// A body that shall not change how `carried` moves.
-MassProperties light_part_of(const MassProperties& carried, const Vector3& point) {
+MassProperties make_massless_body(const MassProperties& carried, const Vector3& point) {
   const double moment = light * principal_moments(carried.inertia)[2];
-  return {.mass = std::max(light * carried.mass, least_of_scenario),
+  return {.mass = std::max(light * carried.mass, min_mass_of_scenario),
           .center_of_mass = point,
           .inertia = moment * Matrix3::Identity()};
 }
@@ -54,9 +54,9 @@ struct Place {
 };
 
 /// A link that joints let move.
-struct Mover {
+struct MovingLink {
   std::size_t link;
-  std::vector<JointOf> joints;
+  std::vector<ScenarioJoint> joints;
   std::vector<std::string> bodies;  ///< at the end of each joint; the last one is the link
 };
 
@@ -70,28 +70,28 @@ class TreeImporter {
   void place_links();
   [[nodiscard]] std::string new_name(const std::string& wanted, const std::string& what);
   [[nodiscard]] MassProperties repaired(std::size_t link, MassProperties mass);
-  [[nodiscard]] std::string mistake_in(std::size_t link, const MassProperties& mass) const;
+  [[nodiscard]] std::string find_inertia_error(std::size_t link, const MassProperties& mass) const;
   [[nodiscard]] std::vector<MassProperties> masses();
-  [[nodiscard]] const MassProperties* carried_by(std::size_t mover, const std::vector<MassProperties>& masses) const;
+  [[nodiscard]] const MassProperties* find_carried_mass(std::size_t mover, const std::vector<MassProperties>& masses) const;
   [[nodiscard]] std::string bodies_text();
-  void add_mover(const Mover& mover);
-  void add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const JointOf& joint);
+  void add_moving_link(const MovingLink& mover);
+  void add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint);
   void add_loop(const Loop& loop);
   [[nodiscard]] std::string surfaces_text();
   void add_surface(const Place& place, const std::string& link, Shape shape, std::string& text);
 
-  [[nodiscard]] Place place_of(const std::optional<std::size_t>& link) const {
+  [[nodiscard]] Place location_of(const std::optional<std::size_t>& link) const {
     return link ? places_[*link] : Place{.body = "ground", .X_BL = {}};
   }
   [[nodiscard]] Pose pose_of(const std::optional<std::size_t>& link) const { return link ? poses_[*link] : Pose{}; }
-  void miss(std::string text) { import_.not_taken.push_back(std::move(text)); }
+  void add_omission(std::string text) { import_.omissions.push_back(std::move(text)); }
 
   const TreeModel& model_;
   const InertiaRepair& repair_;
   Import import_;
   std::vector<Place> places_;
   std::vector<Pose> poses_;  ///< of links in the world
-  std::vector<Mover> movers_;
+  std::vector<MovingLink> moving_links_;
   std::set<std::string> names_ = {"ground"};
   std::string joints_, forces_;
 };
@@ -101,7 +101,7 @@ std::string TreeImporter::new_name(const std::string& wanted, const std::string&
   std::string name = plain(wanted);
   for (int i = 2; names_.contains(name); ++i) name = fmt::format("{}_{}", plain(wanted), i);
   names_.insert(name);
-  if (name != wanted) miss(fmt::format("{} '{}': its name is {} here", what, wanted, name));
+  if (name != wanted) add_omission(fmt::format("{} '{}': its name is {} here", what, wanted, name));
   return name;
 }
 
@@ -109,26 +109,26 @@ void TreeImporter::place_links() {
   for (std::size_t i = 0; i < model_.links.size(); ++i) {
     const Link& link = model_.links[i];
     poses_.push_back(pose_of(link.parent) * link.X_PL);
-    if (link.freedoms.empty()) {
-      const Place parent = place_of(link.parent);
+    if (link.dofs.empty()) {
+      const Place parent = location_of(link.parent);
       places_.push_back({.body = parent.body, .X_BL = parent.X_BL * link.X_PL, .mover = parent.mover});
       const std::string by = link.joint.empty() ? "" : fmt::format(", to which {} welds it", link.joint);
-      import_.taken.push_back(parent.body == "ground"
+      import_.imported.push_back(parent.body == "ground"
                                   ? fmt::format("body {} as part of the ground{}", link.name, by)
                                   : fmt::format("body {} as part of {}{}", link.name, parent.body, by));
       continue;
     }
-    Mover mover{.link = i, .joints = joints_of(link.freedoms), .bodies = {}};
+    MovingLink mover{.link = i, .joints = make_joints(link.dofs), .bodies = {}};
     const std::string name = new_name(link.name, "body");
     for (std::size_t k = 0; k + 1 < mover.joints.size(); ++k) {
-      mover.bodies.push_back(new_name(fmt::format("{}_{}", name, mover.joints[k].freedoms.front().name), "body"));
+      mover.bodies.push_back(new_name(fmt::format("{}_{}", name, mover.joints[k].dofs.front().name), "body"));
     }
     mover.bodies.push_back(name);
-    places_.push_back({.body = name, .X_BL = {}, .mover = movers_.size()});
-    movers_.push_back(std::move(mover));
-    import_.taken.push_back(fmt::format("body {}", name));
+    places_.push_back({.body = name, .X_BL = {}, .mover = moving_links_.size()});
+    moving_links_.push_back(std::move(mover));
+    import_.imported.push_back(fmt::format("body {}", name));
   }
-  if (movers_.empty()) {
+  if (moving_links_.empty()) {
     throw input_error(
         "model", fmt::format("{}: model '{}': expected at least one body that a joint lets move, found none{}",
                              model_.file, model_.name,
@@ -139,24 +139,24 @@ void TreeImporter::place_links() {
 /// What was asked for, told where it changes something.
 MassProperties TreeImporter::repaired(std::size_t link, MassProperties mass) {
   const std::string& name = model_.links[link].name;
-  if (mass.mass < repair_.least_mass) {
-    miss(fmt::format("link {}: its mass of {} kg; it is {} kg here", name, mass.mass, repair_.least_mass));
-    mass.mass = repair_.least_mass;
+  if (mass.mass < repair_.min_mass) {
+    add_omission(fmt::format("link {}: its mass of {} kg; it is {} kg here", name, mass.mass, repair_.min_mass));
+    mass.mass = repair_.min_mass;
   }
   const Eigen::SelfAdjointEigenSolver<Matrix3> principal(mass.inertia);
   const Vector3 found = principal.eigenvalues();
   Vector3 moments = found;
-  if (repair_.balance && of_no_body(moments)) moments.setConstant(moments.mean());
-  if (repair_.least_moment > 0.0) moments = moments.cwiseMax(repair_.least_moment);
+  if (repair_.balance && is_impossible_inertia(moments)) moments.setConstant(moments.mean());
+  if (repair_.min_moment > 0.0) moments = moments.cwiseMax(repair_.min_moment);
   if (moments == found) return mass;
-  miss(fmt::format("link {}: its principal moments of inertia, {} kg m^2; they are {} kg m^2 here", name, list(found),
+  add_omission(fmt::format("link {}: its principal moments of inertia, {} kg m^2; they are {} kg m^2 here", name, list(found),
                    list(moments)));
   mass.inertia = principal.eigenvectors() * moments.asDiagonal() * principal.eigenvectors().transpose();
   return mass;
 }
 
 /// Why a link cannot move with these; empty when it can.
-std::string TreeImporter::mistake_in(std::size_t link, const MassProperties& mass) const {
+std::string TreeImporter::find_inertia_error(std::size_t link, const MassProperties& mass) const {
   const Link& moving = model_.links[link];
   const std::string why = fmt::format("joint '{}' lets it move", moving.joint);
   if (!(mass.mass > 0.0)) {
@@ -172,7 +172,7 @@ std::string TreeImporter::mistake_in(std::size_t link, const MassProperties& mas
         "them, or set --bound-inertia",
         moving.name, why, list(moments));
   }
-  if (!of_no_body(moments)) return {};
+  if (!is_impossible_inertia(moments)) return {};
   return fmt::format(
       "link '{}': expected principal moments of inertia of which none exceeds the sum of the others, as "
       "those of every body, found {} kg m^2; correct them, or use --balance-inertia",
@@ -180,35 +180,35 @@ std::string TreeImporter::mistake_in(std::size_t link, const MassProperties& mas
 }
 
 /// The mass of what comes after a mover in the tree; none when there is none.
-const MassProperties* TreeImporter::carried_by(std::size_t mover, const std::vector<MassProperties>& masses) const {
-  std::set<std::size_t> beyond = {movers_[mover].link};
-  for (std::size_t i = movers_[mover].link + 1; i < model_.links.size(); ++i) {
+const MassProperties* TreeImporter::find_carried_mass(std::size_t mover, const std::vector<MassProperties>& masses) const {
+  std::set<std::size_t> beyond = {moving_links_[mover].link};
+  for (std::size_t i = moving_links_[mover].link + 1; i < model_.links.size(); ++i) {
     if (const auto& parent = model_.links[i].parent; parent && beyond.contains(*parent)) beyond.insert(i);
   }
-  for (std::size_t k = mover + 1; k < movers_.size(); ++k) {
-    if (masses[k].mass > 0.0 && beyond.contains(movers_[k].link)) return &masses[k];
+  for (std::size_t k = mover + 1; k < moving_links_.size(); ++k) {
+    if (masses[k].mass > 0.0 && beyond.contains(moving_links_[k].link)) return &masses[k];
   }
   return nullptr;
 }
 
 /// Of all movers. @throws Error with everything that is wrong with them
 std::vector<MassProperties> TreeImporter::masses() {
-  std::vector<MassProperties> all(movers_.size());
+  std::vector<MassProperties> all(moving_links_.size());
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const Place& place = places_[i];
     if (!place.mover || !model_.links[i].mass) continue;
-    all[*place.mover] = welded(all[*place.mover], seen_from(place.X_BL, *model_.links[i].mass));
+    all[*place.mover] = welded(all[*place.mover], compliance_in_frame(place.X_BL, *model_.links[i].mass));
   }
-  for (std::size_t k = 0; k < movers_.size(); ++k) all[k] = repaired(movers_[k].link, all[k]);
+  for (std::size_t k = 0; k < moving_links_.size(); ++k) all[k] = repaired(moving_links_[k].link, all[k]);
   std::vector<std::string> mistakes;
-  for (std::size_t k = 0; k < movers_.size(); ++k) {
-    const Link& link = model_.links[movers_[k].link];
-    const MassProperties* carried = all[k].mass == 0.0 ? carried_by(k, all) : nullptr;
+  for (std::size_t k = 0; k < moving_links_.size(); ++k) {
+    const Link& link = model_.links[moving_links_[k].link];
+    const MassProperties* carried = all[k].mass == 0.0 ? find_carried_mass(k, all) : nullptr;
     if (carried != nullptr) {
-      all[k] = light_part_of(*carried, Vector3::Zero());
-      miss(fmt::format("link {}: that it has no mass; it has {} kg here, {} of what it carries", link.name, all[k].mass,
+      all[k] = make_massless_body(*carried, Vector3::Zero());
+      add_omission(fmt::format("link {}: that it has no mass; it has {} kg here, {} of what it carries", link.name, all[k].mass,
                        light));
-    } else if (std::string mistake = mistake_in(movers_[k].link, all[k]); !mistake.empty()) {
+    } else if (std::string mistake = find_inertia_error(moving_links_[k].link, all[k]); !mistake.empty()) {
       mistakes.push_back(std::move(mistake));
     }
   }
@@ -222,12 +222,12 @@ std::vector<MassProperties> TreeImporter::masses() {
 std::string TreeImporter::bodies_text() {
   std::string text = "bodies:\n";
   const std::vector<MassProperties> all = masses();
-  for (std::size_t k = 0; k < movers_.size(); ++k) {
-    const Mover& mover = movers_[k];
+  for (std::size_t k = 0; k < moving_links_.size(); ++k) {
+    const MovingLink& mover = moving_links_[k];
     for (std::size_t j = 0; j + 1 < mover.bodies.size(); ++j) {
-      const MassProperties mass = light_part_of(all[k], mover.joints[j].point);
+      const MassProperties mass = make_massless_body(all[k], mover.joints[j].point);
       text += body_text(mover.bodies[j], mass, poses_[mover.link]);
-      miss(fmt::format("body {}: it stands between joints of {}, with {} of its mass", mover.bodies[j],
+      add_omission(fmt::format("body {}: it stands between joints of {}, with {} of its mass", mover.bodies[j],
                        mover.bodies.back(), light));
     }
     text += body_text(mover.bodies.back(), all[k], poses_[mover.link]);
@@ -236,16 +236,16 @@ std::string TreeImporter::bodies_text() {
 }
 
 /// @param X_AL  pose of the frame that the joint's axes are given in, which is that of b
-void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const JointOf& joint) {
-  const std::string names = names_of_joints(joint.freedoms);
-  for (const Freedom& freedom : joint.freedoms) {
+void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint) {
+  const std::string names = names_of_joints(joint.dofs);
+  for (const JointDof& dof : joint.dofs) {
     if (joint.angle) break;
-    if (freedom.stiffness != 0.0) miss(fmt::format("joint {}: its stiffness {}", freedom.name, freedom.stiffness));
-    if (freedom.damping != 0.0) miss(fmt::format("joint {}: its damping {}", freedom.name, freedom.damping));
+    if (dof.stiffness != 0.0) add_omission(fmt::format("joint {}: its stiffness {}", dof.name, dof.stiffness));
+    if (dof.damping != 0.0) add_omission(fmt::format("joint {}: its damping {}", dof.name, dof.damping));
   }
-  const Freedom& first = joint.freedoms.front();
+  const JointDof& first = joint.dofs.front();
   if (joint.type == "free") {
-    import_.taken.push_back(fmt::format("{}: its bodies move freely against each other", names));
+    import_.imported.push_back(fmt::format("{}: its bodies move freely against each other", names));
     joints_ += fmt::format("  # {}: {} moves freely against {}\n", plain(first.name), b, a);
     return;
   }
@@ -256,17 +256,17 @@ void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::
     joints_ += fmt::format(", axes: [{}, {}]", list(X_AL.R * joint.axes.front()), list(joint.axes.back()));
   }
   joints_ += "}\n";
-  import_.taken.push_back(fmt::format("{} as a {} joint", names, joint.type));
+  import_.imported.push_back(fmt::format("{} as a {} joint", names, joint.type));
   if (!joint.angle || (first.stiffness == 0.0 && first.damping == 0.0)) return;
   forces_ += fmt::format(
       "  {0}-resistance: {{type: torsional_spring, joint: {0}, stiffness: {1}, damping: {2}, neutral: {3}}}\n", name,
       first.stiffness, first.damping, first.neutral);
-  import_.taken.push_back(fmt::format("joint {}: its stiffness and its damping", first.name));
+  import_.imported.push_back(fmt::format("joint {}: its stiffness and its damping", first.name));
 }
 
-void TreeImporter::add_mover(const Mover& mover) {
+void TreeImporter::add_moving_link(const MovingLink& mover) {
   const Link& link = model_.links[mover.link];
-  const Place parent = place_of(link.parent);
+  const Place parent = location_of(link.parent);
   for (std::size_t j = 0; j < mover.joints.size(); ++j) {
     // Within a chain all frames are those of the link at the initial pose.
     add_joint(j == 0 ? parent.body : mover.bodies[j - 1], j == 0 ? parent.X_BL * link.X_PL : Pose{}, mover.bodies[j],
@@ -275,14 +275,14 @@ void TreeImporter::add_mover(const Mover& mover) {
 }
 
 void TreeImporter::add_loop(const Loop& loop) {
-  const Place a = place_of(loop.a), b = place_of(loop.b);
+  const Place a = location_of(loop.a), b = location_of(loop.b);
   const std::string what = fmt::format("equality {}", loop.name);
-  if (a.body == b.body) return miss(fmt::format("{}: both its bodies are one here", what));
+  if (a.body == b.body) return add_omission(fmt::format("{}: both its bodies are one here", what));
   const Vector3 at_a = pose_of(loop.a) * loop.X_AJ.p, at_b = pose_of(loop.b) * loop.X_BJ.p;
   const double apart = (at_a - at_b).norm();
   const double turned = (pose_of(loop.a).R * loop.X_AJ.R - pose_of(loop.b).R * loop.X_BJ.R).norm();
   if (apart > rounding * (at_a.norm() + at_b.norm()) || (loop.kind == Loop::Kind::weld && turned > rounding)) {
-    return miss(fmt::format("{}: what it holds is {} m apart at the initial pose", what, apart));
+    return add_omission(fmt::format("{}: what it holds is {} m apart at the initial pose", what, apart));
   }
   const std::string name = new_name(loop.name, "equality");
   if (loop.kind == Loop::Kind::weld) {
@@ -291,7 +291,7 @@ void TreeImporter::add_loop(const Loop& loop) {
     joints_ += fmt::format("  {}: {{type: spherical, bodies: [{}, {}], points: [{}, {}]}}\n", name, a.body, b.body,
                            list(a.X_BL * loop.X_AJ.p), list(b.X_BL * loop.X_BJ.p));
   }
-  import_.taken.push_back(fmt::format("{} as a {} joint", what, loop.kind == Loop::Kind::weld ? "fixed" : "spherical"));
+  import_.imported.push_back(fmt::format("{} as a {} joint", what, loop.kind == Loop::Kind::weld ? "fixed" : "spherical"));
 }
 
 void TreeImporter::add_surface(const Place& place, const std::string& link, Shape shape, std::string& text) {
@@ -300,15 +300,15 @@ void TreeImporter::add_surface(const Place& place, const std::string& link, Shap
     shape.mesh = box_mesh(shape.size, fmt::format("{}_box_{}", place.body, import_.meshes.size()));
     shape.kind = Shape::Kind::mesh;
   }
-  const std::vector<SurfaceOf> surfaces = surfaces_of(shape);
-  for (const SurfaceOf& surface : surfaces) {
+  const std::vector<ScenarioSurface> surfaces = make_surfaces(shape);
+  for (const ScenarioSurface& surface : surfaces) {
     text += fmt::format("#   {}: {}   # {}\n", place.body, surface.text, surface.what);
   }
   miss(surfaces.empty() ? fmt::format("{} of {}: no surface is like it", shape.what, link)
                         : fmt::format("{} of {}: it touches nothing by itself; its surface is written at the end of "
                                       "the scenario, for contact pairs",
                                       shape.what, link));
-  if (shape.mesh && std::ranges::find(import_.meshes, shape.mesh->to, &MeshCopy::to) == import_.meshes.end()) {
+  if (shape.mesh && std::ranges::find(import_.meshes, shape.mesh->to, &ImportedMesh::to) == import_.meshes.end()) {
     import_.meshes.push_back(std::move(*shape.mesh));
   }
 }
@@ -316,7 +316,7 @@ void TreeImporter::add_surface(const Place& place, const std::string& link, Shap
 /// Surfaces are for contact pairs, which robot files do not have: they are written down to be taken from there.
 std::string TreeImporter::surfaces_text() {
   std::string text;
-  for (const Shape& shape : model_.ground_shapes) add_surface(place_of({}), "the world", shape, text);
+  for (const Shape& shape : model_.ground_shapes) add_surface(location_of({}), "the world", shape, text);
   for (std::size_t i = 0; i < model_.links.size(); ++i) {
     for (const Shape& shape : model_.links[i].shapes) add_surface(places_[i], model_.links[i].name, shape, text);
   }
@@ -326,9 +326,9 @@ std::string TreeImporter::surfaces_text() {
 Import TreeImporter::run() {
   place_links();
   const std::string bodies = bodies_text();
-  for (const Mover& mover : movers_) add_mover(mover);
+  for (const MovingLink& mover : moving_links_) add_moving_link(mover);
   for (const Loop& loop : model_.loops) add_loop(loop);
-  for (const std::string& line : model_.not_taken) miss(line);
+  for (const std::string& line : model_.omissions) miss(line);
   const std::string surfaces = surfaces_text();
   // A comment alone is no map.
   const bool has_joints = joints_.find(": {type: ") != std::string::npos;

@@ -22,7 +22,7 @@ std::string mesh_text(const Shape& shape) {
                      list(shape.X_BS.p), quaternion(shape.X_BS.R));
 }
 
-std::vector<SurfaceOf> of_capsule(const Shape& shape) {
+std::vector<ScenarioSurface> of_capsule(const Shape& shape) {
   const Vector3 half = shape.size.y() * shape.X_BS.R.col(2);
   return {{ball_text(shape.size.x(), shape.X_BS.p + half), shape.what + ", its one end"},
           {ball_text(shape.size.x(), shape.X_BS.p - half), shape.what + ", its other end"},
@@ -37,7 +37,7 @@ bool lies_along_axes(const Pose& X_BS) {
   return (X_BS.R.cwiseAbs().colwise().maxCoeff().array() >= straight).all();
 }
 
-std::vector<SurfaceOf> surfaces_of(const Shape& shape) {
+std::vector<ScenarioSurface> make_surfaces(const Shape& shape) {
   const Pose& X = shape.X_BS;
   switch (shape.kind) {
     case Shape::Kind::none:
@@ -60,7 +60,7 @@ std::vector<SurfaceOf> surfaces_of(const Shape& shape) {
   return {};
 }
 
-MeshCopy box_mesh(const Vector3& half_lengths, const std::string& name) {
+ImportedMesh box_mesh(const Vector3& half_lengths, const std::string& name) {
   std::string text = "# a box, [m]\n";
   for (int corner = 0; corner < 8; ++corner) {
     const auto side = [&](int axis) { return ((corner >> axis) & 1) != 0 ? half_lengths[axis] : -half_lengths[axis]; };

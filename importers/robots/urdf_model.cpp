@@ -17,7 +17,7 @@ namespace heelstrike::models {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = Freedom::Kind;
+using Kind = JointDof::Kind;
 using Node = pugi::xml_node;
 
 /// Folders that an environment variable lists, with `below` added to each.
@@ -52,7 +52,7 @@ bool is_package(const fs::path& folder, const std::string& name) {
 
 class UrdfReader {
  public:
-  UrdfReader(const fs::path& file, const UrdfWish& wish) : file_(file), wish_(wish), files_(wish.meshes) {}
+  UrdfReader(const fs::path& file, const UrdfOptions& import_options) : file_(file), import_options_(import_options), files_(import_options.meshes) {}
 
   [[nodiscard]] TreeModel read(const std::string& text);
 
@@ -71,16 +71,16 @@ class UrdfReader {
   void add_tree(const std::string& root);
   void add_link(const std::string& name, Node joint, std::optional<std::size_t> parent);
   [[nodiscard]] std::optional<MassProperties> mass_of(Node inertial, const std::string& where) const;
-  [[nodiscard]] std::vector<Freedom> freedoms_of(Node joint, const std::string& where) const;
-  void tell_joint(Node joint, const std::string& where);
+  [[nodiscard]] std::vector<JointDof> dofs_of(Node joint, const std::string& where) const;
+  void report_joint_omissions(Node joint, const std::string& where);
   [[nodiscard]] Shape shape_of(Node collision, const std::string& where);
   [[nodiscard]] std::optional<fs::path> package_folder(const std::string& name, const fs::path& rest) const;
   [[nodiscard]] std::optional<fs::path> file_of(const std::string& name, const std::string& where);
-  void tell_rest(Node robot);
-  void miss(std::string text) { model_.not_taken.push_back(std::move(text)); }
+  void print_repeat_counts(Node robot);
+  void add_omission(std::string text) { model_.omissions.push_back(std::move(text)); }
 
   const fs::path& file_;
-  const UrdfWish& wish_;
+  const UrdfOptions& import_options_;
   MeshFiles files_;
   TreeModel model_;
   std::map<std::string, Node> links_;
@@ -112,7 +112,7 @@ Vector3 UrdfReader::vector(Node node, const char* attribute, const Vector3& fall
 Pose UrdfReader::origin(Node parent, const std::string& where) const {
   const Node node = parent.child("origin");
   const Vector3 rpy = vector(node, "rpy", Vector3::Zero(), where);
-  const auto turn = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Unit(axis)); };
+  const auto turn = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Fmu(axis)); };
   return {.R = (turn(2) * turn(1) * turn(0)).toRotationMatrix(), .p = vector(node, "xyz", Vector3::Zero(), where)};
 }
 
@@ -171,21 +171,21 @@ std::optional<MassProperties> UrdfReader::mass_of(Node inertial, const std::stri
   Matrix3 I;
   I << entry("ixx"), entry("ixy"), entry("ixz"), entry("ixy"), entry("iyy"), entry("iyz"), entry("ixz"), entry("iyz"),
       entry("izz");
-  return seen_from(origin(inertial, where),
+  return compliance_in_frame(origin(inertial, where),
                    {.mass = number(inertial.child("mass"), "value", 0.0, where), .inertia = I});
 }
 
-std::vector<Freedom> UrdfReader::freedoms_of(Node joint, const std::string& where) const {
+std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) const {
   const std::string type = joint.attribute("type").value(), name = joint.attribute("name").value();
   if (type == "fixed") return {};
   if (type == "floating") return {{.kind = Kind::free, .name = name}};
   const Vector3 axis = vector(joint.child("axis"), "xyz", Vector3::UnitX(), where);
   if (!(axis.norm() > 0.0)) refuse(fmt::format("{}: expected an axis other than zero, found {}", where, list(axis)));
-  Freedom along{.kind = Kind::turn, .name = name, .axis = axis.normalized()};
+  JointDof along{.kind = Kind::revolute, .name = name, .axis = axis.normalized()};
   along.damping = number(joint.child("dynamics"), "damping", 0.0, where);
   if (type == "revolute" || type == "continuous") return {along};
   if (type == "prismatic") {
-    along.kind = Kind::shift;
+    along.kind = Kind::prismatic;
     return {along};
   }
   if (type != "planar") {
@@ -193,36 +193,36 @@ std::vector<Freedom> UrdfReader::freedoms_of(Node joint, const std::string& wher
                        where, printable(type, 60)));
   }
   const Vector3 first = along.axis.unitOrthogonal();
-  return {{.kind = Kind::shift, .name = name, .axis = first},
-          {.kind = Kind::shift, .name = name, .axis = along.axis.cross(first)},
+  return {{.kind = Kind::prismatic, .name = name, .axis = first},
+          {.kind = Kind::prismatic, .name = name, .axis = along.axis.cross(first)},
           along};
 }
 
 /// What a joint has besides its axis.
-void UrdfReader::tell_joint(Node joint, const std::string& where) {
+void UrdfReader::report_joint_omissions(Node joint, const std::string& where) {
   const std::string name = fmt::format("joint {}", joint.attribute("name").value());
   if (const Node limit = joint.child("limit")) {
     const auto value = [&](const char* key) { return number(limit, key, 0.0, where); };
     const std::string_view type = joint.attribute("type").value();
     if (type == "revolute" || type == "prismatic") {
-      miss(fmt::format("{}: its limits, {} to {}", name, value("lower"), value("upper")));
+      add_omission(fmt::format("{}: its limits, {} to {}", name, value("lower"), value("upper")));
     }
     if (value("effort") != 0.0 || value("velocity") != 0.0) {
-      miss(fmt::format("{}: its limits of effort and velocity, {} and {}", name, value("effort"), value("velocity")));
+      add_omission(fmt::format("{}: its limits of effort and velocity, {} and {}", name, value("effort"), value("velocity")));
     }
   }
   if (const double friction = number(joint.child("dynamics"), "friction", 0.0, where); friction != 0.0) {
-    miss(fmt::format("{}: its friction {}", name, friction));
+    add_omission(fmt::format("{}: its friction {}", name, friction));
   }
   if (const Node mimic = joint.child("mimic")) {
-    miss(fmt::format("{}: that it mimics {}; it moves on its own", name, mimic.attribute("joint").value()));
+    add_omission(fmt::format("{}: that it mimics {}; it moves on its own", name, mimic.attribute("joint").value()));
   }
   if (joint.child("safety_controller")) miss(name + ": its safety controller");
   if (joint.child("calibration")) miss(name + ": its calibration");
 }
 
 std::optional<fs::path> UrdfReader::package_folder(const std::string& name, const fs::path& rest) const {
-  if (const auto given = wish_.packages.find(name); given != wish_.packages.end()) return given->second;
+  if (const auto given = import_options_.packages.find(name); given != import_options_.packages.end()) return given->second;
   const fs::path model = fs::absolute(file_).lexically_normal().parent_path();
   for (fs::path folder = model; folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == name || is_package(folder, name)) return folder;
@@ -260,7 +260,7 @@ std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::
     }
     const auto folder = package_folder(rest.substr(0, slash), inside);
     if (folder) return *folder / inside;
-    files_.miss(fmt::format("{} of {} (no package '{}' above the model; --package {}=FOLDER says where it is)",
+    files_.add_missing(fmt::format("{} of {} (no package '{}' above the model; --package {}=FOLDER says where it is)",
                             printable(name), where, rest.substr(0, slash), rest.substr(0, slash)));
     return std::nullopt;
   }
@@ -294,7 +294,7 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
     if (factors.cwiseAbs().minCoeff() == 0.0) {
       refuse(fmt::format("{}: expected factors other than 0 in 'scale', found {}", where, list(factors)));
     }
-    const auto file = wish_.meshes.leave_out ? fs::path(name) : file_of(name, where);
+    const auto file = import_options_.meshes.leave_out ? fs::path(name) : file_of(name, where);
     if (file) files_.use(shape, *file, where, factors);
   } else if (const Node sphere = geometry.child("sphere")) {
     shape.kind = Shape::Kind::sphere;
@@ -326,16 +326,16 @@ void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std
   const std::string where = fmt::format("link '{}'", name);
   Link link{.name = name, .mass = mass_of(node.child("inertial"), where), .parent = parent, .X_PL = {}};
   for (const Node collision : node.children("collision")) link.shapes.push_back(shape_of(collision, where));
-  if (node.child("visual")) miss(fmt::format("visual geometry of {}", name));
+  if (node.child("visual")) add_omission(fmt::format("visual geometry of {}", name));
   if (joint) {
     link.joint = joint.attribute("name").value();
     const std::string at = fmt::format("joint '{}'", link.joint);
     link.X_PL = origin(joint, at);
-    link.freedoms = freedoms_of(joint, at);
-    tell_joint(joint, at);
-  } else if (wish_.base_is_free && name != "world") {
+    link.dofs = dofs_of(joint, at);
+    report_joint_omissions(joint, at);
+  } else if (import_options_.base_is_free && name != "world") {
     link.joint = "base";
-    link.freedoms = {{.kind = Kind::free, .name = "base"}};
+    link.dofs = {{.kind = Kind::free, .name = "base"}};
   } else if (name != "world") {
     model_.root_is_held = true;
     miss(
@@ -370,7 +370,7 @@ void UrdfReader::add_tree(const std::string& root) {
 }
 
 /// Elements that mean nothing here.
-void UrdfReader::tell_rest(Node robot) {
+void UrdfReader::print_repeat_counts(Node robot) {
   const auto unknown = [this](Node parent, std::initializer_list<std::string_view> known, const std::string& where) {
     for (const Node node : parent.children()) {
       if (node.type() != pugi::node_element || std::ranges::find(known, std::string_view(node.name())) != known.end()) {
@@ -378,7 +378,7 @@ void UrdfReader::tell_rest(Node robot) {
       }
       const std::string name = node.attribute("name").as_string();
       const std::string reference = node.attribute("reference").as_string();
-      miss(fmt::format("{}{}{}{}", where, node.name(), name.empty() ? "" : " " + name,
+      add_omission(fmt::format("{}{}{}{}", where, node.name(), name.empty() ? "" : " " + name,
                        reference.empty() ? "" : " of " + reference));
     }
   };
@@ -413,15 +413,15 @@ TreeModel UrdfReader::read(const std::string& text) {
   collect(robot);
   add_tree(root_link());
   miss("gravity: URDF does not have it; it is 9.81 m/s^2 against z");
-  tell_rest(robot);
-  files_.refuse_missing(file_.string());
+  print_repeat_counts(robot);
+  files_.throw_missing(file_.string());
   return std::move(model_);
 }
 
 }  // namespace
 
-TreeModel read_urdf(const std::string& text, const fs::path& file, const UrdfWish& wish) {
-  return UrdfReader(file, wish).read(text);
+TreeModel read_urdf(const std::string& text, const fs::path& file, const UrdfOptions& import_options) {
+  return UrdfReader(file, import_options).read(text);
 }
 
 }  // namespace heelstrike::models

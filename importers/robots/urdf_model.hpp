@@ -10,10 +10,10 @@
 
 namespace heelstrike::models {
 
-struct UrdfWish {
+struct UrdfOptions {
   bool base_is_free = false;                                   ///< else the root link is part of the ground
   std::map<std::string, std::filesystem::path> packages = {};  ///< folders of packages by name, for package://NAME/...
-  MeshWish meshes = {};
+  MeshImportOptions meshes = {};
 };
 
 /// Meshes are those of `collision`: relative to the model's folder or to one above it, absolute, file:// or
@@ -22,6 +22,6 @@ struct UrdfWish {
 /// @param text  content of the file. @param file  its path
 /// @throws Error{invalid_input} for what is no URDF, naming link or joint; for mesh files that are not there, all of
 /// them, and for a mesh that leads out of its package
-[[nodiscard]] TreeModel read_urdf(const std::string& text, const std::filesystem::path& file, const UrdfWish& wish);
+[[nodiscard]] TreeModel read_urdf(const std::string& text, const std::filesystem::path& file, const UrdfOptions& import_options);
 
 }  // namespace heelstrike::models

@@ -44,7 +44,7 @@ class HEELSTRIKE_API Pair {
 };
 
 /// Answer to one of many states.
-struct Answer {
+struct BatchResponse {
   bool ok = false;
   Response response{};       ///< when `ok`; the tangents may be zero
   std::string message = {};  ///< why not
@@ -86,7 +86,7 @@ class HEELSTRIKE_API Contact {
   /// @param stop  ends the work between two states
   /// @throws Error{cancelled} when stopped; Error{invalid_input} naming a state that is none, as evaluate(); what the
   /// contact says to a single state is in its answer
-  [[nodiscard]] std::vector<Answer> evaluate_many(std::span<const State> states, bool tangents = false,
+  [[nodiscard]] std::vector<BatchResponse> evaluate_many(std::span<const State> states, bool tangents = false,
                                                   std::stop_token stop = {});
   /// Accepts `state` as the end of a step. The response is the one under the new history, `dissipated_increment` that
   /// of the step.

@@ -35,9 +35,9 @@ class HEELSTRIKE_API Error : public std::runtime_error {
   /// @param file  where the mistake is, as it was named by the caller; empty when in no file
   /// @param line  in `file`, from 1; 0 = unknown
   /// @param key   offending key of the file, dotted, or argument of the call; empty when none
-  /// @param retry_helps  the same call may succeed later
+  /// @param retryable  the same call may succeed later
   Error(ErrorCode code, const std::string& message, std::string file = {}, int line = 0, std::string key = {},
-        bool retry_helps = false);
+        bool retryable = false);
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
   ~Error() override;
@@ -46,14 +46,14 @@ class HEELSTRIKE_API Error : public std::runtime_error {
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] int line() const noexcept { return line_; }
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
-  [[nodiscard]] bool retry_helps() const noexcept { return retry_helps_; }
+  [[nodiscard]] bool retryable() const noexcept { return retryable_; }
 
  private:
   ErrorCode code_;
   std::string file_;
   int line_;
   std::string key_;
-  bool retry_helps_;
+  bool retryable_;
 };
 
 }  // namespace hs

@@ -35,7 +35,7 @@ struct Tls {
 struct OpenOptions {
   std::string server = {};  ///< fem_server: "host:port" or "unix:/path"; empty = in this process
   Tls tls = {};
-  double patience = 300.0;  ///< [s] how long a lost connection is tried again
+  double reconnect_timeout = 300.0;  ///< [s] how long a lost connection is tried again
   /// Called from the thread that opens while it prepares; must not throw. May be empty.
   std::function<void(const Progress&)> on_progress = {};
   std::stop_token stop = {};  ///< ends a preparation, an advance or a run soon

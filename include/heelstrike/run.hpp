@@ -25,7 +25,7 @@ struct RunOutcome {
   std::string status;  ///< "completed", "incomplete" (some rows have no solution), "cancelled", "failed"
   std::string reason;  ///< why it did not complete; empty when it did
   ErrorCode code = ErrorCode::internal;  ///< kind of the reason
-  bool retry_helps = false;              ///< whether the same call may succeed later, as of Error
+  bool retryable = false;              ///< whether the same call may succeed later, as of Error
 };
 
 /// Runs the scenario and writes its folder: timeseries.csv or timeseries.h5, summary.json, fields, report.html

@@ -41,7 +41,7 @@ hs::ErrorCode public_code(ErrorCode code) {
 hs::Error public_error(const Error& error, const std::string& file) {
   const auto* mistake = dynamic_cast<const config::Mistake*>(&error);
   return {public_code(error.code()), error.what(), file, mistake != nullptr ? mistake->line() : 0, error.field(),
-          error.retry_helps()};
+          error.retryable()};
 }
 
 void Gate::enter(const char* call) {
@@ -80,13 +80,13 @@ const char* to_string(ErrorCode code) noexcept {
   return names[static_cast<int>(code)];
 }
 
-Error::Error(ErrorCode code, const std::string& message, std::string file, int line, std::string key, bool retry_helps)
+Error::Error(ErrorCode code, const std::string& message, std::string file, int line, std::string key, bool retryable)
     : std::runtime_error(message),
       code_(code),
       file_(std::move(file)),
       line_(line),
       key_(std::move(key)),
-      retry_helps_(retry_helps) {}
+      retryable_(retryable) {}
 Error::~Error() = default;
 
 }  // namespace hs

@@ -40,7 +40,7 @@ static_assert(static_cast<int>(HS_INTERNAL) == static_cast<int>(hs::ErrorCode::i
 static_assert(static_cast<int>(HS_CANCELLED) == static_cast<int>(hs::ErrorCode::cancelled) + 1);
 
 template <typename Work>
-hs_status kept(Work&& work) noexcept {
+hs_status is_imported(Work&& work) noexcept {
   last_error() = {};
   try {
     work();
@@ -114,7 +114,7 @@ hs_response no_response() {
   return made;
 }
 
-void hand_out(const std::string& saved, void** bytes, size_t* size) {
+void copy_to_caller(const std::string& saved, void** bytes, size_t* size) {
   require(bytes, "bytes");
   require(size, "size");
   *bytes = std::malloc(std::max<std::size_t>(saved.size(), 1));
@@ -123,7 +123,7 @@ void hand_out(const std::string& saved, void** bytes, size_t* size) {
   *size = saved.size();
 }
 
-std::string_view handed_in(const void* bytes, size_t size) {
+std::string_view view_of_bytes(const void* bytes, size_t size) {
   require(bytes, "bytes");
   return {static_cast<const char*>(bytes), size};
 }
@@ -162,7 +162,7 @@ void hs_free(void* bytes) {
 
 hs_status hs_contact_open(const char* file, const char* pair, const char* backend, const char* const* set, size_t n_set,
                           const char* server, hs_contact** contact) {
-  return kept([&] {
+  return is_imported([&] {
     require(file, "file");
     require(contact, "contact");
     *contact = nullptr;
@@ -175,7 +175,7 @@ hs_status hs_contact_open(const char* file, const char* pair, const char* backen
 
 hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                               hs_response* response) {
-  return kept([&] {
+  return is_imported([&] {
     require(contact, "contact");
     require(response, "response");
     copy(contact->contact.evaluate(state_of(t, R, p, V)), *response);
@@ -185,7 +185,7 @@ hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, co
 // NOLINTNEXTLINE(readability-function-size): arrays of C, each with its meaning.
 hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R, const double* p,
                                    const double* V, int tangents, hs_response* responses, hs_status* statuses) {
-  return kept([&] {
+  return is_imported([&] {
     require(contact, "contact");
     if (n == 0) return;
     require(t, "t");
@@ -197,7 +197,7 @@ hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* 
     for (size_t i = 0; i < n; ++i) {
       states.push_back(state_of(t[i], R + 9 * i, p + 3 * i, V == nullptr ? nullptr : V + 6 * i));
     }
-    const std::vector<hs::Answer> answers = contact->contact.evaluate_many(states, tangents != 0);
+    const std::vector<hs::BatchResponse> answers = contact->contact.evaluate_many(states, tangents != 0);
     for (size_t i = 0; i < n; ++i) {
       statuses[i] = answers[i].ok ? HS_OK : status_of(answers[i].code);
       responses[i] = no_response();
@@ -208,15 +208,15 @@ hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* 
 
 hs_status hs_contact_fields(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                             int volume, void** vtu, size_t* size) {
-  return kept([&] {
+  return is_imported([&] {
     require(contact, "contact");
-    hand_out(contact->contact.fields(state_of(t, R, p, V), volume != 0), vtu, size);
+    copy_to_caller(contact->contact.fields(state_of(t, R, p, V), volume != 0), vtu, size);
   });
 }
 
 hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                             hs_response* response) {
-  return kept([&] {
+  return is_imported([&] {
     require(contact, "contact");
     const hs::Response answer = contact->contact.commit(state_of(t, R, p, V));
     if (response != nullptr) copy(answer, *response);
@@ -224,16 +224,16 @@ hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, cons
 }
 
 hs_status hs_contact_save(hs_contact* contact, void** bytes, size_t* size) {
-  return kept([&] {
+  return is_imported([&] {
     require(contact, "contact");
-    hand_out(contact->contact.save(), bytes, size);
+    copy_to_caller(contact->contact.save(), bytes, size);
   });
 }
 
 hs_status hs_contact_restore(hs_contact* contact, const void* bytes, size_t size) {
-  return kept([&] {
+  return is_imported([&] {
     require(contact, "contact");
-    contact->contact.restore(handed_in(bytes, size));
+    contact->contact.restore(view_of_bytes(bytes, size));
   });
 }
 
@@ -243,7 +243,7 @@ void hs_contact_close(hs_contact* contact) {
 
 hs_status hs_simulation_open(const char* file, const char* backend, const char* const* set, size_t n_set,
                              const char* server, hs_simulation** simulation) {
-  return kept([&] {
+  return is_imported([&] {
     require(file, "file");
     require(simulation, "simulation");
     *simulation = nullptr;
@@ -262,7 +262,7 @@ double hs_simulation_end_time(const hs_simulation* simulation) {
 }
 
 hs_status hs_simulation_advance_to(hs_simulation* simulation, double t) {
-  return kept([&] {
+  return is_imported([&] {
     require(simulation, "simulation");
     simulation->simulation.advance_to(t);
   });
@@ -283,7 +283,7 @@ const char* hs_simulation_output_name(const hs_simulation* simulation, size_t in
 
 hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double value, double rate,
                             double acceleration) {
-  return kept([&] {
+  return is_imported([&] {
     require(simulation, "simulation");
     require(name, "name");
     simulation->simulation.set(name, value, rate, acceleration);
@@ -291,7 +291,7 @@ hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double 
 }
 
 hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double* value) {
-  return kept([&] {
+  return is_imported([&] {
     require(simulation, "simulation");
     require(name, "name");
     require(value, "value");
@@ -300,7 +300,7 @@ hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double*
 }
 
 hs_status hs_simulation_values(hs_simulation* simulation, double* values) {
-  return kept([&] {
+  return is_imported([&] {
     require(simulation, "simulation");
     require(values, "values");
     std::ranges::copy(simulation->simulation.values(), values);
@@ -308,16 +308,16 @@ hs_status hs_simulation_values(hs_simulation* simulation, double* values) {
 }
 
 hs_status hs_simulation_save(hs_simulation* simulation, void** bytes, size_t* size) {
-  return kept([&] {
+  return is_imported([&] {
     require(simulation, "simulation");
-    hand_out(simulation->simulation.save(), bytes, size);
+    copy_to_caller(simulation->simulation.save(), bytes, size);
   });
 }
 
 hs_status hs_simulation_restore(hs_simulation* simulation, const void* bytes, size_t size) {
-  return kept([&] {
+  return is_imported([&] {
     require(simulation, "simulation");
-    simulation->simulation.restore(handed_in(bytes, size));
+    simulation->simulation.restore(view_of_bytes(bytes, size));
   });
 }
 

@@ -140,7 +140,7 @@ Response Contact::evaluate(const State& state) {
   });
 }
 
-std::vector<Answer> Contact::evaluate_many(std::span<const State> states, bool tangents, std::stop_token stop) {
+std::vector<BatchResponse> Contact::evaluate_many(std::span<const State> states, bool tangents, std::stop_token stop) {
   const inner::bindings::Gate::Pass pass(content_->gate, "evaluate_many");
   return inner::bindings::at_border({}, [&] {
     auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
@@ -153,7 +153,7 @@ std::vector<Answer> Contact::evaluate_many(std::span<const State> states, bool t
         throw inner::input_error(error.field(), fmt::format("state {}: {}", asked.size(), error.what()));
       }
     }
-    std::vector<Answer> answers(states.size());
+    std::vector<BatchResponse> answers(states.size());
     if (states.empty()) return answers;
     const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, asked, tangents, std::move(stop));
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -185,14 +185,14 @@ Response Contact::commit(const State& state) {
 namespace {
 
 /// The history and the number of the next step. Both are of this machine's byte order, as the history itself.
-constexpr std::string_view saved_mark = "heelstrike contact 1\n";
+constexpr std::string_view state_header = "heelstrike contact 1\n";
 
 }  // namespace
 
 std::string Contact::save() {
   const inner::bindings::Gate::Pass pass(content_->gate, "save");
   return inner::bindings::at_border({}, [&] {
-    std::string bytes(saved_mark);
+    std::string bytes(state_header);
     bytes.append(reinterpret_cast<const char*>(&content_->step), sizeof(content_->step));
     return bytes + content_->get().save_state().front();
   });
@@ -202,12 +202,12 @@ void Contact::restore(std::string_view bytes) {
   const inner::bindings::Gate::Pass pass(content_->gate, "restore");
   inner::bindings::at_border({}, [&] {
     std::int64_t step = 0;
-    if (!bytes.starts_with(saved_mark) || bytes.size() < saved_mark.size() + sizeof(step)) {
+    if (!bytes.starts_with(state_header) || bytes.size() < state_header.size() + sizeof(step)) {
       throw inner::input_error(
           "bytes", fmt::format("restore: expected what save() returned, found {} other bytes", bytes.size()));
     }
-    std::memcpy(&step, bytes.data() + saved_mark.size(), sizeof(step));
-    const std::string history(bytes.substr(saved_mark.size() + sizeof(step)));
+    std::memcpy(&step, bytes.data() + state_header.size(), sizeof(step));
+    const std::string history(bytes.substr(state_header.size() + sizeof(step)));
     content_->get().restore_state({&history, 1});
     content_->step = step;
   });

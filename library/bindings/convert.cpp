@@ -112,12 +112,12 @@ rpc::ClientTls inside(const hs::Tls& tls) {
 ContactFactory contact_source(const hs::OpenOptions& options) {
   if (options.server.empty()) return embedded_contact();
   constexpr double longest = 86400.0;  // a day, as on the command line
-  if (!(options.patience >= 0.0 && options.patience <= longest)) {
-    throw input_error("patience", fmt::format("patience: expected 0 to {:g} s, found {} s", longest, options.patience));
+  if (!(options.reconnect_timeout >= 0.0 && options.reconnect_timeout <= longest)) {
+    throw input_error("patience", fmt::format("patience: expected 0 to {:g} s, found {} s", longest, options.reconnect_timeout));
   }
   rpc::RemoteContactOptions remote;
   remote.endpoint = {.address = options.server, .tls = inside(options.tls)};
-  remote.patience = std::chrono::milliseconds(std::lround(1000.0 * options.patience));
+  remote.reconnect_timeout = std::chrono::milliseconds(std::lround(1000.0 * options.reconnect_timeout));
   return rpc::open_remote_contact(remote);
 }
 

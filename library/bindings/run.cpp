@@ -26,12 +26,12 @@ namespace inner = heelstrike;
 namespace {
 
 /// Into the folder, and to the caller what a person should see.
-class TellingSink final : public inner::RunSink {
+class CallbackSink final : public inner::RunSink {
  public:
-  TellingSink(inner::RunFolder& folder, const RunOptions& options)
+  CallbackSink(inner::RunFolder& folder, const RunOptions& options)
       : options_(options),
         files_(
-            folder, [&options](const inner::Progress& progress) { tell(options, progress); },
+            folder, [&options](const inner::Progress& progress) { report_progress(options, progress); },
             inner::wire::checkpoint_bytes) {}
 
   void on_schema(std::span<const inner::Column> columns) override { files_.on_schema(columns); }
@@ -48,7 +48,7 @@ class TellingSink final : public inner::RunSink {
   void on_fields(const inner::FieldFrame& frame) override { files_.on_fields(frame); }
 
  private:
-  static void tell(const RunOptions& options, const inner::Progress& progress) {
+  static void report_progress(const RunOptions& options, const inner::Progress& progress) {
     if (!options.on_progress) return;
     const bool under_way = progress.stage.empty();
     options.on_progress({.stage = progress.stage,
@@ -72,7 +72,7 @@ std::unique_ptr<inner::Runner> runner_of(const RunOptions& options, const std::f
       .mbs = options.mbs,
       .fem = options.server,
       .tls = inner::bindings::inside(options.tls),
-      .patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * options.patience))};
+      .reconnect_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * options.reconnect_timeout))};
   return std::make_unique<inner::RemoteRunner>(servers, std::filesystem::absolute(folder / "run.log"));
 }
 
@@ -81,7 +81,7 @@ RunOutcome outcome_of(const inner::RunSummary& summary) {
   if (summary.error) {
     outcome.reason = summary.error->what();
     outcome.code = inner::bindings::public_code(summary.error->code());
-    outcome.retry_helps = summary.error->retry_helps();
+    outcome.retryable = summary.error->retryable();
   } else if (summary.status == "cancelled") {
     outcome.reason = "stopped on request";
   }
@@ -94,7 +94,7 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
   return inner::bindings::at_border(file, [&] {
     const auto request = inner::load_request(
         file, inner::bindings::inside(changes), inner::schemas_of(inner::embedded_backends()), options.stop);
-    (void)inner::pair_doubts(request);  // the preparation tells them
+    (void)inner::find_pair_warnings(request);  // the preparation tells them
     if (options.on_message) {
       for (const std::string& note : request.notes) options.on_message("note", note);
     }
@@ -107,12 +107,12 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
       inner::report::write_shapes(
           folder, inner::body_shapes(request.scenario, request.files, inner::report::shown_triangles));
       const auto runner = runner_of(options, folder.path());
-      TellingSink sink(folder, options);
+      CallbackSink sink(folder, options);
       summary = runner->run(request, sink, options.stop);
       inner::finish_folder(request, folder, summary);
       runner->release();
     } catch (const inner::Error& error) {
-      folder.abandon(error.what());
+      folder.mark_abandoned(error.what());
       throw;
     }
     const bool as_hdf5 = options.hdf5 && summary.status == "completed";

@@ -55,11 +55,11 @@ Simulation Simulation::open(const std::string& file, const Changes& changes, con
   return inner::bindings::at_border(file, [&] {
     const auto schemas = inner::schemas_of(inner::embedded_backends());
     const auto request = inner::load_request(file, inner::bindings::inside(changes), schemas, options.stop);
-    (void)inner::pair_doubts(request);  // mistakes in meshes, with their lines
+    (void)inner::find_pair_warnings(request);  // mistakes in meshes, with their lines
     auto content = std::make_unique<Content>(file);
     content->input = inner::mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
     content->input.run_id = "library";
-    content->input.allow_units = true;  // the caller's own scenario, in the caller's own process
+    content->input.allow_fmus = true;  // the caller's own scenario, in the caller's own process
     content->stop = options.stop;
     content->simulation = std::make_unique<inner::mbs::Simulation>(content->input, options.stop);
     const inner::ContactFactory source = inner::bindings::contact_source(options);

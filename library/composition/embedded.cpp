@@ -24,7 +24,7 @@ namespace {
 
 mbs::RunInput run_input(const RunRequest& request, const BackendSchemas& schemas) {
   mbs::RunInput input = mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
-  input.allow_units = true;  // the user's own scenario, in the user's own process
+  input.allow_fmus = true;  // the user's own scenario, in the user's own process
   return input;
 }
 
@@ -57,7 +57,7 @@ void require_fitting_analysis(const RunRequest& request) {
   const Scenario scenario = run_input(request, {}).scenario;
   std::vector<PairDescription> pairs;
   for (const PairModel& pair : scenario.pairs) {
-    pairs.push_back(is_known(pair.spec.backend) ? fem::foretold(fem::checked_pair(pair.spec)) : PairDescription{});
+    pairs.push_back(is_known(pair.spec.backend) ? fem::predict_description(fem::checked_pair(pair.spec)) : PairDescription{});
   }
   try {
     mbs::check_pairs(scenario, pairs);
@@ -101,19 +101,19 @@ void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work wo
 
 }  // namespace
 
-std::vector<std::string> pair_doubts(const RunRequest& request) {
+std::vector<std::string> find_pair_warnings(const RunRequest& request) {
   const ContactSetup setup = contact_setup(request);
   const fem::PrepareContext context{
       .asset = [&](const AssetKey& file) -> const AssetContent& { return fem::find_asset(setup.assets, file); },
       .on_progress = [](std::string_view, double) {},
       .stop = {}};
-  std::vector<std::string> doubts;
+  std::vector<std::string> warnings;
   for_each_pair(request, setup, [&](const PairSpec& pair) {
-    std::ranges::move(fem::pair_doubts(fem::checked_pair(pair), context), std::back_inserter(doubts));
+    std::ranges::move(fem::find_pair_warnings(fem::checked_pair(pair), context), std::back_inserter(warnings));
   });
   require_fitting_analysis(request);
   require_rigid_bodies_apart(request);
-  return doubts;
+  return warnings;
 }
 
 std::unique_ptr<Runner> make_embedded_runner(ContactFactory contact) {
@@ -130,7 +130,7 @@ ContactSetup contact_setup(const RunRequest& request) {
 
 BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
   mbs::RunInput input = run_input(request, {});
-  input.allow_units = true;  // as in a run of the user's own scenario
+  input.allow_fmus = true;  // as in a run of the user's own scenario
   if (std::ranges::any_of(input.scenario.forces, [](const ElementSpec& force) { return force.type == "fmu"; })) {
     mbs::Simulation(input, stop).check_units();
   }
@@ -146,7 +146,7 @@ ContactFactory embedded_contact() {
   return fem::local_contact_factory(fem::default_cache_directory());
 }
 
-std::string try_cache() {
+std::string check_cache() {
   const std::filesystem::path folder = fem::default_cache_directory();
   if (folder.empty()) {
     throw file_error(

@@ -25,7 +25,7 @@ struct ContactSetup {
 /// nothing. Back-ends that this program does not have are left to their server.
 /// @throws config::Mistake with file and line of every pair that no preparation could make good: surfaces that the
 /// back-end does not take, missing materials and supports, meshes that cannot be read, sizes that make no sense
-[[nodiscard]] std::vector<std::string> pair_doubts(const RunRequest& request);
+[[nodiscard]] std::vector<std::string> find_pair_warnings(const RunRequest& request);
 
 /// What a scenario comes to when its model is built and assembled, without its contact prepared.
 struct BuiltModel {
@@ -42,6 +42,6 @@ struct BuiltModel {
 
 /// Writes into the user's cache of prepared products. @returns the folder
 /// @throws Error{file} when there is none or it cannot be written
-[[nodiscard]] std::string try_cache();
+[[nodiscard]] std::string check_cache();
 
 }  // namespace heelstrike

@@ -23,7 +23,7 @@ class ExportingContact final : public Contact {
  public:
   ExportingContact(std::unique_ptr<Contact> contact, std::size_t pair, const FrictionExport& wanted,
                    std::vector<std::filesystem::path>& files, std::stop_source& enough)
-      : contact_(std::move(contact)), pair_(pair), wanted_(wanted), files_(files), enough_(enough) {}
+      : contact_(std::move(contact)), pair_(pair), wanted_(wanted), files_(files), stop_(enough) {}
 
   [[nodiscard]] std::span<const PairDescription> pairs() const override { return contact_->pairs(); }
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
@@ -33,7 +33,7 @@ class ExportingContact final : public Contact {
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
     const PairState& state = states[pair_];
     if (state.t > wanted_.to) {
-      enough_.request_stop();
+      stop_.request_stop();
     } else if (state.t >= wanted_.from) {
       write(step, state);
     }
@@ -70,7 +70,7 @@ class ExportingContact final : public Contact {
   std::size_t pair_;
   const FrictionExport& wanted_;
   std::vector<std::filesystem::path>& files_;
-  std::stop_source& enough_;
+  std::stop_source& stop_;
 };
 
 /// Nobody reads the rows of this run.

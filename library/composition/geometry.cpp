@@ -43,7 +43,7 @@ fem::SurfaceMesh surface_of(const MeshJob& job) {
   if (job.knee) return fem::surface_mesh(job.knee->triangles());
   if (!job.foot) return read_input([&] { return fem::read_surface(job.content, read_options(job)); });
   double finest = job.size > 0.0 ? job.size : 0.003;
-  for (const MeshRefinement& wish : job.refinements) finest = std::min(finest, wish.size);
+  for (const MeshRefinement& import_options : job.refinements) finest = std::min(finest, import_options.size);
   const double size = std::clamp(finest, 0.0005, 0.02);
   return fem::make_foot(job.dimensions, size, job.right ? fem::FootSide::right : fem::FootSide::left);
 }
@@ -52,23 +52,23 @@ Vector3 vector(const std::vector<double>& values, std::size_t first) {
   return {values[first], values[first + 1], values[first + 2]};
 }
 
-fem::Refinement refinement_of(const MeshRefinement& wish, const fem::SurfaceMesh& surface) {
+fem::Refinement refinement_of(const MeshRefinement& import_options, const fem::SurfaceMesh& surface) {
   fem::Refinement refinement;
-  refinement.size = wish.size;
-  if (!wish.box.empty()) {
-    refinement.region = fem::BoxRegion{.low = vector(wish.box, 0), .high = vector(wish.box, 3)};
-  } else if (!wish.ball.empty()) {
-    refinement.region = fem::BallRegion{.center = vector(wish.ball, 0), .radius = wish.ball[3]};
+  refinement.size = import_options.size;
+  if (!import_options.box.empty()) {
+    refinement.region = fem::BoxRegion{.low = vector(import_options.box, 0), .high = vector(import_options.box, 3)};
+  } else if (!import_options.ball.empty()) {
+    refinement.region = fem::BallRegion{.center = vector(import_options.ball, 0), .radius = import_options.ball[3]};
   } else {
-    const auto group = std::ranges::find(surface.group_names, wish.group);
+    const auto group = std::ranges::find(surface.group_names, import_options.group);
     if (group == surface.group_names.end()) {
       throw input_error(
           "refine",
-          fmt::format("--refine: the surface has no group '{}'; it has: {}", wish.group,
+          fmt::format("--refine: the surface has no group '{}'; it has: {}", import_options.group,
                       surface.group_names.empty() ? "none" : fmt::format("{}", fmt::join(surface.group_names, ", "))));
     }
     const auto index = static_cast<std::uint32_t>(group - surface.group_names.begin());
-    fem::SetRegion region{.set = {}, .distance = wish.distance};
+    fem::SetRegion region{.set = {}, .distance = import_options.distance};
     region.set.vertices = surface.vertices;
     for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
       if (surface.triangle_groups[t] == index) region.set.triangles.push_back(surface.triangles[t]);
@@ -82,8 +82,8 @@ fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& 
   fem::MeshingOptions options;
   options.size.size = job.size;
   options.size.growth = job.growth;
-  for (const MeshRefinement& wish : job.refinements) {
-    options.size.refinements.push_back(refinement_of(wish, surface));
+  for (const MeshRefinement& import_options : job.refinements) {
+    options.size.refinements.push_back(refinement_of(import_options, surface));
   }
   options.order = job.order;
   options.remesh_surface = !job.keep_surface;
@@ -93,7 +93,7 @@ fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& 
 }
 
 /// Where a surface lies: what is needed to place it, or to see that its units or axes are others.
-void report_extent(const std::vector<Vector3>& vertices, MeshOutcome& outcome) {
+void report_extent(const std::vector<Vector3>& vertices, MeshReport& outcome) {
   if (vertices.empty()) return;
   Vector3 low = vertices.front(), high = low;
   for (const Vector3& vertex : vertices) {
@@ -108,7 +108,7 @@ void report_extent(const std::vector<Vector3>& vertices, MeshOutcome& outcome) {
   }
 }
 
-void report_surface(const fem::SurfaceReport& report, MeshOutcome& outcome) {
+void report_surface(const fem::SurfaceReport& report, MeshReport& outcome) {
   outcome.sound = report.sound();
   for (const fem::SurfaceFinding& finding : report.findings) {
     outcome.defects +=
@@ -124,15 +124,15 @@ void report_surface(const fem::SurfaceReport& report, MeshOutcome& outcome) {
   }
 }
 
-void report_volume(const fem::VolumeReport& report, MeshOutcome& outcome) {
+void report_volume(const fem::VolumeReport& report, MeshReport& outcome) {
   outcome.volume_report = fem::describe(report);
   outcome.facts.push_back({"nodes", static_cast<double>(report.n_nodes)});
   outcome.facts.push_back({"elements", static_cast<double>(report.n_elements)});
   outcome.facts.push_back({"nodes_per_element", static_cast<double>(report.nodes_per_element)});
   outcome.facts.push_back({"volume_m3", report.volume});
-  outcome.facts.push_back({"shortest_edge_m", report.shortest_edge});
-  outcome.facts.push_back({"longest_edge_m", report.longest_edge});
-  outcome.facts.push_back({"worst_quality", report.worst_quality});
+  outcome.facts.push_back({"min_edge_m", report.min_edge_length});
+  outcome.facts.push_back({"max_edge_m", report.max_edge});
+  outcome.facts.push_back({"min_quality", report.min_quality});
   outcome.facts.push_back({"mean_quality", report.mean_quality});
   outcome.facts.push_back(
       {"quality_histogram", std::vector<std::size_t>(report.histogram.begin(), report.histogram.end())});
@@ -145,11 +145,11 @@ std::string written(const fem::VolumeMesh& mesh, const std::string& format) {
   return format == "msh" ? fem::write_msh(mesh) : fem::write_vtu(mesh);
 }
 
-void add(fem::Doubts doubts, MeshOutcome& outcome) {
-  std::ranges::move(doubts, std::back_inserter(outcome.doubts));
+void add(fem::Warnings warnings, MeshReport& outcome) {
+  std::ranges::move(warnings, std::back_inserter(outcome.warnings));
 }
 
-MeshOutcome process_volume(const MeshJob& job) {
+MeshReport process_volume(const MeshJob& job) {
   fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
   if (job.order == 2 && mesh.topology().n_nodes_quadratic == 0) {
     throw input_error(
@@ -157,28 +157,28 @@ MeshOutcome process_volume(const MeshJob& job) {
                                job.name, fem::element_shapes(mesh.nodes_per_element), mesh.nodes_per_element));
   }
   if (job.order == 2 && !mesh.topology().quadratic()) mesh = fem::to_quadratic(mesh);
-  MeshOutcome outcome;
+  MeshReport outcome;
   outcome.repaired = mesh.notes;
   const fem::VolumeReport report = fem::check_volume(mesh);
   outcome.sound = report.sound();
   if (!outcome.sound) outcome.defects = "not fit for finite elements";
   report_volume(report, outcome);
-  add(fem::doubts_of_extents(extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
-  add(fem::doubts_of_quality(job.name, report), outcome);
+  add(fem::find_extent_warnings(extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
+  add(fem::find_quality_warnings(job.name, report), outcome);
   if (!job.output_format.empty()) outcome.bytes = written(mesh, job.output_format);
   return outcome;
 }
 
 /// The layer between the surface and the inner one.
-MeshOutcome process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, MeshOutcome outcome) {
+MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, MeshReport outcome) {
   fem::ReadOptions options = read_options(job);
   options.name = job.inner_name;
   const fem::SurfaceMesh inner = read_input([&] { return fem::read_surface(job.inner, options); });
-  fem::LayerMesh layer = fem::mesh_between(outer, inner,
+  fem::LayerMesh layer = fem::mesh_layer(outer, inner,
                                            {.layers = job.layers,
                                             .keep_prisms = job.keep_prisms,
                                             .search_distance = job.search_distance,
-                                            .least_thickness = job.least_thickness});
+                                            .min_thickness = job.min_thickness});
   if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
   const fem::VolumeReport report = fem::check_volume(layer.mesh);
   outcome.sound = report.sound();
@@ -188,15 +188,15 @@ MeshOutcome process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mes
       "\nlayer      {} layers, mean thickness {:.4g} m, least distance of the surfaces {:.4g} m; {} nodes made "
       "thicker, {} beside the inner surface, {} drawn to their neighbours; inner nodes at most {:.3g} m from the "
       "inner surface\nsets       faces outer, inner, rim; nodes inner",
-      job.layers, layer.mean_thickness, layer.least_thickness, layer.n_thickened, layer.n_beside, layer.n_smoothed,
+      job.layers, layer.mean_thickness, layer.min_thickness, layer.n_min_thickness, layer.n_beyond_rim, layer.n_smoothed,
       layer.deviation);
   outcome.facts.push_back({"mean_thickness_m", layer.mean_thickness});
-  outcome.facts.push_back({"least_distance_m", layer.least_thickness});
-  outcome.facts.push_back({"thickened_nodes", static_cast<double>(layer.n_thickened)});
-  outcome.facts.push_back({"nodes_beside", static_cast<double>(layer.n_beside)});
-  outcome.facts.push_back({"smoothed_nodes", static_cast<double>(layer.n_smoothed)});
+  outcome.facts.push_back({"min_distance_m", layer.min_thickness});
+  outcome.facts.push_back({"n_thickened_nodes", static_cast<double>(layer.n_min_thickness)});
+  outcome.facts.push_back({"n_nodes_off_surface", static_cast<double>(layer.n_beyond_rim)});
+  outcome.facts.push_back({"n_smoothed_nodes", static_cast<double>(layer.n_smoothed)});
   outcome.facts.push_back({"deviation_m", layer.deviation});
-  add(fem::doubts_of_quality(job.name, report), outcome);
+  add(fem::find_quality_warnings(job.name, report), outcome);
   if (!job.output_format.empty()) outcome.bytes = written(layer.mesh, job.output_format);
   return outcome;
 }
@@ -212,18 +212,18 @@ std::string readable_formats() {
                      fem::mesh_format_names(fem::MeshKind::volume));
 }
 
-MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
+MeshReport process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
                          std::stop_token stop) {
   on_stage("reading");
   if (holds_volume(job)) return process_volume(job);
   fem::SurfaceMesh surface = surface_of(job);
-  MeshOutcome outcome;
+  MeshReport outcome;
   on_stage("checking the surface");
   outcome.repaired = fem::repair_surface(surface, {.merge_tolerance = job.repairs.merge_tolerance,
                                                    .sliver_thickness = job.repairs.sliver_thickness,
                                                    .sliver_distance = job.repairs.sliver_distance,
-                                                   .drop_degenerate = job.repairs.drop_degenerate,
-                                                   .drop_duplicate = job.repairs.drop_duplicate,
+                                                   .remove_degenerate = job.repairs.remove_degenerate,
+                                                   .remove_duplicate = job.repairs.remove_duplicate,
                                                    .reorient = job.repairs.reorient,
                                                    .max_hole_edges = job.repairs.max_hole_edges});
   const fem::SurfaceReport report = fem::check_surface(surface);
@@ -232,7 +232,7 @@ MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char
   if (job.knee) outcome.sound = true;
   report_extent(surface.vertices, outcome);
   const Vector3 extents = extents_of(surface.vertices);
-  if (!job.foot && !job.knee) add(fem::doubts_of_extents(extents, job.length_scale, "--scale"), outcome);
+  if (!job.foot && !job.knee) add(fem::find_extent_warnings(extents, job.length_scale, "--scale"), outcome);
   if (!job.inner.empty()) {
     on_stage("filling the layer");
     return process_layer(job, surface, std::move(outcome));
@@ -241,15 +241,15 @@ MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char
     if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);
     return outcome;
   }
-  fem::require_sound(report, job.name);
-  add(fem::doubts_of_element_size("--size", job.size, extents), outcome);
+  fem::require_valid(report, job.name);
+  add(fem::find_element_size_warnings("--size", job.size, extents), outcome);
   fem::MeshingOptions options = meshing_options(job, surface, std::move(stop));
   options.on_wait = [&] { on_stage("filling with tetrahedra"); };
   const fem::MeshingResult result = fem::mesh_surface(surface, options);
   const fem::VolumeReport filled = fem::check_volume(result.mesh);
   report_volume(filled, outcome);
-  add(fem::doubts_of_volume(filled.volume, report.volume, "--size", job.size), outcome);
-  add(fem::doubts_of_quality(job.name, filled), outcome);
+  add(fem::find_volume_warnings(filled.volume, report.volume, "--size", job.size), outcome);
+  add(fem::find_quality_warnings(job.name, filled), outcome);
   outcome.facts.push_back({"deviation_m", result.deviation});
   outcome.facts.push_back({"mesher", result.mesher});
   if (!job.output_format.empty()) outcome.bytes = written(result.mesh, job.output_format);
@@ -263,7 +263,7 @@ Triangles read_triangles(const std::string& name, const std::string& content) {
   return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
 }
 
-std::string try_mesher(std::stop_token stop) {
+std::string check_mesher(std::stop_token stop) {
   fem::MeshingOptions options;
   options.size.size = 0.005;
   options.timeout = 60.0;

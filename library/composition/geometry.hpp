@@ -29,8 +29,8 @@ struct MeshRepairs {
   double merge_tolerance = 0.0;   ///< [m] 0 = none
   double sliver_thickness = 0.0;  ///< [m] 0 = none
   double sliver_distance = 0.0;   ///< [m] 0 = twice the thickness
-  bool drop_degenerate = false;
-  bool drop_duplicate = false;
+  bool remove_degenerate = false;
+  bool remove_duplicate = false;
   bool reorient = false;
   std::size_t max_hole_edges = 0;  ///< 0 = none
 };
@@ -55,24 +55,24 @@ struct MeshJob {
   std::uint32_t layers = 2;
   bool keep_prisms = false;       ///< of a layer, instead of cutting them into tetrahedra
   double search_distance = 0.01;  ///< [m] > 0
-  double least_thickness = 2e-4;  ///< [m] > 0
+  double min_thickness = 2e-4;  ///< [m] > 0
   std::string output_format;      ///< "stl", "msh", "vtu"; empty = nothing is written
 };
 
 /// One fact with its unit, in the order of the report.
-struct MeshFact {
+struct MeshQuantity {
   std::string name;
   std::variant<double, std::string, std::vector<std::size_t>> value;
 };
 
-struct MeshOutcome {
+struct MeshReport {
   bool sound = false;                 ///< of what was read, after the repairs
   std::string defects;                ///< why not, in one line; empty when it is
   std::vector<std::string> repaired;  ///< one sentence per repair
   std::string surface_report;         ///< for a person; empty when a volume mesh was read
   std::string volume_report;          ///< for a person; empty when nothing was filled or read
-  std::vector<MeshFact> facts;        ///< the same numbers, for programs
-  std::vector<std::string> doubts;    ///< what is allowed but hardly meant, one sentence each
+  std::vector<MeshQuantity> facts;        ///< the same numbers, for programs
+  std::vector<std::string> warnings;    ///< what is allowed but hardly meant, one sentence each
   std::string bytes;                  ///< in the output format
 };
 
@@ -84,7 +84,7 @@ struct MeshOutcome {
 /// @param on_stage  called with what is being done, again and again while it lasts
 /// @throws Error{invalid_input} for a file that cannot be read or has more elements than the readers take, an unsound
 /// surface that shall be filled, options out of range; and what the mesher throws
-[[nodiscard]] MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
+[[nodiscard]] MeshReport process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
                                        std::stop_token stop);
 
 /// Triangles of a surface file, in its units; of a volume mesh its boundary is not taken.
@@ -93,6 +93,6 @@ struct MeshOutcome {
 
 /// Fills a small ball with tetrahedra. @returns what did it and how many there are
 /// @throws what the mesher throws, e.g. Error{file} when it is not there
-[[nodiscard]] std::string try_mesher(std::stop_token stop);
+[[nodiscard]] std::string check_mesher(std::stop_token stop);
 
 }  // namespace heelstrike

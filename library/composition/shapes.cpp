@@ -93,11 +93,11 @@ std::vector<std::size_t> shares(const std::vector<std::size_t>& wanted, std::siz
 }  // namespace
 
 std::vector<BodyShape> body_shapes(const Scenario& scenario, std::span<const AssetContent> files,
-                                   std::size_t most_triangles) {
+                                   std::size_t max_triangles) {
   const std::vector<Read> all = read_all(scenario, files);
   std::vector<std::size_t> wanted;
   for (const Read& read : all) wanted.push_back(read.mesh.triangles.size());
-  const std::vector<std::size_t> given = shares(wanted, most_triangles);
+  const std::vector<std::size_t> given = shares(wanted, max_triangles);
   std::vector<BodyShape> shapes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (given[i] == 0) continue;

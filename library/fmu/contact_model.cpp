@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "library/fmu/unit_model.hpp"
+#include "library/fmu/fmu_model.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::fmu {
@@ -72,7 +72,7 @@ PairState initial_state(const Scenario& scenario, const PairModel& pair) {
   return state;
 }
 
-class ContactModel : public UnitModel, public Equation {
+class ContactModel : public FmuModel, public Equation {
  public:
   ContactModel(const mbs::RunInput& input, const std::string& name, const ContactFactory& open) {
     const PairModel& pair = pair_of(input.scenario, name);
@@ -174,7 +174,7 @@ class ContactModel : public UnitModel, public Equation {
     ++step_;
     known_ = false;
   }
-  [[nodiscard]] bool pairs_wait() override { return (response().gap < 0.0) != touches_; }
+  [[nodiscard]] bool has_pending_switches() override { return (response().gap < 0.0) != touches_; }
   /// Beyond its surface a contact exerts nothing of itself; whoever integrates has to know of the jump.
   [[nodiscard]] bool switch_pairs() override {
     const bool touches = response().gap < 0.0;
@@ -217,15 +217,15 @@ class ContactModel : public UnitModel, public Equation {
 
 }  // namespace
 
-std::unique_ptr<UnitModel> open_contact(const mbs::RunInput& input, const std::string& pair,
+std::unique_ptr<FmuModel> open_contact(const mbs::RunInput& input, const std::string& pair,
                                         const ContactFactory& open) {
   return std::make_unique<ContactModel>(input, pair, open);
 }
 
-std::vector<UnitVariable> contact_variables(const Scenario& scenario, const std::string& name) {
+std::vector<FmuVariable> contact_variables(const Scenario& scenario, const std::string& name) {
   const PairState start = initial_state(scenario, pair_of(scenario, name));
   const Quaternion q(start.X_AB.R);
-  std::vector<UnitVariable> variables;
+  std::vector<FmuVariable> variables;
   const auto add = [&](const Named& named, Causality causality, double value) {
     variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
                          .causality = causality,

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "library/fmu/unit_model.hpp"
+#include "library/fmu/fmu_model.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/checkpoint_bytes.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
@@ -9,7 +9,7 @@
 namespace heelstrike::fmu {
 namespace {
 
-class EquationModel : public UnitModel, public Equation {
+class EquationModel : public FmuModel, public Equation {
  public:
   EquationModel(mbs::RunInput input, const ContactFactory& open) : input_(std::move(input)), motion_(input_) {
     motion_.initialise(open);
@@ -82,7 +82,7 @@ class EquationModel : public UnitModel, public Equation {
     return values;
   }
   void accept() override { motion_.accept(); }
-  [[nodiscard]] bool pairs_wait() override { return motion_.pairs_wait(); }
+  [[nodiscard]] bool has_pending_switches() override { return motion_.has_pending_switches(); }
   [[nodiscard]] bool switch_pairs() override { return motion_.switch_pairs(); }
 
  private:
@@ -92,7 +92,7 @@ class EquationModel : public UnitModel, public Equation {
 
 }  // namespace
 
-std::unique_ptr<UnitModel> open_equation(mbs::RunInput input, const ContactFactory& open) {
+std::unique_ptr<FmuModel> open_equation(mbs::RunInput input, const ContactFactory& open) {
   return std::make_unique<EquationModel>(std::move(input), open);
 }
 

@@ -20,13 +20,13 @@ using heelstrike::fmu::get_state;
 using heelstrike::fmu::guarded;
 using heelstrike::fmu::list;
 using heelstrike::fmu::none_of;
-using heelstrike::fmu::require_given;
+using heelstrike::fmu::require_not_null;
 using heelstrike::fmu::resources_beside;
 using heelstrike::fmu::serialize_state;
 using heelstrike::fmu::set_logging;
 using heelstrike::fmu::texts;
 using heelstrike::fmu::Unit;
-using heelstrike::fmu::UnitInstance;
+using heelstrike::fmu::FmuInstance;
 
 // NOLINTBEGIN(readability-identifier-naming): names and signatures are the standard's.
 extern "C" {
@@ -106,12 +106,12 @@ FMI2_EXPORT const char* fmi2GetVersion() {
 FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component component, fmi2Boolean on, std::size_t n,
                                            const fmi2String* categories) {
   return call(component,
-              [&](Unit&) { set_logging(*static_cast<UnitInstance*>(component), on != 0, list(categories, n)); });
+              [&](Fmu&) { set_logging(*static_cast<FmuInstance*>(component), on != 0, list(categories, n)); });
 }
 
 FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String guid, fmi2String resources,
                                           const fmi2CallbackFunctions* functions, fmi2Boolean, fmi2Boolean) {
-  auto instance = std::make_unique<UnitInstance>();
+  auto instance = std::make_unique<FmuInstance>();
   if (functions != nullptr && functions->logger != nullptr) {
     instance->log = [log = functions->logger, environment = functions->componentEnvironment,
                      who = std::string(name == nullptr ? "" : name)](FmiStatus status, const char* category,
@@ -124,40 +124,40 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
     if (guid == nullptr)
       throw heelstrike::input_error("guid", "a unit is instantiated with its guid, found none (null)");
     const bool is_told = resources != nullptr && *resources != '\0';
-    instance->unit = std::make_unique<Unit>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(),
+    instance->unit = std::make_unique<Fmu>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(),
                                             guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
 FMI2_EXPORT void fmi2FreeInstance(fmi2Component component) {
-  delete static_cast<UnitInstance*>(component);
+  delete static_cast<FmuInstance*>(component);
 }
 
 FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component component, fmi2Boolean, fmi2Real, fmi2Real start,
                                            fmi2Boolean stop_defined, fmi2Real stop) {
   return call(component,
-              [&](Unit& unit) { unit.setup(start, stop_defined != 0 ? std::optional(stop) : std::nullopt); });
+              [&](Fmu& unit) { unit.setup(start, stop_defined != 0 ? std::optional(stop) : std::nullopt); });
 }
 FMI2_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component component) {
-  return call(component, [](Unit& unit) { unit.enter_initialization(); });
+  return call(component, [](Fmu& unit) { unit.enter_initialization(); });
 }
 FMI2_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component component) {
-  return call(component, [](Unit& unit) { unit.exit_initialization(); });
+  return call(component, [](Fmu& unit) { unit.exit_initialization(); });
 }
 FMI2_EXPORT fmi2Status fmi2Terminate(fmi2Component component) {
-  return call(component, [](Unit& unit) { unit.terminate(); });
+  return call(component, [](Fmu& unit) { unit.terminate(); });
 }
 FMI2_EXPORT fmi2Status fmi2Reset(fmi2Component component) {
-  return call(component, [](Unit& unit) { unit.reset(); });
+  return call(component, [](Fmu& unit) { unit.reset(); });
 }
 
 FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                    fmi2Real* values) {
-  return call(component, [&](Unit& unit) { unit.get(list(references, n), list(values, n)); });
+  return call(component, [&](Fmu& unit) { unit.get(list(references, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                    const fmi2Real* values) {
-  return call(component, [&](Unit& unit) { unit.set(list(references, n), list(values, n)); });
+  return call(component, [&](Fmu& unit) { unit.set(list(references, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2Integer*) {
   return none_of(component, "fmi2GetInteger", n);
@@ -167,7 +167,7 @@ FMI2_EXPORT fmi2Status fmi2GetBoolean(fmi2Component component, const fmi2ValueRe
 }
 FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                      fmi2String* values) {
-  return call(component, [&](Unit& unit) { unit.get_texts(list(references, n), list(values, n)); });
+  return call(component, [&](Fmu& unit) { unit.get_texts(list(references, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2SetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n,
                                       const fmi2Integer*) {
@@ -179,38 +179,38 @@ FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component component, const fmi2ValueRe
 }
 FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                      const fmi2String* values) {
-  return call(component, [&](Unit& unit) { unit.set_texts(list(references, n), texts(values, n)); });
+  return call(component, [&](Fmu& unit) { unit.set_texts(list(references, n), texts(values, n)); });
 }
 
 FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component component, fmi2FMUstate* state) {
-  return call(component, [&](Unit& unit) { get_state(unit, state); });
+  return call(component, [&](Fmu& unit) { get_state(unit, state); });
 }
 FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component component, fmi2FMUstate state) {
-  return call(component, [&](Unit& unit) { unit.restore(bytes_of(state)); });
+  return call(component, [&](Fmu& unit) { unit.restore(bytes_of(state)); });
 }
 FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component component, fmi2FMUstate* state) {
-  return call(component, [&](Unit&) { free_state(state); });
+  return call(component, [&](Fmu&) { free_state(state); });
 }
 FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component component, fmi2FMUstate state, std::size_t* size) {
-  return call(component, [&](Unit&) {
-    require_given(size);
+  return call(component, [&](Fmu&) {
+    require_not_null(size);
     *size = bytes_of(state).size();
   });
 }
 FMI2_EXPORT fmi2Status fmi2SerializeFMUstate(fmi2Component component, fmi2FMUstate state, fmi2Byte* bytes,
                                              std::size_t size) {
-  return call(component, [&](Unit&) { serialize_state(state, bytes, size); });
+  return call(component, [&](Fmu&) { serialize_state(state, bytes, size); });
 }
 FMI2_EXPORT fmi2Status fmi2DeSerializeFMUstate(fmi2Component component, const fmi2Byte* bytes, std::size_t size,
                                                fmi2FMUstate* state) {
-  return call(component, [&](Unit&) { deserialize_state(bytes, size, state); });
+  return call(component, [&](Fmu&) { deserialize_state(bytes, size, state); });
 }
 
 FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2ValueReference* unknowns,
                                                     std::size_t n_unknowns, const fmi2ValueReference* knowns,
                                                     std::size_t n_knowns, const fmi2Real* seed, fmi2Real* sensitivity) {
-  return call(component, [&](Unit& unit) {
-    require_given(sensitivity);
+  return call(component, [&](Fmu& unit) {
+    require_not_null(sensitivity);
     const auto result =
         unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_knowns), false);
     std::copy(result.begin(), result.end(), sensitivity);
@@ -219,14 +219,14 @@ FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, con
 FMI2_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component component, const fmi2ValueReference* references,
                                                    std::size_t n, const fmi2Integer* orders, const fmi2Real* values) {
   return call(component,
-              [&](Unit& unit) { unit.set_derivatives(list(references, n), list(orders, n), list(values, n)); });
+              [&](Fmu& unit) { unit.set_derivatives(list(references, n), list(orders, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component component, const fmi2ValueReference*, std::size_t n,
                                                     const fmi2Integer*, fmi2Real*) {
   return none_of(component, "fmi2GetRealOutputDerivatives", n);
 }
 FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component component, fmi2Real t, fmi2Real h, fmi2Boolean) {
-  return call(component, [&](Unit& unit) { unit.do_step(t, h); });
+  return call(component, [&](Fmu& unit) { unit.do_step(t, h); });
 }
 // Steps end before fmi2DoStep returns: there is nothing to cancel and nothing pending.
 FMI2_EXPORT fmi2Status fmi2CancelStep(fmi2Component component) {
@@ -237,8 +237,8 @@ FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component component, int, fmi2Status*) 
 }
 FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component component, int kind, fmi2Real* value) {
   constexpr int last_successful_time = 2;
-  return call(component, [&](Unit& unit) {
-    require_given(value);
+  return call(component, [&](Fmu& unit) {
+    require_not_null(value);
     if (kind != last_successful_time)
       throw heelstrike::input_error("s", "fmi2GetRealStatus: only fmi2LastSuccessfulTime");
     *value = unit.time();
@@ -256,45 +256,45 @@ FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2Str
 
 // Model exchange.
 FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component component) {
-  return call(component, [](Unit& unit) { unit.enter_event_mode(); });
+  return call(component, [](Fmu& unit) { unit.enter_event_mode(); });
 }
 // Contacts begin and end to act. The states stay what they are, but that they have changed is what importers start
 // their integrators anew for.
 FMI2_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo* info) {
-  return call(component, [&](Unit& unit) {
-    require_given(info);
+  return call(component, [&](Fmu& unit) {
+    require_not_null(info);
     *info = {};
     info->valuesOfContinuousStatesChanged = unit.update_discrete_states() ? 1 : 0;
   });
 }
 FMI2_EXPORT fmi2Status fmi2EnterContinuousTimeMode(fmi2Component component) {
-  return call(component, [](Unit& unit) { unit.enter_continuous_time_mode(); });
+  return call(component, [](Fmu& unit) { unit.enter_continuous_time_mode(); });
 }
 FMI2_EXPORT fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2Boolean, fmi2Boolean* event,
                                                    fmi2Boolean* terminate) {
-  return call(component, [&](Unit& unit) {
-    require_given(event, terminate);
+  return call(component, [&](Fmu& unit) {
+    require_not_null(event, terminate);
     *event = *terminate = 0;
     *event = unit.complete_step() ? 1 : 0;
   });
 }
 FMI2_EXPORT fmi2Status fmi2SetTime(fmi2Component component, fmi2Real t) {
-  return call(component, [&](Unit& unit) { unit.set_time(t); });
+  return call(component, [&](Fmu& unit) { unit.set_time(t); });
 }
 FMI2_EXPORT fmi2Status fmi2SetContinuousStates(fmi2Component component, const fmi2Real* x, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.set_continuous_states(list(x, n)); });
+  return call(component, [&](Fmu& unit) { unit.set_continuous_states(list(x, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetDerivatives(fmi2Component component, fmi2Real* rates, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.get_rates(list(rates, n)); });
+  return call(component, [&](Fmu& unit) { unit.get_rates(list(rates, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetEventIndicators(fmi2Component component, fmi2Real* values, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.get_indicators(list(values, n)); });
+  return call(component, [&](Fmu& unit) { unit.get_indicators(list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetContinuousStates(fmi2Component component, fmi2Real* x, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.get_continuous_states(list(x, n)); });
+  return call(component, [&](Fmu& unit) { unit.get_continuous_states(list(x, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component component, fmi2Real* nominals, std::size_t n) {
-  return call(component, [&](Unit& unit) {
+  return call(component, [&](Fmu& unit) {
     std::vector<double> x(list(nominals, n).size());
     unit.get_continuous_states(x);
     std::fill_n(nominals, n, 1.0);

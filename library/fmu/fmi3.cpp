@@ -21,14 +21,14 @@ using heelstrike::fmu::get_state;
 using heelstrike::fmu::guarded;
 using heelstrike::fmu::list;
 using heelstrike::fmu::none_of;
-using heelstrike::fmu::not_offered;
-using heelstrike::fmu::require_given;
+using heelstrike::fmu::report_unsupported;
+using heelstrike::fmu::require_not_null;
 using heelstrike::fmu::resources_beside;
 using heelstrike::fmu::serialize_state;
 using heelstrike::fmu::set_logging;
 using heelstrike::fmu::texts;
 using heelstrike::fmu::Unit;
-using heelstrike::fmu::UnitInstance;
+using heelstrike::fmu::FmuInstance;
 
 // NOLINTBEGIN(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses): names and signatures
 // are the standard's; a type stands in no parentheses.
@@ -59,7 +59,7 @@ void require_scalars(std::size_t n, std::size_t n_values) {
 }
 
 void take(const std::vector<double>& result, double* to, std::size_t n) {
-  require_given(to);
+  require_not_null(to);
   if (n != result.size()) {
     throw heelstrike::input_error("nSensitivity", "nSensitivity: one number for each variable, all are scalars");
   }
@@ -78,12 +78,12 @@ std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvi
   };
 }
 
-void make_unit(UnitInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
+void make_unit(FmuInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
   if (token == nullptr) {
     throw heelstrike::input_error("instantiationToken", "a unit is instantiated with its token, found none (null)");
   }
   const bool is_told = resource_path != nullptr && *resource_path != '\0';
-  instance.unit = std::make_unique<Unit>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token,
+  instance.unit = std::make_unique<Fmu>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token,
                                          model_exchange);
 }
 
@@ -99,7 +99,7 @@ FMI3_EXPORT const char* fmi3GetVersion() {
 
 FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on, std::size_t n,
                                            const fmi3String* categories) {
-  return call(instance, [&](Unit&) { set_logging(*static_cast<UnitInstance*>(instance), on, list(categories, n)); });
+  return call(instance, [&](Fmu&) { set_logging(*static_cast<FmuInstance*>(instance), on, list(categories, n)); });
 }
 
 FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
@@ -108,16 +108,16 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String toke
                                                      const fmi3ValueReference* intermediate, std::size_t n_intermediate,
                                                      fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                                      fmi3IntermediateUpdateCallback update) {
-  auto instance = std::make_unique<UnitInstance>();
+  auto instance = std::make_unique<FmuInstance>();
   instance->event_mode = event_mode;
   instance->may_return_early = may_return_early;
   instance->log = logger(environment, log);
   if (update != nullptr) {
     instance->on_step = [=](double t) -> std::optional<double> {
-      bool wants_return = false;
+      bool early_return_requested = false;
       double when = t;
-      update(environment, t, false, true, true, may_return_early, &wants_return, &when);
-      return wants_return && may_return_early ? std::optional(when) : std::nullopt;
+      update(environment, t, false, true, true, may_return_early, &early_return_requested, &when);
+      return early_return_requested && may_return_early ? std::optional(when) : std::nullopt;
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
@@ -130,7 +130,7 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String toke
 FMI3_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String token, fmi3String resource_path,
                                                       fmi3Boolean, fmi3Boolean, fmi3InstanceEnvironment environment,
                                                       fmi3LogMessageCallback log) {
-  auto instance = std::make_unique<UnitInstance>();
+  auto instance = std::make_unique<FmuInstance>();
   instance->log = logger(environment, log);
   instance->event_mode = true;
   const FmiStatus status = guarded(*instance, [&] { make_unit(*instance, token, resource_path, true); });
@@ -149,37 +149,37 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3Strin
 }
 
 FMI3_EXPORT void fmi3FreeInstance(fmi3Instance instance) {
-  delete static_cast<UnitInstance*>(instance);
+  delete static_cast<FmuInstance*>(instance);
 }
 
 FMI3_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean, fmi3Float64, fmi3Float64 start,
                                                    fmi3Boolean stop_defined, fmi3Float64 stop) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     unit.setup(start, stop_defined ? std::optional(stop) : std::nullopt);
     unit.enter_initialization();
   });
 }
 FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
   return call(instance,
-              [&](Unit& unit) { unit.exit_initialization(static_cast<UnitInstance*>(instance)->event_mode); });
+              [&](Fmu& unit) { unit.exit_initialization(static_cast<FmuInstance*>(instance)->event_mode); });
 }
 FMI3_EXPORT fmi3Status fmi3Terminate(fmi3Instance instance) {
-  return call(instance, [](Unit& unit) { unit.terminate(); });
+  return call(instance, [](Fmu& unit) { unit.terminate(); });
 }
 FMI3_EXPORT fmi3Status fmi3Reset(fmi3Instance instance) {
-  return call(instance, [](Unit& unit) { unit.reset(); });
+  return call(instance, [](Fmu& unit) { unit.reset(); });
 }
 
 FMI3_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                       fmi3Float64* values, std::size_t n_values) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     require_scalars(n, n_values);
     unit.get(list(references, n), list(values, n));
   });
 }
 FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                       const fmi3Float64* values, std::size_t n_values) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     require_scalars(n, n_values);
     unit.set(list(references, n), list(values, n));
   });
@@ -187,14 +187,14 @@ FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueRefe
 
 FMI3_EXPORT fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                      fmi3String* values, std::size_t n_values) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     require_scalars(n, n_values);
     unit.get_texts(list(references, n), list(values, n));
   });
 }
 FMI3_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                      const fmi3String* values, std::size_t n_values) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     require_scalars(n, n_values);
     unit.set_texts(list(references, n), texts(values, n));
   });
@@ -237,50 +237,50 @@ FMI3_EXPORT fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueRefere
 }
 
 FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState* state) {
-  return call(instance, [&](Unit& unit) { get_state(unit, state); });
+  return call(instance, [&](Fmu& unit) { get_state(unit, state); });
 }
 FMI3_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state) {
-  return call(instance, [&](Unit& unit) { unit.restore(bytes_of(state)); });
+  return call(instance, [&](Fmu& unit) { unit.restore(bytes_of(state)); });
 }
 FMI3_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState* state) {
-  return call(instance, [&](Unit&) { free_state(state); });
+  return call(instance, [&](Fmu&) { free_state(state); });
 }
 FMI3_EXPORT fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMUState state, std::size_t* size) {
-  return call(instance, [&](Unit&) {
-    require_given(size);
+  return call(instance, [&](Fmu&) {
+    require_not_null(size);
     *size = bytes_of(state).size();
   });
 }
 FMI3_EXPORT fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte* bytes,
                                              std::size_t size) {
-  return call(instance, [&](Unit&) { serialize_state(state, bytes, size); });
+  return call(instance, [&](Fmu&) { serialize_state(state, bytes, size); });
 }
 FMI3_EXPORT fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte* bytes, std::size_t size,
                                                fmi3FMUState* state) {
-  return call(instance, [&](Unit&) { deserialize_state(bytes, size, state); });
+  return call(instance, [&](Fmu&) { deserialize_state(bytes, size, state); });
 }
 
 FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
                                   fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
-  return call(instance, [&](Unit& unit) {
-    require_given(event, terminate, early, reached);
+  return call(instance, [&](Fmu& unit) {
+    require_not_null(event, terminate, early, reached);
     *event = *terminate = *early = false;
-    const auto& self = *static_cast<UnitInstance*>(instance);
+    const auto& self = *static_cast<FmuInstance*>(instance);
     *reached = unit.time();
     const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
     *reached = unit.time();
     *event = at_event && self.event_mode;
     // The sum of a master's times may lie behind the end of the scenario by rounding.
-    *early = self.may_return_early && *reached < t + h && !unit.stands_at(t + h);
+    *early = self.may_return_early && *reached < t + h && !unit.is_at_time(t + h);
   });
 }
 
 FMI3_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
-  return call(instance, [](Unit& unit) { unit.enter_step_mode(); });
+  return call(instance, [](Fmu& unit) { unit.enter_step_mode(); });
 }
 FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
-  return call(instance, [&](Unit& unit) {
-    if (!static_cast<UnitInstance*>(instance)->event_mode) {
+  return call(instance, [&](Fmu& unit) {
+    if (!static_cast<FmuInstance*>(instance)->event_mode) {
       throw heelstrike::Error(heelstrike::ErrorCode::out_of_order,
                               "fmi3EnterEventMode: the unit was instantiated without event mode (eventModeUsed)");
     }
@@ -288,23 +288,23 @@ FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
   });
 }
 FMI3_EXPORT fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
-  return not_offered(instance, "fmi3EnterConfigurationMode");
+  return report_unsupported(instance, "fmi3EnterConfigurationMode");
 }
 FMI3_EXPORT fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance) {
-  return not_offered(instance, "fmi3ExitConfigurationMode");
+  return report_unsupported(instance, "fmi3ExitConfigurationMode");
 }
 FMI3_EXPORT fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*) {
-  return not_offered(instance, "fmi3GetNumberOfVariableDependencies");
+  return report_unsupported(instance, "fmi3GetNumberOfVariableDependencies");
 }
 FMI3_EXPORT fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*,
                                                    fmi3ValueReference*, std::size_t*, int*, std::size_t) {
-  return not_offered(instance, "fmi3GetVariableDependencies");
+  return report_unsupported(instance, "fmi3GetVariableDependencies");
 }
 FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
                                                     std::size_t n_unknowns, const fmi3ValueReference* knowns,
                                                     std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
                                                     fmi3Float64* sensitivity, std::size_t n_sensitivity) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), false), sensitivity,
          n_sensitivity);
   });
@@ -313,7 +313,7 @@ FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi
                                                 std::size_t n_unknowns, const fmi3ValueReference* knowns,
                                                 std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
                                                 fmi3Float64* sensitivity, std::size_t n_sensitivity) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), true), sensitivity,
          n_sensitivity);
   });
@@ -356,15 +356,15 @@ FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3Val
   return none_of(instance, "fmi3SetShiftFraction", n);
 }
 FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
-  return not_offered(instance, "fmi3EvaluateDiscreteStates");
+  return report_unsupported(instance, "fmi3EvaluateDiscreteStates");
 }
 // In co-simulation what changes at an event has changed when the step returns; in model exchange contacts begin and end
 // to act here. The states stay what they are, but that they have changed is what importers start their integrators anew
 // for.
 FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
                                                 bool* values, bool* next_defined, double* next) {
-  return call(instance, [&](Unit& unit) {
-    require_given(again, terminate, nominals, values, next_defined, next);
+  return call(instance, [&](Fmu& unit) {
+    require_not_null(again, terminate, nominals, values, next_defined, next);
     *again = *terminate = *nominals = *values = *next_defined = false;
     *next = 0.0;
     *values = unit.update_discrete_states();
@@ -373,52 +373,52 @@ FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* aga
 
 // Model exchange.
 FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
-  return call(instance, [](Unit& unit) { unit.enter_continuous_time_mode(); });
+  return call(instance, [](Fmu& unit) { unit.enter_continuous_time_mode(); });
 }
 FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
-  return call(instance, [&](Unit& unit) {
-    require_given(event, terminate);
+  return call(instance, [&](Fmu& unit) {
+    require_not_null(event, terminate);
     *event = *terminate = false;
     *event = unit.complete_step();
   });
 }
 FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double t) {
-  return call(instance, [&](Unit& unit) { unit.set_time(t); });
+  return call(instance, [&](Fmu& unit) { unit.set_time(t); });
 }
 FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const double* x, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.set_continuous_states(list(x, n)); });
+  return call(instance, [&](Fmu& unit) { unit.set_continuous_states(list(x, n)); });
 }
 FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, double* rates, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.get_rates(list(rates, n)); });
+  return call(instance, [&](Fmu& unit) { unit.get_rates(list(rates, n)); });
 }
 FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double* values, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.get_indicators(list(values, n)); });
+  return call(instance, [&](Fmu& unit) { unit.get_indicators(list(values, n)); });
 }
 FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double* x, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.get_continuous_states(list(x, n)); });
+  return call(instance, [&](Fmu& unit) { unit.get_continuous_states(list(x, n)); });
 }
 // Metres, quaternions, metres and radians per second: all are of the order of one where bodies of our size move.
 FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double* nominals, std::size_t n) {
-  return call(instance, [&](Unit& unit) {
+  return call(instance, [&](Fmu& unit) {
     std::vector<double> x(list(nominals, n).size());
     unit.get_continuous_states(x);
     std::fill_n(nominals, n, 1.0);
   });
 }
 FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Unit& unit) {
-    require_given(n);
+  return call(instance, [&](Fmu& unit) {
+    require_not_null(n);
     *n = unit.n_indicators();
   });
 }
 FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Unit& unit) {
-    require_given(n);
+  return call(instance, [&](Fmu& unit) {
+    require_not_null(n);
     *n = unit.n_continuous_states();
   });
 }
 FMI3_EXPORT fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference, double) {
-  return not_offered(instance, "fmi3ActivateModelPartition");
+  return report_unsupported(instance, "fmi3ActivateModelPartition");
 }
 
 }  // extern "C"

@@ -19,11 +19,11 @@ namespace heelstrike::fmu {
 /// Outcome of a call; the numbers are those of fmi2Status and fmi3Status.
 enum class FmiStatus : int { ok = 0, warning = 1, discard = 2, error = 3, fatal = 4 };
 
-struct UnitInstance {
+struct FmuInstance {
   /// Tells the importer a sentence.
   std::function<void(FmiStatus status, const char* category, const char* text)> log;
-  std::unique_ptr<Unit> unit;
-  bool tells_errors = true;       ///< error_category is on
+  std::unique_ptr<Fmu> unit;
+  bool is_error_logging_on = true;       ///< error_category is on
   bool event_mode = false;        ///< the importer uses it
   bool may_return_early = false;  ///< from a step, for a contact that begins or ends, or because the importer wants to
   InternalStep on_step;           ///< tells the importer of steps inside a communication step; may be empty
@@ -35,9 +35,9 @@ inline constexpr const char* error_category = "logStatusError";
 
 /// Calls `work`; what it throws is told and becomes a status.
 template <typename Work>
-FmiStatus guarded(const UnitInstance& instance, Work&& work) {
+FmiStatus guarded(const FmuInstance& instance, Work&& work) {
   const auto told = [&](FmiStatus status, const char* text) {
-    if (instance.log && instance.tells_errors) instance.log(status, error_category, text);
+    if (instance.log && instance.is_error_logging_on) instance.log(status, error_category, text);
     return status;
   };
   try {
@@ -56,13 +56,13 @@ FmiStatus guarded(const UnitInstance& instance, Work&& work) {
 template <typename Work>
 int call(void* handle, Work&& work) {
   if (handle == nullptr) return static_cast<int>(FmiStatus::error);
-  const auto& instance = *static_cast<const UnitInstance*>(handle);
+  const auto& instance = *static_cast<const FmuInstance*>(handle);
   return static_cast<int>(guarded(instance, [&] { work(*instance.unit); }));
 }
 
 /// @throws Error{invalid_input} for a null pointer
 template <typename... Pointers>
-void require_given(const Pointers*... pointers) {
+void require_not_null(const Pointers*... pointers) {
   if (((pointers != nullptr) && ...)) return;
   throw input_error("arguments", "a pointer that the function needs is null");
 }
@@ -70,35 +70,35 @@ void require_given(const Pointers*... pointers) {
 /// An array of the importer's, which may be null when it is empty. @throws Error{invalid_input}
 template <typename T>
 std::span<T> list(T* first, std::size_t n) {
-  if (n > 0) require_given(first);
+  if (n > 0) require_not_null(first);
   return {first, n};
 }
 
 /// An array of texts. @throws Error{invalid_input} for one that is null, too
 inline std::span<const char* const> texts(const char* const* first, std::size_t n) {
-  for (const char* text : list(first, n)) require_given(text);
+  for (const char* text : list(first, n)) require_not_null(text);
   return list(first, n);
 }
 
 /// SetDebugLogging. @throws Error{invalid_input} for a category that the description does not have
-inline void set_logging(UnitInstance& instance, bool on, std::span<const char* const> categories) {
+inline void set_logging(FmuInstance& instance, bool on, std::span<const char* const> categories) {
   for (const char* category : categories) {
-    require_given(category);
+    require_not_null(category);
     if (std::strcmp(category, error_category) == 0) continue;
     throw input_error("categories",
                       std::string("categories: expected '") + error_category + "', found '" + category + "'");
   }
-  instance.tells_errors = on;
+  instance.is_error_logging_on = on;
 }
 
 /// Where the resources of an unpacked unit are, for importers that do not say it: beside the folder of the binaries.
 inline std::filesystem::path resources_beside() {
-  return own_folder().parent_path().parent_path() / "resources";
+  return module_folder().parent_path().parent_path() / "resources";
 }
 
 // States of a unit are strings of the importer's, behind a pointer.
-inline void get_state(Unit& unit, void** state) {
-  require_given(state);
+inline void get_state(Fmu& unit, void** state) {
+  require_not_null(state);
   auto bytes = std::make_unique<std::string>(unit.save());
   delete static_cast<std::string*>(*state);
   *state = bytes.release();
@@ -115,26 +115,26 @@ inline void free_state(void** state) {
 }
 inline void serialize_state(const void* state, void* bytes, std::size_t size) {
   const std::string& saved = bytes_of(state);
-  require_given(bytes);
+  require_not_null(bytes);
   if (size < saved.size()) throw input_error("size", "size: smaller than the size of the serialised state");
   std::memcpy(bytes, saved.data(), saved.size());
 }
 inline void deserialize_state(const void* bytes, std::size_t size, void** state) {
-  require_given(bytes, state);
+  require_not_null(bytes, state);
   auto made = std::make_unique<std::string>(static_cast<const char*>(bytes), size);
   free_state(state);
   *state = made.release();
 }
 
 /// A function of the standard for things that units do not have: fine when none is asked for.
-inline int none_of(void* handle, const char* function, std::size_t n) {
-  return call(handle, [&](Unit&) {
+inline int require_empty_request(void* handle, const char* function, std::size_t n) {
+  return call(handle, [&](Fmu&) {
     if (n == 0) return;
     throw Error(ErrorCode::unimplemented,
                 std::string(function) + ": this unit has nothing of that kind, as its description says");
   });
 }
-inline int not_offered(void* handle, const char* function) {
+inline int report_unsupported(void* handle, const char* function) {
   return none_of(handle, function, 1);
 }
 

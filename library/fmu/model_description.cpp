@@ -74,10 +74,10 @@ std::optional<Powers> powers_of(const std::string& unit) {
   return powers;
 }
 
-void add_units(pugi::xml_node root, const UnitContent& content, std::set<std::string>& known) {
+void add_units(pugi::xml_node root, const FmuContent& content, std::set<std::string>& known) {
   auto definitions = root.append_child("UnitDefinitions");
   std::set<std::string> seen;
-  for (const UnitVariable& variable : content.variables) {
+  for (const FmuVariable& variable : content.variables) {
     if (variable.unit.empty() || variable.unit == "-" || !seen.insert(variable.unit).second) continue;
     const auto powers = powers_of(variable.unit);
     if (!powers) continue;
@@ -138,22 +138,22 @@ const char* name_of(Causality causality) {
 }
 
 /// Its meaning, with the unit where that is none of FMI's, as N/m^n of a contact law.
-std::string description_of(const UnitVariable& variable, const std::set<std::string>& units) {
+std::string description_of(const FmuVariable& variable, const std::set<std::string>& units) {
   if (variable.unit.empty() || variable.unit == "-" || units.contains(variable.unit)) return variable.meaning;
   return fmt::format("{} [{}]", variable.meaning, variable.unit);
 }
 
 /// Continuous states of model exchange.
-std::set<std::uint32_t> states_of(const UnitContent& content) {
+std::set<std::uint32_t> states_of(const FmuContent& content) {
   std::set<std::uint32_t> states;
-  for (const UnitVariable& variable : content.variables) {
+  for (const FmuVariable& variable : content.variables) {
     if (variable.derivative_of) states.insert(*variable.derivative_of);
   }
   return states;
 }
 
 /// Attributes that both versions give a variable.
-void describe(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
+void describe(pugi::xml_node node, const FmuVariable& variable, const std::set<std::string>& units) {
   node.append_attribute("name") = variable.name.c_str();
   node.append_attribute("valueReference") = variable.reference;
   const std::string description = description_of(variable, units);
@@ -168,7 +168,7 @@ void describe(pugi::xml_node node, const UnitVariable& variable, const std::set<
 }
 
 /// @param is_state  of model exchange
-void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& variable, bool is_state,
+void add_value(FmiVersion version, pugi::xml_node node, const FmuVariable& variable, bool is_state,
                const std::set<std::string>& units) {
   if (units.contains(variable.unit)) {
     if (const char* quantity = quantity_of(variable.unit)) node.append_attribute("declaredType") = quantity;
@@ -185,16 +185,16 @@ void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& vari
   node.append_attribute("start") = fmt::format("{}", variable.start).c_str();
 }
 
-void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& content,
+void add_variables(FmiVersion version, pugi::xml_node root, const FmuContent& content,
                    const std::set<std::string>& units) {
   auto variables = root.append_child("ModelVariables");
   const std::set<std::uint32_t> states = states_of(content);
-  for (const UnitVariable& variable : content.variables) {
+  for (const FmuVariable& variable : content.variables) {
     auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
     describe(node, variable, units);
-    const bool told_inside_steps = version == FmiVersion::v3 && content.pair.empty() && !content.model_exchange &&
+    const bool has_intermediate_update = version == FmiVersion::v3 && content.pair.empty() && !content.model_exchange &&
                                    variable.causality == Causality::output;
-    if (told_inside_steps) node.append_attribute("intermediateUpdate") = true;
+    if (has_intermediate_update) node.append_attribute("intermediateUpdate") = true;
     add_value(version, version == FmiVersion::v2 ? node.append_child("Real") : node, variable,
               states.contains(variable.reference), units);
   }
@@ -206,7 +206,7 @@ void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& c
 }
 
 /// FMI 2.0 counts variables from 1, FMI 3.0 names them by reference.
-void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& content) {
+void add_structure(FmiVersion version, pugi::xml_node root, const FmuContent& content) {
   auto structure = root.append_child("ModelStructure");
   const bool second = version == FmiVersion::v2;
   const auto add = [&](pugi::xml_node parent, const char* name, std::uint32_t reference) {
@@ -219,7 +219,7 @@ void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& c
   };
   std::vector<std::uint32_t> outputs, rates, indicators, unknowns;
   const std::set<std::uint32_t> states = states_of(content);
-  for (const UnitVariable& variable : content.variables) {
+  for (const FmuVariable& variable : content.variables) {
     const std::uint32_t reference = variable.reference;
     if (variable.causality == Causality::output) outputs.push_back(reference);
     if (variable.derivative_of) rates.push_back(reference);
@@ -241,7 +241,7 @@ void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& c
   for (const std::uint32_t reference : indicators) add(structure, "EventIndicator", reference);
 }
 
-void add_model_exchange(FmiVersion version, pugi::xml_node root, const UnitDescription& unit) {
+void add_model_exchange(FmiVersion version, pugi::xml_node root, const FmuModelDescription& unit) {
   auto node = root.append_child("ModelExchange");
   node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
   node.append_attribute("needsExecutionTool") = false;
@@ -256,7 +256,7 @@ void add_model_exchange(FmiVersion version, pugi::xml_node root, const UnitDescr
 }
 
 /// Scenarios find where contacts begin and end, and tell of their own steps.
-void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescription& unit, bool is_contact) {
+void add_co_simulation(FmiVersion version, pugi::xml_node root, const FmuModelDescription& unit, bool is_contact) {
   auto node = root.append_child("CoSimulation");
   node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
   node.append_attribute("needsExecutionTool") = false;
@@ -290,7 +290,7 @@ std::string identifier_of(const std::string& name) {
   return identifier;
 }
 
-std::string model_description(FmiVersion version, const UnitDescription& unit, const UnitContent& content) {
+std::string model_description(FmiVersion version, const FmuModelDescription& unit, const FmuContent& content) {
   pugi::xml_document document;
   auto root = document.append_child("fmiModelDescription");
   const bool second = version == FmiVersion::v2;
@@ -302,7 +302,7 @@ std::string model_description(FmiVersion version, const UnitDescription& unit, c
   root.append_attribute("variableNamingConvention") = "flat";
   if (second && content.model_exchange) {
     root.append_attribute("numberOfEventIndicators") =
-        std::ranges::count(content.variables, true, &UnitVariable::is_indicator);
+        std::ranges::count(content.variables, true, &FmuVariable::is_indicator);
   }
   std::set<std::string> units;
   // FMI 2.0 and 3.0 want their elements in this order.

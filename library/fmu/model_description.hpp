@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "library/fmu/unit_content.hpp"
+#include "library/fmu/fmu_content.hpp"
 
 namespace heelstrike::fmu {
 
 enum class FmiVersion { v2, v3 };
 
-struct UnitDescription {
+struct FmuModelDescription {
   std::string name;              ///< of the scenario
   std::string model_identifier;  ///< name of the binary, an identifier of C
   std::string meaning;
@@ -22,7 +22,7 @@ struct UnitDescription {
 [[nodiscard]] std::string identifier_of(const std::string& name);
 
 /// @returns the text of the file
-[[nodiscard]] std::string model_description(FmiVersion version, const UnitDescription& unit,
-                                            const UnitContent& content);
+[[nodiscard]] std::string model_description(FmiVersion version, const FmuModelDescription& unit,
+                                            const FmuContent& content);
 
 }  // namespace heelstrike::fmu

@@ -19,22 +19,22 @@ using config::KeySchema;
 using config::Node;
 
 /// Longer lists are tables, which nobody sets entry by entry: an inertia has six entries, a rotation four.
-constexpr std::size_t longest_list = 9;
-constexpr std::array<std::string_view, 5> left_out = {"heelstrike", "forces", "output", "coupling",
+constexpr std::size_t max_list_size = 9;
+constexpr std::array<std::string_view, 5> excluded_sections = {"heelstrike", "forces", "output", "coupling",
                                                       "analysis.end_time"};
 
 class Walk {
  public:
-  Walk(std::string_view below, std::vector<UnitVariable>& found) : below_(below), found_(found) {}
+  Walk(std::string_view below, std::vector<FmuVariable>& found) : below_(below), found_(found) {}
 
   void visit(const Node& node, const KeySchema& schema, const std::string& path) {
-    if (std::ranges::find(left_out, std::string_view(path)) != left_out.end()) return;
+    if (std::ranges::find(excluded_sections, std::string_view(path)) != excluded_sections.end()) return;
     switch (schema.kind) {
       case KeyKind::number:
         take(node, schema, path);
         break;
       case KeyKind::numbers:
-        if (node.type != Node::Type::sequence || node.items.size() > longest_list) break;
+        if (node.type != Node::Type::sequence || node.items.size() > max_list_size) break;
         for (std::size_t i = 0; i < node.items.size(); ++i)
           take(*node.items[i], schema, fmt::format("{}[{}]", path, i + 1));
         break;
@@ -79,20 +79,20 @@ class Walk {
   }
 
   std::string_view below_;
-  std::vector<UnitVariable>& found_;
+  std::vector<FmuVariable>& found_;
 };
 
 }  // namespace
 
-std::vector<UnitVariable> scenario_numbers(std::string_view yaml, const std::string& file_name, const Catalog& catalog,
+std::vector<FmuVariable> scenario_numbers(std::string_view yaml, const std::string& file_name, const Catalog& catalog,
                                            std::string_view below) {
-  std::vector<UnitVariable> found;
+  std::vector<FmuVariable> found;
   const config::Document document = config::load_document(yaml, file_name);
   Walk(below, found).visit(*document.root, config::scenario_schema(catalog), "");
   return found;
 }
 
-std::vector<std::string> assignments(const std::vector<UnitVariable>& variables,
+std::vector<std::string> assignments(const std::vector<FmuVariable>& variables,
                                      const std::map<std::uint32_t, double>& values) {
   std::vector<std::string> made;
   std::string last_list;
@@ -105,7 +105,7 @@ std::vector<std::string> assignments(const std::vector<UnitVariable>& variables,
     const std::string list = name.substr(0, name.rfind('['));
     if (std::exchange(last_list, list) == list) continue;
     std::vector<double> entries;
-    for (const UnitVariable& entry : variables) {
+    for (const FmuVariable& entry : variables) {
       if (entry.causality != Causality::parameter || !entry.name.starts_with(list + "[")) continue;
       const auto given = values.find(entry.reference);
       entries.push_back(given == values.end() ? entry.start : given->second);

@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "library/fmu/unit_model.hpp"
+#include "library/fmu/fmu_model.hpp"
 #include "common/results/checkpoint_bytes.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
 namespace heelstrike::fmu {
 namespace {
 
-class SimulationModel : public UnitModel, private mbs::SimulationListener {
+class SimulationModel : public FmuModel, private mbs::SimulationListener {
  public:
   SimulationModel(mbs::RunInput input, const ContactFactory& open) : input_(std::move(input)), simulation_(input_) {
     simulation_.initialise(open);
@@ -35,10 +35,10 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
     last_event_.reset();
     on_step_ = on_step ? &on_step : nullptr;
     do {
-      early_.reset();
+      early_return_time_.reset();
       if (simulation_.advance_to(target, stop_at_events)) break;
-      if (early_) target = std::clamp(*early_, time(), target);
-    } while (early_ && time() < target && !(stop_at_events && last_event_ == time()));
+      if (early_return_time_) target = std::clamp(*early_return_time_, time(), target);
+    } while (early_return_time_ && time() < target && !(stop_at_events && last_event_ == time()));
     on_step_ = nullptr;
     return last_event_ == time();
   }
@@ -62,19 +62,19 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   }
   /// The step that follows the one at which the importer asked for an early end is left where it is: the next advance
   /// goes on with it.
-  bool on_step(mbs::SimulationStep& /*step*/) override { return !early_; }
+  bool on_step(mbs::SimulationStep& /*step*/) override { return !early_return_time_; }
   void on_commit() override {
     if (on_step_ == nullptr) return;
     // What the partner refuses is taken back, and nobody has seen it.
     (void)simulation_.output_values();
-    early_ = (*on_step_)(simulation_.time());
+    early_return_time_ = (*on_step_)(simulation_.time());
   }
 
   mbs::RunInput input_;
   mbs::Simulation simulation_;
   std::optional<double> last_event_;       ///< [s] of this advance
   const InternalStep* on_step_ = nullptr;  ///< of this advance
-  std::optional<double> early_;            ///< [s] when the importer wants it to end
+  std::optional<double> early_return_time_;            ///< [s] when the importer wants it to end
 };
 
 }  // namespace
@@ -86,7 +86,7 @@ std::vector<std::string> names_of(std::span<const Column> inputs, std::span<cons
   return names;
 }
 
-std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const ContactFactory& open) {
+std::unique_ptr<FmuModel> open_simulation(mbs::RunInput input, const ContactFactory& open) {
   return std::make_unique<SimulationModel>(std::move(input), open);
 }
 

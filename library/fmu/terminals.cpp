@@ -16,21 +16,21 @@ std::string owner_of(const std::string& name) {
 }
 
 /// Variables by terminal; those with inputs are what something can be connected to.
-std::map<std::string, std::vector<const UnitVariable*>> members_of(const UnitContent& content) {
-  std::map<std::string, std::vector<const UnitVariable*>> members;
+std::map<std::string, std::vector<const FmuVariable*>> members_of(const FmuContent& content) {
+  std::map<std::string, std::vector<const FmuVariable*>> members;
   if (!content.pair.empty()) {
-    for (const UnitVariable& variable : content.variables) {
+    for (const FmuVariable& variable : content.variables) {
       if (variable.causality == Causality::input || variable.causality == Causality::output) {
         members[content.pair].push_back(&variable);
       }
     }
     return members;
   }
-  for (const UnitVariable& variable : content.variables) {
+  for (const FmuVariable& variable : content.variables) {
     if (variable.causality == Causality::input) members[owner_of(variable.name)].push_back(&variable);
   }
   members.erase("");
-  for (const UnitVariable& variable : content.variables) {
+  for (const FmuVariable& variable : content.variables) {
     if (variable.causality != Causality::output) continue;
     const auto owner = members.find(owner_of(variable.name));
     if (owner != members.end()) owner->second.push_back(&variable);
@@ -52,7 +52,7 @@ void add_icon(pugi::xml_node root) {
 
 }  // namespace
 
-std::string terminals(const UnitContent& content) {
+std::string terminals(const FmuContent& content) {
   pugi::xml_document document;
   auto root = document.append_child("fmiTerminalsAndIcons");
   root.append_attribute("fmiVersion") = "3.0";
@@ -65,7 +65,7 @@ std::string terminals(const UnitContent& content) {
       terminal.append_attribute("name") = name.c_str();
       terminal.append_attribute("matchingRule") = "plug";
       terminal.append_attribute("terminalKind") = content.pair.empty() ? "heelstrike.body" : "heelstrike.contact";
-      for (const UnitVariable* variable : variables) {
+      for (const FmuVariable* variable : variables) {
         auto member = terminal.append_child("TerminalMemberVariable");
         const std::string own = content.pair.empty() ? variable->name.substr(name.size() + 1) : variable->name;
         member.append_attribute("variableKind") = "signal";

@@ -42,7 +42,7 @@ Number take(std::string_view& bytes) {
 
 }  // namespace
 
-Unit::Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange)
+Fmu::Fmu(const std::filesystem::path& resources, std::string_view token, bool model_exchange)
     : content_(read_content(std::filesystem::absolute(resources))) {
   if (content_.model_exchange != model_exchange) {
     throw Error(ErrorCode::unimplemented,
@@ -53,7 +53,7 @@ Unit::Unit(const std::filesystem::path& resources, std::string_view token, bool 
   }
   const auto first = [&](auto... causalities) {
     const auto found = std::ranges::find_if(
-        content_.variables, [&](const UnitVariable& v) { return ((v.causality == causalities) || ...); });
+        content_.variables, [&](const FmuVariable& v) { return ((v.causality == causalities) || ...); });
     return static_cast<std::uint32_t>(found - content_.variables.begin());
   };
   first_input_ = first(Causality::input);
@@ -65,15 +65,15 @@ Unit::Unit(const std::filesystem::path& resources, std::string_view token, bool 
                           token, content_.token));
 }
 
-Unit::~Unit() = default;
+Fmu::~Fmu() = default;
 
-const UnitVariable& Unit::variable(std::uint32_t reference) const {
+const FmuVariable& Fmu::variable(std::uint32_t reference) const {
   if (reference < content_.variables.size()) return content_.variables[reference];
   throw input_error("valueReference", fmt::format("valueReference {}: this unit has numbers from 0 to {}", reference,
                                                   content_.variables.size() - 1));
 }
 
-void Unit::require(bool allowed, const char* call) const {
+void Fmu::require(bool allowed, const char* call) const {
   if (allowed) return;
   constexpr const char* names[] = {"instantiated",
                                    "in its initialisation",
@@ -86,11 +86,11 @@ void Unit::require(bool allowed, const char* call) const {
               fmt::format("{} is not allowed while the unit is {}", call, names[static_cast<int>(state_)]));
 }
 
-void Unit::require_known(std::span<const std::uint32_t> references) const {
+void Fmu::require_known(std::span<const std::uint32_t> references) const {
   for (const std::uint32_t reference : references) (void)variable(reference);
 }
 
-void Unit::setup(double start_time, std::optional<double> stop_time) {
+void Fmu::setup(double start_time, std::optional<double> stop_time) {
   require(state_ == State::instantiated, "the set-up of the experiment");
   if (!std::isfinite(start_time)) {
     throw input_error("startTime", fmt::format("startTime: expected a finite number, found {} s", start_time));
@@ -103,37 +103,37 @@ void Unit::setup(double start_time, std::optional<double> stop_time) {
   stop_time_ = stop_time;
 }
 
-void Unit::enter_initialization() {
+void Fmu::enter_initialization() {
   require(state_ == State::instantiated, "EnterInitializationMode");
   state_ = State::initialization;
 }
 
-void Unit::exit_initialization(bool event_mode) {
+void Fmu::exit_initialization(bool event_mode) {
   require(state_ == State::initialization, "ExitInitializationMode");
   open();
   if (content_.model_exchange) equation("ExitInitializationMode").accept();
   state_ = event_mode || content_.model_exchange ? State::event : State::stepping;
 }
 
-void Unit::enter_event_mode() {
+void Fmu::enter_event_mode() {
   require(is_any_of(State::stepping, State::continuous), "EnterEventMode");
-  jumped_ = false;
+  is_discontinuous_ = false;
   state_ = State::event;
 }
 
-bool Unit::update_discrete_states() {
+bool Fmu::update_discrete_states() {
   require(state_ == State::event, "UpdateDiscreteStates");
   if (!content_.model_exchange) return false;
   const bool switched = equation("UpdateDiscreteStates").switch_pairs();
-  return std::exchange(jumped_, false) || switched;
+  return std::exchange(is_discontinuous_, false) || switched;
 }
 
-void Unit::enter_continuous_time_mode() {
+void Fmu::enter_continuous_time_mode() {
   require(state_ == State::event && content_.model_exchange, "EnterContinuousTimeMode");
   state_ = State::continuous;
 }
 
-Equation& Unit::equation(const char* call) {
+Equation& Fmu::equation(const char* call) {
   if (!content_.model_exchange) {
     throw Error(ErrorCode::out_of_order,
                 fmt::format("{} is a function of model exchange, and the unit is one for co-simulation", call));
@@ -143,12 +143,12 @@ Equation& Unit::equation(const char* call) {
   return *model_->equation();
 }
 
-void Unit::set_time(double t) {
+void Fmu::set_time(double t) {
   require(is_any_of(State::event, State::continuous), "SetTime");
   equation("SetTime").set_time(t);
 }
 
-void Unit::set_continuous_states(std::span<const double> x) {
+void Fmu::set_continuous_states(std::span<const double> x) {
   require(state_ == State::continuous, "SetContinuousStates");
   equation("SetContinuousStates").set_state(x);
 }
@@ -164,59 +164,59 @@ void copy(std::span<const double> from, std::span<double> to) {
 
 }  // namespace
 
-void Unit::get_continuous_states(std::span<double> x) {
+void Fmu::get_continuous_states(std::span<double> x) {
   require(state_ != State::instantiated, "GetContinuousStates");
   copy(equation("GetContinuousStates").state(), x);
 }
 
-void Unit::get_rates(std::span<double> rates) {
+void Fmu::get_rates(std::span<double> rates) {
   require(state_ != State::instantiated, "GetContinuousStateDerivatives");
   copy(equation("GetContinuousStateDerivatives").rates(), rates);
 }
 
-void Unit::get_indicators(std::span<double> values) {
+void Fmu::get_indicators(std::span<double> values) {
   require(state_ != State::instantiated, "GetEventIndicators");
   copy(equation("GetEventIndicators").indicators(), values);
 }
 
-std::size_t Unit::n_continuous_states() {
+std::size_t Fmu::n_continuous_states() {
   return equation("GetNumberOfContinuousStates").state().size();
 }
 
-std::size_t Unit::n_indicators() {
+std::size_t Fmu::n_indicators() {
   return equation("GetNumberOfEventIndicators").indicators().size();
 }
 
-bool Unit::complete_step() {
+bool Fmu::complete_step() {
   require(state_ == State::continuous, "CompletedIntegratorStep");
   Equation& model = equation("CompletedIntegratorStep");
   model.accept();
-  return model.pairs_wait();
+  return model.has_pending_switches();
 }
 
-void Unit::enter_step_mode() {
+void Fmu::enter_step_mode() {
   require(state_ == State::event && !content_.model_exchange, "EnterStepMode");
   state_ = State::stepping;
 }
 
-void Unit::terminate() {
+void Fmu::terminate() {
   require(is_any_of(State::stepping, State::event, State::continuous), "Terminate");
   state_ = State::terminated;
 }
 
-void Unit::reset() {
+void Fmu::reset() {
   require(state_ != State::update, "Reset");
   model_.reset();
   inputs_.clear();
   parameters_.clear();
-  tuned_.clear();
+  pending_tunable_.clear();
   server_.clear();
   start_time_ = 0.0;
   stop_time_.reset();
   state_ = State::instantiated;
 }
 
-void Unit::open() {
+void Fmu::open() {
   if (model_) return;
   const BackendSchemas schemas = schemas_of(embedded_backends());
   const Catalog catalog = scenario_catalog(schemas);
@@ -224,23 +224,23 @@ void Unit::open() {
   const auto change = [&](const std::string& assignment) {
     yaml = with_override(yaml, content_.file_name, assignment, catalog);
   };
-  const auto change_all = [&](bool tunable) {
+  const auto write_tunable = [&](bool tunable) {
     std::map<std::uint32_t, double> values;
     for (const auto& [reference, value] : parameters_) {
       if (variable(reference).tunable == tunable) values.emplace(reference, value);
     }
     for (const std::string& assignment : assignments(content_.variables, values)) change(assignment);
   };
-  change_all(false);
+  write_tunable(false);
   // The file knows runs that start at zero.
   if (stop_time_) change(fmt::format("analysis.end_time={}", *stop_time_ - start_time_));
   // States fit every instance with the same fixed parameters.
   const std::string start = start_time_ == 0.0 ? std::string() : fmt::format("\nstart {}", start_time_);
   const std::string digest = sha256_hex(content_.token + yaml + start);
-  change_all(true);
+  write_tunable(true);
   mbs::RunInput input = mbs::make_run_input(yaml, content_.file_name, content_.files, schemas);
   input.run_id = "unit";
-  input.allow_units = true;  // they are inside this unit, whose machine code the importer has loaded
+  input.allow_fmus = true;  // they are inside this unit, whose machine code the importer has loaded
   input.scenario_digest = digest;
   input.start_time = start_time_;
   input.scenario.analysis.end_time = stop_time_.value_or(start_time_ + input.scenario.analysis.end_time);
@@ -252,18 +252,18 @@ void Unit::open() {
   model_ = std::move(model);
 }
 
-ContactFactory Unit::contact_source() const {
+ContactFactory Fmu::contact_source() const {
   if (!server_.empty()) return rpc::remote_library().contact(server_);
   // Takes states of other values of tunable parameters; that all others are the same, the scenario's digest says.
   return fem::local_contact_factory(content_.cache.string(), fem::StateOrigin::tuned_parameters);
 }
 
-void Unit::require_columns(const std::vector<std::string>& names) const {
-  const auto is_column = [](const UnitVariable& v) {
+void Fmu::require_columns(const std::vector<std::string>& names) const {
+  const auto is_column = [](const FmuVariable& v) {
     return v.causality != Causality::independent && v.causality != Causality::parameter;
   };
   std::vector<std::string> table;
-  for (const UnitVariable& v : content_.variables) {
+  for (const FmuVariable& v : content_.variables) {
     if (is_column(v)) table.push_back(v.name);
   }
   // Inputs and outputs are found by counting from the first one of each.
@@ -279,22 +279,22 @@ void Unit::require_columns(const std::vector<std::string>& names) const {
                           theirs == names.end() ? "none" : *theirs));
 }
 
-double Unit::parameter(const UnitVariable& asked) const {
+double Fmu::parameter(const FmuVariable& asked) const {
   const auto found = parameters_.find(asked.reference);
   return found == parameters_.end() ? asked.start : found->second;
 }
 
-void Unit::get(std::span<const std::uint32_t> references, std::span<double> values) {
+void Fmu::get(std::span<const std::uint32_t> references, std::span<double> values) {
   std::span<const double> row;
   for (std::size_t i = 0; i < references.size(); ++i) {
-    const UnitVariable& asked = variable(references[i]);
+    const FmuVariable& asked = variable(references[i]);
     switch (asked.causality) {
       case Causality::independent:
         values[i] = time();
         break;
       case Causality::parameter: {
-        const auto tuned = tuned_.find(asked.reference);
-        values[i] = tuned != tuned_.end() ? tuned->second : parameter(asked);
+        const auto tuned = pending_tunable_.find(asked.reference);
+        values[i] = tuned != pending_tunable_.end() ? tuned->second : parameter(asked);
         break;
       }
       case Causality::input: {
@@ -318,7 +318,7 @@ void Unit::get(std::span<const std::uint32_t> references, std::span<double> valu
   }
 }
 
-void Unit::require_settable(const UnitVariable& target, double value) const {
+void Fmu::require_settable(const FmuVariable& target, double value) const {
   if (!std::isfinite(value)) {
     throw input_error(target.name, fmt::format("{}: expected a finite number, found {}", target.name, value));
   }
@@ -341,7 +341,7 @@ void Unit::require_settable(const UnitVariable& target, double value) const {
                   target.name, server_));
 }
 
-void Unit::require_texts(std::span<const std::uint32_t> references) const {
+void Fmu::require_texts(std::span<const std::uint32_t> references) const {
   const std::uint32_t only = server_variable(content_).reference;
   for (const std::uint32_t reference : references) {
     if (content_.has_contacts && reference == only) continue;
@@ -351,12 +351,12 @@ void Unit::require_texts(std::span<const std::uint32_t> references) const {
   }
 }
 
-void Unit::get_texts(std::span<const std::uint32_t> references, std::span<const char*> values) const {
+void Fmu::get_texts(std::span<const std::uint32_t> references, std::span<const char*> values) const {
   require_texts(references);
   std::ranges::fill(values, server_.c_str());
 }
 
-void Unit::set_texts(std::span<const std::uint32_t> references, std::span<const char* const> values) {
+void Fmu::set_texts(std::span<const std::uint32_t> references, std::span<const char* const> values) {
   require_texts(references);
   if (references.empty()) return;
   require(is_any_of(State::instantiated, State::initialization), "Set of a fixed parameter");
@@ -364,41 +364,41 @@ void Unit::set_texts(std::span<const std::uint32_t> references, std::span<const 
     if (!address.empty()) (void)rpc::parse_address(address);
   }
   server_ = values.back();
-  drop_model();
+  discard_model();
 }
 
-void Unit::drop_model() {
+void Fmu::discard_model() {
   model_.reset();
   for (auto& [reference, input] : inputs_) input.is_new = true;
 }
 
-void Unit::set(std::span<const std::uint32_t> references, std::span<const double> values) {
+void Fmu::set(std::span<const std::uint32_t> references, std::span<const double> values) {
   for (std::size_t i = 0; i < references.size(); ++i) require_settable(variable(references[i]), values[i]);
   for (std::size_t i = 0; i < references.size(); ++i) {
-    const UnitVariable& target = variable(references[i]);
+    const FmuVariable& target = variable(references[i]);
     if (target.causality == Causality::parameter) {
       if (is_any_of(State::instantiated, State::initialization)) {
         parameters_[target.reference] = values[i];
-        drop_model();
+        discard_model();
       } else {
-        tuned_[target.reference] = values[i];
-        jumped_ = true;
+        pending_tunable_[target.reference] = values[i];
+        is_discontinuous_ = true;
       }
     } else {
       Input& input = inputs_[target.reference];
       // A master sets inputs at every communication point; only what changes them starts the integrator anew.
       if (input.jet.d == 0.0 && input.jet.dd == 0.0 && input.jet.f == values[i] && !input.is_new) continue;
       input = {.since = time(), .jet = {.f = values[i], .d = 0.0, .dd = 0.0}, .is_new = true};
-      jumped_ = jumped_ || state_ == State::event;
+      is_discontinuous_ = is_discontinuous_ || state_ == State::event;
     }
   }
 }
 
-void Unit::set_derivatives(std::span<const std::uint32_t> references, std::span<const int> orders,
+void Fmu::set_derivatives(std::span<const std::uint32_t> references, std::span<const int> orders,
                            std::span<const double> values) {
   require(!is_any_of(State::instantiated, State::terminated, State::update), "Set of a derivative");
   for (std::size_t i = 0; i < references.size(); ++i) {
-    const UnitVariable& target = variable(references[i]);
+    const FmuVariable& target = variable(references[i]);
     require_settable(target, values[i]);
     if (target.causality == Causality::input && (orders[i] == 1 || orders[i] == 2)) continue;
     throw input_error(target.name,
@@ -408,15 +408,15 @@ void Unit::set_derivatives(std::span<const std::uint32_t> references, std::span<
     Input& input = inputs_[references[i]];
     input = {.since = time(), .jet = {.f = input.at(time()), .d = input.jet.d, .dd = input.jet.dd}, .is_new = true};
     (orders[i] == 1 ? input.jet.d : input.jet.dd) = values[i];
-    jumped_ = jumped_ || state_ == State::event;
+    is_discontinuous_ = is_discontinuous_ || state_ == State::event;
   }
 }
 
-void Unit::retune() {
+void Fmu::rebuild_with_tuned_parameters() {
   const std::string bytes = model_->save();
   const std::map<std::uint32_t, double> before = parameters_;
-  for (const auto& [reference, value] : std::exchange(tuned_, {})) parameters_[reference] = value;
-  std::unique_ptr<UnitModel> old = std::move(model_);
+  for (const auto& [reference, value] : std::exchange(pending_tunable_, {})) parameters_[reference] = value;
+  std::unique_ptr<FmuModel> old = std::move(model_);
   try {
     open();
     model_->restore(bytes);
@@ -427,19 +427,19 @@ void Unit::retune() {
   }
 }
 
-void Unit::apply_inputs() {
-  if (!tuned_.empty()) retune();
+void Fmu::apply_inputs() {
+  if (!pending_tunable_.empty()) rebuild_with_tuned_parameters();
   for (auto& [reference, input] : inputs_) {
     if (!std::exchange(input.is_new, false)) continue;
     model_->set_input(reference - first_input_, input.jet);
   }
 }
 
-bool Unit::stands_at(double t) const {
+bool Fmu::is_at_time(double t) const {
   return same_time(t, time());
 }
 
-bool Unit::do_step(double t, double h, bool may_return_early, const InternalStep& on_step) {
+bool Fmu::do_step(double t, double h, bool may_return_early, const InternalStep& on_step) {
   require(state_ == State::stepping, "DoStep");
   if (!same_time(t, time())) {
     throw input_error("currentCommunicationPoint",
@@ -461,7 +461,7 @@ bool Unit::do_step(double t, double h, bool may_return_early, const InternalStep
   return model_->advance_to(t + h, may_return_early, watched);
 }
 
-std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, std::span<const std::uint32_t> knowns,
+std::vector<double> Fmu::derivative(std::span<const std::uint32_t> unknowns, std::span<const std::uint32_t> knowns,
                                      std::span<const double> seed, bool adjoint) {
   require(!is_any_of(State::instantiated, State::update), "the call for a derivative");
   if (seed.size() != (adjoint ? unknowns : knowns).size()) {
@@ -472,7 +472,7 @@ std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, st
   // Rates are local variables, states are outputs or local ones.
   const bool has_states = content_.model_exchange && content_.pair.empty();
   const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
-    const UnitVariable& found = variable(reference);
+    const FmuVariable& found = variable(reference);
     const bool is_told = found.causality == Causality::output || found.causality == Causality::local;
     if (found.causality == causality || (has_states && is_told)) return static_cast<std::size_t>(reference - first);
     throw input_error(found.name, fmt::format("{}: derivatives are those of outputs with respect to inputs, and it is "
@@ -493,7 +493,7 @@ std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, st
   return result;
 }
 
-std::string Unit::save() {
+std::string Fmu::save() {
   require(state_ != State::update, "GetFMUState");
   if (state_ != State::instantiated) {
     open();
@@ -506,7 +506,7 @@ std::string Unit::save() {
   append(bytes, &state, sizeof state);
   append(bytes, &start_time_, sizeof start_time_);
   append(bytes, &stop_time, sizeof stop_time);
-  for (const UnitVariable& v : content_.variables) {
+  for (const FmuVariable& v : content_.variables) {
     if (v.causality != Causality::parameter) continue;
     const double value = parameter(v);
     append(bytes, &value, sizeof value);
@@ -522,7 +522,7 @@ std::string Unit::save() {
   return bytes + model_->save();
 }
 
-void Unit::adopt(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
+void Fmu::restore_uninitialised(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
                  std::string_view bytes) {
   model_.reset();
   const double start_before = std::exchange(start_time_, start_time);
@@ -540,7 +540,7 @@ void Unit::adopt(double start_time, std::optional<double> stop_time, std::map<st
   }
 }
 
-void Unit::restore(const std::string& saved) {
+void Fmu::restore(const std::string& saved) {
   require(state_ != State::update, "SetFMUState");
   std::string_view bytes = saved;
   const auto state = take<std::int32_t>(bytes);
@@ -551,7 +551,7 @@ void Unit::restore(const std::string& saved) {
   const double start_time = take<double>(bytes);
   const double stop_time = take<double>(bytes);
   std::map<std::uint32_t, double> parameters, tuned;
-  for (const UnitVariable& v : content_.variables) {
+  for (const FmuVariable& v : content_.variables) {
     if (v.causality != Causality::parameter) continue;
     const double value = take<double>(bytes);
     if (value != v.start) parameters[v.reference] = value;
@@ -583,13 +583,13 @@ void Unit::restore(const std::string& saved) {
     parameters_ = std::move(parameters);
     tuned.clear();
   } else if (state_ == State::instantiated) {
-    adopt(start_time, stop, std::move(parameters), bytes);
+    restore_uninitialised(start_time, stop, std::move(parameters), bytes);
     tuned.clear();
   } else {
     open();
     model_->restore(bytes);
   }
-  tuned_ = std::move(tuned);
+  pending_tunable_ = std::move(tuned);
   inputs_ = std::move(inputs);
   state_ = static_cast<State>(state);
 }

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "library/fmu/unit_content.hpp"
-#include "library/fmu/unit_model.hpp"
+#include "library/fmu/fmu_content.hpp"
+#include "library/fmu/fmu_model.hpp"
 
 namespace heelstrike::fmu {
 
@@ -22,15 +22,15 @@ namespace heelstrike::fmu {
 /// when the initialisation ends: parameters can be set until then.
 ///
 /// Every method throws Error; Error{out_of_order} is a call that the standard does not allow in this state.
-class Unit {
+class Fmu {
  public:
   /// @param token  of the description that the importer has read. @throws Error{version_mismatch} when it belongs to
   /// other resources; as read_content
   /// @param model_exchange  how the importer wants to use it. @throws Error{unimplemented} for a unit of the other kind
-  Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange = false);
-  ~Unit();
-  Unit(const Unit&) = delete;
-  Unit& operator=(const Unit&) = delete;
+  Fmu(const std::filesystem::path& resources, std::string_view token, bool model_exchange = false);
+  ~Fmu();
+  Fmu(const Fmu&) = delete;
+  Fmu& operator=(const Fmu&) = delete;
 
   /// @param start_time  [s] at which the scenario's initial state holds; its functions of time are asked at the times
   /// of the importer
@@ -64,13 +64,13 @@ class Unit {
                        std::span<const double> values);
 
   /// From `t` to `t + h`, or with `may_return_early` to the first beginning or end of a contact on the way.
-  /// @param on_step  see UnitModel; get() is all that may be called from it
+  /// @param on_step  see FmuModel; get() is all that may be called from it
   /// @returns whether a contact has begun or ended where it stands. @throws Error{invalid_input} when it does not stand
   /// at `t`
   bool do_step(double t, double h, bool may_return_early = false, const InternalStep& on_step = {});
   [[nodiscard]] double time() const { return model_ ? model_->time() : start_time_; }
   /// Communication points are the same when they differ by the rounding of masters who add them up.
-  [[nodiscard]] bool stands_at(double t) const;
+  [[nodiscard]] bool is_at_time(double t) const;
 
   // Model exchange.
   void enter_continuous_time_mode();
@@ -89,7 +89,7 @@ class Unit {
   /// Derivatives of outputs with respect to inputs, where the unit stands.
   /// @param seed  with `adjoint` one number for each unknown, and the result has one for each known: the product from
   /// the left; else the other way round
-  /// @throws Error{unimplemented} as UnitModel::tangent
+  /// @throws Error{unimplemented} as FmuModel::tangent
   [[nodiscard]] std::vector<double> derivative(std::span<const std::uint32_t> unknowns,
                                                std::span<const std::uint32_t> knowns, std::span<const double> seed,
                                                bool adjoint);
@@ -101,7 +101,7 @@ class Unit {
  private:
   enum class State { instantiated, initialization, stepping, event, terminated, update, continuous };
 
-  [[nodiscard]] const UnitVariable& variable(std::uint32_t reference) const;
+  [[nodiscard]] const FmuVariable& variable(std::uint32_t reference) const;
   void require(bool allowed, const char* call) const;
   [[nodiscard]] bool is_any_of(auto... states) const { return ((state_ == states) || ...); }
   /// With what has been set. @throws Error{out_of_order} in a unit for co-simulation
@@ -110,30 +110,30 @@ class Unit {
   /// @throws Error{version_mismatch} when its columns are not those of the table
   void open();
   void require_columns(const std::vector<std::string>& names) const;
-  void require_settable(const UnitVariable& target, double value) const;
+  void require_settable(const FmuVariable& target, double value) const;
   /// @throws Error{invalid_input} for references of what is no text
   void require_texts(std::span<const std::uint32_t> references) const;
   [[nodiscard]] ContactFactory contact_source() const;
-  [[nodiscard]] double parameter(const UnitVariable& asked) const;  ///< [its unit] that the model has, or would have
+  [[nodiscard]] double parameter(const FmuVariable& asked) const;  ///< [its unit] that the model has, or would have
   /// Another model with the parameters as they are takes over where this one stands.
-  void retune();
+  void rebuild_with_tuned_parameters();
   void apply_inputs();
   /// The model of an instance that was not initialised, from the state of one that was, with what that was started
   /// with.
-  void adopt(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
+  void restore_uninitialised(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
              std::string_view bytes);
   /// For what changes what a model is opened with; the next one hears all inputs.
-  void drop_model();
+  void discard_model();
 
-  UnitContent content_;
+  FmuContent content_;
   State state_ = State::instantiated;
   std::map<std::uint32_t, double> parameters_;  ///< that were set
-  std::map<std::uint32_t, double> tuned_;       ///< that were set while the model was there, and are not in it yet
-  bool jumped_ = false;                         ///< something was set since the event mode was entered
+  std::map<std::uint32_t, double> pending_tunable_;       ///< that were set while the model was there, and are not in it yet
+  bool is_discontinuous_ = false;                         ///< something was set since the event mode was entered
   double start_time_ = 0.0;                     ///< [s]
   std::optional<double> stop_time_;
   std::string server_;  ///< address; empty = contacts are computed in this process
-  std::unique_ptr<UnitModel> model_;
+  std::unique_ptr<FmuModel> model_;
   std::uint32_t first_input_ = 0, first_output_ = 0;
   /// Value and derivatives of an input since a time; what has been set is handed on before the next step.
   struct Input {

@@ -13,7 +13,7 @@ void EventReader::take(const v1::RunEvent& event) {
   if (event.sequence() <= last_sequence_) return;
   last_sequence_ = event.sequence();
   failed_ = true;
-  if (begin_at_ && is_known(event)) return void(failed_ = false);
+  if (skip_to_ && is_known(event)) return void(failed_ = false);
   hand_on(event);
   failed_ = false;
 }
@@ -24,20 +24,20 @@ bool EventReader::is_known(const v1::RunEvent& event) {
     throw file_error("checkpoint",
                      fmt::format("expected the checkpoint of step {} of the folder among those of this run, "
                                  "found its end; collect it into the folder that it was resumed in",
-                                 *begin_at_));
+                                 *skip_to_));
   }
-  if (event.has_resumed() && event.resumed().has_step() && event.resumed().step() == *begin_at_) {
-    begin_at_.reset();
+  if (event.has_resumed() && event.resumed().has_step() && event.resumed().step() == *skip_to_) {
+    skip_to_.reset();
     return false;
   }
-  if (event.has_checkpoint() && event.checkpoint().step() == *begin_at_) {
-    begin_at_.reset();
+  if (event.has_checkpoint() && event.checkpoint().step() == *skip_to_) {
+    skip_to_.reset();
     if (schema_.has_schema()) hand_on(schema_);
   }
   return true;
 }
 
-void EventReader::hand_on(const v1::RunEvent& event) {
+void EventReader::forward(const v1::RunEvent& event) {
   const wire::FieldPath path("event");
   switch (event.event_case()) {
     case v1::RunEvent::kSchema: {
@@ -47,7 +47,7 @@ void EventReader::hand_on(const v1::RunEvent& event) {
       break;
     }
     case v1::RunEvent::kSamples:
-      take_rows(event.samples());
+      read_rows(event.samples());
       break;
     case v1::RunEvent::kProgress:
       progress_ = wire::from_proto(event.progress(), path);
@@ -79,7 +79,7 @@ void EventReader::hand_on(const v1::RunEvent& event) {
   }
 }
 
-void EventReader::take_rows(const v1::SampleBlock& block) {
+void EventReader::read_rows(const v1::SampleBlock& block) {
   const auto n_values = static_cast<std::size_t>(block.values_size());
   if (n_columns_ == 0 || n_values % n_columns_ != 0) {
     throw Error(ErrorCode::internal,
@@ -89,9 +89,9 @@ void EventReader::take_rows(const v1::SampleBlock& block) {
   for (std::size_t at = 0; at < n_values; at += n_columns_) {
     sink_.on_row(values.subspan(at, n_columns_));
     last_row_time_ = values[at];
-    furthest_ = std::max(furthest_, values[at]);
+    max_time_ = std::max(max_time_, values[at]);
   }
-  if (block.left_out() > 0) sink_.on_rows_left_out(block.left_out());
+  if (block.n_omitted() > 0) sink_.on_rows_skipped(block.n_omitted());
 }
 
 }  // namespace heelstrike

@@ -18,7 +18,7 @@ class EventReader {
 
   /// The sink has everything up to this step already: what comes before the checkpoint of this step, or before the run
   /// was resumed from it, is left out. Before the first event.
-  void begin_at(std::int64_t step) { begin_at_ = step; }
+  void skip_to(std::int64_t step) { skip_to_ = step; }
   /// Events that were taken before are left out. @throws Error for a malformed event, and whatever the sink throws
   void take(const v1::RunEvent& event);
 
@@ -31,23 +31,23 @@ class EventReader {
   /// [s] of the last row that was handed on; none before the first one
   [[nodiscard]] const std::optional<double>& last_row_time() const { return last_row_time_; }
   /// [s] the farthest that the run has ever been told to be, also before it was resumed; negative before its first row
-  [[nodiscard]] double furthest() const { return furthest_; }
+  [[nodiscard]] double max_time() const { return max_time_; }
   [[nodiscard]] const std::vector<ContactEpisode>& episodes() const { return episodes_; }
 
  private:
   [[nodiscard]] bool is_known(const v1::RunEvent& event);
-  void hand_on(const v1::RunEvent& event);
-  void take_rows(const v1::SampleBlock& block);
+  void forward(const v1::RunEvent& event);
+  void read_rows(const v1::SampleBlock& block);
 
   RunSink& sink_;
   bool failed_ = false;
-  std::optional<std::int64_t> begin_at_;  ///< none = reached
+  std::optional<std::int64_t> skip_to_;  ///< none = reached
   v1::RunEvent schema_;                   ///< the last one that was left out
   std::size_t n_columns_ = 0;
   std::uint64_t last_sequence_ = 0;
   Progress progress_;
   std::optional<double> last_row_time_;
-  double furthest_ = -1.0;
+  double max_time_ = -1.0;
   double checkpoint_time_ = -1.0;  ///< [s] of the last one
   std::vector<ContactEpisode> episodes_;
   std::optional<RunSummary> summary_;

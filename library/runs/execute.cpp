@@ -42,10 +42,10 @@ class ReportingSink : public RunSink {
     if (level == "info" || level == "debug") return;
     if (!messages_.is_first(level, text)) return;
     display_.clear();
-    tell_user(level, text);
+    print_message(level, text);
   }
   /// Of messages that came again and again.
-  void tell_rest(const fs::path& log) const { messages_.tell_rest(log.string()); }
+  void print_repeat_counts(const fs::path& log) const { messages_.print_repeat_counts(log.string()); }
   void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
   void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
   void on_resumed(std::optional<std::int64_t> step) override { files_.on_resumed(step); }
@@ -84,8 +84,8 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
       break;
     }
     table.rows.push_back({e.pair, number_text(e.onset), optional_text(e.end), number_text(e.max_force),
-                          number_text(e.max_indentation), number_text(e.approach_speed),
-                          optional_text(e.separation_speed), optional_text(e.effective_restitution)});
+                          number_text(e.max_indentation), number_text(e.approach_velocity),
+                          optional_text(e.separation_velocity), optional_text(e.effective_restitution)});
     if (impacts) table.rows.back().push_back(optional_text(e.max_impulse));
   }
   return table;
@@ -93,12 +93,12 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
 
 RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFolder& folder, RunSink& sink,
                           std::stop_token stop) {
-  std::optional<rpc::ExitTimer> patience;
+  std::optional<rpc::ExitTimer> reconnect_timeout;
   const auto begin_to_wait = [&] {
     if (const auto grace = runner.stop_grace()) {
-      patience.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
-        folder.abandon("cancelled: stopped on request, in the middle of a computation");
-        tell_user("note",
+      reconnect_timeout.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
+        folder.mark_abandoned("cancelled: stopped on request, in the middle of a computation");
+        print_message("note",
                   fmt::format("stopped in the middle of a computation; {} is marked incomplete and holds all rows "
                               "until then",
                               folder.path().string()));
@@ -130,16 +130,16 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   try {
     summary = run_until_stop(runner, request, folder, sink, std::move(stop));
     display.clear();
-    sink.tell_rest(folder.path() / "run.log");
+    sink.print_repeat_counts(folder.path() / "run.log");
     finish_folder(request, folder, summary);
   } catch (const Error& error) {
-    folder.abandon(error.what());
+    folder.mark_abandoned(error.what());
     throw;
   }
   try {
     runner.release();
   } catch (const Error& error) {
-    tell_user("warning", fmt::format("the results are here, but the server keeps its copy: {}", error.what()));
+    print_message("warning", fmt::format("the results are here, but the server keeps its copy: {}", error.what()));
   }
   return summary;
 }
@@ -181,7 +181,7 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
       joule(energy.balance_error, 3));
   // Where nothing moved, an error of rounding may be many times what was converted.
   const bool is_rounding = std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
-  if (const auto share = balance_share(energy); share && !is_rounding) {
+  if (const auto share = relative_balance_error(energy); share && !is_rounding) {
     text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
     // As the run itself warns of, from what a summary knows.
     if (*share > 0.1 && scenario.analysis.traits.finds_events) text += ": do not trust this motion";

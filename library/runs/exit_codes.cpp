@@ -12,7 +12,7 @@ ExitCode exit_code(const Error& error) {
     case ErrorCode::limit:
       // A server that is full has room later, or another one has; a mesh that is too large here, or memory that this
       // process may not have, is the run's own.
-      return error.retry_helps() ? ExitCode::unavailable : ExitCode::run_failed;
+      return error.retryable() ? ExitCode::unavailable : ExitCode::run_failed;
     case ErrorCode::version_mismatch:
       return ExitCode::version_mismatch;
     case ErrorCode::file:

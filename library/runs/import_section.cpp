@@ -42,36 +42,36 @@ double number_in(const Field& section, const char* key, const Entry& entry) {
   refuse_entry(section, key, entry, "a finite number, in rad or m", "write NAME: NUMBER");
 }
 
-osim::ImportWish wish_of(const Field& section, const std::string& model) {
+osim::ImportOptions make_import_options(const Field& section, const std::string& model) {
   const auto texts = [&](const char* key) {
     return section.has(key) ? config::read_texts(section[key]) : std::vector<std::string>();
   };
-  osim::ImportWish wish{.joints = texts("subset"), .held = texts("hold"), .meshes = {}, .folders = {}};
+  osim::ImportOptions import_options{.joints = texts("subset"), .held = texts("hold"), .meshes = {}, .folders = {}};
   const std::vector<std::string> geometry = texts("geometry");
-  wish.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
+  import_options.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
   for (const Entry& mesh : entries_of(section, "meshes")) {
     if (mesh.value->type != Node::Type::scalar) {
       refuse_entry(section, "meshes", mesh, "the name of a file", "write NAME: FILE");
     }
-    wish.meshes[mesh.key] = mesh.value->scalar;
+    import_options.meshes[mesh.key] = mesh.value->scalar;
   }
-  wish.flexion = section.optional_number("flexion");
-  wish.draw = section.optional_number("draw");
-  wish.without = texts("without");
-  wish.activation = section.optional_number("activation");
-  wish.rigid_tendons = section["rigid_tendons"].flag();
+  import_options.flexion = section.optional_number("flexion");
+  import_options.drawer_force = section.optional_number("draw");
+  import_options.without = texts("without");
+  import_options.activation = section.optional_number("activation");
+  import_options.rigid_tendons = section["rigid_tendons"].flag();
   for (const Entry& coordinate : entries_of(section, "coordinates")) {
-    wish.coordinates[coordinate.key] = number_in(section, "coordinates", coordinate);
+    import_options.coordinates[coordinate.key] = number_in(section, "coordinates", coordinate);
   }
-  wish.in_section = true;
-  return wish;
+  import_options.in_section = true;
+  return import_options;
 }
 
 /// The key of the section that names a file.
-std::string key_of(const Field& section, const osim::ImportWish& wish, const std::string& file) {
+std::string key_of(const Field& section, const osim::ImportOptions& import_options, const std::string& file) {
   if (section["osim"].text() == file) return "osim";
   if (section.text_or("motion") == file) return "motion";
-  if (std::ranges::any_of(wish.meshes, [&](const auto& mesh) { return mesh.second == file; })) return "meshes";
+  if (std::ranges::any_of(import_options.meshes, [&](const auto& mesh) { return mesh.second == file; })) return "meshes";
   for (const std::string& folder :
        section.has("geometry") ? config::read_texts(section["geometry"]) : std::vector<std::string>()) {
     if (file.starts_with(folder.ends_with('/') ? folder : folder + "/") || file == folder) return "geometry";
@@ -81,27 +81,27 @@ std::string key_of(const Field& section, const osim::ImportWish& wish, const std
 
 models::Import read_model(const Field& section, const std::string& name, const fs::path& folder,
                           const std::stop_token& stop) {
-  osim::ImportWish wish = wish_of(section, name);
+  osim::ImportOptions import_options = make_import_options(section, name);
   // What is wrong with a file is told where the section names it.
   const auto of_key = [&](const fs::path& file, const auto& work) {
     try {
       return work();
     } catch (const Error& error) {
-      throw Error(error.code(), error.what(), key_of(section, wish, file.string()));
+      throw Error(error.code(), error.what(), key_of(section, import_options, file.string()));
     }
   };
-  wish.on_disk = [&](const fs::path& file) {
+  import_options.resolve_path = [&](const fs::path& file) {
     return of_key(file, [&] { return folder / expand_variables(file.string(), "name of a file"); });
   };
   osim::Model model =
-      of_key(name, [&] { return osim::read_model(read_file(wish.on_disk(name), "model", {.stop = stop}), name); });
+      of_key(name, [&] { return osim::read_model(read_file(import_options.resolve_path(name), "model", {.stop = stop}), name); });
   if (const std::string motion = section.text_or("motion"); !motion.empty()) {
-    wish.motion = {.file = motion, .table = of_key(motion, [&] {
-                                     return read_motion_table(read_file(wish.on_disk(motion), "motion", {.stop = stop}),
+    import_options.motion = {.file = motion, .table = of_key(motion, [&] {
+                                     return read_motion_table(read_file(import_options.resolve_path(motion), "motion", {.stop = stop}),
                                                               motion);
                                    })};
   }
-  return osim::import_model(std::move(model), wish);
+  return osim::import_model(std::move(model), import_options);
 }
 
 /// What is wrong with a wish is told where the scenario has it.
@@ -109,7 +109,7 @@ models::Import read_model(const Field& section, const std::string& name, const f
   const Field place = section[section.has(error.field()) ? error.field() : model_key];
   std::string text = error.what();
   if (const std::string key = place.path() + ": "; text.starts_with(key)) text.erase(0, key.size());
-  throw Error(error.code(), fmt::format("{}: {}", config::place_of(place), text), place.path());
+  throw Error(error.code(), fmt::format("{}: {}", config::location_of(place), text), place.path());
 }
 
 /// A change of what no model gives.
@@ -132,7 +132,7 @@ std::shared_ptr<const Node> both(const Document& document, const Entry& own, con
   result->flow = true;
   for (const Entry& entry : model.entries) {
     if (const Node* twice = own.value->find(entry.key)) refuse_twice(*twice, own.key + "." + entry.key);
-    result->entries.push_back({.key = entry.key, .line = 0, .value = config::placed_anew(*entry.value, "")});
+    result->entries.push_back({.key = entry.key, .line = 0, .value = config::copy_without_lines(*entry.value, "")});
   }
   return result;
 }
@@ -162,7 +162,7 @@ ImportedScenario with_import(std::string_view yaml, const std::string& file_name
   config::Mistakes mistakes;
   const Document document = config::load_document(yaml, file_name, mistakes);
   const Node* given = document.root->find(config::import_section);
-  if (given == nullptr) return {.yaml = std::string(yaml), .model = {}, .not_taken = {}};
+  if (given == nullptr) return {.yaml = std::string(yaml), .model = {}, .omissions = {}};
   mistakes.raise();
   const config::KeySchema keys = config::import_keys();
   const auto checked = config::checked(document, *given, keys, keys.name, mistakes);
@@ -185,7 +185,7 @@ ImportedScenario with_import(std::string_view yaml, const std::string& file_name
   }
   return {.yaml = merged(document, config::load_document(import.scenario, model)),
           .model = model,
-          .not_taken = std::move(import.not_taken)};
+          .omissions = std::move(import.omissions)};
 }
 
 }  // namespace heelstrike

@@ -16,7 +16,7 @@ namespace heelstrike {
 struct ImportedScenario {
   std::string yaml;                    ///< without the section; what the model gives follows the scenario's own lines
   std::string model;                   ///< name of the model's file, as in the scenario; empty = it imports nothing
-  std::vector<std::string> not_taken;  ///< what of the model is not in the scenario, or is in it in another way
+  std::vector<std::string> omissions;  ///< what of the model is not in the scenario, or is in it in another way
 };
 
 /// @param folder  that the names of files start from

@@ -18,7 +18,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr std::chrono::milliseconds look_again{200};  // while nobody is there: a stop is heard soon
+constexpr std::chrono::milliseconds poll_interval{200};  // while nobody is there: a stop is heard soon
 
 std::string sentence_start(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
@@ -55,21 +55,21 @@ RunSummary summary_without_end(const EventReader& reader, const RunRequest& requ
 }  // namespace
 
 RemoteRunner::RemoteRunner(const ServerOptions& options, std::filesystem::path log)
-    : patience_(Servers::patience(options)),
+    : reconnect_timeout_(Servers::reconnect_timeout(options)),
       servers_(options, std::move(log)),
       client_(servers_.mbs(), servers_.mbs_text()) {}
 
-void RemoteRunner::tell_news(RunSink& sink) {
-  for (const std::string& sentence : servers_.news()) sink.on_log("warning", sentence_start(sentence));
+void RemoteRunner::forward_messages(RunSink& sink) {
+  for (const std::string& sentence : servers_.take_messages_since()) sink.on_log("warning", sentence_start(sentence));
 }
 
 void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink& sink, std::stop_token stop) {
-  rpc::Backoff backoff(patience_, {});
+  rpc::Backoff backoff(reconnect_timeout_, {});
   const auto take = [&](const v1::RunEvent& event) {
-    tell_news(sink);
-    const double before = reader.furthest();
+    forward_messages(sink);
+    const double before = reader.max_time();
     reader.take(event);
-    if (reader.furthest() > before) servers_.forgive();
+    if (reader.max_time() > before) servers_.reset_failed_restarts();
   };
   while (!reader.summary()) {
     const std::uint64_t before = reader.last_sequence();
@@ -77,26 +77,26 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
       client_.watch(run_id, before, take, stop);
     } catch (const Error& error) {
       // A server says so when there is nothing to wait for: it has been restarted, and the run with it is gone.
-      const bool may_come_back = error.code() == ErrorCode::unavailable && error.retry_helps() && !servers_.given_up();
-      if (reader.last_sequence() > before) backoff = rpc::Backoff(patience_, {});
+      const bool may_come_back = error.code() == ErrorCode::unavailable && error.retryable() && !servers_.restart_failure();
+      if (reader.last_sequence() > before) backoff = rpc::Backoff(reconnect_timeout_, {});
       if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
-      tell_news(sink);
-      while (!stop.stop_requested() && !servers_.given_up() && backoff.left().count() > 0 &&
-             !client_.wait_for_connection(std::min(look_again, backoff.left()))) {
+      forward_messages(sink);
+      while (!stop.stop_requested() && !servers_.restart_failure() && backoff.remaining().count() > 0 &&
+             !client_.wait_for_connection(std::min(poll_interval, backoff.remaining()))) {
       }
     }
   }
 }
 
 Error RemoteRunner::explained(const Error& error) {
-  const auto given_up = servers_.given_up();
+  const auto restart_failure = servers_.restart_failure();
   // An own server has no limits but those of the machine: what is too large for it is too large.
-  if (!given_up && error.code() == ErrorCode::limit && servers_.owns_all()) {
+  if (!restart_failure && error.code() == ErrorCode::limit && servers_.owns_all()) {
     return Error(error.code(), error.what(), error.field());
   }
-  if (!given_up) return error;
+  if (!restart_failure) return error;
   return Error(ErrorCode::unavailable,
-               fmt::format("{}; what was computed until then is kept ({})", sentence_start(*given_up), error.what()));
+               fmt::format("{}; what was computed until then is kept ({})", sentence_start(*restart_failure), error.what()));
 }
 
 RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {
@@ -104,11 +104,11 @@ RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop
   finished_run_.clear();
   if (!attached_run_.empty()) {
     if (!request.resume_from.empty()) {
-      reader.begin_at(wire::checkpoint_from(request.resume_from, wire::FieldPath("checkpoint")).step);
+      reader.skip_to(wire::checkpoint_from(request.resume_from, wire::FieldPath("checkpoint")).step);
     }
     return collect(std::exchange(attached_run_, {}), request, reader, sink, std::move(stop));
   }
-  const std::string run_id = client_.submit(request, patience_);
+  const std::string run_id = client_.submit(request, reconnect_timeout_);
   // Who has to collect it, because this program has died, finds it here.
   if (!servers_.owns_mbs()) sink.on_log("info", fmt::format("run {} at {}", run_id, servers_.mbs_text()));
   return collect(run_id, request, reader, sink, std::move(stop));
@@ -126,7 +126,7 @@ RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& re
     watch(run_id, reader, sink, std::move(stop));
   } catch (const Error& error) {
     if (reader.failed()) throw;
-    tell_news(sink);
+    forward_messages(sink);
     const Error cause = explained(error);
     if (servers_.owns_mbs()) {
       // Every event was written to the file before it was sent, so the file has the rest.
@@ -136,12 +136,12 @@ RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& re
     }
     if (!reader.summary()) return summary_without_end(reader, request, cause);
   }
-  tell_news(sink);
+  forward_messages(sink);
   finished_run_ = run_id;
   RunSummary summary = *reader.summary();
   // A server that stays dead takes the other one along, which may still tell that it was asked to stop: that is no
   // cancelled run.
-  if (servers_.given_up() && summary.status == "cancelled") {
+  if (servers_.restart_failure() && summary.status == "cancelled") {
     summary.status = "failed";
     if (!summary.error) summary.error = Error(ErrorCode::cancelled, "stopped on request");
   }

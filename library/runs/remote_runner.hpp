@@ -32,12 +32,12 @@ class RemoteRunner : public Runner {
 
  private:
   void watch(const std::string& run_id, EventReader& reader, RunSink& sink, std::stop_token stop);
-  void tell_news(RunSink& sink);
+  void forward_messages(RunSink& sink);
   RunSummary collect(const std::string& run_id, const RunRequest& request, EventReader& reader, RunSink& sink,
                      std::stop_token stop);
   [[nodiscard]] Error explained(const Error& error);
 
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds reconnect_timeout_;
   Servers servers_;
   SimulationClient client_;
   std::string attached_run_;  ///< to be collected; empty = none

@@ -125,7 +125,7 @@ void read_files(const fs::path& folder, const std::map<std::string, std::string>
                 RunRequest& request) {
   const std::string what = request.file_name + ": file of the scenario";
   std::vector<Error> refusals;
-  for (const std::string& name : files_named_by(request.scenario)) {
+  for (const std::string& name : referenced_files(request.scenario)) {
     if (const auto content = given.find(name); content != given.end()) {
       request.files.push_back({.sha256 = {}, .name = name, .content = content->second});
       continue;
@@ -157,7 +157,7 @@ std::string import_model(const fs::path& folder, const Catalog& catalog, const s
                          RunRequest& request) {
   ImportedScenario imported = with_import(request.yaml, request.file_name, folder, catalog, stop);
   request.yaml = std::move(imported.yaml);
-  request.not_imported = std::move(imported.not_taken);
+  request.not_imported = std::move(imported.omissions);
   if (imported.model.empty()) return "";
   request.notes.push_back(
       fmt::format("{} things of {} are not here, or in another way: `heelstrike validate` and "
@@ -231,7 +231,7 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
   return load(scenario, scenario, overrides, scenario.parent_path(), backends, stop);
 }
 
-RunRequest load_request_again(const fs::path& scenario, const fs::path& origin, const fs::path& inputs,
+RunRequest reload_request(const fs::path& scenario, const fs::path& origin, const fs::path& inputs,
                               const BackendSchemas& backends, const std::stop_token& stop) {
   return load(scenario, origin, {}, inputs, backends, stop);
 }

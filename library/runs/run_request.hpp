@@ -43,7 +43,7 @@ struct Overrides {
                                       const BackendSchemas& backends, const std::stop_token& stop = {});
 /// The same for a scenario as it stands in a run folder. @param origin  its file when the run began: what it is called
 /// @param inputs  folder that the names of its files start from
-[[nodiscard]] RunRequest load_request_again(const std::filesystem::path& scenario, const std::filesystem::path& origin,
+[[nodiscard]] RunRequest reload_request(const std::filesystem::path& scenario, const std::filesystem::path& origin,
                                             const std::filesystem::path& inputs, const BackendSchemas& backends,
                                             const std::stop_token& stop = {});
 

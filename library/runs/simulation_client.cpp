@@ -21,11 +21,11 @@ namespace {
 
 constexpr std::chrono::seconds submit_deadline{120};  // scenarios with meshes of hundreds of MB over slow lines
 constexpr std::chrono::seconds cancel_grace{15};      // from the cancel to the last event, on a loaded machine
-constexpr double look_interval = 0.25;                // [s] a page asks for news every 0.4 s
-constexpr unsigned rows_per_look = 512;               // a curve on a screen has some 1000 points in all
+constexpr double update_interval = 0.25;                // [s] a page asks for news every 0.4 s
+constexpr unsigned rows_per_update = 512;               // a curve on a screen has some 1000 points in all
 
 /// 64 bits that nobody else will choose.
-std::string fresh_run_id() {
+std::string make_run_id() {
   std::random_device device;
   return fmt::format("run-{:08x}{:08x}", device(), device());
 }
@@ -75,18 +75,18 @@ bool SimulationClient::wait_for_connection(std::chrono::milliseconds time) {
   return channel_->WaitForConnected(std::chrono::system_clock::now() + time);
 }
 
-v1::VersionInfo SimulationClient::version(std::chrono::milliseconds patience) {
+v1::VersionInfo SimulationClient::version(std::chrono::milliseconds reconnect_timeout) {
   v1::VersionInfo version;
-  rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = patience},
+  rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = reconnect_timeout},
             [&](grpc::ClientContext& context) { return stub_->GetVersion(&context, {}, &version); });
   return version;
 }
 
-std::string SimulationClient::submit(const RunRequest& request, std::chrono::milliseconds patience) {
-  rpc::check_version(version(patience), peer_);
-  const std::string run_id = fresh_run_id();
+std::string SimulationClient::submit(const RunRequest& request, std::chrono::milliseconds reconnect_timeout) {
+  rpc::check_version(version(reconnect_timeout), peer_);
+  const std::string run_id = make_run_id();
   v1::SubmitRunResponse response;
-  rpc::call("SubmitRun at " + peer_, {.timeout = submit_deadline, .patience = patience},
+  rpc::call("SubmitRun at " + peer_, {.timeout = submit_deadline, .reconnect_timeout = reconnect_timeout},
             [&](grpc::ClientContext& context) {
               const auto writer = stub_->SubmitRun(&context, &response);
               send(request, run_id, *writer);
@@ -103,7 +103,7 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
   part.mutable_header()->set_run_id(run_id);
   part.mutable_header()->set_contract(contract_version);
   part.mutable_header()->set_resume_from(request.resume_from);
-  wire::seal(part);
+  wire::set_message_checksum(part);
   bool going = writer.Write(part);
   for (const AssetContent& file : request.files) {
     for (std::size_t at = 0; going; at += rpc::upload_chunk_bytes) {
@@ -111,7 +111,7 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
       chunk.set_name(file.name);
       chunk.set_content(file.content.substr(at, rpc::upload_chunk_bytes));
       chunk.set_last(at + rpc::upload_chunk_bytes >= file.content.size());
-      wire::seal(part);
+      wire::set_message_checksum(part);
       going = writer.Write(part);
       if (chunk.last()) break;
     }
@@ -120,18 +120,18 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
 }
 
 RunRequest SimulationClient::input(const std::string& run_id) {
-  rpc::check_version(version(rpc::question_patience), peer_);
+  rpc::check_version(version(rpc::query_reconnect_timeout), peer_);
   v1::FetchInputRequest query;
   query.set_run_id(run_id);
   RunRequest request;
-  rpc::call("FetchInput of " + peer_, {.timeout = submit_deadline, .patience = rpc::question_patience},
+  rpc::call("FetchInput of " + peer_, {.timeout = submit_deadline, .reconnect_timeout = rpc::query_reconnect_timeout},
             [&](grpc::ClientContext& context) {
               request = {};
               bool open = false;
               bool damaged = false;
               const auto reader = stub_->FetchInput(&context, query);
               for (v1::SubmitRunRequest part; reader->Read(&part);) {
-                damaged = damaged || !wire::unseal(part);
+                damaged = damaged || !wire::verify_checksum(part);
                 if (damaged) {
                   context.TryCancel();
                   continue;
@@ -148,7 +148,7 @@ RunRequest SimulationClient::input(const std::string& run_id) {
               }
               const grpc::Status status = reader->Finish();
               if (!damaged) return status;
-              return grpc::Status(grpc::StatusCode::UNAVAILABLE, wire::damaged_message("reply").what());
+              return grpc::Status(grpc::StatusCode::UNAVAILABLE, wire::corrupted_message_error("reply").what());
             });
   return request;
 }
@@ -171,8 +171,8 @@ void SimulationClient::follow(const std::string& run_id, std::uint64_t after,
   v1::WatchRunRequest request;
   request.set_run_id(run_id);
   request.set_after_sequence(after);
-  request.mutable_thinning()->set_look_interval(look_interval);
-  request.mutable_thinning()->set_max_rows(rows_per_look);
+  request.mutable_thinning()->set_update_interval(update_interval);
+  request.mutable_thinning()->set_max_rows(rows_per_update);
   const auto reader = stub_->WatchRun(&context, request);
   try {
     read_all(context, *reader, on_event);
@@ -184,11 +184,11 @@ void SimulationClient::follow(const std::string& run_id, std::uint64_t after,
 void SimulationClient::read_all(grpc::ClientContext& context, grpc::ClientReader<v1::RunEvent>& reader,
                                 const std::function<void(const v1::RunEvent&)>& on_event) {
   v1::RunEvent event;
-  bool saw_last = false;
+  bool last_event_sent = false;
   try {
     while (reader.Read(&event)) {
       wire::require_intact(event, "event of the run");
-      saw_last = event.has_finished();
+      last_event_sent = event.has_finished();
       on_event(event);
     }
   } catch (...) {
@@ -200,16 +200,16 @@ void SimulationClient::read_all(grpc::ClientContext& context, grpc::ClientReader
   }
   const grpc::Status status = reader.Finish();
   const std::string what = "WatchRun of " + peer_;
-  if (saw_last) return;
+  if (last_event_sent) return;
   if (status.ok()) throw unavailable_error(what + ": the stream ended without the last event of the run");
   const Error error = wire::from_status(status, context, what);
-  if (rpc::connection_lost(status, context)) throw unavailable_error(error.what());
+  if (rpc::is_connection_lost(status, context)) throw unavailable_error(error.what());
   throw error;
 }
 
 std::vector<v1::RunStatus> SimulationClient::list() {
   v1::ListRunsResponse response;
-  rpc::call("ListRuns at " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+  rpc::call("ListRuns at " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
             [&](grpc::ClientContext& context) { return stub_->ListRuns(&context, {}, &response); });
   return {response.runs().begin(), response.runs().end()};
 }
@@ -218,20 +218,20 @@ void SimulationClient::cancel(const std::string& run_id) {
   v1::CancelRunRequest request;
   request.set_run_id(run_id);
   v1::CancelRunResponse response;
-  rpc::call("CancelRun at " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+  rpc::call("CancelRun at " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
             [&](grpc::ClientContext& context) { return stub_->CancelRun(&context, request, &response); });
 }
 
 void SimulationClient::forget(const std::string& run_id) {
-  v1::ForgetRunRequest request;
+  v1::DeleteRunRequest request;
   request.set_run_id(run_id);
-  v1::ForgetRunResponse response;
+  v1::DeleteRunResponse response;
   int attempts = 0;
   try {
-    rpc::call("ForgetRun at " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+    rpc::call("DeleteRun at " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
               [&](grpc::ClientContext& context) {
                 ++attempts;
-                return stub_->ForgetRun(&context, request, &response);
+                return stub_->DeleteRun(&context, request, &response);
               });
   } catch (const Error& error) {
     // The answer to the first attempt was lost, not the request.

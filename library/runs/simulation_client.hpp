@@ -19,7 +19,7 @@ namespace heelstrike {
 
 class SimulationClient {
  public:
-  /// Connects. @throws Error{unavailable} when nobody answers at the address within rpc::connect_patience
+  /// Connects. @throws Error{unavailable} when nobody answers at the address within rpc::default_connect_timeout
   /// @param peer  "mbs_server at ADDRESS", for messages
   SimulationClient(const rpc::Endpoint& endpoint, std::string peer);
 
@@ -27,10 +27,10 @@ class SimulationClient {
   bool wait_for_connection(std::chrono::milliseconds time);
   /// @param patience  with a connection that is lost meanwhile
   /// @throws Error{unavailable}, Error{deadline}
-  [[nodiscard]] v1::VersionInfo version(std::chrono::milliseconds patience);
+  [[nodiscard]] v1::VersionInfo version(std::chrono::milliseconds reconnect_timeout);
   /// Sends the scenario with its files. The run's identifier is chosen here, so that a submission whose answer was lost
   /// can be repeated, and is, for `patience`. @returns the identifier. @throws Error as the server answers
-  std::string submit(const RunRequest& request, std::chrono::milliseconds patience);
+  std::string submit(const RunRequest& request, std::chrono::milliseconds reconnect_timeout);
   /// What was submitted under this identifier: text, name, files and checkpoint. @throws Error{not_found}
   [[nodiscard]] RunRequest input(const std::string& run_id);
   /// Hands every event after `after` to `on_event` until the last one.

@@ -37,7 +37,7 @@ std::optional<pid_t> owner_of(const std::string& folder_name) {
   return pid;
 }
 
-bool belongs_to_us(const fs::path& folder) {
+bool is_owned_by_user(const fs::path& folder) {
   struct stat status {};
   return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
@@ -54,11 +54,11 @@ bool is_stale(const fs::path& folder, pid_t owner) {
 
 }  // namespace
 
-fs::path runtime_base() {
+fs::path runtime_directory() {
   const char* given = std::getenv("XDG_RUNTIME_DIR");
   if (given != nullptr && *given == '/') {
     fs::path folder(given);
-    if (belongs_to_us(folder) && ::access(given, W_OK | X_OK) == 0 &&
+    if (is_owned_by_user(folder) && ::access(given, W_OK | X_OK) == 0 &&
         folder.string().size() + room_for_names <= max_socket_path) {
       return folder;
     }
@@ -71,7 +71,7 @@ std::size_t remove_stale_folders(const fs::path& base) {
   std::error_code ignored;  // another client may clean up at the same time; what stays is for the next start
   for (fs::directory_iterator it(base, ignored), end; !ignored && it != end; it.increment(ignored)) {
     const auto owner = owner_of(it->path().filename().string());
-    if (!owner || !belongs_to_us(it->path()) || !is_stale(it->path(), *owner)) continue;
+    if (!owner || !is_owned_by_user(it->path()) || !is_stale(it->path(), *owner)) continue;
     std::error_code failure;
     fs::remove_all(it->path(), failure);
     if (!failure) ++n_removed;
@@ -80,7 +80,7 @@ std::size_t remove_stale_folders(const fs::path& base) {
 }
 
 PrivateFolder::PrivateFolder() {
-  const fs::path base = runtime_base();
+  const fs::path base = runtime_directory();
   remove_stale_folders(base);
   std::string name = (base / fmt::format("{}{}-XXXXXX", prefix, ::getpid())).string();
   if (::mkdtemp(name.data()) == nullptr) {

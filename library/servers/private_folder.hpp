@@ -29,7 +29,7 @@ class PrivateFolder {
 };
 
 /// $XDG_RUNTIME_DIR when it is an existing folder that belongs to this user and is short enough for sockets, else /tmp.
-[[nodiscard]] std::filesystem::path runtime_base();
+[[nodiscard]] std::filesystem::path runtime_directory();
 
 /// Removes the private folders below `base` whose clients are dead. @returns how many
 std::size_t remove_stale_folders(const std::filesystem::path& base);

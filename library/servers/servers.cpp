@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::seconds stop_grace{5};
 // A Unix socket does not break while both ends live; who has died needs up to 20 s to be there again, and may die
 // twice.
-constexpr std::chrono::seconds private_patience{60};
+constexpr std::chrono::seconds private_reconnect_timeout{60};
 constexpr std::size_t shown_log_bytes = 2000;
 
 }  // namespace
@@ -41,12 +41,12 @@ Servers::~Servers() {
 void Servers::start_fem() {
   const std::string address = "unix:" + folder_->socket("fem.sock").string();
   fem_ = rpc::Endpoint{.address = address, .tls = {}};
-  fem_child_ = std::make_unique<KeptServer>(
+  fem_child_ = std::make_unique<SupervisedServer>(
       ChildOptions{.name = "contact server (fem_server)",
                    .program = sibling_program("fem_server"),
                    .arguments = {"--listen", address, "--ready-fd", "3", "--exit-with-parent"},
                    .log = log_},
-      [this](const std::string& sentence, bool last) { take_news(sentence, last); });
+      [this](const std::string& sentence, bool last) { add_message(sentence, last); });
 }
 
 void Servers::start_mbs(const ServerOptions& options) {
@@ -55,29 +55,29 @@ void Servers::start_mbs(const ServerOptions& options) {
   std::vector<std::string> arguments = {"--listen", address, "--fem", fem_->address, "--spool",
                                         (folder_->path() / "spool").string(), "--ready-fd", "3", "--exit-with-parent",
                                         // The user's own scenario with the user's own rights.
-                                        "--allow-fmu", "--patience"};
-  const std::chrono::duration<double> patience = options.fem.empty() ? private_patience : options.patience;
-  arguments.push_back(fmt::format("{}", patience.count()));
+                                        "--allow-fmu", "--reconnect-timeout"};
+  const std::chrono::duration<double> reconnect_timeout = options.fem.empty() ? private_reconnect_timeout : options.reconnect_timeout;
+  arguments.push_back(fmt::format("{}", reconnect_timeout.count()));
   if (!options.fem.empty()) {
     const rpc::ClientTls& tls = options.tls;
-    const std::pair<const char*, const std::string&> passed_on[] = {{"--fem-tls-ca", tls.ca_file},
+    const std::pair<const char*, const std::string&> forwarded[] = {{"--fem-tls-ca", tls.ca_file},
                                                                     {"--fem-tls-cert", tls.certificate_file},
                                                                     {"--fem-tls-key", tls.key_file},
                                                                     {"--fem-tls-authority", tls.authority}};
-    for (const auto& [option, value] : passed_on) {
+    for (const auto& [option, value] : forwarded) {
       if (!value.empty()) arguments.insert(arguments.end(), {option, value});
     }
   }
   mbs_child_ =
-      std::make_unique<KeptServer>(ChildOptions{.name = "multibody server (mbs_server)",
+      std::make_unique<SupervisedServer>(ChildOptions{.name = "multibody server (mbs_server)",
                                                 .program = sibling_program("mbs_server"),
                                                 .arguments = std::move(arguments),
                                                 .log = log_},
-                                   [this](const std::string& sentence, bool last) { take_news(sentence, last); });
+                                   [this](const std::string& sentence, bool last) { add_message(sentence, last); });
 }
 
 void Servers::wait_until_ready() {
-  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
+  for (SupervisedServer* child : {fem_child_.get(), mbs_child_.get()}) {
     if (child == nullptr) continue;
     try {
       child->wait_until_ready();
@@ -104,38 +104,38 @@ std::filesystem::path Servers::event_file(const std::string& run_id) const {
   return folder_->path() / "spool" / (run_id + ".events");
 }
 
-std::chrono::milliseconds Servers::patience(const ServerOptions& options) {
-  return options.mbs.empty() ? private_patience : options.patience;
+std::chrono::milliseconds Servers::reconnect_timeout(const ServerOptions& options) {
+  return options.mbs.empty() ? private_reconnect_timeout : options.reconnect_timeout;
 }
 
-void Servers::take_news(const std::string& sentence, bool last) {
+void Servers::add_message(const std::string& sentence, bool last) {
   {
     const std::scoped_lock lock(mutex_);
-    news_.push_back(sentence);
-    if (last) given_up_ = sentence;
+    messages_.push_back(sentence);
+    if (last) restart_failure_ = sentence;
   }
-  has_news_ = true;
+  has_messages_ = true;
   // Nobody shall wait for a partner that does not come back.
   if (!last) return;
-  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
-    if (child != nullptr) child->give_up();
+  for (SupervisedServer* child : {fem_child_.get(), mbs_child_.get()}) {
+    if (child != nullptr) child->begin_kill();
   }
 }
 
-std::vector<std::string> Servers::news() {
-  if (!has_news_.exchange(false)) return {};
+std::vector<std::string> Servers::take_messages_since() {
+  if (!has_messages_.exchange(false)) return {};
   const std::scoped_lock lock(mutex_);
-  return std::exchange(news_, {});
+  return std::exchange(messages_, {});
 }
 
-std::optional<std::string> Servers::given_up() const {
+std::optional<std::string> Servers::restart_failure() const {
   const std::scoped_lock lock(mutex_);
-  return given_up_;
+  return restart_failure_;
 }
 
-void Servers::forgive() {
-  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
-    if (child != nullptr) child->forgive();
+void Servers::reset_failed_restarts() {
+  for (SupervisedServer* child : {fem_child_.get(), mbs_child_.get()}) {
+    if (child != nullptr) child->reset_failed_restarts();
   }
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "library/servers/kept_server.hpp"
+#include "library/servers/supervised_server.hpp"
 #include "library/servers/private_folder.hpp"
 #include "rpc/channel.hpp"
 
@@ -21,7 +21,7 @@ struct ServerOptions {
   std::string fem;     ///< address of a running fem_server; empty = start one
   rpc::ClientTls tls;  ///< for the named addresses; private servers talk over Unix sockets without it
   /// How long a lost connection to a named server is tried again. A private one that dies is started anew.
-  std::chrono::milliseconds patience = rpc::default_patience;
+  std::chrono::milliseconds reconnect_timeout = rpc::default_reconnect_timeout;
 };
 
 /// Without addresses both servers are started, with `fem` alone only the multibody server, else none. What was started
@@ -48,33 +48,33 @@ class Servers {
   /// Both servers were started here.
   [[nodiscard]] bool owns_all() const { return mbs_child_ != nullptr && fem_child_ != nullptr; }
   /// How long a lost connection to the multibody server is tried again.
-  [[nodiscard]] static std::chrono::milliseconds patience(const ServerOptions& options);
+  [[nodiscard]] static std::chrono::milliseconds reconnect_timeout(const ServerOptions& options);
   /// Event file of a run of the own multibody server.
   [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;
 
   /// What has happened to started servers since the last call, sentence by sentence: deaths, and that they were started
   /// anew.
-  [[nodiscard]] std::vector<std::string> news();
+  [[nodiscard]] std::vector<std::string> take_messages_since();
   /// The run has got further than ever before.
-  void forgive();
+  void reset_failed_restarts();
   /// Why a started server is not started again; none as long as all are kept. The others have been ended then.
-  [[nodiscard]] std::optional<std::string> given_up() const;
+  [[nodiscard]] std::optional<std::string> restart_failure() const;
 
  private:
   void start_fem();
   void start_mbs(const ServerOptions& options);
   void wait_until_ready();
-  void take_news(const std::string& sentence, bool last);
+  void add_message(const std::string& sentence, bool last);
   [[nodiscard]] std::string end_of_log() const;
 
   std::unique_ptr<PrivateFolder> folder_;
   std::filesystem::path log_;
-  mutable std::mutex mutex_;  ///< guards news_ and given_up_
-  std::vector<std::string> news_;
-  std::optional<std::string> given_up_;
-  std::atomic<bool> has_news_{false};
-  std::unique_ptr<KeptServer> fem_child_;
-  std::unique_ptr<KeptServer> mbs_child_;
+  mutable std::mutex mutex_;  ///< guards messages_ and restart_failure_
+  std::vector<std::string> messages_;
+  std::optional<std::string> restart_failure_;
+  std::atomic<bool> has_messages_{false};
+  std::unique_ptr<SupervisedServer> fem_child_;
+  std::unique_ptr<SupervisedServer> mbs_child_;
   rpc::Endpoint mbs_;
   std::optional<rpc::Endpoint> fem_;
 };

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::chrono::milliseconds redraw_distance{100};
 constexpr std::chrono::seconds line_distance{5};
-constexpr std::size_t longest_bar = 30;
-constexpr std::size_t shortest_bar = 8;
+constexpr std::size_t max_bar_width = 30;
+constexpr std::size_t min_bar_width = 8;
 
 double fraction_of(const Progress& progress) {
   if (!progress.stage.empty()) return std::clamp(progress.fraction, 0.0, 1.0);
@@ -54,9 +54,9 @@ std::string progress_line(const std::string& label, const std::string& text, dou
   constexpr std::size_t around_bar = 4;  // blanks and brackets
   const std::size_t words = label.size() + text.size() + around_bar;
   // A line that is broken by the terminal cannot be drawn over: the last column stays free.
-  std::size_t bar = longest_bar;
-  if (width > 0) bar = width > words + 1 ? std::min(longest_bar, width - words - 1) : 0;
-  if (bar < shortest_bar) return width > 1 ? fmt::format("{} {}", label, text).substr(0, width - 1) : text;
+  std::size_t bar = max_bar_width;
+  if (width > 0) bar = width > words + 1 ? std::min(max_bar_width, width - words - 1) : 0;
+  if (bar < min_bar_width) return width > 1 ? fmt::format("{} {}", label, text).substr(0, width - 1) : text;
   const auto filled = static_cast<std::size_t>(fraction * static_cast<double>(bar));
   return fmt::format("{} [{:#<{}}{:.<{}}] {}", label, "", filled, "", bar - filled, text);
 }

@@ -71,9 +71,9 @@ std::string coloured(std::string_view text, Colour colour, Stream stream) {
   return fmt::format("\033[{}m{}\033[0m", code_of(colour), text);
 }
 
-void tell_user(std::string_view level, std::string_view text) {
+void print_message(std::string_view level, std::string_view text) {
   const Colour colour = level == "error" ? Colour::red : level == "warning" ? Colour::yellow : Colour::cyan;
-  fmt::print(stderr, "heelstrike: {}: {}\n", coloured(for_terminal(level), colour, Stream::err), for_terminal(text));
+  fmt::print(stderr, "heelstrike: {}: {}\n", coloured(strip_control_characters(level), colour, Stream::err), strip_control_characters(text));
 }
 
 std::string coloured_status(const std::string& status, Stream stream) {
@@ -89,12 +89,12 @@ bool RepeatedMessages::is_first(std::string_view level, std::string_view text) {
   return true;
 }
 
-void RepeatedMessages::tell_rest(std::string_view where) const {
+void RepeatedMessages::print_repeat_counts(std::string_view where) const {
   constexpr std::size_t shown = 60;
   for (const auto& [text, kind] : kinds_) {
     if (kind.n < 2) continue;
     const bool is_long = kind.first.size() > shown;
-    tell_user(kind.level, fmt::format("{} more like \"{}{}\"; all are in {}", kind.n - 1, kind.first.substr(0, shown),
+    print_message(kind.level, fmt::format("{} more like \"{}{}\"; all are in {}", kind.n - 1, kind.first.substr(0, shown),
                                       is_long ? " ..." : "", where));
   }
 }

@@ -20,7 +20,7 @@ enum class Colour { red, yellow, green, cyan };
 [[nodiscard]] std::string coloured(std::string_view text, Colour colour, Stream stream);
 
 /// "heelstrike: LEVEL: text" on standard error; levels are error, warning and note.
-void tell_user(std::string_view level, std::string_view text);
+void print_message(std::string_view level, std::string_view text);
 
 /// How a run ended, in its colour: completed green, incomplete and cancelled yellow, all else red.
 [[nodiscard]] std::string coloured_status(const std::string& status, Stream stream);
@@ -31,7 +31,7 @@ class RepeatedMessages {
   /// Whether it is the first of its kind.
   [[nodiscard]] bool is_first(std::string_view level, std::string_view text);
   /// Tells how many more there were of each kind. @param where  all can be read
-  void tell_rest(std::string_view where) const;
+  void print_repeat_counts(std::string_view where) const;
 
  private:
   struct Kind {

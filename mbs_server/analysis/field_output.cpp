@@ -14,7 +14,7 @@ namespace {
 
 /// The back-end knows these fields, or might, and the partner did not deliver them: the same question in another run
 /// would have an answer.
-bool is_loss(ErrorCode code) {
+bool is_data_loss(ErrorCode code) {
   switch (code) {
     case ErrorCode::unavailable:
     case ErrorCode::deadline:
@@ -37,11 +37,11 @@ FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const Model& mode
       spec_(spec),
       sink_(sink),
       off_(scenario.pairs.size(), 0),
-      partner_drawn_(scenario.pairs.size(), 0) {}
+      partner_written_(scenario.pairs.size(), 0) {}
 
 std::optional<double> FieldOutputWriter::next_time() const {
-  const bool any_on = std::ranges::any_of(off_, [](char off) { return off == 0; });
-  if (!spec_ || !any_on || spec_->interval == 0.0) return std::nullopt;
+  const bool any_active = std::ranges::any_of(off_, [](char off) { return off == 0; });
+  if (!spec_ || !any_active || spec_->interval == 0.0) return std::nullopt;
   // Times of the grid are products, not sums: no drift.
   return spec_->interval * static_cast<double>(next_);
 }
@@ -49,7 +49,7 @@ std::optional<double> FieldOutputWriter::next_time() const {
 void FieldOutputWriter::restore(const FieldPosition& position) {
   next_ = position.next;
   off_ = position.off;
-  partner_drawn_ = position.partner_drawn;
+  partner_written_ = position.partner_written;
 }
 
 void FieldOutputWriter::skip_to(double t) {
@@ -60,27 +60,27 @@ void FieldOutputWriter::write(Contact& contact, const ContactStates& states, dou
                               const ConstVector& qd) {
   ++next_;
   for (std::size_t pair = 0; pair < off_.size(); ++pair) {
-    if (!spec_->contact_only || states.closed(pair)) write_pair_if_on(pair, contact, t, q, qd);
+    if (!spec_->contact_only || states.closed(pair)) write_active_pair(pair, contact, t, q, qd);
   }
 }
 
-void FieldOutputWriter::write_pair_if_on(std::size_t pair, Contact& contact, double t, const ConstVector& q,
+void FieldOutputWriter::write_active_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q,
                                          const ConstVector& qd) {
   if (off_[pair] != 0) return;
   try {
     write_pair(pair, contact, t, q, qd);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::cancelled) return;  // the run hears of its stop itself
-    if (is_loss(e.code()) && !lost_) {
+    if (is_data_loss(e.code()) && !lost_) {
       lost_ = Error(e.code(),
                     fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",
                                 scenario_.pairs[pair].spec.name, t, e.what()),
-                    "output.fields", e.retry_helps());
+                    "output.fields", e.retryable());
     }
-    const bool may_work_later = e.code() == ErrorCode::recoverable;
-    off_[pair] = may_work_later ? 0 : 1;
+    const bool is_recoverable = e.code() == ErrorCode::recoverable;
+    off_[pair] = is_recoverable ? 0 : 1;
     sink_.on_log("warning", fmt::format("no fields of pair '{}' {} t = {} s{}: {}", scenario_.pairs[pair].spec.name,
-                                        may_work_later ? "at" : "from", t, may_work_later ? "" : " on", e.what()));
+                                        is_recoverable ? "at" : "from", t, is_recoverable ? "" : " on", e.what()));
   }
 }
 
@@ -99,7 +99,7 @@ void FieldOutputWriter::write_pair(std::size_t pair, Contact& contact, double t,
                    .vtu = contact.fields(pair, state, request)});
   FieldFrame partner{
       .time = t, .pair = model.spec.name, .body = model.partner_body, .part = FieldPart::partner, .vtu = {}};
-  char& drawn = partner_drawn_[pair];
+  char& drawn = partner_written_[pair];
   // A rigid partner at rest is sent once.
   if (model.partner_body != "ground" || drawn == 0) {
     request.part = FieldPart::partner;

@@ -30,14 +30,14 @@ class FieldOutputWriter {
   /// Why files are missing that the scenario asks for and the back-end has; none = all are there.
   [[nodiscard]] const std::optional<Error>& lost() const { return lost_; }
   /// For checkpoints.
-  [[nodiscard]] FieldPosition position() const { return {next_, off_, partner_drawn_}; }
+  [[nodiscard]] FieldPosition position() const { return {next_, off_, partner_written_}; }
   void restore(const FieldPosition& position);
   /// Writes the files of next_time() with the state at that time and moves on.
   void write(Contact& contact, const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd);
   /// Whether onset, peaks and end of every contact are drawn as well.
   [[nodiscard]] bool at_events() const { return spec_ && spec_->at_events; }
   /// The files of one pair at a state, whatever is due.
-  void write_pair_if_on(std::size_t pair, Contact& contact, double t, const ConstVector& q, const ConstVector& qd);
+  void write_active_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q, const ConstVector& qd);
 
  private:
   void write_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q, const ConstVector& qd);
@@ -49,7 +49,7 @@ class FieldOutputWriter {
   std::int64_t next_ = 0;
   std::vector<char> off_;            ///< pairs without fields
   std::optional<Error> lost_;        ///< the first loss
-  std::vector<char> partner_drawn_;  ///< pairs whose partner's shape has been written
+  std::vector<char> partner_written_;  ///< pairs whose partner's shape has been written
 };
 
 }  // namespace heelstrike::mbs

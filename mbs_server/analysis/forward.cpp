@@ -24,16 +24,16 @@ class ForwardRun final : public RunBase, private SimulationListener {
   [[nodiscard]] std::vector<Column> columns() override {
     return {simulation_.outputs().begin(), simulation_.outputs().end()};
   }
-  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+  [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override {
     return simulation_.begin_row(t, y, z, row);
   }
 
   void on_log(std::string_view level, std::string_view text) override { sink_.on_log(level, text); }
-  void on_preparation(std::string_view stage, double fraction) override { tell_preparation(stage, fraction); }
+  void on_preparation(std::string_view stage, double fraction) override { report_preparation(stage, fraction); }
   void on_opened() override { sink_.on_schema(columns()); }
   bool on_step(SimulationStep& step) override;
-  void on_answer() override;
+  void on_commit_response() override;
   void on_event(const SimulationEvent& event) override;
   void on_commit() override;
   void on_restart_point() override {
@@ -87,12 +87,12 @@ bool ForwardRun::write_rows_until(SimulationStep& step) {
       rows == StepRows::all || (rows == StepRows::contact && (step.is_event() || states_.any_closed()));
   if (!on_grid && !step_is_row && step.end() < end_time()) return true;
   // In contact the commit is about to ask for this very state.
-  end_row_due_ = step.answer_follows();
+  end_row_due_ = step.commit_is_deferred();
   if (!end_row_due_) write_row(step.end(), step.end_y(), step.end_z());
   return true;
 }
 
-void ForwardRun::on_answer() {
+void ForwardRun::on_commit_response() {
   if (std::exchange(end_row_due_, false)) write_row(committed_.t, committed_.y, committed_.z);
 }
 
@@ -104,7 +104,7 @@ void ForwardRun::on_event(const SimulationEvent& event) {
 
 void ForwardRun::on_commit() {
   write_checkpoint_if_due();
-  tell_progress(step_size_);
+  report_progress(step_size_);
 }
 
 void ForwardRun::write_checkpoint_if_due() {

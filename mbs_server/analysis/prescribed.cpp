@@ -28,7 +28,7 @@ constexpr std::size_t frames_ahead = 256;
 /// Committed at once: a few to begin with, then as many as take a call's time. At most more than two cycles of gait at
 /// 60 Hz, so that both feet have the same work.
 constexpr std::size_t first_frames = 8;
-constexpr std::size_t most_frames = 256;
+constexpr std::size_t max_frames = 256;
 constexpr double call_time = 10.0;  // [s]
 
 using Powers = Eigen::Vector2d;  ///< [W] in the order of EnergyQuadrature
@@ -60,7 +60,7 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] bool solve() override;
   [[nodiscard]] Checkpoint save() override;
   void begin();
-  void go_on_from(const Checkpoint& checkpoint);
+  void resume_from_checkpoint(const Checkpoint& checkpoint);
   void require_frames();
   void add_statistics(IntegratorStatistics& statistics) const override {
     statistics.name = input_.scenario.analysis.type;
@@ -68,7 +68,7 @@ class PrescribedRun final : public RunBase {
     statistics.rejected_steps = n_failed_;
   }
   [[nodiscard]] std::vector<Column> columns() override;
-  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+  [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override;
 
   void move_to(double t);
@@ -80,8 +80,8 @@ class PrescribedRun final : public RunBase {
 
   using Frame = ContactExchange::PrescribedState;
   /// How the contact takes frames: one after the other, all at once, or committed all at once.
-  enum class Asking { one_by_one, answered, committed };
-  [[nodiscard]] Asking asking() const;
+  enum class EvaluationMode { one_by_one, answered, committed };
+  [[nodiscard]] EvaluationMode asking() const;
   /// Moves on by up to `n` frames of the grid, and where the contact has a history no further than the next fields,
   /// which are drawn with the history of their frame. A frame that cannot be reached ends the list.
   /// @param failure  why it cannot
@@ -104,14 +104,14 @@ class PrescribedRun final : public RunBase {
   void add_energy(double before, const VectorX& y_before, const Powers& powers, const ContactEnergy& contact);
 
   Kind kind_;
-  Asking asking_ = Asking::one_by_one;
+  EvaluationMode evaluation_mode_ = EvaluationMode::one_by_one;
   std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
   double motion_t_ = 0.0;   ///< [s]
   VectorX start_states_;    ///< of force elements, at the start: the motion does not depend on them
-  double placed_t_ = 0.0;   ///< [s] of committed_, also while it is being replaced
+  double committed_t_ = 0.0;   ///< [s] of committed_, also while it is being replaced
   std::optional<VerticalBalance> balance_;
-  std::vector<double> held_shifts_;  ///< [m] of the last frame, by group of the balance
+  std::vector<double> last_shifts_;  ///< [m] of the last frame, by group of the balance
   ReactionTable loads_;
   std::int64_t next_frame_ = 0;  ///< of the grid
   bool started_frames_ = false;  ///< a frame has been committed
@@ -137,7 +137,7 @@ std::vector<Column> PrescribedRun::columns() {
   return columns;
 }
 
-std::shared_ptr<const PostedQuestion> PrescribedRun::begin_row(double t, const VectorX& y, const VectorX& z,
+std::shared_ptr<const PendingRequest> PrescribedRun::begin_row(double t, const VectorX& y, const VectorX& z,
                                                                std::vector<double>& row) {
   auto asked = RunBase::begin_row(t, y, z, row);
   if (balance_) row.insert(row.end(), balance_->shifts().begin(), balance_->shifts().end());
@@ -184,7 +184,7 @@ Powers PrescribedRun::free_powers(double t, const VectorX& y) {
 /// as those of a run that is integrated, so that it does not depend on how many frames there are.
 Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Powers& now) {
   constexpr double relative = 1e-8;
-  constexpr int most_halvings = 8;
+  constexpr int max_halvings = 8;
   const double t = committed_.t;
   const VectorX& y = committed_.y;
   const auto n = system_.n_q();
@@ -206,7 +206,7 @@ Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Po
     const Powers f_m = power_at(middle);
     const double largest =
         std::max({powers_.lpNorm<Eigen::Infinity>(), f_m.lpNorm<Eigen::Infinity>(), now.lpNorm<Eigen::Infinity>()});
-    return integral(power_at, before, powers_, f_m, t, now, relative * h * largest, most_halvings);
+    return integral(power_at, before, powers_, f_m, t, now, relative * h * largest, max_halvings);
   } catch (const RecoverableError&) {
     return 0.5 * h * (powers_ + now);  // frames that jump, with nothing to go through in between
   }
@@ -225,7 +225,7 @@ PrescribedRun::ContactEnergy PrescribedRun::contact_energy(std::span<const Respo
 
 void PrescribedRun::move_to(double t) {
   // Nothing but the last frame, so that a resumed run, and one that asks for fewer frames at once, has the same bits.
-  system_.forget_pivots();
+  system_.reset_factorisation();
   const auto n = system_.n_q();
   const double h = t - motion_t_;
   const VectorX& qdd = prescribed_accelerations();
@@ -234,14 +234,14 @@ void PrescribedRun::move_to(double t) {
   try {
     system_.project(t, motion_.head(n), motion_.tail(n));
   } catch (const RecoverableError& e) {
-    const WorstConstraint worst = system_.worst_constraint(t, q(motion_), qd(motion_));
+    const MaxResidual worst = system_.find_max_residual(t, q(motion_), qd(motion_));
     throw Error(ErrorCode::solver_failed,
                 fmt::format("no position satisfies joints and drivers at t = {} s, coming from t = {} s: {}; worst is "
                             "'{}'. Check that the prescribed motion can be reached, or reduce output.interval",
                             t, motion_t_, e.what(), worst.name),
                 e.field());
   }
-  if (const std::string driver = system_.half_turn_away(t, q(motion_)); !driver.empty()) {
+  if (const std::string driver = system_.find_reversed_driver(t, q(motion_)); !driver.empty()) {
     throw Error(
         ErrorCode::solver_failed,
         fmt::format("'{}' turns by more than a quarter turn between t = {} s and t = {} s, so that the pose half "
@@ -270,7 +270,7 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
     worst_.position = std::max(worst_.position, violation.position);
     worst_.velocity = std::max(worst_.velocity, violation.velocity);
     frames.push_back({.t = motion_t_, .q = q(motion_), .qd = qd(motion_)});
-    if (asking_ == Asking::committed && fields_due(motion_t_)) break;
+    if (evaluation_mode_ == EvaluationMode::committed && fields_due(motion_t_)) break;
   }
   return frames;
 }
@@ -281,18 +281,18 @@ std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Fra
   VectorX& y = committed_.y;
   try {
     // States of force elements go along with the frames, as energies do.
-    const MotionState from = model_.state(placed_t_, before);
+    const MotionState from = model_.state(committed_t_, before);
     y << frame.q, frame.qd, system_.states().advance(from, {frame.t, frame.q, frame.qd});
     if (answered && frame.error) throw_typed(*frame.error);
     if (balance_) balance_->move(frame.t, exchange_, y.head(system_.n_q()), frame.qd);
     const auto responses = answered ? exchange_.accept(frame) : exchange_.commit(frame.t, q(y), qd(y));
     if (balance_) add_shift_work();
     if (started_frames_) {
-      take_prescribed_state(responses);
+      accept_prescribed_state(responses);
     } else {
-      take_initial_state(responses);
+      accept_initial_state(responses);
     }
-    placed_t_ = frame.t;
+    committed_t_ = frame.t;
     return contact_energy(responses);
   } catch (const RecoverableError& e) {
     y = before;
@@ -304,12 +304,12 @@ std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Fra
 /// Who holds the bodies at the height that the balance asks for lifts their weight where that changes. What the contact
 /// stores on that way counts with its energy.
 void PrescribedRun::add_shift_work() {
-  const std::vector<double> weights = balance_->holding_forces(q(committed_.y), {});
+  const std::vector<double> weights = balance_->balance_forces(q(committed_.y), {});
   const auto shifts = balance_->shifts();
-  for (std::size_t g = 0; g < held_shifts_.size(); ++g) {
-    committed_.z[EnergyQuadrature::external_work] += weights[g] * (shifts[g] - held_shifts_[g]);
+  for (std::size_t g = 0; g < last_shifts_.size(); ++g) {
+    committed_.z[EnergyQuadrature::external_work] += weights[g] * (shifts[g] - last_shifts_[g]);
   }
-  held_shifts_.assign(shifts.begin(), shifts.end());
+  last_shifts_.assign(shifts.begin(), shifts.end());
 }
 
 void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason) {
@@ -318,7 +318,7 @@ void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason
 }
 
 void PrescribedRun::process(const Frame& frame, bool answered) {
-  system_.forget_pivots();
+  system_.reset_factorisation();
   const double before = std::exchange(committed_.t, frame.t);
   const VectorX y_before = committed_.y;
   if (const auto contact = place_frame(frame, answered)) {
@@ -327,7 +327,7 @@ void PrescribedRun::process(const Frame& frame, bool answered) {
     if (!first) add_energy(before, y_before, powers, *contact);
     powers_ = powers;
     contact_ = *contact;
-    system_.forget_pivots();
+    system_.reset_factorisation();
     if (!first) {
       write_row(committed_.t, committed_.y, committed_.z);
       write_due_fields(committed_.t, committed_.y);
@@ -337,7 +337,7 @@ void PrescribedRun::process(const Frame& frame, bool answered) {
     // What the run ends with, its energy too, is the last frame that has an answer.
     committed_.t = before;
   }
-  tell_progress(input_.scenario.output.interval);
+  report_progress(input_.scenario.output.interval);
 }
 
 /// Nobody knows the contact between two frames. What is put into it is what it holds more than before and what it has
@@ -350,10 +350,10 @@ void PrescribedRun::add_energy(double before, const VectorX& y_before, const Pow
   committed_.z[EnergyQuadrature::external_work] += contact.stored - contact_.stored + contact.dissipated + dissipated;
 }
 
-PrescribedRun::Asking PrescribedRun::asking() const {
-  if (balance_) return Asking::one_by_one;
-  if (exchange_.history_independent()) return Asking::answered;
-  return exchange_.commits_motion() ? Asking::committed : Asking::one_by_one;
+PrescribedRun::EvaluationMode PrescribedRun::asking() const {
+  if (balance_) return EvaluationMode::one_by_one;
+  if (exchange_.history_independent()) return EvaluationMode::answered;
+  return exchange_.commits_motion() ? EvaluationMode::committed : EvaluationMode::one_by_one;
 }
 
 std::size_t PrescribedRun::commit(std::span<Frame> frames) {
@@ -361,25 +361,25 @@ std::size_t PrescribedRun::commit(std::span<Frame> frames) {
   const std::size_t n = exchange_.commit_motion(frames, stop_);
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
   const double fitting = static_cast<double>(n) * call_time / std::max(duration.count(), 1e-9);
-  frames_per_call_ = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(most_frames)));
+  frames_per_call_ = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(max_frames)));
   return n;
 }
 
 bool PrescribedRun::take(std::span<Frame> frames) {
-  if (asking_ == Asking::answered) exchange_.answer(frames);
-  std::size_t n_asked = asking_ == Asking::committed ? 0 : frames.size();
+  if (evaluation_mode_ == EvaluationMode::answered) exchange_.answer(frames);
+  std::size_t n_evaluations_requested = evaluation_mode_ == EvaluationMode::committed ? 0 : frames.size();
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (stop_.stop_requested()) return false;
-    if (i == n_asked) {
+    if (i == n_evaluations_requested) {
       try {
         // The one that is refused ends the call and is told; the motion goes on after it.
-        n_asked += commit(frames.subspan(i)) + 1;
+        n_evaluations_requested += commit(frames.subspan(i)) + 1;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::cancelled && stop_.stop_requested()) return false;
         throw;
       }
     }
-    process(frames[i], asking_ != Asking::one_by_one);
+    process(frames[i], evaluation_mode_ != EvaluationMode::one_by_one);
   }
   return true;
 }
@@ -397,7 +397,7 @@ Checkpoint PrescribedRun::save() {
   AnalysisState state;
   state.set("motion", entries(motion_));
   state.set("motion_t", motion_t_);
-  state.set("placed_t", placed_t_);
+  state.set("committed_t", committed_t_);
   state.set("next_frame", next_frame_);
   state.set("frames", n_frames_);
   state.set("failed", n_failed_);
@@ -407,17 +407,17 @@ Checkpoint PrescribedRun::save() {
   state.set("contact", std::array{contact_.stored, contact_.dissipated_power});
   if (balance_) {
     state.set("shifts", std::as_const(*balance_).shifts());
-    state.set("held_shifts", held_shifts_);
+    state.set("last_shifts", last_shifts_);
   }
   model_.totals().analysis = state.bytes();
   return model_.save(input_.scenario_digest);
 }
 
-void PrescribedRun::go_on_from(const Checkpoint& checkpoint) {
+void PrescribedRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
   const AnalysisState state(resumed_->analysis);
   state.get("motion", entries(motion_));
   motion_t_ = state.number("motion_t");
-  placed_t_ = state.number("placed_t");
+  committed_t_ = state.number("committed_t");
   next_frame_ = state.count("next_frame");
   n_frames_ = state.count("frames");
   n_failed_ = state.count("failed");
@@ -430,9 +430,9 @@ void PrescribedRun::go_on_from(const Checkpoint& checkpoint) {
   state.get("contact", contact);
   contact_ = {.stored = contact[0], .dissipated_power = contact[1]};
   if (balance_) {
-    held_shifts_.resize(balance_->shifts().size());
+    last_shifts_.resize(balance_->shifts().size());
     state.get("shifts", balance_->shifts());
-    state.get("held_shifts", held_shifts_);
+    state.get("last_shifts", last_shifts_);
   }
   started_frames_ = true;
   model_.take(checkpoint, std::move(*resumed_));
@@ -441,9 +441,9 @@ void PrescribedRun::go_on_from(const Checkpoint& checkpoint) {
 
 bool PrescribedRun::solve() {
   begin();
-  asking_ = asking();
-  frames_per_call_ = asking_ == Asking::one_by_one ? 1 : asking_ == Asking::answered ? frames_ahead : first_frames;
-  if (resumed_) go_on_from(*input_.resume_from);
+  evaluation_mode_ = asking();
+  frames_per_call_ = evaluation_mode_ == EvaluationMode::one_by_one ? 1 : evaluation_mode_ == EvaluationMode::answered ? frames_ahead : first_frames;
+  if (resumed_) resume_from_checkpoint(*input_.resume_from);
   while (next_frame_ == 0 || motion_t_ < end_time()) {
     std::exception_ptr failure;
     std::vector<Frame> frames = next_frames(frames_per_call_, failure);

@@ -20,7 +20,7 @@ namespace {
 /// Progress is told at most this often; it goes to people.
 constexpr std::chrono::milliseconds progress_period{100};
 /// Rows that wait for their answers: what somebody who watches a run sees late, and what memory they take.
-constexpr std::size_t most_open_rows = 256;
+constexpr std::size_t max_pending_rows = 256;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void RunBase::open(const ContactFactory& open_contact) {
   if (input_.resume_from) resumed_ = model_.read(*input_.resume_from, input_.scenario_digest);
   const OpenContext context{
       .run_id = input_.run_id,
-      .on_progress = [this](std::string_view stage, double fraction) { tell_preparation(stage, fraction); },
+      .on_progress = [this](std::string_view stage, double fraction) { report_preparation(stage, fraction); },
       .stop = stop_};
   model_.open(open_contact, input_.assets, context);
   sink_.on_schema(columns());
@@ -79,7 +79,7 @@ std::vector<Column> RunBase::columns() {
   return columns;
 }
 
-void RunBase::take_initial_state(std::span<const Response> responses) {
+void RunBase::accept_initial_state(std::span<const Response> responses) {
   model_.begin(responses);
   write_first_row();
 }
@@ -111,7 +111,7 @@ void RunBase::write_due_fields(double t, const VectorX& y) {
 void RunBase::write_event_fields(std::size_t pair, double t, const VectorX& y) {
   if (model_.contact() == nullptr || !fields_.at_events()) return;
   const auto begin = Clock::now();
-  fields_.write_pair_if_on(pair, *model_.contact(), t, q(y), qd(y));
+  fields_.write_active_pair(pair, *model_.contact(), t, q(y), qd(y));
   fields_time_ += Clock::now() - begin;
 }
 
@@ -133,10 +133,10 @@ void RunBase::switch_prescribed_pair(std::size_t pair, const Response& response)
 }
 
 void RunBase::commit_prescribed_state() {
-  take_prescribed_state(exchange_.commit(committed_.t, q(committed_.y), qd(committed_.y)));
+  accept_prescribed_state(exchange_.commit(committed_.t, q(committed_.y), qd(committed_.y)));
 }
 
-void RunBase::take_prescribed_state(std::span<const Response> responses) {
+void RunBase::accept_prescribed_state(std::span<const Response> responses) {
   require_numbers(system_, committed_.t, committed_.y, committed_.z);
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) {
     switch_prescribed_pair(i, responses[i]);
@@ -156,11 +156,11 @@ void RunBase::write_row(double t, const VectorX& y, const VectorX& z) {
   Row row;
   row.asked = begin_row(t, y, z, row.values);
   rows_.push_back(std::move(row));
-  write_answered_rows();
-  if (rows_.size() > most_open_rows) finish_rows();
+  write_completed_rows();
+  if (rows_.size() > max_pending_rows) finish_rows();
 }
 
-void RunBase::write_answered_rows() {
+void RunBase::write_completed_rows() {
   while (!rows_.empty() && (!rows_.front().asked || rows_.front().asked->answered)) {
     Row row = std::move(rows_.front());
     rows_.pop_front();
@@ -171,20 +171,20 @@ void RunBase::write_answered_rows() {
 }
 
 void RunBase::note_gaps(std::span<const double> row) {
-  smallest_gaps_.resize(states_.n_pairs());
-  for (std::size_t i = 0; i < smallest_gaps_.size(); ++i) {
+  min_gaps_.resize(states_.n_pairs());
+  for (std::size_t i = 0; i < min_gaps_.size(); ++i) {
     const double gap = gap_in_row(system_.model(), i, row);
-    if (gap < smallest_gaps_[i].gap) smallest_gaps_[i] = {.gap = gap, .t = row.front()};
+    if (gap < min_gaps_[i].gap) min_gaps_[i] = {.gap = gap, .t = row.front()};
   }
 }
 
-void RunBase::tell_apart() {
-  for (std::size_t i = 0; i < smallest_gaps_.size(); ++i) {
+void RunBase::report_missing_contact() {
+  for (std::size_t i = 0; i < min_gaps_.size(); ++i) {
     const std::string& pair = system_.model().pairs[i].name;
-    const auto [gap, t] = smallest_gaps_[i];
-    const bool has_touched =
+    const auto [gap, t] = min_gaps_[i];
+    const bool had_contact =
         std::ranges::find(summary_.contacts, pair, &ContactEpisode::pair) != summary_.contacts.end();
-    if (has_touched || !(gap > 0.0 && std::isfinite(gap))) continue;
+    if (had_contact || !(gap > 0.0 && std::isfinite(gap))) continue;
     sink_.on_log("note",
                  fmt::format("contact.{}: the bodies never touched; the smallest gap of the time series is {:.4g} m at "
                              "t = {:.6g} s. If they should meet: check where the bodies start, which side their "
@@ -195,11 +195,11 @@ void RunBase::tell_apart() {
 
 void RunBase::finish_rows() {
   if (rows_.empty()) return;
-  exchange_.settle();
-  write_answered_rows();
+  exchange_.drain();
+  write_completed_rows();
 }
 
-void RunBase::tell_progress(double step_size) {
+void RunBase::report_progress(double step_size) {
   const auto now = Clock::now();
   if (now - last_progress_ < progress_period) return;
   last_progress_ = now;
@@ -210,7 +210,7 @@ void RunBase::tell_progress(double step_size) {
                      .wall_time = wall_time()});
 }
 
-void RunBase::tell_preparation(std::string_view stage, double fraction) {
+void RunBase::report_preparation(std::string_view stage, double fraction) {
   if (stage.starts_with(warning_mark)) {
     sink_.on_log("warning", stage.substr(warning_mark.size()));
     return;
@@ -248,7 +248,7 @@ void RunBase::finish() {
       sink_.on_episode(*tracker.current());
     }
   }
-  if (summary_.status == "completed") tell_apart();
+  if (summary_.status == "completed") report_missing_contact();
   summary_.contact_evaluations = exchange_.n_evaluations();
   const Contact* contact = model_.contact();
   summary_.contact_commits = contact != nullptr ? exchange_.committed_step() + 1 : 0;
@@ -262,7 +262,7 @@ void RunBase::finish() {
 
 void RunBase::finish_wall_times() {
   WallTimeSplit& times = summary_.wall_times;
-  if (summary_.rpc) times.transport = summary_.rpc->round_trips - summary_.rpc->serving;
+  if (summary_.rpc) times.transport = summary_.rpc->round_trip_time - summary_.rpc->serving;
   times.contact = std::max(0.0, exchange_.waited().count() - times.transport);
   times.fields = std::chrono::duration<double>(fields_time_).count();
 }
@@ -294,7 +294,7 @@ void RunBase::finish_energy() {
 void RunBase::check_balance() {
   // A method of second order with steps that resolve the motion is right to a few parts in a thousand, one of the
   // examples' explicit coupling schemes to some per cent: more was not computed, whatever it is.
-  constexpr double wrong_share = 0.1;
+  constexpr double outlier_fraction = 0.1;
   // Rounding of sums that cancel: nothing moved.
   constexpr double rounding = 1e-9;
   const EnergyBalance& energy = summary_.energy;
@@ -302,7 +302,7 @@ void RunBase::check_balance() {
   const double moved =
       std::max(std::abs(energy.external_work) + std::abs(energy.dissipated), model_.totals().max_kinetic_energy);
   const double error = std::abs(energy.balance_error);
-  if (!(error > wrong_share * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final)))) return;
+  if (!(error > outlier_fraction * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final)))) return;
   sink_.on_log(
       "warning",
       fmt::format("the energy balance is wrong by {:.3g} J, {:.2g} % of all energy that moved ({:.3g} J): do not "
@@ -320,7 +320,7 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
     });
     const bool reached_end = solve();
     finish_rows();
-    exchange_.settle();
+    exchange_.drain();
     if (reached_end && !summary_.error) summary_.error = fields_.lost();
     summary_.status = !reached_end ? "cancelled" : summary_.error ? "incomplete" : "completed";
   } catch (const Error& e) {

@@ -45,7 +45,7 @@ class RunBase {
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}
   [[nodiscard]] virtual std::vector<Column> columns();
   /// @returns null when the row is complete, as CoupledModel::begin_row
-  [[nodiscard]] virtual std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+  [[nodiscard]] virtual std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                         std::vector<double>& row) {
     return model_.begin_row(t, y, z, row);
   }
@@ -54,10 +54,10 @@ class RunBase {
   /// pairs.
   void commit_prescribed_state();
   /// Opens and closes the pairs of the state of such a motion, which has been committed with these responses.
-  void take_prescribed_state(std::span<const Response> responses);
+  void accept_prescribed_state(std::span<const Response> responses);
   /// Opens the episodes of pairs that touch in the first state, which has been committed with these responses, and
   /// writes the first row.
-  void take_initial_state(std::span<const Response> responses);
+  void accept_initial_state(std::span<const Response> responses);
   void write_first_row();
   /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
   void write_fields(double t, const VectorX& y);
@@ -74,8 +74,8 @@ class RunBase {
   void write_checkpoint();
   /// Waits for the answers of all rows and writes them: before anything that comes after them.
   void finish_rows();
-  void tell_progress(double step_size);
-  void tell_preparation(std::string_view stage, double fraction);
+  void report_progress(double step_size);
+  void report_preparation(std::string_view stage, double fraction);
   [[nodiscard]] double end_time() const { return input_.scenario.analysis.end_time; }
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }
   [[nodiscard]] auto qd(const VectorX& y) const { return y.segment(system_.n_q(), system_.n_q()); }
@@ -104,19 +104,19 @@ class RunBase {
 
   struct Row {
     std::vector<double> values;
-    std::shared_ptr<const PostedQuestion> asked;  ///< null = the row is complete
+    std::shared_ptr<const PendingRequest> asked;  ///< null = the row is complete
   };
-  void write_answered_rows();
+  void write_completed_rows();
   void note_gaps(std::span<const double> row);
   /// Bodies of a pair that was named are hardly meant to pass each other by.
-  void tell_apart();
+  void report_missing_contact();
 
   std::deque<Row> rows_;  ///< not written yet
-  struct SmallestGap {
+  struct MinGap {
     double gap = std::numeric_limits<double>::infinity();  ///< [m]
     double t = 0.0;                                        ///< [s]
   };
-  std::vector<SmallestGap> smallest_gaps_;  ///< of each pair in the rows that were written
+  std::vector<MinGap> min_gaps_;  ///< of each pair in the rows that were written
   std::string preparation_stage_;
   double checkpoint_due_ = 0.0;    ///< [s] of input_.clock
   Clock::duration fields_time_{};  ///< spent on fields

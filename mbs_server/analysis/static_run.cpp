@@ -26,31 +26,31 @@ constexpr double balanced = 1e-10;
 /// [1/m] makes constraint residuals of 1e-13 m count as much as a relative imbalance of 1e-10.
 constexpr double constraint_weight = 1e3;
 /// At which KINSOL takes over from the overdamped motion.
-constexpr double nearly_balanced = 1e-4;
+constexpr double continuation_tolerance = 1e-4;
 /// At which KINSOL takes over from an overdamped motion that gets no nearer: the line search of KINSOL finds its way
 /// where the tangent changes from step to step, as between the facets of meshes, but not from afar.
-constexpr double stalled_near = 1e-2;
+constexpr double max_continuation_residual = 1e-2;
 /// [m, -] longest change of a coordinate in one step: a twentieth of a radian.
-constexpr double longest_step = 0.05;
+constexpr double max_step_length = 0.05;
 /// [m] thinner than anything that bodies could pass in a step without being seen: surfaces that are open are met from
 /// behind only as deep as `search_distance`, some millimetres.
-constexpr double thinnest_obstacle = 1e-3;
-constexpr int max_approach_steps = 2000;
+constexpr double min_obstacle_thickness = 1e-3;
+constexpr int max_continuation_steps = 2000;
 /// [1/s^2] resistance per mass that the overdamped motion begins with, from afar and from the last equilibrium, whose
 /// stiffness is that of the contact: less lets light loads jump out of it.
-constexpr double first_shift = 1e3;
-constexpr double first_shift_nearby = 1e5;
+constexpr double initial_damping = 1e3;
+constexpr double initial_damping_nearby = 1e5;
 /// Of the overdamped motion from the last equilibrium: usually it takes ten.
 constexpr int max_nearby_steps = 50;
 /// Newton's method doubles the digits: what takes more steps than these is no nearby equilibrium.
-constexpr int most_newton_steps = 20;
+constexpr int max_newton_steps = 20;
 /// How often the way to an equilibrium that is not found from the last one is halved.
-constexpr int most_halvings = 3;
+constexpr int max_halvings = 3;
 /// Equilibria that the next one is foretold from: a parabola through the last three.
-constexpr std::size_t remembered_equilibria = 3;
+constexpr std::size_t max_past_equilibria = 3;
 /// [1/s^2] resistance per mass that keeps what is free where it is. Stiffness per mass of anything that holds is far
 /// larger (a pendulum of 1 km has 1e-2).
-constexpr double smallest_shift = 1e-5;
+constexpr double min_damping = 1e-5;
 
 class StaticRun final : public RunBase {
  public:
@@ -66,11 +66,11 @@ class StaticRun final : public RunBase {
   }
   [[nodiscard]] Checkpoint save() override;
   void begin();
-  void go_on_from(const Checkpoint& checkpoint);
-  void move_on();
+  void resume_from_checkpoint(const Checkpoint& checkpoint);
+  void advance_to_next_equilibrium();
   void go_to(double t, int halvings);
   [[nodiscard]] std::vector<Column> columns() override;
-  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+  [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override {
     auto asked = RunBase::begin_row(t, y, z, row);
     loads_.append(model_.state(t, y), system_, row);
@@ -78,43 +78,43 @@ class StaticRun final : public RunBase {
   }
 
   [[nodiscard]] bool depends_on_time() const;
-  void commit_start();
-  void find_equilibrium(double t, bool from_afar);
-  [[nodiscard]] BalanceResult find_afar(double t, const VectorX& start);
+  void commit_initial_state();
+  void find_equilibrium(double t, bool by_continuation);
+  [[nodiscard]] BalanceResult find_by_continuation(double t, const VectorX& start);
   [[nodiscard]] VectorX foretold(double t) const;
-  [[nodiscard]] BalanceResult find_nearby(double t);
+  [[nodiscard]] BalanceResult find_by_newton(double t);
   [[nodiscard]] BalanceResult newton(double t);
   [[nodiscard]] double weighed() const;
-  void remember(double t);
+  void update_history(double t);
   [[nodiscard]] double tolerance() const;
   [[nodiscard]] bool approach(double t, double shift, int max_steps);
-  [[nodiscard]] bool approach_step(double t, double shift, double& norm);
+  [[nodiscard]] bool continuation_step(double t, double shift, double& norm);
   [[nodiscard]] std::vector<double> gaps(double t, const VectorX& x);
-  [[nodiscard]] bool may_have_passed(const std::vector<double>& gaps_now, double moved) const;
+  [[nodiscard]] bool may_have_tunnelled(const std::vector<double>& gaps_now, double moved) const;
   [[nodiscard]] BalanceResult finish_equilibrium(double t);
   void measure_forces(double t);
   void count_evaluation();
   [[nodiscard]] double evaluate(double t, const VectorX& x);
-  void accept_imbalance(double t, BalanceResult& result);
+  void accept_residual(double t, BalanceResult& result);
   [[noreturn]] void give_up(double t, const std::string& reason);
-  [[nodiscard]] std::string imbalance(double t);
-  [[nodiscard]] std::string contact_situation(double t);
+  [[nodiscard]] std::string relative_energy_error(double t);
+  [[nodiscard]] std::string describe_contact(double t);
   [[nodiscard]] VectorX external_forces(double t, const VectorX& q);
 
   std::unique_ptr<StaticForm> form_;
   ReactionTable loads_;
   VectorX x_, F_, trial_;
   double scale_ = 1.0;  ///< [N, N m] forces at work
-  std::string last_refusal_;
-  bool commits_on_the_way_ = false;  ///< of approach(): friction holds what it has come to
+  std::string last_rejection_;
+  bool commits_during_approach_ = false;  ///< of approach(): friction holds what it has come to
   std::vector<double> gaps_;         ///< [m] of the pairs at x_, on the way to an equilibrium
-  VectorX pushed_;                   ///< [N, N m] external_forces() at the last equilibrium
+  VectorX past_external_forces_;                   ///< [N, N m] external_forces() at the last equilibrium
   /// An equilibrium on the way.
-  struct Remembered {
+  struct HistoryUpdate {
     double t = 0.0;  ///< [s]
     VectorX x;
   };
-  std::vector<Remembered> past_;  ///< the last ones, oldest first
+  std::vector<HistoryUpdate> past_;  ///< the last ones, oldest first
   std::int64_t next_row_ = 1;     ///< of the grid
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
@@ -168,8 +168,8 @@ std::vector<double> StaticRun::gaps(double t, const VectorX& x) {
 }
 
 /// Whether a pair that was and is apart may have touched in between.
-bool StaticRun::may_have_passed(const std::vector<double>& gaps_now, double moved) const {
-  if (moved <= thinnest_obstacle) return false;
+bool StaticRun::may_have_tunnelled(const std::vector<double>& gaps_now, double moved) const {
+  if (moved <= min_obstacle_thickness) return false;
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
     if (gaps_[i] > 0.0 && gaps_now[i] > 0.0 && moved > gaps_[i]) return true;
   }
@@ -177,29 +177,29 @@ bool StaticRun::may_have_passed(const std::vector<double>& gaps_now, double move
 }
 
 /// One implicit step of the overdamped motion. @returns false when it went too far and must be shorter
-bool StaticRun::approach_step(double t, double shift, double& norm) {
+bool StaticRun::continuation_step(double t, double shift, double& norm) {
   const auto n = system_.n_q();
   try {
     form_->factor(t, x_, shift);
     ++n_factorizations_;
     trial_ = -F_;
     form_->solve(trial_);
-    if (!trial_.allFinite() || trial_.head(n).lpNorm<Eigen::Infinity>() > longest_step) return false;
+    if (!trial_.allFinite() || trial_.head(n).lpNorm<Eigen::Infinity>() > max_step_length) return false;
     trial_ += x_;
     VectorX rest = VectorX::Zero(n);
     system_.project(t, trial_.head(n), rest);
     const double reached = evaluate(t, trial_);
     // An imbalance that grows tenfold is a fall into something hard.
-    if (!(reached <= std::max(10.0 * norm, nearly_balanced)) || !std::isfinite(reached)) return false;
+    if (!(reached <= std::max(10.0 * norm, continuation_tolerance)) || !std::isfinite(reached)) return false;
     std::vector<double> gaps_now = gaps(t, trial_);
-    if (may_have_passed(gaps_now, (trial_ - x_).head(n).lpNorm<Eigen::Infinity>())) return false;
-    if (commits_on_the_way_) (void)exchange_.commit(t, trial_.head(n), VectorX::Zero(n));
+    if (may_have_tunnelled(gaps_now, (trial_ - x_).head(n).lpNorm<Eigen::Infinity>())) return false;
+    if (commits_during_approach_) (void)exchange_.commit(t, trial_.head(n), VectorX::Zero(n));
     gaps_ = std::move(gaps_now);
     x_ = trial_;
     norm = reached;
     return true;
   } catch (const RecoverableError& e) {
-    last_refusal_ = e.what();
+    last_rejection_ = e.what();
     return false;
   }
 }
@@ -209,19 +209,19 @@ bool StaticRun::approach(double t, double shift, int max_steps) {
   measure_forces(t);
   double norm = evaluate(t, x_);
   gaps_ = gaps(t, x_);
-  for (int step = 0; step < max_steps && norm > nearly_balanced; ++step) {
+  for (int step = 0; step < max_steps && norm > continuation_tolerance; ++step) {
     check_stop(stop_);
     const double before = norm;
-    if (approach_step(t, shift, norm)) {
+    if (continuation_step(t, shift, norm)) {
       // Steps grow as the imbalance falls, and on a long way with constant force too.
-      shift = std::max(smallest_shift, shift * std::clamp(norm / before, 0.1, 0.6));
+      shift = std::max(min_damping, shift * std::clamp(norm / before, 0.1, 0.6));
     } else {
       (void)evaluate(t, x_);
       shift *= 4.0;
       if (shift > 1e18) break;
     }
   }
-  return norm <= stalled_near;
+  return norm <= max_continuation_residual;
 }
 
 /// A stiff contact turns the rounding of positions into forces. @pre a factor() near x_
@@ -241,9 +241,9 @@ double StaticRun::weighed() const {
 /// Where the next equilibrium would lie if all unknowns went on as through the last ones.
 VectorX StaticRun::foretold(double t) const {
   VectorX x = VectorX::Zero(x_.size());
-  for (const Remembered& here : past_) {
+  for (const HistoryUpdate& here : past_) {
     double share = 1.0;  // Lagrange's polynomial of this one
-    for (const Remembered& other : past_) {
+    for (const HistoryUpdate& other : past_) {
       if (&other != &here) share *= (t - other.t) / (here.t - other.t);
     }
     x += share * here.x;
@@ -259,14 +259,14 @@ BalanceResult StaticRun::newton(double t) {
   measure_forces(t);
   (void)evaluate(t, x_);
   result.norm = weighed();
-  while (result.iterations < most_newton_steps) {
-    form_->factor(t, x_, smallest_shift);
+  while (result.iterations < max_newton_steps) {
+    form_->factor(t, x_, min_damping);
     ++n_factorizations_;
     result.converged = result.norm <= tolerance();
     if (result.converged) break;
     trial_ = -F_;
     form_->solve(trial_);
-    if (!trial_.allFinite() || trial_.head(n).lpNorm<Eigen::Infinity>() > longest_step) break;
+    if (!trial_.allFinite() || trial_.head(n).lpNorm<Eigen::Infinity>() > max_step_length) break;
     trial_ += x_;
     ++result.iterations;
     (void)evaluate(t, trial_);
@@ -280,7 +280,7 @@ BalanceResult StaticRun::newton(double t) {
 
 /// The equilibrium near the foretold one, else that which the overdamped motion comes to from the last one. Not
 /// converged = to be looked for in another way.
-BalanceResult StaticRun::find_nearby(double t) {
+BalanceResult StaticRun::find_by_newton(double t) {
   const auto n = system_.n_q();
   BalanceResult result;
   const auto attempt = [&](const VectorX& from, bool overdamped) {
@@ -293,21 +293,21 @@ BalanceResult StaticRun::find_nearby(double t) {
       rest.setZero();
       system_.project(t, x_.head(n), rest);
       // What nothing prescribes is foretold no farther than a step of the line search goes.
-      if ((x_.head(n) - last).lpNorm<Eigen::Infinity>() > longest_step) return false;
-      if (!overdamped || approach(t, first_shift_nearby, max_nearby_steps)) result = newton(t);
+      if ((x_.head(n) - last).lpNorm<Eigen::Infinity>() > max_step_length) return false;
+      if (!overdamped || approach(t, initial_damping_nearby, max_nearby_steps)) result = newton(t);
     } catch (const RecoverableError& e) {
-      last_refusal_ = e.what();
+      last_rejection_ = e.what();
       result.converged = false;
     }
     return result.converged;
   };
-  if (past_.size() == remembered_equilibria && attempt(foretold(t), false)) return result;
+  if (past_.size() == max_past_equilibria && attempt(foretold(t), false)) return result;
   (void)attempt(past_.back().x, true);
   return result;
 }
 
-void StaticRun::remember(double t) {
-  if (past_.size() == remembered_equilibria) past_.erase(past_.begin());
+void StaticRun::update_history(double t) {
+  if (past_.size() == max_past_equilibria) past_.erase(past_.begin());
   past_.push_back({.t = t, .x = x_});
 }
 
@@ -315,7 +315,7 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
   const auto n = system_.n_q();
   measure_forces(t);
   const double norm = evaluate(t, x_);
-  form_->factor(t, x_, smallest_shift);
+  form_->factor(t, x_, min_damping);
   BalanceSettings settings;
   settings.F_scale = VectorX::Ones(x_.size());
   settings.F_scale.head(n) /= scale_;
@@ -323,7 +323,7 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
   // Only positions count in the length of a step.
   settings.x_scale = VectorX::Constant(x_.size(), 1e-6 / scale_);
   settings.x_scale.head(n).setOnes();
-  settings.longest_step = longest_step * std::sqrt(static_cast<double>(n));
+  settings.max_step_length = max_step_length * std::sqrt(static_cast<double>(n));
   settings.tolerance = tolerance();
   const BalanceEquations equations{.residual =
                                        [&](const auto& x, auto F) {
@@ -333,58 +333,58 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
                                    .factor =
                                        [&](const auto& x) {
                                          ++n_factorizations_;
-                                         form_->factor(t, x, smallest_shift);
+                                         form_->factor(t, x, min_damping);
                                        },
                                    .solve = [&](auto b) { form_->solve(b); }};
   if (norm <= settings.tolerance)
     return {.converged = true, .norm = norm, .iterations = 0, .evaluations = 0, .reason = {}};
   BalanceResult result = solve_balance(equations, settings, x_);
-  if (!result.converged && result.norm <= input_.scenario.analysis.largest_imbalance) accept_imbalance(t, result);
+  if (!result.converged && result.norm <= input_.scenario.analysis.max_residual) accept_residual(t, result);
   return result;
 }
 
 /// Friction holds a body where it has been put: stick points are measured from the start, which is the first step of
 /// the contact's history. A start that the contact refuses leaves it without one.
-void StaticRun::commit_start() {
+void StaticRun::commit_initial_state() {
   const auto n = system_.n_q();
   VectorX rest = VectorX::Zero(n);
   system_.project(0.0, x_.head(n), rest);
   try {
     (void)exchange_.commit(0.0, x_.head(n), VectorX::Zero(n));
   } catch (const RecoverableError& e) {
-    last_refusal_ = e.what();
+    last_rejection_ = e.what();
   }
 }
 
-void StaticRun::accept_imbalance(double t, BalanceResult& result) {
+void StaticRun::accept_residual(double t, BalanceResult& result) {
   sink_.on_log("warning",
                fmt::format("equilibrium at t = {} s to {:.1e} of the forces at work only ({}); {}. Contact forces that "
                            "jump between the facets of a mesh leave no better one: finer triangles, or an "
                            "`elastic_foundation` with `direction: normal`, whose forces are continuous",
-                           t, result.norm, result.reason, imbalance(t)));
+                           t, result.norm, result.reason, relative_energy_error(t)));
   result.converged = true;
 }
 
 /// By the overdamped motion from afar, in one way or another.
-BalanceResult StaticRun::find_afar(double t, const VectorX& start) {
+BalanceResult StaticRun::find_by_continuation(double t, const VectorX& start) {
   const auto n = system_.n_q();
   BalanceResult result;
   const auto attempt = [&](double shift, bool commits) {
     x_ = start;
     VectorX rest = VectorX::Zero(n);
     system_.project(t, x_.head(n), rest);
-    commits_on_the_way_ = commits;
-    const bool near = approach(t, shift, max_approach_steps);
-    commits_on_the_way_ = false;
+    commits_during_approach_ = commits;
+    const bool near = approach(t, shift, max_continuation_steps);
+    commits_during_approach_ = false;
     if (near) result = finish_equilibrium(t);
     return near;
   };
-  if (attempt(first_shift, false) && !result.converged) {
+  if (attempt(initial_damping, false) && !result.converged) {
     // Where forces jump between the facets of a mesh, one way to the equilibrium ends and another does not.
     sink_.on_log("info", fmt::format("the way to the equilibrium at t = {} s ended at {:.1e} of the forces at work "
                                      "({}); taken again in shorter steps",
                                      t, result.norm, result.reason));
-    (void)attempt(first_shift_nearby, false);
+    (void)attempt(initial_damping_nearby, false);
   }
   if (!result.converged) {
     // Friction that is measured from one far place all the time pulls to and fro, and the motion does not come to rest.
@@ -393,44 +393,44 @@ BalanceResult StaticRun::find_afar(double t, const VectorX& start) {
                  fmt::format("the equilibrium at t = {} s is looked for once more with friction that follows the "
                              "way from the start",
                              t));
-    (void)attempt(first_shift, true);
+    (void)attempt(initial_damping, true);
   }
   if (!result.converged && result.reason.empty()) {
-    result.reason = fmt::format("the overdamped motion did not come to rest in {} steps{}", max_approach_steps,
-                                last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_);
+    result.reason = fmt::format("the overdamped motion did not come to rest in {} steps{}", max_continuation_steps,
+                                last_rejection_.empty() ? "" : "; last refusal: " + last_rejection_);
   }
   return result;
 }
 
-void StaticRun::find_equilibrium(double t, bool from_afar) {
+void StaticRun::find_equilibrium(double t, bool by_continuation) {
   const auto n = system_.n_q();
   const VectorX start = x_;
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) states_.set_closed(i, true);
   BalanceResult result;
   try {
-    if (!from_afar) result = find_nearby(t);
+    if (!by_continuation) result = find_by_newton(t);
     VectorX rest = VectorX::Zero(n);
-    if (!from_afar && !result.converged) {
+    if (!by_continuation && !result.converged) {
       // Newton's method ends at an edge between facets, which KINSOL's line search may pass; it comes nearer from there
       // than from the last equilibrium.
       if (result.iterations == 0) x_ = start;
       system_.project(t, x_.head(n), rest);
       result = finish_equilibrium(t);
     }
-    if (!result.converged) result = find_afar(t, start);
+    if (!result.converged) result = find_by_continuation(t, start);
   } catch (const RecoverableError& e) {
     give_up(t, e.what());
   }
   if (!result.converged) give_up(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
   ++n_equilibria_;
-  remember(t);
+  update_history(t);
   committed_.y.head(n) = x_.head(n);
   committed_.y.segment(n, n).setZero();
   committed_.y.tail(system_.n_states()) = form_->states();
   committed_.t = t;
 }
 
-std::string StaticRun::contact_situation(double t) {
+std::string StaticRun::describe_contact(double t) {
   std::string text;
   double largest = -1.0;
   const auto n = system_.n_q();
@@ -446,7 +446,7 @@ std::string StaticRun::contact_situation(double t) {
 }
 
 /// The body on which the forces that remain are largest.
-std::string StaticRun::imbalance(double t) {
+std::string StaticRun::relative_energy_error(double t) {
   (void)evaluate(t, x_);
   std::string text;
   double largest = -1.0;
@@ -459,15 +459,15 @@ std::string StaticRun::imbalance(double t) {
     text = fmt::format("largest imbalance: {:.4g} N and {:.4g} N m on body '{}'", rest.force.norm(), rest.torque.norm(),
                        system_.model().bodies[i].name);
   }
-  const WorstConstraint worst = system_.worst_constraint(t, x_.head(system_.n_q()), VectorX::Zero(system_.n_q()));
+  const MaxResidual worst = system_.find_max_residual(t, x_.head(system_.n_q()), VectorX::Zero(system_.n_q()));
   if (worst.position > 1e-9) text += fmt::format("; '{}' violated by {:.2g}", worst.name, worst.position);
-  return text + contact_situation(t);
+  return text + describe_contact(t);
 }
 
 void StaticRun::give_up(double t, const std::string& reason) {
   std::string what;
   try {
-    what = imbalance(t);
+    what = relative_energy_error(t);
   } catch (const Error& e) {
     what = e.what();
   }
@@ -475,7 +475,7 @@ void StaticRun::give_up(double t, const std::string& reason) {
       ErrorCode::solver_failed,
       fmt::format("static: no equilibrium found at t = {} s ({}); {}. Hold it with a joint, a driver or a "
                   "spring, start nearer to the equilibrium, or reduce output.interval; where contact forces jump "
-                  "between the facets of a mesh, raise analysis.largest_imbalance",
+                  "between the facets of a mesh, raise analysis.max_residual",
                   t, reason, what));
 }
 
@@ -505,16 +505,16 @@ void StaticRun::begin() {
   x_.head(n) = model_.start().q;
   y = system_.start_y(0.0, model_.start().q, VectorX::Zero(n));
   z = VectorX::Zero(EnergyQuadrature::n);
-  commit_start();
+  commit_initial_state();
   find_equilibrium(0.0, true);
-  take_initial_state(exchange_.commit(t, q(y), qd(y)));
-  if (depends_on_time()) pushed_ = external_forces(0.0, y.head(n));
+  accept_initial_state(exchange_.commit(t, q(y), qd(y)));
+  if (depends_on_time()) past_external_forces_ = external_forces(0.0, y.head(n));
 }
 
 Checkpoint StaticRun::save() {
   AnalysisState state;
   state.set("x", entries(x_));
-  state.set("pushed", entries(pushed_));
+  state.set("pushed", entries(past_external_forces_));
   state.set("remembered", static_cast<std::int64_t>(past_.size()));
   VectorX times(static_cast<Eigen::Index>(past_.size()));
   VectorX unknowns(times.size() * x_.size());
@@ -523,8 +523,8 @@ Checkpoint StaticRun::save() {
     times[k] = past_[i].t;
     unknowns.segment(k * x_.size(), x_.size()) = past_[i].x;
   }
-  state.set("remembered_times", entries(times));
-  state.set("remembered_unknowns", entries(unknowns));
+  state.set("past_times", entries(times));
+  state.set("past_unknowns", entries(unknowns));
   state.set("next_row", next_row_);
   state.set("equilibria", n_equilibria_);
   state.set("evaluations", n_evaluations_);
@@ -533,21 +533,21 @@ Checkpoint StaticRun::save() {
   return model_.save(input_.scenario_digest);
 }
 
-void StaticRun::go_on_from(const Checkpoint& checkpoint) {
+void StaticRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
   const AnalysisState state(resumed_->analysis);
-  pushed_.resize(system_.n_q());
+  past_external_forces_.resize(system_.n_q());
   state.get("x", entries(x_));
-  state.get("pushed", entries(pushed_));
+  state.get("pushed", entries(past_external_forces_));
   const std::int64_t n_past = state.count("remembered");
-  if (n_past < 1 || n_past > static_cast<std::int64_t>(remembered_equilibria)) {
+  if (n_past < 1 || n_past > static_cast<std::int64_t>(max_past_equilibria)) {
     throw input_error("checkpoint", fmt::format("checkpoint: expected 1 to {} remembered equilibria of the static "
                                                 "analysis, found {}; resume from another one, or start the run anew",
-                                                remembered_equilibria, n_past));
+                                                max_past_equilibria, n_past));
   }
   VectorX times(n_past);
   VectorX unknowns(n_past * x_.size());
-  state.get("remembered_times", entries(times));
-  state.get("remembered_unknowns", entries(unknowns));
+  state.get("past_times", entries(times));
+  state.get("past_unknowns", entries(unknowns));
   past_.clear();
   for (Eigen::Index k = 0; k < n_past; ++k)
     past_.push_back({.t = times[k], .x = unknowns.segment(k * x_.size(), x_.size())});
@@ -565,7 +565,7 @@ void StaticRun::go_to(double t, int halvings) {
   // not of the way to it, so that a resumed run has the same.
   form_ = std::make_unique<StaticForm>(system_);
   form_->set_states(committed_.y.tail(system_.n_states()));
-  system_.forget_pivots();
+  system_.reset_factorisation();
   const double before = committed_.t;
   const VectorX q_before = committed_.y.head(system_.n_q());
   try {
@@ -584,28 +584,28 @@ void StaticRun::go_to(double t, int halvings) {
   // Work along the way between two equilibria, by the trapezoidal rule.
   const auto q_now = committed_.y.head(system_.n_q());
   const VectorX now = external_forces(t, q_now);
-  committed_.z[EnergyQuadrature::external_work] += 0.5 * (pushed_ + now).dot(q_now - q_before);
-  pushed_ = now;
+  committed_.z[EnergyQuadrature::external_work] += 0.5 * (past_external_forces_ + now).dot(q_now - q_before);
+  past_external_forces_ = now;
   model_.note_violation();
 }
 
-void StaticRun::move_on() {
+void StaticRun::advance_to_next_equilibrium() {
   auto& [t, y, z] = committed_;
   const double before = t;
   const double grid = input_.scenario.output.interval * static_cast<double>(next_row_++);
-  go_to(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, most_halvings);
+  go_to(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, max_halvings);
   write_row(t, y, z);
   write_due_fields(t, y);
-  tell_progress(t - before);
+  report_progress(t - before);
 }
 
 bool StaticRun::solve() {
-  if (model_.contact() != nullptr) refuse_vibrating_pairs(model_.contact()->pairs());
+  if (model_.contact() != nullptr) check_no_vibrating_pairs(model_.contact()->pairs());
   form_ = std::make_unique<StaticForm>(system_);
   x_ = VectorX::Zero(form_->size());
   F_ = x_;
   if (resumed_) {
-    go_on_from(*input_.resume_from);
+    resume_from_checkpoint(*input_.resume_from);
   } else {
     begin();
   }
@@ -615,7 +615,7 @@ bool StaticRun::solve() {
   }
   while (committed_.t < end_time()) {
     if (stop_.stop_requested()) return false;
-    move_on();
+    advance_to_next_equilibrium();
     if (committed_.t < end_time()) at_restart_point();
   }
   return true;

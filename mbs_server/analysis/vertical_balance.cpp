@@ -13,11 +13,11 @@ namespace {
 
 constexpr int max_evaluations = 60;
 constexpr double tolerance = 1e-6;        ///< [-] of the given force
-constexpr double largest_step = 0.01;     ///< [m] of one iteration: a sole is a few centimetres thick
+constexpr double max_step = 0.01;     ///< [m] of one iteration: a sole is a few centimetres thick
 constexpr double out_of_reach = 1.0;      ///< [m] by which other groups are lifted meanwhile
 constexpr double clearance = 1e-6;        ///< [m] left between bodies that must not touch
 constexpr double first_depth = 1e-3;      ///< [m] tried when nothing touches yet
-constexpr double smallest_width = 1e-12;  ///< [m] of a bracket
+constexpr double min_bracket_width = 1e-12;  ///< [m] of a bracket
 
 bool contains(const std::vector<BodyIndex>& bodies, BodyIndex body) {
   return std::ranges::find(bodies, body) != bodies.end();
@@ -56,12 +56,12 @@ void VerticalBalance::shift_bodies(std::size_t group, double shift, Eigen::Ref<E
   }
 }
 
-VerticalBalance::Answer VerticalBalance::ask(std::size_t group, double shift, double t, ContactExchange& exchange,
+VerticalBalance::BatchResponse VerticalBalance::ask(std::size_t group, double shift, double t, ContactExchange& exchange,
                                              const Eigen::VectorXd& q, const ConstVector& qd) {
   Eigen::VectorXd moved = q;
   for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, g == group ? shift : out_of_reach, moved);
   const auto responses = exchange.responses(t, moved, qd);
-  Answer answer{.force = 0.0, .stiffness = 0.0, .gap = std::numeric_limits<double>::infinity()};
+  BatchResponse answer{.force = 0.0, .stiffness = 0.0, .gap = std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const double sign = groups_[group].sign[i];
     if (sign == 0.0) continue;
@@ -83,7 +83,7 @@ double VerticalBalance::height_out_of_contact(std::size_t group, double t, Conta
       if (gap >= 0.0) return shift;
       shift += clearance - gap;
     } catch (const RecoverableError&) {
-      shift += largest_step;  // too deep to be answered
+      shift += max_step;  // too deep to be answered
     }
   }
   throw RecoverableError(
@@ -94,7 +94,7 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
                                          const Eigen::VectorXd& q, const ConstVector& qd) {
   double shift = shifts_[group];
   double low = -std::numeric_limits<double>::infinity(), high = -low;  // force above, below the target
-  Answer answer;
+  BatchResponse answer;
   for (int i = 0; i < max_evaluations; ++i) {
     double next = 0.0;
     try {
@@ -103,22 +103,22 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
       (answer.force > target ? low : high) = shift;
       const double newton = answer.force > 0.0 && answer.stiffness < 0.0 ? (target - answer.force) / answer.stiffness
                                                                          : -std::max(answer.gap, 0.0) - first_depth;
-      next = shift + std::clamp(newton, -largest_step, largest_step);
+      next = shift + std::clamp(newton, -max_step, max_step);
     } catch (const RecoverableError&) {
       low = shift;  // too deep to be answered
-      next = shift + largest_step;
+      next = shift + max_step;
     }
     const bool inside = next > low && next < high;
-    if (!inside && high - low < smallest_width) break;
+    if (!inside && high - low < min_bracket_width) break;
     shift = inside ? next : 0.5 * (low + high);
-    if (!std::isfinite(shift)) shift = std::isfinite(low) ? low + largest_step : high - largest_step;
+    if (!std::isfinite(shift)) shift = std::isfinite(low) ? low + max_step : high - max_step;
   }
   throw RecoverableError(fmt::format(
       "{}: no height gives {:.6g} N at t = {} s; the last one tried, {:.6g} m from the prescribed, gives {:.6g} N",
       groups_[group].spec->where, target, t, shift, answer.force));
 }
 
-std::vector<double> VerticalBalance::holding_forces(const ConstVector& q, std::span<const Response> responses) const {
+std::vector<double> VerticalBalance::balance_forces(const ConstVector& q, std::span<const Response> responses) const {
   std::vector<double> forces;
   for (const Group& group : groups_) {
     double force = 0.0;

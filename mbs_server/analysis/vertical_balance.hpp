@@ -29,7 +29,7 @@ class VerticalBalance {
   /// [N] by which each group is held where it is now, upwards > 0: its weight less what it stands on. Its work over the
   /// shifts is done by nothing in the model.
   /// @param responses  at `q`
-  [[nodiscard]] std::vector<double> holding_forces(const ConstVector& q, std::span<const Response> responses) const;
+  [[nodiscard]] std::vector<double> balance_forces(const ConstVector& q, std::span<const Response> responses) const;
 
   /// [m] last shift of each group, upwards > 0.
   [[nodiscard]] std::span<const double> shifts() const { return shifts_; }
@@ -42,12 +42,12 @@ class VerticalBalance {
     std::vector<BodyIndex> bodies;
     std::vector<double> sign;  ///< per pair: +1 main body moves, -1 partner moves, 0 neither or both
   };
-  struct Answer {
+  struct BatchResponse {
     double force = 0.0;      ///< [N] on the group along the vertical
     double stiffness = 0.0;  ///< [N/m] d force / d shift
     double gap = 0.0;        ///< [m] smallest of the group's pairs
   };
-  [[nodiscard]] Answer ask(std::size_t group, double shift, double t, ContactExchange& exchange,
+  [[nodiscard]] BatchResponse ask(std::size_t group, double shift, double t, ContactExchange& exchange,
                            const Eigen::VectorXd& q, const ConstVector& qd);
   [[nodiscard]] double height_for_force(std::size_t group, double target, double t, ContactExchange& exchange,
                                         const Eigen::VectorXd& q, const ConstVector& qd);

@@ -61,7 +61,7 @@ class LeastSquares final : public Acceleration {
     columns_.clear();
     last_ = {};
     best_ = {};
-    since_best_ = 0;
+    n_since_best_ = 0;
     relaxation_ = options_.relaxation;
   }
   [[nodiscard]] VectorX next(const VectorX& x, const VectorX& answered) override;
@@ -84,7 +84,7 @@ class LeastSquares final : public Acceleration {
     double size = 0.0;  ///< of the residual
   };
   Best best_;                                 ///< the guess of this macro step with the smallest residual
-  Eigen::Index since_best_ = 0;               ///< guesses
+  Eigen::Index n_since_best_ = 0;               ///< guesses
   double relaxation_ = 1.0;                   ///< of the next first correction
   std::vector<Column> columns_;               ///< of this macro step, oldest first
   std::deque<std::vector<Column>> previous_;  ///< of macro steps before, oldest first
@@ -99,8 +99,8 @@ VectorX LeastSquares::next(const VectorX& x, const VectorX& answered) {
   const double size = weights_.cwiseProduct(residual).norm();
   if (best_.x.size() == 0 || size < best_.size) {
     best_ = {.x = x, .residual = residual, .size = size};
-    since_best_ = 0;
-  } else if (++since_best_ > options_.size) {
+    n_since_best_ = 0;
+  } else if (++n_since_best_ > options_.size) {
     return begin_again();
   }
   if (columns_.empty() && previous_.empty()) return x + relaxation_ * residual;
@@ -111,7 +111,7 @@ VectorX LeastSquares::begin_again() {
   columns_.clear();
   previous_.clear();
   relaxation_ *= 0.5;
-  since_best_ = 0;
+  n_since_best_ = 0;
   // The next column is the change from the best guess.
   last_ = {.residual = best_.residual, .answered = best_.x + best_.residual};
   return best_.x + relaxation_ * best_.residual;
@@ -177,10 +177,10 @@ void LeastSquares::save(NumberWriter& to) const {
 }
 
 void LeastSquares::restore(NumberReader& from) {
-  constexpr std::size_t most_columns = 100'000;  // the limit of iterations of the schema
+  constexpr std::size_t max_columns = 100'000;  // the limit of iterations of the schema
   std::deque<std::vector<Column>> previous(from.count(static_cast<std::size_t>(options_.reused_steps)));
   for (auto& step : previous) {
-    const std::size_t n = from.count(most_columns);
+    const std::size_t n = from.count(max_columns);
     for (std::size_t i = 0; i < n; ++i) {
       Column column{.residual = VectorX(options_.size), .answered = VectorX(options_.size)};
       from.read(column.residual);

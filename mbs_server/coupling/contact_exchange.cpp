@@ -32,10 +32,10 @@ class WallTimer {
 
 /// Whether a gap that is above a.lower and b.lower at both ends of a step is above zero all the way. The ends are
 /// certain. On the way the motion is the integrator's polynomial, which is taken for the cubic through both ends, as
-/// PairWatch does where the gaps are known. The way is free when the lowest cubic with these ends and rates keeps half
+/// PairEventDetector does where the gaps are known. The way is free when the lowest cubic with these ends and rates keeps half
 /// of the smaller end, and a sixteenth of the way that the gap goes at most: room for what the two polynomials differ
 /// by.
-bool way_is_free(double t, const GapRange& a, double t_end, const GapRange& b) {
+bool gap_stays_positive(double t, const GapInterval& a, double t_end, const GapInterval& b) {
   double lowest = std::min(a.lower, b.lower);
   if (!(lowest > 0.0 && t_end > t)) return false;
   const double ends = lowest;
@@ -47,18 +47,18 @@ bool way_is_free(double t, const GapRange& a, double t_end, const GapRange& b) {
 }
 
 /// Of what lies below a gap, what lies above its negative, the depth.
-GapRange depth_range(const GapRange& gap) {
+GapInterval depth_range(const GapInterval& gap) {
   return {.lower = -gap.upper, .upper = -gap.lower, .falling = -gap.rising, .rising = -gap.falling};
 }
 
 }  // namespace
 
-void require_answer(const PostedQuestion& answered) {
+void check_posted_response(const PendingRequest& answered) {
   if (!answered.error) return;
   if (answered.error->code() != ErrorCode::recoverable) throw_typed(*answered.error);
   throw Error(ErrorCode::solver_failed,
               fmt::format("the contact refused {} step {} of a motion on which no pair touches: {}",
-                          answered.kind == QuestionKind::commit ? "to commit" : "a state of", answered.step,
+                          answered.kind == RequestKind::commit ? "to commit" : "a state of", answered.step,
                           answered.error->what()));
 }
 
@@ -72,20 +72,20 @@ ContactExchange::ContactExchange(const Model& model, Contact* contact, std::stop
 
 const PairKinematics& ContactExchange::kinematics_at(double t, const ConstVector& q, const ConstVector& qd) {
   if (kinematics_.is_at(t, q, qd)) return kinematics_;
-  if (answered_) keep_answer();
-  answered_ = false;
+  if (responses_valid_) cache_response();
+  responses_valid_ = false;
   kinematics_.update(t, q, qd);
   return kinematics_;
 }
 
 std::span<const Response> ContactExchange::responses(double t, const ConstVector& q, const ConstVector& qd) {
-  if (n_pairs() == 0 || (answered_ && kinematics_.is_at(t, q, qd))) return responses_;
+  if (n_pairs() == 0 || (responses_valid_ && kinematics_.is_at(t, q, qd))) return responses_;
   check_stop(stop_);
-  if (recall(t, q, qd)) return responses_;
+  if (restore_cached_response(t, q, qd)) return responses_;
   if (posted_.answers && t == posted_.t && q == posted_.q && qd == posted_.qd) {
     const auto posted = posted_.question;
     (void)posted_commit();
-    take_responses(t, q, qd, posted->responses);
+    store_responses(t, q, qd, posted->responses);
     return responses_;
   }
   const auto states = kinematics_at(t, q, qd).states();
@@ -95,37 +95,37 @@ std::span<const Response> ContactExchange::responses(double t, const ConstVector
     contact_->evaluate(committed_step_ + 1, iteration_++, states, responses_);
     require_numbers(t);
   } catch (const RecoverableError& e) {
-    last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
+    last_rejection_ = fmt::format("at t = {} s: {}", t, e.what());
     throw;
   } catch (const Error&) {
     check_posted_commits();  // a commit that failed is why later steps are refused
     throw;
   }
   check_posted_commits();
-  answered_ = true;
+  responses_valid_ = true;
   note_bounds();
   return responses_;
 }
 
-std::shared_ptr<const PostedQuestion> ContactExchange::post(double t, const ConstVector& q, const ConstVector& qd) {
-  if (n_pairs() == 0 || (answered_ && kinematics_.is_at(t, q, qd))) return nullptr;
+std::shared_ptr<const PendingRequest> ContactExchange::post(double t, const ConstVector& q, const ConstVector& qd) {
+  if (n_pairs() == 0 || (responses_valid_ && kinematics_.is_at(t, q, qd))) return nullptr;
   check_stop(stop_);
   ++n_evaluations_;
   const WallTimer timer(waited_);
-  auto posted = contact_->post(QuestionKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
+  auto posted = contact_->post(RequestKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
   if (posted->answered && posted->error) throw_typed(*posted->error);
   return posted;
 }
 
-void ContactExchange::settle() {
+void ContactExchange::wait_all() {
   if (contact_ == nullptr) return;
   const WallTimer timer(waited_);
-  contact_->settle();
+  contact_->drain();
   check_posted_commits();
 }
 
-void ContactExchange::start_anew() {
-  forget_answer();
+void ContactExchange::reset_bounds() {
+  invalidate_response();
   for (Bound& bound : bounds_) bound.bound.known = false;
   posted_ = {};
 }
@@ -148,7 +148,7 @@ ContactExchange::Bound ContactExchange::bound_of(const Response& answer, const P
 
 /// The speed changes by no more than the velocities of the points in contact. Half of it is room for what they move
 /// and turn by in between, which is of second order; where that does not suffice the partner is asked.
-bool ContactExchange::slides_on(const Bound& there, const PairState& state) {
+bool ContactExchange::keeps_sliding(const Bound& there, const PairState& state) {
   if (there.slip_speed == 0.0) return true;
   const Vector3 change =
       point_velocity(state.V_AB, there.p_ACop - state.X_AB.p) - point_velocity(there.V_AB, there.p_ACop - there.X_AB.p);
@@ -156,10 +156,10 @@ bool ContactExchange::slides_on(const Bound& there, const PairState& state) {
   return there.slip_speed > 2.0 * (change.norm() + radius * (state.V_AB.w - there.V_AB.w).norm());
 }
 
-bool ContactExchange::keeps_touch(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
+bool ContactExchange::keeps_contact_state(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
                                   double t_end, const ConstVector& q_end, const ConstVector& qd_end) const {
   const auto range = [](const Bound& bound, const PairState& state) {
-    return gap_range(bound.bound, bound.gap, bound.X_AB, state);
+    return gap_interval(bound.bound, bound.gap, bound.X_AB, state);
   };
   // In touch the gap is less than what it changes by in a step: each end needs the answer that was given near it.
   const bool committed_there =
@@ -168,19 +168,19 @@ bool ContactExchange::keeps_touch(const ContactStates& states, double t, const C
     const Bound& last = bounds_[i];
     if (!last.bound.known) return false;
     const Bound first = committed_there ? bound_of(posted_.question->responses[i], posted_.states[i]) : last;
-    const GapRange a = range(first, pair_state(model_.pairs[i], t, q, qd));
+    const GapInterval a = range(first, pair_state(model_.pairs[i], t, q, qd));
     const PairState end = pair_state(model_.pairs[i], t_end, q_end, qd_end);
-    const GapRange b = range(last, end);
-    if (states.closed(i) && !slides_on(last, end)) return false;
+    const GapInterval b = range(last, end);
+    if (states.closed(i) && !keeps_sliding(last, end)) return false;
     const bool free =
-        states.closed(i) ? way_is_free(t, depth_range(a), t_end, depth_range(b)) : way_is_free(t, a, t_end, b);
+        states.closed(i) ? gap_stays_positive(t, depth_range(a), t_end, depth_range(b)) : gap_stays_positive(t, a, t_end, b);
     if (!free) return false;
   }
   return true;
 }
 
-std::optional<std::span<const Response>> ContactExchange::answered_at(double t) const {
-  if (n_pairs() == 0 || (answered_ && t == kinematics_.time())) return responses_;
+std::optional<std::span<const Response>> ContactExchange::responses_at(double t) const {
+  if (n_pairs() == 0 || (responses_valid_ && t == kinematics_.time())) return responses_;
   if (before_.known && t == before_.t) return before_.responses;
   return {};
 }
@@ -198,11 +198,11 @@ void ContactExchange::require_numbers(double t) const {
 std::span<const Response> ContactExchange::commit(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_pairs() > 0) {
     const auto states = kinematics_at(t, q, qd).states();
-    forget_answer();
+    invalidate_response();
     const WallTimer timer(waited_);
     contact_->commit(committed_step_ + 1, states, responses_);
     check_posted_commits();
-    answered_ = true;
+    responses_valid_ = true;
     note_bounds();
   }
   count_commit();
@@ -212,9 +212,9 @@ std::span<const Response> ContactExchange::commit(double t, const ConstVector& q
 void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_pairs() > 0) {
     const auto states = kinematics_at(t, q, qd).states();
-    forget_answer();
+    invalidate_response();
     const WallTimer timer(waited_);
-    auto posted = contact_->post(QuestionKind::commit, committed_step_ + 1, states);
+    auto posted = contact_->post(RequestKind::commit, committed_step_ + 1, states);
     if (posted->answered && posted->error) throw_typed(*posted->error);
     posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .states = {}, .answers = true};
     posted_.states.assign(states.begin(), states.end());
@@ -225,7 +225,7 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
 
 std::span<const Response> ContactExchange::posted_commit() {
   if (!posted_.question) return responses_;  // without pairs
-  if (!posted_.question->answered) settle();
+  if (!posted_.question->answered) wait_all();
   check_posted_commits();
   return posted_.question->responses;
 }
@@ -235,12 +235,12 @@ void ContactExchange::check_posted_commits() {
     const auto commit = std::move(posted_commits_.front());
     posted_commits_.pop_front();
     const bool last = commit->step == committed_step_;
-    if (last && commit->error && commit->error->code() == ErrorCode::recoverable) throw RefusedCommit(*commit->error);
-    require_answer(*commit);
+    if (last && commit->error && commit->error->code() == ErrorCode::recoverable) throw RejectedCommit(*commit->error);
+    check_posted_response(*commit);
   }
 }
 
-void ContactExchange::keep_answer() {
+void ContactExchange::cache_response() {
   before_.known = true;
   before_.t = kinematics_.time();
   before_.q = kinematics_.q();
@@ -248,18 +248,18 @@ void ContactExchange::keep_answer() {
   before_.responses = responses_;
 }
 
-bool ContactExchange::recall(double t, const ConstVector& q, const ConstVector& qd) {
+bool ContactExchange::restore_cached_response(double t, const ConstVector& q, const ConstVector& qd) {
   if (!before_.is_at(t, q, qd)) return false;
-  const std::vector<Response> recalled = before_.responses;
-  take_responses(t, q, qd, recalled);
+  const std::vector<Response> cached_responses = before_.responses;
+  store_responses(t, q, qd, cached_responses);
   return true;
 }
 
-void ContactExchange::take_responses(double t, const ConstVector& q, const ConstVector& qd,
+void ContactExchange::store_responses(double t, const ConstVector& q, const ConstVector& qd,
                                      const std::vector<Response>& responses) {
   (void)kinematics_at(t, q, qd);
   responses_ = responses;
-  answered_ = true;
+  responses_valid_ = true;
 }
 
 void ContactExchange::count_commit() {
@@ -301,7 +301,7 @@ std::size_t ContactExchange::commit_motion(std::span<PrescribedState> states, co
       asked[pair].push_back(pair_state(model_.pairs[pair], state.t, state.q, state.qd));
   }
   const WallTimer timer(waited_);
-  const MotionAnswers answers = batches.commit_motion(committed_step_ + 1, asked, stop);
+  const MotionResponses answers = batches.commit_motion(committed_step_ + 1, asked, stop);
   const std::size_t n = answers.responses.front().size();
   for (std::size_t i = 0; i < n; ++i) {
     for (const auto& responses : answers.responses) states[i].responses.push_back(responses[i]);
@@ -313,7 +313,7 @@ std::size_t ContactExchange::commit_motion(std::span<PrescribedState> states, co
 std::span<const Response> ContactExchange::accept(const PrescribedState& state) {
   (void)kinematics_at(state.t, state.q, state.qd);
   responses_ = state.responses;
-  answered_ = true;
+  responses_valid_ = true;
   count_commit();
   return responses_;
 }

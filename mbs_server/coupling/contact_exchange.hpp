@@ -24,12 +24,12 @@ namespace heelstrike::mbs {
 
 /// @throws what a posted question was refused for; Error{solver_failed} where it is recoverable, because the run has
 /// gone on from there and no smaller step helps
-void require_answer(const PostedQuestion& answered);
+void check_posted_response(const PendingRequest& answered);
 
 /// The last commit was posted, and a smaller step may succeed: the step is to be taken back.
-class RefusedCommit : public Error {
+class RejectedCommit : public Error {
  public:
-  explicit RefusedCommit(const Error& refusal) : Error(ErrorCode::solver_failed, refusal.what(), refusal.field()) {}
+  explicit RejectedCommit(const Error& refusal) : Error(ErrorCode::solver_failed, refusal.what(), refusal.field()) {}
 };
 
 class ContactExchange {
@@ -48,23 +48,23 @@ class ContactExchange {
   /// kept: asking again for the same state costs nothing.
   /// @throws Error{cancelled} when stopped, and whatever the partner throws
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd);
-  /// Asks for responses at a state, without tangents, that somebody will look at later, with require_answer(). Null =
+  /// Asks for responses at a state, without tangents, that somebody will look at later, with check_posted_response(). Null =
   /// they are known already: responses() tells them. @throws as responses() when a refusal is known at once
-  [[nodiscard]] std::shared_ptr<const PostedQuestion> post(double t, const ConstVector& q, const ConstVector& qd);
+  [[nodiscard]] std::shared_ptr<const PendingRequest> post(double t, const ConstVector& q, const ConstVector& qd);
   /// Waits for all that was posted.
-  void settle();
+  void wait_all();
   /// What one of the last two calls of responses() or commit() answered, when its state was at time `t`; else nothing.
-  [[nodiscard]] std::optional<std::span<const Response>> answered_at(double t) const;
+  [[nodiscard]] std::optional<std::span<const Response>> responses_at(double t) const;
   /// The next call of responses() asks the partner whatever was answered before. What a commit answers and what an
   /// evaluation of the same state gives right after it differ by rounding where friction is solved for: a run that goes
   /// on from here and one that is resumed here must take the same of them.
-  void forget_answer() { answered_ = before_.known = posted_.answers = false; }
+  void invalidate_response() { responses_valid_ = before_.known = posted_.answers = false; }
   /// Forgets the bounds of gaps too: what is asked from here on, and counted, is what a run asks that is resumed here.
-  void start_anew();
+  void reset_bounds();
 
   /// Whether what came with the last answers shows that, on the way between two states, pairs that are closed stay in
   /// touch, and slide on where they slide, and all others stay apart.
-  [[nodiscard]] bool keeps_touch(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
+  [[nodiscard]] bool keeps_contact_state(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
                                  double t_end, const ConstVector& q_end, const ConstVector& qd_end) const;
 
   /// Poses and twists of all pairs at the state of the last call of responses(), commit() or kinematics_at().
@@ -75,13 +75,13 @@ class ContactExchange {
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
   /// The same without waiting: it travels with the next question. A refusal is told as that of a commit when it is
-  /// known at once; else by whatever comes next, as RefusedCommit while no other commit has followed, and as Error
+  /// known at once; else by whatever comes next, as RejectedCommit while no other commit has followed, and as Error
   /// after it.
   void post_commit(double t, const ConstVector& q, const ConstVector& qd);
   /// What post_commit() would have returned, had it waited. @pre nothing was committed after it
   [[nodiscard]] std::span<const Response> posted_commit();
   /// The step that was refused is no longer counted.
-  void take_back_commit() { set_committed_step(committed_step_ - 1); }
+  void roll_back_commit() { set_committed_step(committed_step_ - 1); }
 
   /// A state of prescribed motion, and what its pairs answered.
   struct PrescribedState {
@@ -125,7 +125,7 @@ class ContactExchange {
   /// Wall time spent waiting for the partner's answers.
   [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
   /// What the partner said when it last refused a state, recoverably; empty = never.
-  [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
+  [[nodiscard]] const std::string& last_rejection() const { return last_rejection_; }
 
  private:
   /// What one pair said of its gap and of its slip, and where.
@@ -140,28 +140,28 @@ class ContactExchange {
   };
   [[nodiscard]] static Bound bound_of(const Response& answer, const PairState& state);
   /// Whether a pair that slid there slides in the same direction at another state.
-  [[nodiscard]] static bool slides_on(const Bound& there, const PairState& state);
+  [[nodiscard]] static bool keeps_sliding(const Bound& there, const PairState& state);
   /// The answer before the last one: where a contact begins, the integrator and the watch look at both ends of a step.
-  struct EarlierAnswer {
+  struct CachedResponse {
     bool known = false;
     double t = 0.0;
     VectorX q, qd;
     std::vector<Response> responses;
-    [[nodiscard]] bool is_at(double time, const ConstVector& q_asked, const ConstVector& qd_asked) const {
-      return known && time == t && q == q_asked && qd == qd_asked;
+    [[nodiscard]] bool is_at(double time, const ConstVector& q_requested, const ConstVector& qd_requested) const {
+      return known && time == t && q == q_requested && qd == qd_requested;
     }
   };
 
   void require_numbers(double t) const;
   void count_commit();
   void note_bounds();
-  /// @throws RefusedCommit, Error{solver_failed} when a posted commit was refused
+  /// @throws RejectedCommit, Error{solver_failed} when a posted commit was refused
   void check_posted_commits();
-  void keep_answer();
+  void cache_response();
   /// Takes the earlier answer when it is that of this state.
-  bool recall(double t, const ConstVector& q, const ConstVector& qd);
+  bool restore_cached_response(double t, const ConstVector& q, const ConstVector& qd);
   /// Takes what is known already for the answer to a state. Bounds stay those of the last answer that came.
-  void take_responses(double t, const ConstVector& q, const ConstVector& qd, const std::vector<Response>& responses);
+  void store_responses(double t, const ConstVector& q, const ConstVector& qd, const std::vector<Response>& responses);
 
   const Model& model_;
   Contact* contact_;
@@ -170,23 +170,23 @@ class ContactExchange {
   std::int32_t iteration_ = 0;
   std::int64_t n_evaluations_ = 0;
   std::chrono::steady_clock::duration waited_{};
-  std::string last_refusal_;
+  std::string last_rejection_;
 
   PairKinematics kinematics_;
   std::vector<Response> responses_;
-  bool answered_ = false;  ///< the responses are those of the state of the kinematics
-  EarlierAnswer before_;
+  bool responses_valid_ = false;  ///< the responses are those of the state of the kinematics
+  CachedResponse before_;
   std::vector<Bound> bounds_;
   /// The last commit, when it was posted. Until the next commit it answers its state.
   struct PostedCommit {
-    std::shared_ptr<const PostedQuestion> question;
+    std::shared_ptr<const PendingRequest> question;
     double t = 0.0;
     VectorX q, qd;
     std::vector<PairState> states{};  ///< of all pairs
     bool answers = false;
   };
   PostedCommit posted_;
-  std::deque<std::shared_ptr<const PostedQuestion>> posted_commits_;  ///< whose answers have not been looked at
+  std::deque<std::shared_ptr<const PendingRequest>> posted_commits_;  ///< whose answers have not been looked at
 };
 
 }  // namespace heelstrike::mbs

@@ -49,7 +49,7 @@ class CouplingScheme {
   [[nodiscard]] virtual std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd) = 0;
 
   /// The same, or what was answered last, when that was for a state of the same time.
-  [[nodiscard]] virtual std::span<const Response> responses_near(double t, const ConstVector& q,
+  [[nodiscard]] virtual std::span<const Response> responses_at_time(double t, const ConstVector& q,
                                                                  const ConstVector& qd) {
     return responses(t, q, qd);
   }
@@ -60,14 +60,14 @@ class CouplingScheme {
 
   /// Whether it is certain, without asking anybody, that no pair begins or ends to touch on the way between two states
   /// of a step. What the partner would answer there is known as far as it matters.
-  [[nodiscard]] virtual bool keeps_touch(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
+  [[nodiscard]] virtual bool keeps_contact_state(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
                                          double /*t_end*/, const ConstVector& /*q_end*/,
                                          const ConstVector& /*qd_end*/) const {
     return false;
   }
   /// accept() without waiting for the partner, where no pair begins or ends to act.
-  virtual void accept_later(double t, const ConstVector& q, const ConstVector& qd) { accepted_ = accept(t, q, qd); }
-  /// What accept() would have returned at the last accept_later(); waits. @throws RefusedCommit when the partner has
+  virtual void accept_deferred(double t, const ConstVector& q, const ConstVector& qd) { accepted_ = accept(t, q, qd); }
+  /// What accept() would have returned at the last accept_deferred(); waits. @throws RejectedCommit when the partner has
   /// refused it but may accept a smaller step
   [[nodiscard]] virtual std::span<const Response> accepted() { return accepted_; }
 
@@ -95,7 +95,7 @@ class CouplingScheme {
   virtual void restore(const std::string& /*bytes*/) {}
 
  private:
-  std::span<const Response> accepted_;  ///< of the last accept_later() of a scheme that waits
+  std::span<const Response> accepted_;  ///< of the last accept_deferred() of a scheme that waits
 };
 
 /// What describes a coupling scheme. A new one is its file and its line in coupling_scheme.cpp.

@@ -31,7 +31,7 @@ int GaussSeidel::degree() const {
   int lowest = 2;
   bool any = false;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    if (!past_.in_touch(i)) continue;
+    if (!past_.in_contact(i)) continue;
     lowest = std::min(lowest, past_.degree(i));
     any = true;
   }
@@ -62,8 +62,8 @@ class Jacobi final : public GaussSeidel {
 
  private:
   std::span<const Response> exchange(double t, const ConstVector& q, const ConstVector& qd) override;
-  void save_more(NumberWriter& to) const override { motion_.save(to); }
-  void restore_more(NumberReader& from) override;
+  void save_scheme_state(NumberWriter& to) const override { motion_.save(to); }
+  void restore_scheme_state(NumberReader& from) override;
 
   MotionPrediction motion_;
   bool started_ = false;
@@ -81,14 +81,14 @@ std::span<const Response> Jacobi::exchange(double t, const ConstVector& q, const
   }
   const auto answers = exchange_.commit(t, q_, qd_);
   const bool switched = std::ranges::any_of(answers, [&, i = std::size_t{0}](const Response& r) mutable {
-    return past_.in_touch(i++) != touching(r.gap, r.gap_rate);
+    return past_.in_contact(i++) != touching(r.gap, r.gap_rate);
   });
   if (switched) motion_.forget();
   motion_.take(t, q, qd);
   return answers;
 }
 
-void Jacobi::restore_more(NumberReader& from) {
+void Jacobi::restore_scheme_state(NumberReader& from) {
   MotionPrediction motion = motion_;
   motion.restore(from);
   from.require_end();

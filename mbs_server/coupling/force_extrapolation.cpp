@@ -71,7 +71,7 @@ ForceExtrapolation::ForceExtrapolation(Extrapolation how, std::size_t n_pairs)
 void ForceExtrapolation::take(double t, std::span<const Response> responses, std::span<const PairState> states) {
   // Two exchanges at one time, as at the start of a run that is begun again, have no polynomial.
   if (n_ > 0 && times_[n_ - 1] == t) --n_;
-  if (n_ == most_samples) {
+  if (n_ == max_samples) {
     std::ranges::rotate(times_, times_.begin() + 1);
     std::ranges::rotate(samples_, samples_.begin() + 1);
     --n_;
@@ -149,7 +149,7 @@ void ForceExtrapolation::save(NumberWriter& to) const {
 }
 
 void ForceExtrapolation::restore(NumberReader& from) {
-  n_ = from.count(most_samples);
+  n_ = from.count(max_samples);
   for (std::size_t k = 0; k < n_; ++k) {
     times_[k] = from.next();
     for (ForceSample& sample : samples_[k]) from.read(sample);

@@ -44,7 +44,7 @@ class ForceExtrapolation {
   /// Whether anything acts after the last exchange.
   [[nodiscard]] bool acts(std::size_t pair) const;
   /// Whether the pair touched at the last exchange.
-  [[nodiscard]] bool in_touch(std::size_t pair) const { return since_onset_[pair] > 0; }
+  [[nodiscard]] bool in_contact(std::size_t pair) const { return since_onset_[pair] > 0; }
   /// Of the polynomial that acts: it goes through exchanges since onset only, of which there may be fewer. 1 for the
   /// tangent, which is exact to that order.
   [[nodiscard]] int degree(std::size_t pair) const;
@@ -68,8 +68,8 @@ class ForceExtrapolation {
 
   Extrapolation how_;
   std::size_t n_ = 0;                                           ///< exchanges kept
-  std::array<double, most_samples> times_{};                    ///< [s] of them, rising
-  std::array<std::vector<ForceSample>, most_samples> samples_;  ///< of each exchange, one per pair
+  std::array<double, max_samples> times_{};                    ///< [s] of them, rising
+  std::array<std::vector<ForceSample>, max_samples> samples_;  ///< of each exchange, one per pair
   std::vector<std::size_t> since_onset_;                        ///< exchanges in touch in a row, per pair; at most n_
   std::vector<Reference> last_;                                 ///< one per pair
 };

@@ -37,8 +37,8 @@ class Implicit final : public MacroStepScheme {
   [[nodiscard]] int degree() const override { return options_.degree; }
   [[nodiscard]] double energy_error(double t, double end, TrialMotion& trial) override;
   std::span<const Response> exchange(double t, const ConstVector& q, const ConstVector& qd) override;
-  void save_more(NumberWriter& to) const override;
-  void restore_more(NumberReader& from) override;
+  void save_scheme_state(NumberWriter& to) const override;
+  void restore_scheme_state(NumberReader& from) override;
 
   /// The guess before the first iteration: the polynomial through past exchanges.
   void predict(double t, double end);
@@ -55,7 +55,7 @@ class Implicit final : public MacroStepScheme {
     Eigen::Index quantity = 0;
     double value = 0.0, allowed = 0.0;
   };
-  [[nodiscard]] Change largest_change(const VectorX& x, const VectorX& answered) const;
+  [[nodiscard]] Change max_change(const VectorX& x, const VectorX& answered) const;
   [[noreturn]] void give_up(double t, double end, const Change& change) const;
 
   ImplicitOptions options_;
@@ -162,7 +162,7 @@ VectorX Implicit::tolerances(const VectorX& answered) const {
   return tolerance;
 }
 
-Implicit::Change Implicit::largest_change(const VectorX& x, const VectorX& answered) const {
+Implicit::Change Implicit::max_change(const VectorX& x, const VectorX& answered) const {
   const VectorX tolerance = tolerances(answered);
   Change largest{.ratio = -1.0};
   for (Eigen::Index at = 0; at < x.size(); at += 3) {
@@ -202,7 +202,7 @@ void Implicit::prepare(double t, double end, TrialMotion& trial) {
       x = 0.5 * (x + sound);
       continue;
     }
-    change = largest_change(x, answered);
+    change = max_change(x, answered);
     if (change.ratio <= 1.0) return;
     if (!std::exchange(started, true)) acceleration_->start(tolerances(answered).cwiseInverse());
     sound = x;
@@ -248,7 +248,7 @@ std::span<const Response> Implicit::exchange(double t, const ConstVector& q, con
   return answers;
 }
 
-void Implicit::save_more(NumberWriter& to) const {
+void Implicit::save_scheme_state(NumberWriter& to) const {
   to.add(planned_ ? 1.0 : 0.0);
   for (std::size_t k = 0; k < times_.size(); ++k) {
     to.add(times_[k]);
@@ -257,7 +257,7 @@ void Implicit::save_more(NumberWriter& to) const {
   acceleration_->save(to);
 }
 
-void Implicit::restore_more(NumberReader& from) {
+void Implicit::restore_scheme_state(NumberReader& from) {
   const bool planned = from.count(1) == 1;
   auto times = times_;
   auto nodes = nodes_;

@@ -8,9 +8,9 @@
 namespace heelstrike::mbs {
 
 /// Largest number of samples.
-inline constexpr std::size_t most_samples = 3;
+inline constexpr std::size_t max_samples = 3;
 /// One factor per sample; those beyond the samples are zero.
-using SampleWeights = std::array<double, most_samples>;
+using SampleWeights = std::array<double, max_samples>;
 
 /// Value at `t` of the polynomial through all samples.
 /// @param times  [s] of one to three samples, all different

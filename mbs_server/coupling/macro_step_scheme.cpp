@@ -15,11 +15,11 @@ namespace {
 
 /// Part of a macro step below which a remainder at the end of the run is joined to the step before: rounding of a
 /// quotient of times, of at most 2^53 macro steps in the worst case, is far below.
-constexpr double smallest_remainder = 1e-6;
+constexpr double min_remainder = 1e-6;
 
 /// Of one pair, in a checkpoint: far more than anybody names.
-constexpr std::size_t most_regions = 100'000;
-constexpr std::size_t most_active_points = std::numeric_limits<int>::max();
+constexpr std::size_t max_regions = 100'000;
+constexpr std::size_t max_active_points = std::numeric_limits<int>::max();
 
 }  // namespace
 
@@ -63,7 +63,7 @@ double MacroStepScheme::plan(double t, double t_end, TrialMotion& trial) {
     const double end = next_end(t, t_end);
     if (!options_.control) {
       prepare(t, end, trial);
-    } else if (!try_controlled(t, end, trial)) {
+    } else if (!try_macro_step(t, end, trial)) {
       continue;
     }
     update_acts();
@@ -74,10 +74,10 @@ double MacroStepScheme::plan(double t, double t_end, TrialMotion& trial) {
 double MacroStepScheme::next_end(double t, double t_end) const {
   const double end =
       options_.control ? t + progress_.length : options_.macro_step * static_cast<double>(progress_.n_accepted + 1);
-  return end + smallest_remainder * (end - t) < t_end ? end : t_end;
+  return end + min_remainder * (end - t) < t_end ? end : t_end;
 }
 
-bool MacroStepScheme::try_controlled(double t, double end, TrialMotion& trial) {
+bool MacroStepScheme::try_macro_step(double t, double end, TrialMotion& trial) {
   const StepControl& control = *options_.control;
   const double length = end - t;
   double error = 0.0;
@@ -87,12 +87,12 @@ bool MacroStepScheme::try_controlled(double t, double end, TrialMotion& trial) {
     error = energy_error(t, end, trial);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::solver_failed && e.code() != ErrorCode::recoverable) throw;
-    reject(t, length, control.after_failure(length), e.what());
+    discard(t, length, control.after_failure(length), e.what());
     return false;
   }
   const double next = control.next_length(error, length, degree());
   if (control.ratio(error, length) > 1.0) {
-    reject(t, length, next,
+    discard(t, length, next,
            fmt::format("it creates or destroys {:.3g} J, {:.3g} W, and coupling.step_control allows{}{}", error,
                        error / length,
                        control.limits().energy ? fmt::format(" {:.3g} J", *control.limits().energy) : std::string(),
@@ -103,7 +103,7 @@ bool MacroStepScheme::try_controlled(double t, double end, TrialMotion& trial) {
   return true;
 }
 
-void MacroStepScheme::reject(double t, double length, double next_length, const std::string& why) {
+void MacroStepScheme::discard(double t, double length, double next_length, const std::string& why) {
   ++progress_.statistics.rejected_macro_steps;
   if (!options_.control->is_smallest(length)) {
     progress_.length = next_length;
@@ -112,7 +112,7 @@ void MacroStepScheme::reject(double t, double length, double next_length, const 
   throw Error(
       ErrorCode::solver_failed,
       fmt::format("the macro step of {:.3g} s from t = {} s has to be repeated, but is not longer than "
-                  "coupling.step_control.smallest_step: {}; allow a smaller step, loosen the tolerance, or take "
+                  "coupling.step_control.min_step: {}; allow a smaller step, loosen the tolerance, or take "
                   "another extrapolation or scheme.",
                   length, t, why),
       "coupling.step_control");
@@ -156,7 +156,7 @@ std::string MacroStepScheme::save() const {
     }
   }
   past_.save(to);
-  save_more(to);
+  save_scheme_state(to);
   return to.bytes(options_.scheme);
 }
 
@@ -170,7 +170,7 @@ void MacroStepScheme::restore(const std::string& bytes) {
   std::swap(progress_, progress);
   std::swap(past_, past);
   try {
-    restore_more(from);
+    restore_scheme_state(from);
   } catch (...) {
     std::swap(progress_, progress);
     std::swap(past_, past);
@@ -180,21 +180,21 @@ void MacroStepScheme::restore(const std::string& bytes) {
 }
 
 void MacroStepScheme::restore_progress(NumberReader& from, Progress& to) {
-  constexpr std::size_t most_counts = std::size_t{1} << 53;
+  constexpr std::size_t max_count = std::size_t{1} << 53;
   to.end = from.next();
   to.length = from.next();
-  to.n_accepted = static_cast<std::int64_t>(from.count(most_counts));
+  to.n_accepted = static_cast<std::int64_t>(from.count(max_count));
   CouplingStatistics& statistics = to.statistics;
   for (std::int64_t* count : {&statistics.exchanges, &statistics.rejected_macro_steps, &statistics.iterations}) {
-    *count = static_cast<std::int64_t>(from.count(most_counts));
+    *count = static_cast<std::int64_t>(from.count(max_count));
   }
   for (Response& r : to.now) {
     r.area = from.next();
     from.read(r.p_ACop);
     r.peak_pressure = from.next();
     r.normal_force = from.next();
-    r.statistics.active_points = static_cast<int>(from.count(most_active_points));
-    r.regions.resize(from.count(most_regions));
+    r.statistics.active_points = static_cast<int>(from.count(max_active_points));
+    r.regions.resize(from.count(max_regions));
     for (RegionLoad& region : r.regions) {
       region.force = from.next();
       region.area = from.next();

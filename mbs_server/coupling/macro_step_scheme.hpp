@@ -51,10 +51,10 @@ class MacroStepScheme : public CouplingScheme {
   virtual std::span<const Response> exchange(double t, const ConstVector& q, const ConstVector& qd) {
     return exchange_.commit(t, q, qd);
   }
-  /// Of the derived class, as save() and restore(), when the rest is there. restore_more() reads to the end of `from`,
+  /// Of the derived class, as save() and restore(), when the rest is there. restore_scheme_state() reads to the end of `from`,
   /// or throws Error{invalid_input} and leaves what it had.
-  virtual void save_more(NumberWriter& /*to*/) const {}
-  virtual void restore_more(NumberReader& from) { from.require_end(); }
+  virtual void save_scheme_state(NumberWriter& /*to*/) const {}
+  virtual void restore_scheme_state(NumberReader& from) { from.require_end(); }
 
   [[nodiscard]] std::size_t n_pairs() const { return acts_.size(); }
   /// [s] End of the macro step that is under way; the time of the last exchange otherwise.
@@ -81,8 +81,8 @@ class MacroStepScheme : public CouplingScheme {
 
   [[nodiscard]] double next_end(double t, double t_end) const;
   /// @returns whether the macro step was content; otherwise it is to be tried again, shorter
-  [[nodiscard]] bool try_controlled(double t, double end, TrialMotion& trial);
-  void reject(double t, double length, double next_length, const std::string& why);
+  [[nodiscard]] bool try_macro_step(double t, double end, TrialMotion& trial);
+  void discard(double t, double length, double next_length, const std::string& why);
 
   MacroStepOptions options_;
   Progress progress_;

@@ -11,19 +11,19 @@ class Monolithic final : public CouplingScheme {
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd) override {
     return exchange_.responses(t, q, qd);
   }
-  [[nodiscard]] std::span<const Response> responses_near(double t, const ConstVector& q,
+  [[nodiscard]] std::span<const Response> responses_at_time(double t, const ConstVector& q,
                                                          const ConstVector& qd) override {
-    const auto answered = exchange_.answered_at(t);
+    const auto answered = exchange_.responses_at(t);
     return answered ? *answered : exchange_.responses(t, q, qd);
   }
   std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) override {
     return exchange_.commit(t, q, qd);
   }
-  [[nodiscard]] bool keeps_touch(double t, const ConstVector& q, const ConstVector& qd, double t_end,
+  [[nodiscard]] bool keeps_contact_state(double t, const ConstVector& q, const ConstVector& qd, double t_end,
                                  const ConstVector& q_end, const ConstVector& qd_end) const override {
-    return exchange_.keeps_touch(states_, t, q, qd, t_end, q_end, qd_end);
+    return exchange_.keeps_contact_state(states_, t, q, qd, t_end, q_end, qd_end);
   }
-  void accept_later(double t, const ConstVector& q, const ConstVector& qd) override { exchange_.post_commit(t, q, qd); }
+  void accept_deferred(double t, const ConstVector& q, const ConstVector& qd) override { exchange_.post_commit(t, q, qd); }
   [[nodiscard]] std::span<const Response> accepted() override { return exchange_.posted_commit(); }
 
  private:

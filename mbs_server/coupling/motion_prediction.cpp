@@ -5,7 +5,7 @@
 namespace heelstrike::mbs {
 
 MotionPrediction::MotionPrediction(int degree, Eigen::Index n_q)
-    : most_(static_cast<std::size_t>(degree) + 1), q_(VectorX::Zero(n_q)) {
+    : max_samples_(static_cast<std::size_t>(degree) + 1), q_(VectorX::Zero(n_q)) {
   qd_.fill(VectorX::Zero(n_q));
 }
 
@@ -13,7 +13,7 @@ void MotionPrediction::take(double t, const ConstVector& q, const ConstVector& q
   // The oldest place becomes that of the newest.
   std::ranges::rotate(times_, times_.end() - 1);
   std::ranges::rotate(qd_, qd_.end() - 1);
-  n_ = std::min(n_ + 1, most_);
+  n_ = std::min(n_ + 1, max_samples_);
   times_[0] = t;
   qd_[0] = qd;
   q_ = q;
@@ -41,7 +41,7 @@ void MotionPrediction::save(NumberWriter& to) const {
 }
 
 void MotionPrediction::restore(NumberReader& from) {
-  n_ = from.count(most_);
+  n_ = from.count(max_samples_);
   for (std::size_t k = 0; k < n_; ++k) {
     times_[k] = from.next();
     from.read(qd_[k]);

@@ -28,10 +28,10 @@ class MotionPrediction {
   void restore(NumberReader& from);
 
  private:
-  std::size_t most_;
+  std::size_t max_samples_;
   std::size_t n_ = 0;                         ///< velocities kept, newest first
-  std::array<double, most_samples> times_{};  ///< [s] of them
-  std::array<VectorX, most_samples> qd_;
+  std::array<double, max_samples> times_{};  ///< [s] of them
+  std::array<VectorX, max_samples> qd_;
   VectorX q_;  ///< at the newest
 };
 

@@ -10,7 +10,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-[[noreturn]] void refuse_saved(const std::string& expected, const std::string& found) {
+[[noreturn]] void throw_invalid_state(const std::string& expected, const std::string& found) {
   throw input_error("checkpoint", fmt::format("checkpoint: expected {}, found {}; resume from another one, or start "
                                               "the run anew",
                                               expected, found));
@@ -33,31 +33,31 @@ std::string NumberWriter::bytes(const std::string& kind) const {
 NumberReader::NumberReader(const std::string& bytes, const std::string& kind) {
   const std::string begin = heading(kind);
   if (!bytes.starts_with(begin) || (bytes.size() - begin.size()) % sizeof(double) != 0) {
-    refuse_saved(fmt::format("the state of the coupling scheme '{}'", kind), "that of another one, or damaged bytes");
+    throw_invalid_state(fmt::format("the state of the coupling scheme '{}'", kind), "that of another one, or damaged bytes");
   }
   numbers_.resize((bytes.size() - begin.size()) / sizeof(double));
   if (!numbers_.empty()) std::memcpy(numbers_.data(), bytes.data() + begin.size(), numbers_.size() * sizeof(double));
   for (const double x : numbers_) {
-    if (!std::isfinite(x)) refuse_saved("finite numbers of the coupling scheme", fmt::to_string(x));
+    if (!std::isfinite(x)) throw_invalid_state("finite numbers of the coupling scheme", fmt::to_string(x));
   }
 }
 
 double NumberReader::next() {
-  if (at_ == numbers_.size()) refuse_saved("more numbers of the coupling scheme", fmt::to_string(numbers_.size()));
+  if (at_ == numbers_.size()) throw_invalid_state("more numbers of the coupling scheme", fmt::to_string(numbers_.size()));
   return numbers_[at_++];
 }
 
 std::size_t NumberReader::count(std::size_t most) {
   const double x = next();
   if (!(x >= 0.0 && x <= static_cast<double>(most) && x == std::floor(x))) {
-    refuse_saved(fmt::format("a count of the coupling scheme from 0 to {}", most), fmt::to_string(x));
+    throw_invalid_state(fmt::format("a count of the coupling scheme from 0 to {}", most), fmt::to_string(x));
   }
   return static_cast<std::size_t>(x);
 }
 
 void NumberReader::require_end() const {
   if (at_ != numbers_.size())
-    refuse_saved(fmt::format("{} numbers of the coupling scheme", at_), fmt::to_string(numbers_.size()));
+    throw_invalid_state(fmt::format("{} numbers of the coupling scheme", at_), fmt::to_string(numbers_.size()));
 }
 
 }  // namespace heelstrike::mbs

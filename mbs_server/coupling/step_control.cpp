@@ -14,9 +14,9 @@ namespace {
 /// A step that meets the tolerance exactly would be rejected every other time.
 constexpr double safety = 0.9;
 // An estimate of one step says little about steps of another order of magnitude, above all where contact begins.
-constexpr double most_growth = 2.0;
-constexpr double least_repetition = 0.1;
-constexpr double most_repetition = 0.5;
+constexpr double max_step_growth = 2.0;
+constexpr double min_step_reduction = 0.1;
+constexpr double max_step_reduction = 0.5;
 /// By default the smallest macro step is this part of the first one: sixteen halvings cover the change of the contact
 /// time from an impact to a standing load.
 constexpr double default_smallest = 1.0 / 65536.0;
@@ -40,13 +40,13 @@ double StepControl::next_length(double energy_error, double length, int degree) 
   if (limits_.energy) keep(energy_error / *limits_.energy, degree + 2);
   if (limits_.power) keep(energy_error / (length * *limits_.power), degree + 1);
   const bool rejected = ratio(energy_error, length) > 1.0;
-  factor = rejected ? std::clamp(factor, least_repetition, most_repetition)
-                    : std::clamp(factor, least_repetition, most_growth);
+  factor = rejected ? std::clamp(factor, min_step_reduction, max_step_reduction)
+                    : std::clamp(factor, min_step_reduction, max_step_growth);
   return std::clamp(length * factor, limits_.smallest, limits_.largest);
 }
 
 double StepControl::after_failure(double length) const {
-  return std::max(limits_.smallest, most_repetition * length);
+  return std::max(limits_.smallest, max_step_reduction * length);
 }
 
 bool StepControl::is_smallest(double length) const {
@@ -64,10 +64,10 @@ config::KeySchema step_control_key() {
           .opt_in = true,
           .keys = {number("energy_tolerance", "J", energies, "energy error per macro step"),
                    number("power_tolerance", "W", energies, "energy error per macro step, over its length"),
-                   number("smallest_step", "s", times,
+                   number("min_step", "s", times,
                           "a macro step of this length that still has to be rejected ends the run; when not given, "
                           "macro_step / 65536"),
-                   number("largest_step", "s", times, "when not given, macro_step")}};
+                   number("max_step", "s", times, "when not given, macro_step")}};
 }
 
 void check_step_control(const config::Field& coupling) {
@@ -79,12 +79,12 @@ void check_step_control(const config::Field& coupling) {
   }
   const StepControl::Limits limits = read_step_control(coupling)->limits();
   const double first = coupling["macro_step"].number();
-  if (control.has("smallest_step") && limits.smallest > first) {
-    control["smallest_step"].refuse(fmt::format("at most macro_step, {} s", first),
+  if (control.has("min_step") && limits.smallest > first) {
+    control["min_step"].refuse(fmt::format("at most macro_step, {} s", first),
                                     fmt::format("{} s", limits.smallest), "the first macro step is macro_step");
   }
-  if (control.has("largest_step") && limits.largest < first) {
-    control["largest_step"].refuse(fmt::format("at least macro_step, {} s", first), fmt::format("{} s", limits.largest),
+  if (control.has("max_step") && limits.largest < first) {
+    control["max_step"].refuse(fmt::format("at least macro_step, {} s", first), fmt::format("{} s", limits.largest),
                                    "the first macro step is macro_step");
   }
 }
@@ -95,8 +95,8 @@ std::optional<StepControl> read_step_control(const config::Field& coupling) {
   const double first = coupling["macro_step"].number();
   return StepControl({.energy = control.optional_number("energy_tolerance"),
                       .power = control.optional_number("power_tolerance"),
-                      .smallest = control.optional_number("smallest_step").value_or(default_smallest * first),
-                      .largest = control.optional_number("largest_step").value_or(first)});
+                      .smallest = control.optional_number("min_step").value_or(default_smallest * first),
+                      .largest = control.optional_number("max_step").value_or(first)});
 }
 
 }  // namespace heelstrike::mbs

@@ -10,7 +10,7 @@
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
-#include "mbs_server/elements/unit_motion.hpp"
+#include "mbs_server/elements/fmu_motion.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -59,7 +59,7 @@ Model build_model(const Scenario& scenario) {
     std::ranges::move(drivers, std::back_inserter(model.drivers));
   }
   for (const Force& force : model.forces) {
-    if (force.unit) let_drive(force.unit, model.drivers);
+    if (force.unit) connect_fmu_outputs(force.unit, model.drivers);
   }
   for (const auto& pair : scenario.pairs) {
     const std::string where = "contact." + pair.spec.name;

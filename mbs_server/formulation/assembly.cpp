@@ -42,7 +42,7 @@ std::vector<int> rows_above(const VectorX& residual, double limit) {
 }
 
 /// The joint among the rows in conflict that comes last in the file is as good a place as any to point to.
-std::string place_of_conflict(const System& system, const std::vector<int>& rows) {
+std::string describe_conflict(const System& system, const std::vector<int>& rows) {
   std::string place;
   for (const auto& name : names_of_rows(system, rows)) {
     const std::string plain = name.substr(0, name.find(" ("));
@@ -60,7 +60,7 @@ void require_finite(const System& system, const VectorX& residual, double t) {
   throw input_error("joints",
                     fmt::format("{}expected joints and drivers with finite values at t = {} s, found one of "
                                 "'{}' that is not a number; check poses, points and functions of time",
-                                place_of_conflict(system, rows), t, fmt::join(names_of_rows(system, rows), ", ")));
+                                describe_conflict(system, rows), t, fmt::join(names_of_rows(system, rows), ", ")));
 }
 
 [[noreturn]] void refuse(const System& system, const VectorX& residual, const char* what, const char* unit) {
@@ -73,12 +73,12 @@ void require_finite(const System& system, const VectorX& residual, double t) {
       "joints",
       fmt::format("{}expected a start that satisfies all joints and drivers, found none: {} remain violated "
                   "by up to {:.3g} ({}) in {}; correct the poses, points and axes of these, or remove one",
-                  place_of_conflict(system, rows), what, worst, unit, fmt::join(names_of_rows(system, rows), ", ")));
+                  describe_conflict(system, rows), what, worst, unit, fmt::join(names_of_rows(system, rows), ", ")));
 }
 
 /// Solves [M J'; J -damping] {x; lambda} = {0; b} for the rows `rows` of J: the least mass-weighted x with J x = b, or
 /// nearly so where rows depend on each other.
-VectorX least_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX& b, const std::vector<int>& rows) {
+VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX& b, const std::vector<int>& rows) {
   const auto n = static_cast<int>(M.rows());
   const auto m = static_cast<int>(rows.size());
   std::vector<int> place(static_cast<std::size_t>(J.rows()), -1);
@@ -118,7 +118,7 @@ VectorX least_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX
 }
 
 VectorX correction(System& system, double t, const VectorX& q, const std::vector<int>& rows) {
-  return least_change(system.mass_matrix(), system.jacobian(t, q), -system.residual(t, q), rows);
+  return solve_min_norm_change(system.mass_matrix(), system.jacobian(t, q), -system.residual(t, q), rows);
 }
 
 std::vector<int> all_rows(const System& system) {
@@ -132,7 +132,7 @@ bool move_onto_constraints(System& system, double t, VectorX& q, const std::stop
   // The matrix is exact, so that near the solution the step squares; from a poor guess steps are shortened to half of
   // the length of a unit vector [m or -], beyond which the linearised orthonormality of the axes says nothing.
   constexpr int max_iterations = 100;
-  constexpr double longest_step = 0.5;
+  constexpr double max_step_length = 0.5;
   // Far from the origin the rounding of positions is larger than what is asked for near it.
   const double small_enough = assembled * std::max(1.0, q.lpNorm<Eigen::Infinity>());
   for (int i = 0; i < max_iterations; ++i) {
@@ -140,7 +140,7 @@ bool move_onto_constraints(System& system, double t, VectorX& q, const std::stop
     if (system.residual(t, q).cwiseAbs().maxCoeff() <= small_enough) return true;
     const VectorX step = correction(system, t, q, all_rows(system));
     const double length = step.cwiseAbs().maxCoeff();
-    q += length > longest_step ? VectorX(step * (longest_step / length)) : step;
+    q += length > max_step_length ? VectorX(step * (max_step_length / length)) : step;
     if (!q.allFinite() || length < 1e-15) break;
   }
   return q.allFinite() && system.residual(t, q).cwiseAbs().maxCoeff() <= small_enough;
@@ -266,7 +266,7 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   if (!move_onto_constraints(system, t, start.q, stop)) {
     refuse(system, system.residual(t, start.q), "positions", "m or -");
   }
-  if (const std::string driver = system.half_turn_away(t, start.q); !driver.empty()) {
+  if (const std::string driver = system.find_reversed_driver(t, start.q); !driver.empty()) {
     throw input_error("drivers",
                       fmt::format("expected initial poses within a quarter turn of what '{}' prescribes at t = "
                                   "{} s, found some from which only the pose half a turn away is reached; "
@@ -275,7 +275,7 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   }
   require_gaps(system, t, start.q);
   report_moves(system, q0, start.q, log);
-  start.qd = qd0 + least_change(system.mass_matrix(), system.jacobian(t, start.q),
+  start.qd = qd0 + solve_min_norm_change(system.mass_matrix(), system.jacobian(t, start.q),
                                 -system.velocity_residual(t, start.q, qd0), all_rows(system));
   const VectorX slip = system.velocity_residual(t, start.q, start.qd);
   // One linear step is exact but for the damping of its multipliers and rounding; what remains above them is a

@@ -35,7 +35,7 @@ class Constraint {
   virtual void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const = 0;
   /// Whether a pose that satisfies the equations is the one that is meant, where others do too: the sine of an angle
   /// vanishes half a turn away as well.
-  [[nodiscard]] virtual bool as_meant(double /*t*/, const ConstVector& /*q*/) const { return true; }
+  [[nodiscard]] virtual bool on_intended_branch(double /*t*/, const ConstVector& /*q*/) const { return true; }
   /// nu = -Phi_t.
   virtual void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const = 0;
   /// gamma.

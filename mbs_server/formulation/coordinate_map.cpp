@@ -15,10 +15,10 @@ namespace heelstrike::mbs {
 namespace {
 
 /// A slope below which a coordinate counts as one that does not move an axis [rad or m per unit].
-constexpr double least_slope = 1e-9;
+constexpr double min_slope = 1e-9;
 
 /// The turn by y about a unit vector: R' = S R, R'' = S^2 R.
-Along<Matrix3> turn_about(const Vector3& axis, const Jet& y) {
+Along<Matrix3> rotation_about(const Vector3& axis, const Jet& y) {
   const Matrix3 S = skew(axis);
   const Matrix3 R = Matrix3::Identity() + std::sin(y.f) * S + (1.0 - std::cos(y.f)) * S * S;
   const Matrix3 SR = S * R;
@@ -42,7 +42,7 @@ double angle_between(const Vector3& axis, const Vector3& x, const Vector3& y, do
 }
 
 bool moves(const MotionAxis::Term& term, double near) {
-  return std::abs(term.f->at(near).d1) > least_slope;
+  return std::abs(term.f->at(near).d1) > min_slope;
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ CoordinateMap::CoordinateMap(JointSide a, JointSide b, CoordinateTransform trans
     if (body == ground) continue;
     for (int k = 0; k < coordinates_per_body; ++k) indices_.push_back(coordinates_per_body * body + k);
   }
-  choose_own_axes();
+  choose_coordinate_axes();
   Matrix3 T;
   for (Eigen::Index k = 0; k < 3; ++k) T.col(k) = transform_.axes[static_cast<std::size_t>(3 + k)].direction;
   if (std::abs(T.determinant()) < 1e-6) {
@@ -63,16 +63,16 @@ CoordinateMap::CoordinateMap(JointSide a, JointSide b, CoordinateTransform trans
   Values near{};
   for (std::size_t i = 0; i < n(); ++i) near[i].f = transform_.near[i];
   if (turning_.size() != 1) return;
-  const Vector3 axis = turns_at(near).axes[own_[turning_[0]]].v.f;
+  const Vector3 axis = rotations_at(near).axes[own_[turning_[0]]].v.f;
   Eigen::Index least = 0;
   axis.cwiseAbs().minCoeff(&least);
-  across_[0] = axis.cross(Vector3::Unit(least)).normalized();
+  across_[0] = axis.cross(Vector3::Fmu(least)).normalized();
   across_[1] = axis.cross(across_[0]);
 }
 
 /// A coordinate's own axis is the one that it turns about or shifts along by itself: a linear function before others,
 /// turns before shifts, since a turn that has a shift with it is known best by its angle.
-void CoordinateMap::choose_own_axes() {
+void CoordinateMap::choose_coordinate_axes() {
   constexpr std::size_t none = 6;
   own_.assign(n(), none);
   std::array<bool, 6> taken{};
@@ -118,7 +118,7 @@ double CoordinateMap::period(std::size_t coordinate) const {
   return 0.0;
 }
 
-bool CoordinateMap::turns_alone() const {
+bool CoordinateMap::is_pure_rotation() const {
   if (turning_.size() != 3) return false;
   return std::all_of(transform_.axes.begin(), transform_.axes.begin() + 3, [&](const MotionAxis& axis) {
     return std::ranges::all_of(axis.terms, [&](const auto& term) { return turns(term.coordinate); });
@@ -128,7 +128,7 @@ bool CoordinateMap::turns_alone() const {
 Along<Matrix3> CoordinateMap::turned(const std::vector<Jet>& angles) const {
   Values u{};
   for (std::size_t k = 0; k < turning_.size(); ++k) u[turning_[k]] = angles.at(k);
-  return turns_at(u).Q;
+  return rotations_at(u).Q;
 }
 
 CoordinateMap::Frames CoordinateMap::frames(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd) const {
@@ -179,18 +179,18 @@ Jet CoordinateMap::axis_slope(std::size_t axis, std::size_t coordinate, const Va
   return slope;
 }
 
-CoordinateMap::Turns CoordinateMap::turns_at(const Values& u) const {
+CoordinateMap::Turns CoordinateMap::rotations_at(const Values& u) const {
   const std::array<Vector3, 3> a = {transform_.axes[0].direction, transform_.axes[1].direction,
                                     transform_.axes[2].direction};
-  const Along<Matrix3> R1 = turn_about(a[0], axis_value(0, u));
-  const Along<Matrix3> R2 = turn_about(a[1], axis_value(1, u));
-  const Along<Matrix3> R3 = turn_about(a[2], axis_value(2, u));
+  const Along<Matrix3> R1 = rotation_about(a[0], axis_value(0, u));
+  const Along<Matrix3> R2 = rotation_about(a[1], axis_value(1, u));
+  const Along<Matrix3> R3 = rotation_about(a[2], axis_value(2, u));
   const Along<Matrix3> R2_turned = from_left(skew(a[1]), R2);
   const Along<Matrix3> R3_turned = from_left(skew(a[2]), R3);
   const Along<Matrix3> R12 = R1 * R2;
   Turns turns;
   turns.Q = R12 * R3;
-  turns.by_turn = {from_left(skew(a[0]), turns.Q), R1 * R2_turned * R3, R12 * R3_turned};
+  turns.by_rotation = {from_left(skew(a[0]), turns.Q), R1 * R2_turned * R3, R12 * R3_turned};
   const auto applied = [](const Along<Matrix3>& M, const Vector3& v) {
     return mapped(M, [&](const Matrix3& m) { return Vector3(m.transpose() * v); });
   };
@@ -203,7 +203,7 @@ CoordinateMap::Turns CoordinateMap::turns_at(const Values& u) const {
 }
 
 /// d . axial vector of Q'R = 1/2 <Q skew(d), R>.
-CoordinateMap::Row CoordinateMap::turn_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R,
+CoordinateMap::Row CoordinateMap::rotation_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R,
                                            const Values& u) const {
   const Jet half{.f = 0.5};
   Row row;
@@ -211,15 +211,15 @@ CoordinateMap::Row CoordinateMap::turn_row(const Turns& turns, const Direction& 
   row.value = inner_along(row.G, R);
   for (std::size_t k = 0; k < 3; ++k) {
     if (transform_.axes[k].terms.empty()) continue;
-    const Jet by_turn =
-        inner_along(half * (turns.by_turn[k] * skew_along(d.v) + turns.Q * skew_along(d.by_turn[k])), R);
-    for (std::size_t i = 0; i < n(); ++i) row.by_u[i] = row.by_u[i] + by_turn * axis_slope(k, i, u);
+    const Jet by_rotation =
+        inner_along(half * (turns.by_rotation[k] * skew_along(d.v) + turns.Q * skew_along(d.by_rotation[k])), R);
+    for (std::size_t i = 0; i < n(); ++i) row.by_u[i] = row.by_u[i] + by_rotation * axis_slope(k, i, u);
   }
   return row;
 }
 
 /// The shift along t_k of b's origin, without that on an ellipsoid, minus the one that the coordinates ask for.
-CoordinateMap::Row CoordinateMap::shift_row(std::size_t axis, const Frames& at, const Values& u) const {
+CoordinateMap::Row CoordinateMap::translation_row(std::size_t axis, const Frames& at, const Values& u) const {
   Row row;
   row.h = duals_.row(static_cast<Eigen::Index>(axis - 3)).transpose();
   Matrix3 G = Matrix3::Zero();
@@ -230,14 +230,14 @@ CoordinateMap::Row CoordinateMap::shift_row(std::size_t axis, const Frames& at, 
   return row;
 }
 
-void CoordinateMap::add_turn_rows(const Turns& turns, const Along<Matrix3>& R, const Values& u, Rows& rows) const {
+void CoordinateMap::add_rotation_rows(const Turns& turns, const Along<Matrix3>& R, const Values& u, Rows& rows) const {
   const Along<Vector3> zero = Along<Vector3>::constant(Vector3::Zero());
   const auto fixed = [&](const Vector3& d) { return Direction{Along<Vector3>::constant(d), {zero, zero, zero}}; };
   std::size_t next = n();
-  const auto add = [&](std::size_t place, const Direction& d) { rows[place] = turn_row(turns, d, R, u); };
+  const auto add = [&](std::size_t place, const Direction& d) { rows[place] = rotation_row(turns, d, R, u); };
   if (turning_.size() == 3 || turning_.empty()) {
     for (std::size_t k = 0; k < 3; ++k) {
-      add(turning_.empty() ? next++ : turning_[k], fixed(Vector3::Unit(static_cast<Eigen::Index>(k))));
+      add(turning_.empty() ? next++ : turning_[k], fixed(Vector3::Fmu(static_cast<Eigen::Index>(k))));
     }
     return;
   }
@@ -250,18 +250,18 @@ void CoordinateMap::add_turn_rows(const Turns& turns, const Along<Matrix3>& R, c
   const Direction& y = turns.axes[own_[turning_[1]]];
   Direction normal{cross_along(x.v, y.v), {}};
   for (std::size_t k = 0; k < 3; ++k)
-    normal.by_turn[k] = cross_along(x.by_turn[k], y.v) + cross_along(x.v, y.by_turn[k]);
+    normal.by_rotation[k] = cross_along(x.by_rotation[k], y.v) + cross_along(x.v, y.by_rotation[k]);
   add(next, normal);
 }
 
 CoordinateMap::Rows CoordinateMap::rows_at(const Frames& at, const Values& u) const {
   Rows rows;
-  add_turn_rows(turns_at(u), at.R, u, rows);
+  add_rotation_rows(rotations_at(u), at.R, u, rows);
   std::size_t next = n() + 3 - turning_.size();
   for (std::size_t axis = 3; axis < 6; ++axis) {
     const auto owner = std::ranges::find(own_, axis);
     const std::size_t place = owner == own_.end() ? next++ : static_cast<std::size_t>(owner - own_.begin());
-    rows[place] = shift_row(axis, at, u);
+    rows[place] = translation_row(axis, at, u);
   }
   return rows;
 }
@@ -287,7 +287,7 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
   for (const double sign : {1.0, -1.0}) {
     std::array<double, 3> angles{};
     angles[1] = wrapped(middle + sign * spread, y_near[1]);
-    const Matrix3 R2 = turn_about(a2, {.f = angles[1]}).f;
+    const Matrix3 R2 = rotation_about(a2, {.f = angles[1]}).f;
     angles[0] = wrapped(angle_between(a1, R2 * a3, R * a3, y_near[0]), y_near[0]);
     angles[2] = wrapped(angle_between(a3, R.transpose() * a1, R2.transpose() * a1, y_near[2]), y_near[2]);
     // Axes that no coordinate turns have to stand where they are: that decides before the way from the initial values.
@@ -322,7 +322,7 @@ VectorX CoordinateMap::guess(const Frames& at) const {
         misfit += f.f;
         if (term.coordinate == i) slope += f.d1;
       }
-      if (std::abs(slope) < least_slope || std::abs(misfit) < 1e-14) break;
+      if (std::abs(slope) < min_slope || std::abs(misfit) < 1e-14) break;
       x -= misfit / slope;
     }
   }
@@ -367,14 +367,14 @@ Eigen::Matrix<double, 6, 1> CoordinateMap::values(const ConstVector& q) const {
   return values;
 }
 
-bool CoordinateMap::as_meant(const ConstVector& q) const {
+bool CoordinateMap::on_intended_branch(const ConstVector& q) const {
   const VectorX zero = VectorX::Zero(q.size());
   const Frames at = frames(q, zero, zero);
   const VectorX u = solve(at);
   Values jets{};
   for (std::size_t i = 0; i < n(); ++i) jets[i].f = u[static_cast<Eigen::Index>(i)];
   // 1 + 2 cos of the angle between both.
-  return turns_at(jets).Q.f.cwiseProduct(at.R.f).sum() > 1.0;
+  return rotations_at(jets).Q.f.cwiseProduct(at.R.f).sum() > 1.0;
 }
 
 /// With u(w) from n equations E(w, u) = 0 a function N(w, u(w)) has the gradient N_w + mu E_w, mu = -N_u E_u^-1; all of
@@ -471,7 +471,7 @@ class JointNumbers final : public MotionFunctions {
     out.d = all.d(rows_, Eigen::all);
     out.dd = all.dd(rows_, Eigen::all);
   }
-  [[nodiscard]] bool as_meant(const ConstVector& q) const override { return map_->as_meant(q); }
+  [[nodiscard]] bool on_intended_branch(const ConstVector& q) const override { return map_->on_intended_branch(q); }
 
  private:
   CoordinateMapPtr map_;

@@ -55,7 +55,7 @@ class CoordinateMap {
   /// Change of a coordinate after which the pose is the same; 0 = none.
   [[nodiscard]] double period(std::size_t coordinate) const;
   /// Whether three coordinates turn and nothing else turns the joint, and the turn R at values of those three.
-  [[nodiscard]] bool turns_alone() const;
+  [[nodiscard]] bool is_pure_rotation() const;
   [[nodiscard]] Along<Matrix3> turned(const std::vector<Jet>& angles) const;
   [[nodiscard]] const JointSide& side_a() const { return a_; }
   [[nodiscard]] const JointSide& side_b() const { return b_; }
@@ -66,7 +66,7 @@ class CoordinateMap {
   /// Their gradients along a path.
   void gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd, GradientsAlong& out) const;
   /// Whether the turns are right, not half a turn away.
-  [[nodiscard]] bool as_meant(const ConstVector& q) const;
+  [[nodiscard]] bool on_intended_branch(const ConstVector& q) const;
 
  private:
   using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
@@ -77,11 +77,11 @@ class CoordinateMap {
   /// A vector in b's axes that depends on the turns.
   struct Direction {
     Along<Vector3> v;
-    std::array<Along<Vector3>, 3> by_turn;
+    std::array<Along<Vector3>, 3> by_rotation;
   };
   struct Turns {
     Along<Matrix3> Q;                       ///< R(u)
-    std::array<Along<Matrix3>, 3> by_turn;  ///< dQ/dy_k
+    std::array<Along<Matrix3>, 3> by_rotation;  ///< dQ/dy_k
     std::array<Direction, 3> axes;          ///< the three axes, in b
   };
   /// <G, R> + h'p + constant.
@@ -96,13 +96,13 @@ class CoordinateMap {
   using Values = std::array<Jet, 6>;
 
   [[nodiscard]] Frames frames(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd) const;
-  void choose_own_axes();
+  void choose_coordinate_axes();
   [[nodiscard]] Jet axis_value(std::size_t axis, const Values& u) const;
   [[nodiscard]] Jet axis_slope(std::size_t axis, std::size_t coordinate, const Values& u) const;
-  [[nodiscard]] Turns turns_at(const Values& u) const;
-  [[nodiscard]] Row turn_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R, const Values& u) const;
-  [[nodiscard]] Row shift_row(std::size_t axis, const Frames& at, const Values& u) const;
-  void add_turn_rows(const Turns& turns, const Along<Matrix3>& R, const Values& u, Rows& rows) const;
+  [[nodiscard]] Turns rotations_at(const Values& u) const;
+  [[nodiscard]] Row rotation_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R, const Values& u) const;
+  [[nodiscard]] Row translation_row(std::size_t axis, const Frames& at, const Values& u) const;
+  void add_rotation_rows(const Turns& turns, const Along<Matrix3>& R, const Values& u, Rows& rows) const;
   [[nodiscard]] Rows rows_at(const Frames& at, const Values& u) const;
   [[nodiscard]] std::array<double, 6> axis_guess(const Matrix3& R, const Vector3& p) const;
   [[nodiscard]] VectorX guess(const Frames& at) const;

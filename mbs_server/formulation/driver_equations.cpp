@@ -12,7 +12,7 @@ Jet one(double /*t*/) {
   return {.f = 1.0, .d = 0.0, .dd = 0.0};
 }
 
-QuadraticEquation unit_form() {
+QuadraticEquation normalised_form() {
   QuadraticEquation form;
   form.constant = 1.0;
   return form;
@@ -21,7 +21,7 @@ QuadraticEquation unit_form() {
 /// form(q) = f(t)
 RheonomicEquation follows(QuadraticEquation form, const TimeFunctionPtr& f) {
   return {.terms = {{.factor = one, .form = std::move(form)},
-                    {.factor = [f](double t) { return -f->at(t); }, .form = unit_form()}}};
+                    {.factor = [f](double t) { return -f->at(t); }, .form = normalised_form()}}};
 }
 
 /// The sine of the error, section 3 of docs/theory/multibody.md: no branch of an arc tangent to follow over many turns.
@@ -57,9 +57,9 @@ std::vector<RheonomicEquation> orientation_equations(BodyIndex body, Entry entry
     RheonomicEquation equation;
     for (int c = 0; c < 3; ++c) {
       equation.terms.push_back({.factor = [entry, c, d = d](double t) { return entry(c, d, t); },
-                                .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
+                                .form = component_equation(body_direction(body, Vector3::Fmu(v)), c)});
       equation.positive.push_back({.factor = [entry, c, v = v](double t) { return entry(c, v, t); },
-                                   .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
+                                   .form = component_equation(body_direction(body, Vector3::Fmu(v)), c)});
     }
     equations.push_back(std::move(equation));
   }
@@ -99,25 +99,25 @@ RheonomicEquation recorded_displacement(const Joint& joint, const BodyRecordPtr&
                recorded_point(b.get(), t, joint.b.X_BF.p) - recorded_point(a.get(), t, joint.a.X_BF.p));
   };
   return {.terms = {{.factor = one, .form = joint_displacement(joint)},
-                    {.factor = [recorded](double t) { return -recorded(t); }, .form = unit_form()}}};
+                    {.factor = [recorded](double t) { return -recorded(t); }, .form = normalised_form()}}};
 }
 
 /// The axes of b lie in a as they were recorded there.
-std::vector<RheonomicEquation> recorded_turn(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
+std::vector<RheonomicEquation> recorded_rotation(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
   std::vector<RheonomicEquation> equations;
   for (const auto& [v, d] : turn_pairs) {
     RheonomicEquation equation;
     for (int c = 0; c < 3; ++c) {
       const auto factor_of = [&](int axis) {
         return [a, b, c, axis](double t) {
-          return dot(recorded_direction(a.get(), t, Vector3::Unit(c)),
-                     recorded_direction(b.get(), t, Vector3::Unit(axis)));
+          return dot(recorded_direction(a.get(), t, Vector3::Fmu(c)),
+                     recorded_direction(b.get(), t, Vector3::Fmu(axis)));
         };
       };
       // v of b against A d, the recorded direction carried by a: sum_c (a_c . d) (a_c . v) over the axes a_c of a, the
       // first factor as it was recorded.
       const QuadraticEquation form =
-          dot_equation(body_direction(joint.a.body, Vector3::Unit(c)), body_direction(joint.b.body, Vector3::Unit(v)));
+          dot_equation(body_direction(joint.a.body, Vector3::Fmu(c)), body_direction(joint.b.body, Vector3::Fmu(v)));
       equation.terms.push_back({.factor = factor_of(d), .form = form});
       equation.positive.push_back({.factor = factor_of(v), .form = form});
     }
@@ -160,13 +160,13 @@ std::unique_ptr<Constraint> drive_recorded_body(const std::string& name, BodyInd
 std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const Joint& joint, const BodyRecordPtr& a,
                                                  const BodyRecordPtr& b) {
   std::vector<RheonomicEquation> equations;
-  if (joint.coordinates.rotation) equations = recorded_turn(joint, a, b);
+  if (joint.coordinates.rotation) equations = recorded_rotation(joint, a, b);
   if (joint.coordinates.angle) equations.push_back(recorded_angle(joint, a, b));
   if (joint.coordinates.displacement) equations.push_back(recorded_displacement(joint, a, b));
   return driver_of(name, std::move(equations));
 }
 
-std::unique_ptr<Constraint> drive_turns(const std::string& name, const CoordinateMapPtr& map,
+std::unique_ptr<Constraint> drive_rotations(const std::string& name, const CoordinateMapPtr& map,
                                         const std::vector<TimeFunctionPtr>& angles) {
   const JointSide &a = map->side_a(), &b = map->side_b();
   const auto turned = [map, angles](double t) {

@@ -32,8 +32,8 @@ namespace heelstrike::mbs {
                                                                const BodyRecordPtr& a, const BodyRecordPtr& b);
 
 /// All three turns of a joint: the axial vector of R(u(t))' R_AB is zero, which is regular at every attitude.
-/// @pre map->turns_alone(). @param angles  of the coordinates that turn, in their order
-[[nodiscard]] std::unique_ptr<Constraint> drive_turns(const std::string& name, const CoordinateMapPtr& map,
+/// @pre map->is_pure_rotation(). @param angles  of the coordinates that turn, in their order
+[[nodiscard]] std::unique_ptr<Constraint> drive_rotations(const std::string& name, const CoordinateMapPtr& map,
                                                       const std::vector<TimeFunctionPtr>& angles);
 /// u - f(t) of coordinates of a joint, where they turn to whole turns. @param places  of the coordinates in the joint
 [[nodiscard]] std::unique_ptr<Constraint> drive_coordinates(const std::string& name, const CoordinateMapPtr& map,

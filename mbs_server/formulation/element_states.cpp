@@ -9,7 +9,7 @@
 namespace heelstrike::mbs {
 
 void ElementStates::add(const ForceElement& force) {
-  if (const OwnStates* states = force.own_states()) {
+  if (const InternalStates* states = force.internal_states()) {
     elements_.push_back(
         {.force = &force, .states = states, .first = size_, .n = states->n_states(), .tangents = {}, .E = {}});
     size_ += states->n_states();
@@ -115,9 +115,9 @@ void ElementStates::solve_along(const MotionState& at, double rate, const ConstV
   if (size_ == 0) return;
   // Newton's corrections square from one to the next: behind one of 1e-8 nothing is left but rounding.
   constexpr double last_correction = 1e-8;
-  constexpr int most_iterations = 50;
+  constexpr int max_iterations = 50;
   VectorX f(size_);
-  for (int iteration = 0; iteration < most_iterations; ++iteration) {
+  for (int iteration = 0; iteration < max_iterations; ++iteration) {
     const MotionState now{at.t, at.q, at.qd, s};
     rates(now, f);
     linearize(now);
@@ -135,7 +135,7 @@ void ElementStates::solve_along(const MotionState& at, double rate, const ConstV
     if (correction <= last_correction) return;
   }
   throw RecoverableError(
-      fmt::format("the states of force elements were not found in {} iterations at t = {} s", most_iterations, at.t));
+      fmt::format("the states of force elements were not found in {} iterations at t = {} s", max_iterations, at.t));
 }
 
 VectorX ElementStates::advance(const MotionState& from, const MotionState& to) {

@@ -30,7 +30,7 @@ class ElementStates {
   /// What one force element sees of a state. @param force  position in the order of add()
   [[nodiscard]] MotionState of_force(std::size_t force, const MotionState& at) const {
     MotionState own(at.t, at.q, at.qd, at.s.segment(first_[force], first_[force + 1] - first_[force]));
-    own.roughly = at.roughly;
+    own.allow_cached_contact = at.allow_cached_contact;
     return own;
   }
 
@@ -70,7 +70,7 @@ class ElementStates {
  private:
   struct Element {
     const ForceElement* force;
-    const OwnStates* states;
+    const InternalStates* states;
     int first;
     int n;
     StateTangents tangents;

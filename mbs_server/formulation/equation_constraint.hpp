@@ -31,8 +31,8 @@ class EquationConstraint : public Constraint {
   void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override {
     for (Eigen::Index r = 0; r < rows(); ++r) phi[r] = row(r).residual(t, q);
   }
-  [[nodiscard]] bool as_meant(double t, const ConstVector& q) const override {
-    return std::ranges::all_of(equations_, [&](const Equation& equation) { return equation.as_meant(t, q); });
+  [[nodiscard]] bool on_intended_branch(double t, const ConstVector& q) const override {
+    return std::ranges::all_of(equations_, [&](const Equation& equation) { return equation.on_intended_branch(t, q); });
   }
   void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override {
     for (Eigen::Index r = 0; r < rows(); ++r) nu[r] = row(r).velocity_rhs(t, q);

@@ -28,9 +28,9 @@ struct StateTangents {
 
 /// States of a force element that are integrated together with the motion: activation of a muscle, internal variables
 /// of a viscous material. Scaled such that absolute tolerances of positions [m] suit them.
-class OwnStates {
+class InternalStates {
  public:
-  virtual ~OwnStates() = default;
+  virtual ~InternalStates() = default;
 
   /// How many; the same at every call, > 0.
   [[nodiscard]] virtual int n_states() const = 0;
@@ -61,11 +61,11 @@ class ForceElement {
   [[nodiscard]] virtual bool depends_on_time() const { return false; }
 
   /// Null = none.
-  [[nodiscard]] virtual const OwnStates* own_states() const { return nullptr; }
+  [[nodiscard]] virtual const InternalStates* internal_states() const { return nullptr; }
 
   /// What is unusual about it at the assembled start, of which it does not look at own states: a sentence for the log;
   /// empty = nothing.
-  [[nodiscard]] virtual std::string start_note(const MotionState& /*at*/) const { return {}; }
+  [[nodiscard]] virtual std::string check_initial_state(const MotionState& /*at*/) const { return {}; }
 
   /// Columns of the time series that the element writes, "NAME.length_m" and so on; the same at every call.
   [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }

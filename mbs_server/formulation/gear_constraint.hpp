@@ -17,7 +17,7 @@ class GearEquation {
   static constexpr bool prescribed_in_time = false;
 
   [[nodiscard]] double residual(double t, const ConstVector& q) const;
-  [[nodiscard]] static bool as_meant(double /*t*/, const ConstVector& /*q*/) { return true; }
+  [[nodiscard]] static bool on_intended_branch(double /*t*/, const ConstVector& /*q*/) { return true; }
   [[nodiscard]] double velocity_rhs(double t, const ConstVector& q) const;
   [[nodiscard]] double acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd) const;
   void add_jacobian(double t, const ConstVector& q, int row, SparseAssembler& Phi_q) const;

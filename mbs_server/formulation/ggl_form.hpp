@@ -28,7 +28,7 @@ class GglForm {
   /// Solves with the last factors, in place.
   void solve(Eigen::Ref<VectorX> b) const;
 
-  void forget_pivots() { lu_.forget_pivots(); }
+  void reset_factorisation() { lu_.reset_factorisation(); }
 
  private:
   template <typename Fill>

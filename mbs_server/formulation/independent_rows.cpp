@@ -19,7 +19,7 @@ class RowSpan {
       : row_(VectorX::Zero(n_columns)),
         touched_(static_cast<std::size_t>(n_columns), 0),
         pivot_(static_cast<std::size_t>(n_columns), 0),
-        met_by_(static_cast<std::size_t>(n_columns)) {}
+        reflections_of_row_(static_cast<std::size_t>(n_columns)) {}
 
   /// Takes the row up unless it depends on those before. @param column  of the transposed matrix
   [[nodiscard]] bool take(const SparseMatrix& A_transposed, Eigen::Index column) {
@@ -31,7 +31,7 @@ class RowSpan {
       queued_[static_cast<std::size_t>(next)] = 0;
       reflect(next);
     }
-    const bool independent = keep_rest();
+    const bool independent = is_remainder_independent();
     for (const int i : support_) {
       row_[i] = 0.0;
       touched_[static_cast<std::size_t>(i)] = 0;
@@ -54,7 +54,7 @@ class RowSpan {
     if (touched_[p] != 0) return;
     touched_[p] = 1;
     support_.push_back(place);
-    const auto& meeting = met_by_[p];
+    const auto& meeting = reflections_of_row_[p];
     for (auto next = std::ranges::upper_bound(meeting, last); next != meeting.end(); ++next) {
       char& queued = queued_[static_cast<std::size_t>(*next)];
       if (queued == 0) waiting_.push(*next);
@@ -71,7 +71,7 @@ class RowSpan {
   }
 
   /// Makes a reflection of what is left beside the pivots of the rows before.
-  bool keep_rest() {
+  bool is_remainder_independent() {
     Reflection h;
     double square = 0.0;
     std::size_t largest = 0;
@@ -90,7 +90,7 @@ class RowSpan {
     const auto number = static_cast<int>(reflections_.size());
     for (std::size_t k = 0; k < h.v.size(); ++k) {
       h.v[k] *= scale;
-      met_by_[static_cast<std::size_t>(h.places[k])].push_back(number);
+      reflections_of_row_[static_cast<std::size_t>(h.places[k])].push_back(number);
     }
     pivot_[static_cast<std::size_t>(h.places[largest])] = 1;
     reflections_.push_back(std::move(h));
@@ -103,7 +103,7 @@ class RowSpan {
   std::vector<int> support_;
   std::vector<char> pivot_;  ///< entries that belong to a row before; later reflections leave them alone
   std::vector<Reflection> reflections_;
-  std::vector<std::vector<int>> met_by_;  ///< per entry the reflections that share it, increasing
+  std::vector<std::vector<int>> reflections_of_row_;  ///< per entry the reflections that share it, increasing
   std::vector<char> queued_;
   std::priority_queue<int, std::vector<int>, std::greater<>> waiting_;
 };

@@ -20,7 +20,7 @@ Equations on_axis(const JointVectors& v) {
 Equations in_plane(const JointVectors& v) {
   return {dot_equation(v.z_A, v.p_AB)};
 }
-Equations no_turn(const JointVectors& v) {
+Equations no_rotation(const JointVectors& v) {
   return {dot_equation(v.x_A, v.y_B)};
 }
 

@@ -6,7 +6,7 @@ namespace heelstrike::mbs {
 
 LoadForce::LoadForce(const Load& load) : load_(load) {}
 
-Wrench LoadForce::given_wrench(double t) const {
+Wrench LoadForce::prescribed_wrench(double t) const {
   Wrench wrench{.torque = load_.torque, .force = load_.force};
   for (std::size_t i = 0; i < load_.functions.size(); ++i) {
     if (!load_.functions[i]) continue;
@@ -28,7 +28,7 @@ void LoadForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyT
   if (load_.body == ground) return;
   const auto first = coordinates_per_body * static_cast<Eigen::Index>(load_.body);
   const Vector12 q_b = at.q.segment<12>(first);
-  const Vector12 g_b = generalized_force(q_b, world_wrench(given_wrench(at.t), pose_from_coordinates(q_b)));
+  const Vector12 g_b = generalized_force(q_b, world_wrench(prescribed_wrench(at.t), pose_from_coordinates(q_b)));
   g.segment<12>(first) += g_b;
   // g'qd is torque . w + force . v, with the angular velocity that twist_from_rates() reads off qd.
   energy.external_power += g_b.dot(at.qd.segment<12>(first));
@@ -39,7 +39,7 @@ void LoadForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAs
   const int first = coordinates_per_body * load_.body;
   const Vector12 q_b = at.q.segment<12>(first);
   const Pose X_WB = pose_from_coordinates(q_b);
-  const Wrench given = given_wrench(at.t);
+  const Wrench given = prescribed_wrench(at.t);
   const Wrench F_W = world_wrench(given, X_WB);
   // Change of the world wrench with each column v_k of R: the arm R point, and in body axes force and torque too.
   Matrix6x12 dW = Matrix6x12::Zero();

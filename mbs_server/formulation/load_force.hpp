@@ -17,7 +17,7 @@ class LoadForce final : public ForceElement {
 
  private:
   /// As given: in body axes or in the world, the force at its point.
-  [[nodiscard]] Wrench given_wrench(double t) const;
+  [[nodiscard]] Wrench prescribed_wrench(double t) const;
   [[nodiscard]] Wrench world_wrench(const Wrench& given, const Pose& X_WB) const;
 
   Load load_;

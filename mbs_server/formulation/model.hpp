@@ -43,7 +43,7 @@ struct JointSide {
 class Constraint;
 class ForceElement;
 class CoordinateMap;
-struct SampledUnit;
+struct SampledFmu;
 
 struct Joint {
   std::string name;
@@ -60,7 +60,7 @@ struct Joint {
 struct Force {
   std::string name;
   std::function<std::unique_ptr<ForceElement>()> make;
-  std::shared_ptr<SampledUnit> unit = {};  ///< of a unit for co-simulation, which whoever steps the model steps too
+  std::shared_ptr<SampledFmu> unit = {};  ///< of a unit for co-simulation, which whoever steps the model steps too
 };
 
 /// A coordinate that follows a function of time.

@@ -26,8 +26,8 @@ class MotionFunctions {
   [[nodiscard]] virtual VectorX values(const ConstVector& q) const = 0;
   virtual void gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
                          GradientsAlong& out) const = 0;
-  /// See Constraint::as_meant.
-  [[nodiscard]] virtual bool as_meant(const ConstVector& /*q*/) const { return true; }
+  /// See Constraint::on_intended_branch.
+  [[nodiscard]] virtual bool on_intended_branch(const ConstVector& /*q*/) const { return true; }
 };
 
 using MotionFunctionsPtr = std::shared_ptr<const MotionFunctions>;

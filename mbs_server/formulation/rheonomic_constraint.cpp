@@ -16,7 +16,7 @@ double RheonomicEquation::residual(double t, const ConstVector& q) const {
   return sum_of_terms(terms, t, [&](const Jet& f, const QuadraticEquation& Q) { return f.f * Q.residual(t, q); });
 }
 
-bool RheonomicEquation::as_meant(double t, const ConstVector& q) const {
+bool RheonomicEquation::on_intended_branch(double t, const ConstVector& q) const {
   if (positive.empty()) return true;
   return sum_of_terms(positive, t, [&](const Jet& f, const QuadraticEquation& Q) { return f.f * Q.residual(t, q); }) >
          0.0;

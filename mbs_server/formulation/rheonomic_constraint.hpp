@@ -23,7 +23,7 @@ struct RheonomicEquation {
   static constexpr bool prescribed_in_time = true;
 
   [[nodiscard]] double residual(double t, const ConstVector& q) const;
-  [[nodiscard]] bool as_meant(double t, const ConstVector& q) const;
+  [[nodiscard]] bool on_intended_branch(double t, const ConstVector& q) const;
   [[nodiscard]] double velocity_rhs(double t, const ConstVector& q) const;
   [[nodiscard]] double acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd) const;
   void add_jacobian(double t, const ConstVector& q, int row, SparseAssembler& Phi_q) const;

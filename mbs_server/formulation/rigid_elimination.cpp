@@ -7,7 +7,7 @@ namespace {
 
 constexpr int unknowns_per_body = 6;  // theta, r
 /// Ratio of the smallest to the largest pivot below which a system counts as singular, as in SparseLu.
-constexpr double smallest_pivot_ratio = 1e-15;
+constexpr double min_pivot_ratio = 1e-15;
 
 using ConstMatrix3 = Eigen::Map<const Matrix3>;
 
@@ -177,13 +177,13 @@ void RigidElimination::add_joint_damping(double damping) {
 
 bool RigidElimination::factor() {
   reduced_.end();
-  if (reduced_rhs_.size() > dense_limit) return sparse_lu_.factor(reduced_.matrix());
+  if (reduced_rhs_.size() > max_dense_unknowns) return sparse_lu_.factor(reduced_.matrix());
   // Comparisons of pivots that are not numbers mean nothing.
   if (!reduced_.matrix().coeffs().allFinite()) return false;
   dense_lu_.compute(Dense(reduced_.matrix()));
   // A pivot that is as small as the rounding of the largest one has no digit of its own.
   const auto pivots = dense_lu_.matrixLU().diagonal().cwiseAbs();
-  return pivots.size() == 0 || pivots.minCoeff() > smallest_pivot_ratio * pivots.maxCoeff();
+  return pivots.size() == 0 || pivots.minCoeff() > min_pivot_ratio * pivots.maxCoeff();
 }
 
 void RigidElimination::multiply(const ConstVector& x, Eigen::Ref<VectorX> y) const {
@@ -197,10 +197,10 @@ void RigidElimination::multiply(const ConstVector& x, Eigen::Ref<VectorX> y) con
 }
 
 void RigidElimination::solve_reduced() {
-  if (reduced_rhs_.size() > dense_limit) {
+  if (reduced_rhs_.size() > max_dense_unknowns) {
     sparse_lu_.solve(reduced_rhs_);
   } else {
-    using Small = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, dense_limit, 1>;
+    using Small = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_dense_unknowns, 1>;
     const Small rhs = reduced_rhs_;
     reduced_rhs_ = dense_lu_.solve(rhs);
   }

@@ -60,12 +60,12 @@ class RigidElimination {
   /// `with_multipliers`, else its rigid-body rows are left undefined. @pre factor() returned true
   void solve(Eigen::Ref<VectorX> b, Eigen::Ref<VectorX> c, bool with_multipliers);
 
-  /// See SparseLu::forget_pivots.
-  void forget_pivots() { sparse_lu_.forget_pivots(); }
+  /// See SparseLu::reset_factorisation.
+  void reset_factorisation() { sparse_lu_.reset_factorisation(); }
 
  private:
-  static constexpr int dense_limit = 24;  ///< [unknowns] above, KLU is faster
-  using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, dense_limit, dense_limit>;
+  static constexpr int max_dense_unknowns = 24;  ///< [unknowns] above, KLU is faster
+  using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_dense_unknowns, max_dense_unknowns>;
   struct Scaled {
     const SparseMatrix* matrix;
     double scale;

@@ -45,11 +45,11 @@ bool SparseLu::factor(const SparseMatrix& A) {
   }
   // The pivots of a rotating body's constraints move from one coordinate to another, so old pivots are only a guess:
   // refactorise with them and look at the growth; below 1e-3 pivot anew.
-  constexpr double smallest_growth = 1e-3;
+  constexpr double min_pivot_growth = 1e-3;
   // KLU's cheap estimate of the condition, the ratio of the smallest to the largest pivot.
   const auto is_regular = [&s] { return klu_rcond(s.symbolic, s.numeric, &s.common) == 1 && s.common.rcond > 1e-15; };
   if (s.numeric != nullptr && klu_refactor(outer, inner, values, s.symbolic, s.numeric, &s.common) == 1 &&
-      klu_rgrowth(outer, inner, values, s.symbolic, s.numeric, &s.common) == 1 && s.common.rgrowth > smallest_growth &&
+      klu_rgrowth(outer, inner, values, s.symbolic, s.numeric, &s.common) == 1 && s.common.rgrowth > min_pivot_growth &&
       is_regular()) {
     return true;
   }
@@ -58,7 +58,7 @@ bool SparseLu::factor(const SparseMatrix& A) {
   return s.numeric != nullptr && is_regular();
 }
 
-void SparseLu::forget_pivots() {
+void SparseLu::reset_factorisation() {
   klu_free_numeric(&impl_->numeric, &impl_->common);
 }
 

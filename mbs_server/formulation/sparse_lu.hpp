@@ -24,7 +24,7 @@ class SparseLu {
 
   /// Forgets the pivots, so that the next factorisation does not depend on what came before. Called at restarts: a
   /// resumed run then repeats the bits of the uninterrupted one.
-  void forget_pivots();
+  void reset_factorisation();
 
   /// Solves A x = b in place. @pre factor() returned true
   void solve(Eigen::Ref<Eigen::VectorXd> b) const;

@@ -21,7 +21,7 @@ StaticForm::StaticForm(System& system)
       zero_(VectorX::Zero(n_)),
       s_(system.start_y(0.0, system.initial_q(), zero_).tail(system.n_states())) {}
 
-MotionState StaticForm::at_rest(double t, const ConstVector& x) {
+MotionState StaticForm::initial_displacements(double t, const ConstVector& x) {
   const auto q = x.head(n_);
   // From the states of the last pose: Newton's method on the way to rest moves the bodies little.
   system_.states().solve_along({t, q, zero_}, 0.0, VectorX::Zero(s_.size()), s_);
@@ -31,7 +31,7 @@ MotionState StaticForm::at_rest(double t, const ConstVector& x) {
 void StaticForm::residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F) {
   const auto q = x.head(n_);
   EnergyTerms unused;
-  system_.apply_forces(at_rest(t, x), g_, unused);
+  system_.apply_forces(initial_displacements(t, x), g_, unused);
   F.head(n_) = system_.jacobian(t, q).transpose() * x.tail(m_) - g_;
   F.tail(m_) = system_.residual(t, q);
   if (!F.allFinite()) {
@@ -46,7 +46,7 @@ double StaticForm::force_scale(double t, const ConstVector& x) {
   // weight, and zero is never the measure.
   g_.setZero();
   EnergyTerms unused;
-  const MotionState at = at_rest(t, x);
+  const MotionState at = initial_displacements(t, x);
   for (std::size_t k = 0; k < system_.forces().size(); ++k) {
     system_.forces()[k]->add_forces(system_.states().of_force(k, at), g_, unused);
     scale = std::max(scale, g_.lpNorm<Eigen::Infinity>());
@@ -58,7 +58,7 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   const auto q = x.head(n_);
   const auto n_bodies = static_cast<int>(system_.mass().size());
   const int n_rigid = rigid_constraints_per_body * n_bodies;
-  const MotionState at = at_rest(t, x);
+  const MotionState at = initial_displacements(t, x);
   // Velocities are zero, so that damping takes no part; its tangents are thrown away.
   unused_C_.begin();
   K_.begin();
@@ -74,13 +74,13 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   }
   K_.end();
   unused_C_.end();
-  stiffest_ = K_.matrix().nonZeros() == 0 ? 0.0 : K_.matrix().coeffs().cwiseAbs().maxCoeff();
+  max_stiffness_ = K_.matrix().nonZeros() == 0 ? 0.0 : K_.matrix().coeffs().cwiseAbs().maxCoeff();
   // Tangents know zero only to their rounding: what it leaves in directions that nothing holds must not count, nor make
   // the matrix singular.
   constexpr double rounding = 1e-12;
   double lightest = std::numeric_limits<double>::infinity();
   for (const Matrix4& m : system_.mass()) lightest = std::min(lightest, m(0, 0));
-  shift = std::max(shift, rounding * stiffest_ / lightest);
+  shift = std::max(shift, rounding * max_stiffness_ / lightest);
   std::vector<Matrix4> W = system_.mass();
   for (int body = 0; body < n_bodies; ++body) {
     W[static_cast<std::size_t>(body)] *= shift;

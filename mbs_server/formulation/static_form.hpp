@@ -35,20 +35,20 @@ class StaticForm {
   /// From which those of the next residual() are found.
   void set_states(const ConstVector& s) { s_ = s; }
   /// [N/m] largest entry of the tangent at the last factor().
-  [[nodiscard]] double stiffest() const { return stiffest_; }
+  [[nodiscard]] double stiffest() const { return max_stiffness_; }
 
  private:
   System& system_;
   int n_ = 0;
   int m_ = 0;
   /// With the states in equilibrium. @throws RecoverableError that names the element that has none
-  [[nodiscard]] MotionState at_rest(double t, const ConstVector& x);
+  [[nodiscard]] MotionState initial_displacements(double t, const ConstVector& x);
 
   SparseAssembler K_, unused_C_;
   RigidElimination matrix_;
   SparseMatrix joint_Phi_q_;
   VectorX g_, zero_, s_;
-  double stiffest_ = 0.0;
+  double max_stiffness_ = 0.0;
 };
 
 }  // namespace heelstrike::mbs

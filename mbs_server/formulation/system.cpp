@@ -47,8 +47,8 @@ void System::add_constraint(std::unique_ptr<Constraint> constraint) {
 void System::append(std::unique_ptr<Constraint> constraint) {
   driven_ = driven_ || constraint->depends_on_time();
   n_constraints_ += constraint->rows();
-  if (UnilateralConstraint* one_sided = constraint->unilateral()) {
-    unilaterals_.push_back(one_sided);
+  if (UnilateralConstraint* unilateral_meaning = constraint->unilateral()) {
+    unilaterals_.push_back(unilateral_meaning);
     unilateral_places_.push_back(constraints_.size());
   }
   constraints_.push_back(std::move(constraint));
@@ -76,7 +76,7 @@ void System::resize() {
   for_each_block([&](const Constraint&, int row) { first_rows_.push_back(row); });
   g_ = result_.qdd = correction_ = newton_b_ = VectorX::Zero(n_q_);
   gamma_ = result_.lambda = newton_c_ = VectorX::Zero(n_constraints_);
-  forget_factors();
+  invalidate_factors();
 }
 
 void System::add_force(std::unique_ptr<ForceElement> force) {
@@ -84,7 +84,7 @@ void System::add_force(std::unique_ptr<ForceElement> force) {
   forces_.push_back(std::move(force));
 }
 
-void System::forget_force_patterns() {
+void System::reset_force_patterns() {
   K_ = C_ = K_s_ = C_s_ = SparseAssembler(n_q_, n_q_);
   newton_ = RigidElimination(static_cast<int>(mass_.size()), n_constraints_ - n_rigid());
 }
@@ -177,7 +177,7 @@ void System::factor_saddle(double t, const ConstVector& q) {
   if (!factor_damped_saddle(q, 0.0)) {
     // A singular pose: the smallest multipliers that do the work, by Tikhonov's damping.
     // Pivots of a matrix that has just failed are no guess for another one.
-    saddle_.forget_pivots();
+    saddle_.reset_factorisation();
     double lightest = std::numeric_limits<double>::infinity();
     // J M^-1 J' is largest where masses are small: the damping is compared with that.
     for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
@@ -214,9 +214,9 @@ VectorX System::residual(double t, const ConstVector& q) const {
   return phi;
 }
 
-std::string System::half_turn_away(double t, const ConstVector& q) const {
+std::string System::find_reversed_driver(double t, const ConstVector& q) const {
   for (const auto& constraint : constraints_) {
-    if (!constraint->as_meant(t, q)) return constraint->name();
+    if (!constraint->on_intended_branch(t, q)) return constraint->name();
   }
   return {};
 }
@@ -260,7 +260,7 @@ Vector12 System::constraint_force(std::size_t constraint, BodyIndex body, const 
 
 std::vector<char> System::closed() const {
   std::vector<char> closed;
-  for (const UnilateralConstraint* one_sided : unilaterals_) closed.push_back(one_sided->closed() ? 1 : 0);
+  for (const UnilateralConstraint* unilateral_meaning : unilaterals_) closed.push_back(unilateral_meaning->closed() ? 1 : 0);
   return closed;
 }
 
@@ -278,11 +278,11 @@ double System::push(std::size_t unilateral, const VectorX& lambda) const {
 
 std::vector<BodyIndex> System::bodies_of(std::size_t constraint) const {
   // A unilateral constraint acts on its bodies, closed or open.
-  UnilateralConstraint* one_sided = constraints_[constraint]->unilateral();
-  SparseAssembler J(one_sided != nullptr ? 1 : constraints_[constraint]->rows(), n_q_);
+  UnilateralConstraint* unilateral_meaning = constraints_[constraint]->unilateral();
+  SparseAssembler J(unilateral_meaning != nullptr ? 1 : constraints_[constraint]->rows(), n_q_);
   J.begin();
-  if (one_sided != nullptr) {
-    one_sided->gap().add_jacobian(0.0, initial_q(), 0, J);
+  if (unilateral_meaning != nullptr) {
+    unilateral_meaning->gap().add_jacobian(0.0, initial_q(), 0, J);
   } else {
     constraints_[constraint]->add_jacobian(0.0, initial_q(), 0, J);
   }
@@ -314,7 +314,7 @@ void System::require_finite(const MotionState& at) const {
 }
 
 /// The first force element whose contribution alone is not finite.
-void System::refuse_forces(const MotionState& at) {
+void System::throw_nonfinite_forces(const MotionState& at) {
   std::string name = "their sum";
   std::string body;
   for (std::size_t k = 0; k < forces_.size(); ++k) {
@@ -335,7 +335,7 @@ void System::apply_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTe
   g.setZero();
   for (std::size_t k = 0; k < forces_.size(); ++k) forces_[k]->add_forces(states_.of_force(k, at), g, energy);
   if (!g.allFinite() || !std::isfinite(energy.potential + energy.dissipated_power + energy.external_power)) {
-    refuse_forces(at);
+    throw_nonfinite_forces(at);
   }
 }
 
@@ -370,14 +370,14 @@ const Accelerations& System::accelerations(const MotionState& at, const Baumgart
   return result_;
 }
 
-const VectorX& System::respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b) {
+const VectorX& System::make_response(double t, const ConstVector& q, Eigen::Ref<VectorX> b) {
   factor_saddle(t, q);
   correction_multipliers_.setZero(n_constraints_);
   saddle_.solve(b, correction_multipliers_, false);
   return correction_multipliers_;
 }
 
-VectorX System::least_change(double t, const ConstVector& q, VectorX c) {
+VectorX System::solve_min_norm_change(double t, const ConstVector& q, VectorX c) {
   factor_saddle(t, q);
   VectorX x = VectorX::Zero(n_q_);
   saddle_.solve(x, c, false);
@@ -441,12 +441,12 @@ Violation System::violation(double t, const ConstVector& q, const ConstVector& q
   return {.position = gamma_.cwiseAbs().maxCoeff(), .velocity = velocity};
 }
 
-WorstConstraint System::worst_constraint(double t, const ConstVector& q, const ConstVector& qd) {
+MaxResidual System::find_max_residual(double t, const ConstVector& q, const ConstVector& qd) {
   assemble_jacobian(t, q);
   evaluate_velocity_residual(t, q, qd);
   const VectorX velocity = gamma_.cwiseAbs();
   evaluate_residual(t, q);
-  WorstConstraint worst;
+  MaxResidual worst;
   Eigen::Index row = 0;
   for (const auto& constraint : constraints_) {
     const Eigen::Index rows = constraint->rows();
@@ -520,7 +520,7 @@ void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX
   qd += correction_;
 }
 
-double System::smallest_singular_value(double t, const ConstVector& q, std::string* weakest) {
+double System::compute_min_singular_value(double t, const ConstVector& q, std::string* weakest) {
   const Eigen::Index n_joint_rows = n_constraints_ - n_rigid();
   if (n_joint_rows == 0) return std::numeric_limits<double>::infinity();
   factor_saddle(t, q);
@@ -670,14 +670,14 @@ void System::add_constraint_changes(const ConstVector& x_q, const ConstVector& x
   joints.noalias() += G_v_.matrix() * x_v;
 }
 
-void System::forget_factors() {
+void System::invalidate_factors() {
   jacobian_at_.valid = saddle_at_.valid = false;
 }
 
-void System::forget_pivots() {
-  saddle_.forget_pivots();
-  newton_.forget_pivots();
-  forget_factors();
+void System::reset_factorisation() {
+  saddle_.reset_factorisation();
+  newton_.reset_factorisation();
+  invalidate_factors();
 }
 
 }  // namespace heelstrike::mbs

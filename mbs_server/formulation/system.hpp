@@ -37,7 +37,7 @@ struct Baumgarte {
 };
 
 /// The constraint with the largest residual.
-struct WorstConstraint {
+struct MaxResidual {
   std::string name;       ///< empty when there are no constraints
   double position = 0.0;  ///< max |Phi| of it
   double velocity = 0.0;  ///< max |Phi_q qd - nu| of it
@@ -69,7 +69,7 @@ class System {
   [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
   /// The constraint that a pose on all constraints satisfies in another way than it is meant, half a turn away; empty =
   /// none.
-  [[nodiscard]] std::string half_turn_away(double t, const ConstVector& q) const;
+  [[nodiscard]] std::string find_reversed_driver(double t, const ConstVector& q) const;
   /// Keeps only the given rows (increasing).
   void keep_rows(const std::vector<int>& kept);
   /// Generalised forces -Phi_q' lambda of one constraint alone on one body.
@@ -90,7 +90,7 @@ class System {
   void add_force(std::unique_ptr<ForceElement> force);
   /// To be called when a force element acts on other bodies than before: the patterns of the tangents are recorded
   /// anew.
-  void forget_force_patterns();
+  void reset_force_patterns();
 
   [[nodiscard]] int n_q() const { return n_q_; }
   [[nodiscard]] int n_constraints() const { return n_constraints_; }
@@ -126,10 +126,10 @@ class System {
   /// @returns multipliers of joints and drivers, one per row (those of the rigid bodies are undefined), in a place that
   /// the next call writes to again
   /// @throws RecoverableError for a singular configuration
-  const VectorX& respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b);
+  const VectorX& make_response(double t, const ConstVector& q, Eigen::Ref<VectorX> b);
   /// The least change x of the coordinates, M-weighted as project() moves them, with Phi_q x = c.
   /// @param c  one entry per row of Phi. @throws RecoverableError for a singular configuration
-  [[nodiscard]] VectorX least_change(double t, const ConstVector& q, VectorX c);
+  [[nodiscard]] VectorX solve_min_norm_change(double t, const ConstVector& q, VectorX c);
   /// The own states of all force elements.
   [[nodiscard]] ElementStates& states() { return states_; }
   [[nodiscard]] const ElementStates& states() const { return states_; }
@@ -141,7 +141,7 @@ class System {
   [[nodiscard]] Violation violation(double t, const ConstVector& q, const ConstVector& qd);
 
   /// For messages: by position, or by velocity where that is worse.
-  [[nodiscard]] WorstConstraint worst_constraint(double t, const ConstVector& q, const ConstVector& qd);
+  [[nodiscard]] MaxResidual find_max_residual(double t, const ConstVector& q, const ConstVector& qd);
 
   /// Moves (q, qd) onto the constraints along M-orthogonal directions: Newton on Phi(q, t) = 0, then one linear solve
   /// for qd. A factorisation serves as long as q moves by less than 1e-8 of it.
@@ -153,7 +153,7 @@ class System {
   /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular
   /// pose, where the factorisation is damped, it is 1e-5 over the root of the lightest mass.
   /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
-  [[nodiscard]] double smallest_singular_value(double t, const ConstVector& q, std::string* weakest = nullptr);
+  [[nodiscard]] double compute_min_singular_value(double t, const ConstVector& q, std::string* weakest = nullptr);
 
   /// Adds the tangents of all forces at a state.
   void add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C);
@@ -172,7 +172,7 @@ class System {
   void solve_newton(Eigen::Ref<VectorX> b);
 
   /// Makes all later results independent of earlier ones; called at restarts of the integration.
-  void forget_pivots();
+  void reset_factorisation();
 
   [[nodiscard]] const std::vector<std::unique_ptr<Constraint>>& constraints() const { return constraints_; }
 
@@ -194,7 +194,7 @@ class System {
   void add_driver_power(double t, const ConstVector& q);
   void append(std::unique_ptr<Constraint> constraint);
   void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
-  void forget_factors();
+  void invalidate_factors();
   /// Adds to newton_b_ and sets newton_c_: what changes of q and qd do to -Phi_q' lambda and to the acceleration
   /// constraints with lambda and qdd as they are.
   void add_constraint_changes(const ConstVector& x_q, const ConstVector& x_v);
@@ -206,7 +206,7 @@ class System {
   [[nodiscard]] std::string name_of_row(Eigen::Index row) const;
   [[nodiscard]] std::string name_of_largest(const VectorX& rows) const;
   [[nodiscard]] const std::string& body_of(Eigen::Index coordinate) const;
-  [[noreturn]] void refuse_forces(const MotionState& at);
+  [[noreturn]] void throw_nonfinite_forces(const MotionState& at);
   template <typename Fill>
   void for_each_joint(Fill fill) const;
   template <typename Fill>

@@ -14,7 +14,7 @@ namespace heelstrike::mbs {
 /// What happens where the gap closes.
 struct ImpactAtGap {
   double restitution = 0.0;    ///< [-] in [0, 1], Newton's law
-  double resting_speed = 0.0;  ///< [m/s] slower approaches end without rebound
+  double restitution_threshold = 0.0;  ///< [m/s] slower approaches end without rebound
 };
 
 class UnilateralConstraint final : public QuadraticConstraint {

@@ -65,7 +65,7 @@ class ArkodeDirk final : public ArkodeStepper {
   }
 
   Tables tables_;
-  NewtonBridge bridge_;
+  NewtonSolverContext bridge_;
   OwnedMatrix matrix_;
   OwnedLinearSolver solver_;
 };

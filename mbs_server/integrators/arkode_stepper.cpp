@@ -12,7 +12,7 @@ ArkodeStepper::ArkodeStepper(const IntegratorSpec& spec, Problem& problem, bool 
       context_(make_context()),
       state_(N_VNew_Serial(n_y() + n_z(), context_.get())),
       derivative_(N_VClone(state_.get())),
-      repeat_bound_(std::numeric_limits<double>::infinity()) {
+      max_repeated_step_(std::numeric_limits<double>::infinity()) {
   totals_.name = spec.name;
 }
 
@@ -95,7 +95,7 @@ void ArkodeStepper::reinitialize(const Node& start) {
 void ArkodeStepper::begin(const Node& start) {
   cause_ = nullptr;
   stall_.reset();
-  repeat_bound_ = std::numeric_limits<double>::infinity();
+  max_repeated_step_ = std::numeric_limits<double>::infinity();
   if (arkode_ == nullptr) {
     view(state_.get()) = start.Y;
     create(start.t);
@@ -104,17 +104,17 @@ void ArkodeStepper::begin(const Node& start) {
   }
 }
 
-void ArkodeStepper::bound_changed() {
-  apply_bound();
+void ArkodeStepper::max_step_changed() {
+  apply_max_step();
 }
 
-void ArkodeStepper::apply_bound() {
-  const double bound = std::min(max_step(), repeat_bound_);
+void ArkodeStepper::apply_max_step() {
+  const double bound = std::min(max_step(), max_repeated_step_);
   // ARKODE reads 0 as "no bound".
   check_setup(ARKStepSetMaxStep(arkode_, std::isinf(bound) ? 0.0 : bound), "ARKStepSetMaxStep");
 }
 
-bool ArkodeStepper::may_repeat(int code) const {
+bool ArkodeStepper::can_repeat_step(int code) const {
   if (code != ARK_UNREC_RHSFUNC_ERR && code != ARK_POSTPROCESS_STEP_FAIL) return false;
   try {
     if (cause_) std::rethrow_exception(cause_);
@@ -134,26 +134,26 @@ void ArkodeStepper::fail(int code, double t) {
 }
 
 void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
-  if (from.t >= limited_until_ && !std::isinf(repeat_bound_)) {
-    repeat_bound_ = std::numeric_limits<double>::infinity();
-    apply_bound();
+  if (from.t >= repeat_end_ && !std::isinf(max_repeated_step_)) {
+    max_repeated_step_ = std::numeric_limits<double>::infinity();
+    apply_max_step();
   }
   double t = from.t;
   for (int attempt = 0;; ++attempt) {
     check_setup(ARKStepSetStopTime(arkode_, t_end), "ARKStepSetStopTime");
     const int code = ARKStepEvolve(arkode_, from.t + first_step_horizon, state_.get(), &t, ARK_ONE_STEP);
     if (code >= 0) break;
-    if (attempt >= spec().max_rejections || !may_repeat(code)) fail(code, from.t);
-    ++n_refused_;
+    if (attempt >= spec().max_rejections || !can_repeat_step(code)) fail(code, from.t);
+    ++n_rejected_;
     double h = 0.0;
     check_setup(ARKStepGetCurrentStep(arkode_, &h), "ARKStepGetCurrentStep");
     // A quarter, not a half: what the model refuses is often a contact that is far too deep. The bound stays until the
     // end of the step that was refused first is passed.
-    h = std::min(h, repeat_bound_);
-    if (std::isinf(repeat_bound_)) limited_until_ = from.t + h;
-    repeat_bound_ = 0.25 * h;
+    h = std::min(h, max_repeated_step_);
+    if (std::isinf(max_repeated_step_)) repeat_end_ = from.t + h;
+    max_repeated_step_ = 0.25 * h;
     reinitialize(from);
-    apply_bound();
+    apply_max_step();
   }
   set_attempted_time(t);
   stall_.check(t - from.t, t, cause_, spec().name);
@@ -201,7 +201,7 @@ void ArkodeStepper::add_current(IntegratorStatistics& s) const {
 IntegratorStatistics ArkodeStepper::statistics() const {
   IntegratorStatistics s = totals_;
   if (arkode_ != nullptr) add_current(s);
-  s.rejected_steps += n_refused_;
+  s.rejected_steps += n_rejected_;
   s.restarts = n_restarts();
   return s;
 }

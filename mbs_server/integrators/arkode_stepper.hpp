@@ -42,12 +42,12 @@ class ArkodeStepper : public OneStepIntegrator {
   static int weights(N_Vector Y, N_Vector w, void* user_data);
 
   void begin(const Node& start) final;
-  void bound_changed() final;
+  void max_step_changed() final;
   void advance(double t_end, Node& from, Node& to) final;
   void create(double t);
   void reinitialize(const Node& start);
-  [[nodiscard]] bool may_repeat(int code) const;
-  void apply_bound();
+  [[nodiscard]] bool can_repeat_step(int code) const;
+  void apply_max_step();
   [[noreturn]] void fail(int code, double t);
   void add_current(IntegratorStatistics& s) const;
 
@@ -60,9 +60,9 @@ class ArkodeStepper : public OneStepIntegrator {
   Context context_;
   OwnedVector state_, derivative_;
   void* arkode_ = nullptr;
-  double repeat_bound_;         ///< [s] of the step while a refused one is being repeated; infinite when not
-  double limited_until_ = 0.0;  ///< [s] end of the step that was refused
-  std::int64_t n_refused_ = 0;
+  double max_repeated_step_;         ///< [s] of the step while a refused one is being repeated; infinite when not
+  double repeat_end_ = 0.0;  ///< [s] end of the step that was refused
+  std::int64_t n_rejected_ = 0;
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };
 

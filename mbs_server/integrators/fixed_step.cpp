@@ -59,10 +59,10 @@ void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   const int n = problem().n_positions();
   // Compared with the largest speed so far, not with that of the moment: a pendulum that turns back has no large error
   // for being slow.
-  largest_speed_ = std::max(largest_speed_, to.Y.segment(n, n).lpNorm<Eigen::Infinity>());
+  max_speed_ = std::max(max_speed_, to.Y.segment(n, n).lpNorm<Eigen::Infinity>());
   const auto states = to.Y.segment(2 * n, n_y() - 2 * n);
-  largest_state_ = std::max(largest_state_, states.size() == 0 ? 0.0 : states.lpNorm<Eigen::Infinity>());
-  if (!history_is_full() || !(largest_speed_ > 0.0)) return;
+  max_state_ = std::max(max_state_, states.size() == 0 ? 0.0 : states.lpNorm<Eigen::Infinity>());
+  if (!history_is_full() || !(max_speed_ > 0.0)) return;
   const double h = to.t - from.t;
   const auto& [f1, f2, f3] = past_;
   // Adams-Moulton over five equidistant derivatives: its error is of order h^6, that of the step of order h^5, so that
@@ -70,12 +70,12 @@ void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   stage_ = to.Y - from.Y - h / 720.0 * (251.0 * to.F + 646.0 * from.F - 264.0 * f1 + 106.0 * f2 - 19.0 * f3);
   // Axes of bodies have length one, so that the largest coordinate is never small.
   step_error_ = std::max(stage_.head(n).lpNorm<Eigen::Infinity>() / to.Y.head(n).lpNorm<Eigen::Infinity>(),
-                         stage_.segment(n, n).lpNorm<Eigen::Infinity>() / largest_speed_);
-  if (!(largest_state_ > 0.0)) return;
-  step_error_ = std::max(step_error_, stage_.segment(2 * n, states.size()).lpNorm<Eigen::Infinity>() / largest_state_);
+                         stage_.segment(n, n).lpNorm<Eigen::Infinity>() / max_speed_);
+  if (!(max_state_ > 0.0)) return;
+  step_error_ = std::max(step_error_, stage_.segment(2 * n, states.size()).lpNorm<Eigen::Infinity>() / max_state_);
 }
 
-void FixedStepIntegrator::remember(const Node& from) {
+void FixedStepIntegrator::update_history(const Node& from) {
   past_[2].swap(past_[1]);
   past_[1].swap(past_[0]);
   past_[0] = from.F;
@@ -85,17 +85,17 @@ void FixedStepIntegrator::remember(const Node& from) {
 void FixedStepIntegrator::begin(const Node& start) {
   reduced_ = false;
   stall_.reset();
-  largest_speed_ = largest_state_ = 0.0;
+  max_speed_ = max_state_ = 0.0;
   change_size(std::min(*spec().step, max_step()), start.t);
 }
 
-void FixedStepIntegrator::bound_changed() {
+void FixedStepIntegrator::max_step_changed() {
   const double h = std::min(*spec().step, max_step());
   if (!reduced_ && h != size_) change_size(h, grid_start_ + static_cast<double>(count_) * size_);
 }
 
 void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
-  if (reduced_ && from.t >= limited_until_) {
+  if (reduced_ && from.t >= repeat_end_) {
     reduced_ = false;
     change_size(std::min(*spec().step, max_step()), from.t);
   }
@@ -122,14 +122,14 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
       ++totals_.steps;
       ++count_;
       estimate_error(from, to);
-      if (!last) remember(from);
+      if (!last) update_history(from);
       // The rest of a step at the end of the run may be tiny.
       if (!last) stall_.check(to.t - from.t, to.t, cause, totals_.name);
       return;
     }
     if (refused < 0) std::rethrow_exception(cause);
     ++totals_.rejected_steps;
-    if (!reduced_) limited_until_ = t_next;
+    if (!reduced_) repeat_end_ = t_next;
     reduced_ = true;
     change_size(0.5 * (t_next - from.t), from.t);
   }

@@ -42,25 +42,25 @@ class FixedStepIntegrator : public OneStepIntegrator {
 
  private:
   void begin(const Node& start) final;
-  void bound_changed() final;
+  void max_step_changed() final;
   void advance(double t_end, Node& from, Node& to) final;
   void change_size(double h, double t);
   void estimate_error(const Node& from, const Node& to);
-  void remember(const Node& from);
+  void update_history(const Node& from);
   [[nodiscard]] double step_error() const final { return step_error_; }
 
   double alpha_, beta_;
   double size_ = 0.0;           ///< [s] current step
   double grid_start_ = 0.0;     ///< [s] steps of this size are counted from here
-  double limited_until_ = 0.0;  ///< [s] end of the step that was refused, while size_ is reduced for it
+  double repeat_end_ = 0.0;  ///< [s] end of the step that was refused, while size_ is reduced for it
   bool reduced_ = false;
   std::int64_t count_ = 0;
   Eigen::VectorXd stage_, f2_, f3_, f4_;
   std::array<Eigen::VectorXd, history_length> past_;
   std::size_t n_past_ = 0;
   double step_error_ = 0.0;
-  double largest_speed_ = 0.0;  ///< largest |qd| since the restart, the size that errors of qd are compared with
-  double largest_state_ = 0.0;  ///< likewise of the states of the first order
+  double max_speed_ = 0.0;  ///< largest |qd| since the restart, the size that errors of qd are compared with
+  double max_state_ = 0.0;  ///< likewise of the states of the first order
   StallGuard stall_;
   IntegratorStatistics totals_;
 };

@@ -43,7 +43,7 @@ void configure(void* kinsol, const BalanceSettings& settings) {
   check_setup(KINSetFuncNormTol(kinsol, settings.tolerance), "KINSetFuncNormTol");
   // Below rounding: a short step is no sign of rest, where a stiff contact allows no longer one.
   check_setup(KINSetScaledStepTol(kinsol, 1e-15), "KINSetScaledStepTol");
-  check_setup(KINSetMaxNewtonStep(kinsol, settings.longest_step), "KINSetMaxNewtonStep");
+  check_setup(KINSetMaxNewtonStep(kinsol, settings.max_step_length), "KINSetMaxNewtonStep");
   check_setup(KINSetNumMaxIters(kinsol, settings.max_iterations), "KINSetNumMaxIters");
   // A new matrix in every iteration: contact stiffens by orders of magnitude within one step.
   check_setup(KINSetMaxSetupCalls(kinsol, 1), "KINSetMaxSetupCalls");
@@ -53,7 +53,7 @@ void configure(void* kinsol, const BalanceSettings& settings) {
 
 BalanceResult solve_balance(const BalanceEquations& equations, const BalanceSettings& settings, Eigen::VectorXd& x) {
   Callbacks callbacks{.equations = equations, .cause = nullptr};
-  NewtonBridge bridge{.solve = equations.solve, .cause = &callbacks.cause};
+  NewtonSolverContext bridge{.solve = equations.solve, .cause = &callbacks.cause};
   const Context context = make_context();
   const OwnedVector state(N_VNew_Serial(x.size(), context.get()));
   const OwnedVector x_scale(N_VClone(state.get()));

@@ -21,7 +21,7 @@ struct BalanceSettings {
   Eigen::VectorXd F_scale;    ///< weights that make the entries of F comparable; the largest weighted one is the norm
   Eigen::VectorXd x_scale;    ///< weights that make the entries of x comparable
   double tolerance = 1e-10;   ///< [-] of the norm of F
-  double longest_step = 1.0;  ///< [-] Euclidean norm of the weighted step
+  double max_step_length = 1.0;  ///< [-] Euclidean norm of the weighted step
   int max_iterations = 100;
 };
 

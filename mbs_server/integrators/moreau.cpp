@@ -16,17 +16,17 @@ using Vector = Eigen::VectorXd;
 
 /// Impacts at one instant that follow from each other. A chain of n bodies needs about n^2 / 2; without rebound some
 /// never end.
-constexpr int most_waves = 1000;
+constexpr int max_impact_rounds = 1000;
 /// [s] Longest step where a scenario gives none.
 constexpr double default_step = 1e-3;
 /// How far bodies in contact may sink into each other over a step by the curvature of their paths, over the rounding of
 /// gaps: 10 um in a model of a metre. Deeper, the points in the middle of the step are not those that bear, as where a
 /// face that turns fast comes to lie on another: the step is halved, so often at most.
-constexpr double most_sunk = 1e6;
-constexpr int most_halvings = 6;
+constexpr double max_relative_penetration = 1e6;
+constexpr int max_halvings = 6;
 /// [-] Cosine of the turn of a normal over half a step, 2 degrees, up to which a path is smooth: a ball that comes to
 /// the next face of a notch strikes it.
-constexpr double smooth_turn = 0.9994;
+constexpr double smooth_normal_cosine = 0.9994;
 
 /// Half a step with the velocity of its beginning, the impulses of the whole step in the middle, half a step with the
 /// velocity of its end: of second order, exact for bodies that fall. docs/theory/rigid_contact.md.
@@ -74,25 +74,25 @@ class Moreau final : public Integrator {
 
  private:
   /// What contact does over a step: velocities at its end.
-  struct Pushed {
+  struct ContactStep {
     Vector v;
     double dissipated = 0.0;  ///< [J]
   };
   [[nodiscard]] double next_time(double t_end);
   void apply_impacts();
   std::vector<double> strike(std::span<const std::size_t> touching, std::span<const double> rates);
-  void hand_on(std::span<const std::size_t> touching, std::vector<double>& rates);
-  [[nodiscard]] double resting_speed(std::size_t touching) const;
+  void forward(std::span<const std::size_t> touching, std::vector<double>& rates);
+  [[nodiscard]] double restitution_threshold(std::size_t touching) const;
   [[nodiscard]] bool sinks(double rate) const;
   void attempt(double h);
-  [[nodiscard]] double least_rate(const RigidPoint& middle, double rate, double h) const;
-  [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
+  [[nodiscard]] double compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const;
+  [[nodiscard]] ContactStep push(double h, const Vector& q_m, const Vector& v_free, bool last);
   /// [m] Smallest gaps of points that act on nothing yet, and of those that do; infinite when there are none.
   struct Gaps {
-    double of_new = 0.0, of_acting = 0.0;
+    double inactive = 0.0, of_acting = 0.0;
   };
   [[nodiscard]] Gaps gaps_at(double t, const Vector& y);
-  [[nodiscard]] bool touched_at_start(const RigidPoint& point) const;
+  [[nodiscard]] bool is_closed_point(const RigidPoint& point) const;
   [[nodiscard]] bool acts(const RigidPoint& point) const;
 
   IntegratorSpec spec_;
@@ -104,9 +104,9 @@ class Moreau final : public Integrator {
   Vector y_, z_;                      ///< at t_
   Vector from_y_, from_z_;            ///< where the last step began, after its impacts
   Vector end_y_, end_z_;              ///< of an attempt
-  std::vector<RigidPoint> looked_;    ///< all points where the step begins
-  std::vector<RigidPoint> at_start_;  ///< points that touch where the step begins, with rates after its impacts
-  std::vector<RigidPoint> slow_;      ///< those apart that close slowly, if they do
+  std::vector<RigidPoint> candidate_points_;    ///< all points where the step begins
+  std::vector<RigidPoint> closed_points_;  ///< points that touch where the step begins, with rates after its impacts
+  std::vector<RigidPoint> near_points_;      ///< those apart that close slowly, if they do
   std::int64_t n_restarts_ = 0;
   IntegratorStatistics totals_;
 };
@@ -118,12 +118,12 @@ double Moreau::next_time(double t_end) {
   return next >= t_end - 1e-6 * nominal_ ? t_end : next;
 }
 
-bool Moreau::touched_at_start(const RigidPoint& point) const {
-  return std::ranges::any_of(at_start_, [&](const RigidPoint& p) { return p.same_as(point); });
+bool Moreau::is_closed_point(const RigidPoint& point) const {
+  return std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return p.same_as(point); });
 }
 
 bool Moreau::acts(const RigidPoint& point) const {
-  return touched_at_start(point) || std::ranges::any_of(slow_, [&](const RigidPoint& p) { return p.same_as(point); });
+  return is_closed_point(point) || std::ranges::any_of(near_points_, [&](const RigidPoint& p) { return p.same_as(point); });
 }
 
 /// Impulses at all points that touch, when one of them would sink in over a step. Only those that approach faster than
@@ -131,30 +131,30 @@ bool Moreau::acts(const RigidPoint& point) const {
 void Moreau::apply_impacts() {
   RigidContacts& contacts = *problem_.rigid_contacts();
   const auto points = contacts.look(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
-  looked_.assign(points.begin(), points.end());
-  at_start_.clear();
-  slow_.clear();
+  candidate_points_.assign(points.begin(), points.end());
+  closed_points_.clear();
+  near_points_.clear();
   std::vector<std::size_t> touching;
   bool impact = false;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].gap > contacts.rounding()) {
-      if (points[i].rate >= -contacts.resting_speed(points[i])) slow_.push_back(points[i]);
+      if (points[i].rate >= -contacts.restitution_threshold(points[i])) near_points_.push_back(points[i]);
       continue;
     }
     touching.push_back(i);
-    at_start_.push_back(points[i]);
+    closed_points_.push_back(points[i]);
     impact = impact || sinks(points[i].rate);
   }
   if (!impact) return;
   std::vector<double> rates;
-  for (const RigidPoint& point : at_start_) rates.push_back(point.rate);
-  if (std::ranges::any_of(at_start_, [&](const RigidPoint& p) { return contacts.in_turn(p); })) {
+  for (const RigidPoint& point : closed_points_) rates.push_back(point.rate);
+  if (std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return contacts.is_sequential(p); })) {
     hand_on(touching, rates);
     // What is left are bodies that rest on each other, or more impacts than are followed.
     impact = std::ranges::any_of(rates, [&](double rate) { return sinks(rate); });
   }
   if (impact) rates = strike(touching, rates);
-  for (std::size_t k = 0; k < rates.size(); ++k) at_start_[k].rate = rates[k];
+  for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
 }
 
 /// Whether a point that touches would sink in over a step. A step that an impact may end is taken for whole: over a
@@ -167,43 +167,43 @@ bool Moreau::sinks(double rate) const {
 std::vector<double> Moreau::strike(std::span<const std::size_t> touching, std::span<const double> rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   friction::ImpactProblem problem = contacts.choose(touching);
-  bool at_rest = true;
+  bool initial_displacements = true;
   for (std::size_t k = 0; k < touching.size(); ++k) {
-    const bool slow = rates[k] >= -resting_speed(touching[k]);
+    const bool slow = rates[k] >= -restitution_threshold(touching[k]);
     if (slow) problem.restitution[static_cast<Eigen::Index>(k)] = 0.0;
-    at_rest = at_rest && slow;
+    initial_displacements = initial_displacements && slow;
   }
   const Vector before = contacts.velocities(from_y_.segment(n_, n_));
   const friction::ImpactSolution solution = friction::solve_impact(problem, before);
   contacts.apply(solution.P, from_y_.segment(n_, n_));
-  contacts.note_impact(solution, before, at_rest);
+  contacts.note_impact(solution, before, initial_displacements);
   from_z_[0] -= solution.energy;
   std::vector<double> after(touching.size());
   for (std::size_t k = 0; k < after.size(); ++k) after[k] = solution.u[3 * static_cast<Eigen::Index>(k)];
   return after;
 }
 
-double Moreau::resting_speed(std::size_t touching) const {
-  return problem_.rigid_contacts()->resting_speed(looked_[touching]);
+double Moreau::restitution_threshold(std::size_t touching) const {
+  return problem_.rigid_contacts()->restitution_threshold(candidate_points_[touching]);
 }
 
 /// Impacts one after the other at the same instant: those points strike at once that approach at once, and what they
 /// set in motion strikes next. Points of other laws take part in every impact.
 void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>& rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
-  for (int wave = 0; wave < most_waves; ++wave) {
+  for (int wave = 0; wave < max_impact_rounds; ++wave) {
     std::vector<std::size_t> struck;
-    std::vector<double> struck_rates;
+    std::vector<double> active_rates;
     bool fast = false;
     for (std::size_t k = 0; k < touching.size(); ++k) {
-      const bool approaches = rates[k] < -resting_speed(touching[k]);
-      if (!approaches && contacts.in_turn(at_start_[k])) continue;
+      const bool approaches = rates[k] < -restitution_threshold(touching[k]);
+      if (!approaches && contacts.is_sequential(closed_points_[k])) continue;
       struck.push_back(touching[k]);
-      struck_rates.push_back(rates[k]);
+      active_rates.push_back(rates[k]);
       fast = fast || approaches;
     }
     if (!fast) return;
-    (void)strike(struck, struck_rates);
+    (void)strike(struck, active_rates);
     (void)contacts.choose(touching);
     const Vector u = contacts.velocities(from_y_.segment(n_, n_));
     for (std::size_t k = 0; k < touching.size(); ++k) rates[k] = u[3 * static_cast<Eigen::Index>(k)];
@@ -211,24 +211,24 @@ void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>&
   std::vector<std::size_t> left;
   double fastest = 0.0;
   for (std::size_t k = 0; k < touching.size(); ++k) {
-    if (rates[k] >= -resting_speed(touching[k])) continue;
+    if (rates[k] >= -restitution_threshold(touching[k])) continue;
     left.push_back(touching[k]);
     fastest = std::max(fastest, -rates[k]);
   }
-  if (!left.empty()) contacts.note_broken_off(left, most_waves, fastest);
+  if (!left.empty()) contacts.note_unfinished_impacts(left, max_impact_rounds, fastest);
 }
 
 /// [m/s] Rate of the gap over the second half of a step of length h which leaves no gap.
 /// @param middle  the point in the middle of the step
 /// @param rate    [m/s] of its gap there, with the velocities of the beginning
-double Moreau::least_rate(const RigidPoint& middle, double rate, double h) const {
+double Moreau::compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const {
   const auto of = [&](const std::vector<RigidPoint>& points) -> const RigidPoint* {
     const auto found = std::ranges::find_if(points, [&](const RigidPoint& p) { return p.same_as(middle); });
     return found == points.end() ? nullptr : &*found;
   };
-  const RigidPoint* touching = of(at_start_);
-  const RigidPoint* start = touching != nullptr ? touching : of(slow_);
-  const bool smooth = middle.curved && start != nullptr && middle.n_W.dot(start->n_W) > smooth_turn;
+  const RigidPoint* touching = of(closed_points_);
+  const RigidPoint* start = touching != nullptr ? touching : of(near_points_);
+  const bool smooth = middle.curved && start != nullptr && middle.n_W.dot(start->n_W) > smooth_normal_cosine;
   // What is apart may close, but no more than that.
   if (!smooth) return std::min(0.0, -2.0 * middle.gap / h);
   // Along a curve the rate changes by itself, in the second half of the step as much as in the first: a ball in a
@@ -241,7 +241,7 @@ double Moreau::least_rate(const RigidPoint& middle, double rate, double h) const
 
 /// Lengths of axes that are left to the projection turn by them the slower: q x v is the spin that a step keeps, of
 /// axes q that come out longer than one, and the projection keeps v.
-void keep_spin(Eigen::Ref<Vector> y, int n) {
+void preserve_angular_velocity(Eigen::Ref<Vector> y, int n) {
   constexpr int per_body = 12, per_axis = 3;
   for (int body = 0; body < n; body += per_body) {
     for (int axis = body + per_axis; axis < body + per_body; axis += per_axis) {
@@ -252,7 +252,7 @@ void keep_spin(Eigen::Ref<Vector> y, int n) {
 
 /// Velocities at the end of the step, from those that it would have without contact.
 /// @param last  the impulses count
-Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, bool last) {
+Moreau::ContactStep Moreau::push(double h, const Vector& q_m, const Vector& v_free, bool last) {
   RigidContacts* contacts = problem_.rigid_contacts();
   if (contacts == nullptr) return {.v = v_free};
   const Vector v = from_y_.segment(n_, n_);
@@ -267,10 +267,10 @@ Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, b
   Vector floor(static_cast<Eigen::Index>(near.size()));
   for (std::size_t k = 0; k < near.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
-    floor[row] = least_rate(points[near[k]], before[3 * row], h);
+    floor[row] = compute_min_gap_rate(points[near[k]], before[3 * row], h);
   }
   const friction::ImpactSolution solution = friction::solve_contact(problem, contacts->velocities(v_free), floor);
-  Pushed pushed{.v = v_free};
+  ContactStep pushed{.v = v_free};
   contacts->apply(solution.P, pushed.v);
   pushed.dissipated = -0.5 * solution.P.dot(before + solution.u);
   if (last) contacts->note_contact(solution);
@@ -279,7 +279,7 @@ Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, b
 
 /// One step of length h from from_y_ to end_y_.
 void Moreau::attempt(double h) {
-  if (RigidContacts* contacts = problem_.rigid_contacts()) contacts->forget_contact();
+  if (RigidContacts* contacts = problem_.rigid_contacts()) contacts->reset_contact();
   const double t_m = from_t_ + 0.5 * h;
   const auto v = from_y_.segment(n_, n_);
   Vector middle = from_y_, rates(size_);
@@ -287,19 +287,19 @@ void Moreau::attempt(double h) {
   problem_.rhs(t_m, middle, rates);
   const Vector q_m = middle.head(n_);
   // Forces that depend on velocities, and centrifugal terms, are taken at the mean velocity: with a first guess of it.
-  const Pushed guess = push(h, q_m, v + h * rates.segment(n_, n_), false);
+  const ContactStep guess = push(h, q_m, v + h * rates.segment(n_, n_), false);
   middle.segment(n_, n_) = 0.5 * (v + guess.v);
   middle.tail(size_ - 2 * n_) += 0.5 * h * rates.tail(size_ - 2 * n_);
   problem_.rhs(t_m, middle, rates);
   totals_.rhs_evaluations += 2;
   Vector work(z_.size());
   problem_.quadrature_rhs(t_m, middle, work);
-  const Pushed pushed = push(h, q_m, v + h * rates.segment(n_, n_), true);
+  const ContactStep pushed = push(h, q_m, v + h * rates.segment(n_, n_), true);
   end_y_ = from_y_;
   end_y_.head(n_) = q_m + 0.5 * h * pushed.v;
   end_y_.segment(n_, n_) = pushed.v;
   end_y_.tail(size_ - 2 * n_) += h * rates.tail(size_ - 2 * n_);
-  keep_spin(end_y_, n_);
+  preserve_angular_velocity(end_y_, n_);
   problem_.project(from_t_ + h, end_y_);
   end_z_ = from_z_ + h * work;
   end_z_[0] += pushed.dissipated;
@@ -308,10 +308,10 @@ void Moreau::attempt(double h) {
 Moreau::Gaps Moreau::gaps_at(double t, const Vector& y) {
   RigidContacts* contacts = problem_.rigid_contacts();
   constexpr double none = std::numeric_limits<double>::infinity();
-  Gaps gaps{.of_new = none, .of_acting = none};
+  Gaps gaps{.inactive = none, .of_acting = none};
   if (contacts == nullptr) return gaps;
   for (const RigidPoint& point : contacts->look(t, y.head(n_), y.segment(n_, n_))) {
-    double& least = acts(point) ? gaps.of_acting : gaps.of_new;
+    double& least = acts(point) ? gaps.of_acting : gaps.inactive;
     least = std::min(least, point.gap);
   }
   return gaps;
@@ -331,24 +331,24 @@ StepResult Moreau::step(double t_end) {
   attempt(h);
   const double tolerance = contacts == nullptr ? 0.0 : contacts->rounding();
   Gaps gaps = gaps_at(from_t_ + h, end_y_);
-  double sunk = most_sunk * tolerance;
-  for (const RigidPoint& point : at_start_) sunk = std::max(sunk, most_sunk * tolerance - point.gap);
-  for (int i = 0; i < most_halvings && gaps.of_acting < -sunk; ++i) {
+  double sunk = max_relative_penetration * tolerance;
+  for (const RigidPoint& point : closed_points_) sunk = std::max(sunk, max_relative_penetration * tolerance - point.gap);
+  for (int i = 0; i < max_halvings && gaps.of_acting < -sunk; ++i) {
     h *= 0.5;
     attempt(h);
     gaps = gaps_at(from_t_ + h, end_y_);
   }
-  double right_gap = gaps.of_new;
+  double right_gap = gaps.inactive;
   if (right_gap < -tolerance) {
     // The Illinois variant of false position, as for roots: what touches first ends the step.
     double left = 0.0, right = h;
-    double left_gap = std::max(gaps_at(from_t_, from_y_).of_new, tolerance);
+    double left_gap = std::max(gaps_at(from_t_, from_y_).inactive, tolerance);
     if (!std::isfinite(left_gap)) left_gap = -right_gap;
     for (int i = 0; i < 100 && std::abs(right_gap) > 0.0; ++i) {
       h = (left * right_gap - right * left_gap) / (right_gap - left_gap);
       if (!(h > left && h < right)) h = 0.5 * (left + right);
       attempt(h);
-      const double gap = gaps_at(from_t_ + h, end_y_).of_new;
+      const double gap = gaps_at(from_t_ + h, end_y_).inactive;
       if (std::abs(gap) <= 0.5 * tolerance || right - left <= 1e-15 * (std::abs(t_) + nominal_)) break;
       if (gap < 0.0) {
         right = h;
@@ -415,7 +415,7 @@ void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::Vector
   }
 }
 
-void note_start_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
+void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
                        std::optional<double> step) {
   const int n = problem.n_positions();
   const double h = step.value_or(default_step);
@@ -424,7 +424,7 @@ void note_start_forces(RigidContacts& contacts, Problem& problem, const Eigen::V
   const auto points = contacts.look(0.0, y.head(n), y.segment(n, n));
   std::vector<std::size_t> touching;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].gap <= contacts.rounding() && points[i].rate >= -contacts.resting_speed(points[i]))
+    if (points[i].gap <= contacts.rounding() && points[i].rate >= -contacts.restitution_threshold(points[i]))
       touching.push_back(i);
   }
   if (touching.empty()) return;

@@ -22,6 +22,6 @@ void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::Vector
 /// Lets the contacts know of the forces at the start of a motion, at t = 0, which no step has found yet: those that
 /// keep points that touch, and do not approach as in an impact, from closing.
 /// @param step  [s] of the scenario; none = the default
-void note_start_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y, std::optional<double> step);
+void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y, std::optional<double> step);
 
 }  // namespace heelstrike::mbs

@@ -79,7 +79,7 @@ void MultistepIntegrator::fail(int code) {
   throw_solver_failure(cause_, spec_.name, describe_code(code, calls_.code_name(code)), attempted_time_);
 }
 
-void MultistepIntegrator::take_next(double t_end) {
+void MultistepIntegrator::advance_solver(double t_end) {
   check_setup(calls_.set_stop_time(memory_, t_end), "SetStopTime");
   // One step; the solver stops at t_end, and the horizon only serves its choice of the first step.
   const int code = advance(t_ + first_step_horizon, t_);
@@ -95,7 +95,7 @@ void MultistepIntegrator::take_next(double t_end) {
 
 StepResult MultistepIntegrator::step(double t_end) {
   if (fresh_) start();
-  if (roots_.at_end()) take_next(t_end);
+  if (roots_.at_end()) advance_solver(t_end);
   StepResult result;
   result.roots = roots_.advance([this](double t, Eigen::VectorXd& y) { interpolate(t, y, z_); });
   result.t = roots_.time();

@@ -81,7 +81,7 @@ class MultistepIntegrator : public Integrator {
  private:
   void start();
   void apply_max_step();
-  void take_next(double t_end);
+  void advance_solver(double t_end);
   [[noreturn]] void fail(int code);
 
   IntegratorSpec spec_;
@@ -91,7 +91,7 @@ class MultistepIntegrator : public Integrator {
   std::exception_ptr cause_;
   StepRoots roots_;
   StallGuard stall_;
-  NewtonBridge bridge_;
+  NewtonSolverContext bridge_;
   Context context_;
   OwnedVector state_, quadrature_state_, dense_;
   OwnedMatrix matrix_;

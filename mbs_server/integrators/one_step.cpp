@@ -43,19 +43,19 @@ void OneStepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eigen:
   ++n_restarts_;
   max_step_ = max_step;
   begin(to_);
-  bound_changed();
+  max_step_changed();
 }
 
 void OneStepIntegrator::set_max_step(std::optional<double> max_step) {
   max_step_ = max_step;
-  bound_changed();
+  max_step_changed();
 }
 
 double OneStepIntegrator::max_step() const {
   return max_step_.value_or(spec_.max_step.value_or(std::numeric_limits<double>::infinity()));
 }
 
-void OneStepIntegrator::take_next(double t_end) {
+void OneStepIntegrator::advance_solver(double t_end) {
   std::swap(from_, to_);
   // A failed step is followed by a restart, which starts from `to_` again.
   attempted_time_ = from_.t;
@@ -68,7 +68,7 @@ void OneStepIntegrator::take_next(double t_end) {
 
 StepResult OneStepIntegrator::step(double t_end) {
   const bool fresh = first_ || roots_.at_end();
-  if (fresh) take_next(t_end);
+  if (fresh) advance_solver(t_end);
   StepResult result;
   result.roots = roots_.advance([this](double t, Eigen::VectorXd& y) { state_at(t, y, z_); });
   result.t = roots_.time();

@@ -37,7 +37,7 @@ class OneStepIntegrator : public Integrator {
   /// A restart at `start`, whose F is not valid. Forgets all history.
   virtual void begin(const Node& start) = 0;
   /// The bound of the step size has changed.
-  virtual void bound_changed() = 0;
+  virtual void max_step_changed() = 0;
   /// One accepted step from `from` (F may be filled in when it is the first after begin()) to `to`, with F.
   virtual void advance(double t_end, Node& from, Node& to) = 0;
   /// [-] estimated error of the last step relative to the size of the motion; 0 when the method controls its error.
@@ -56,7 +56,7 @@ class OneStepIntegrator : public Integrator {
   [[nodiscard]] std::int64_t n_restarts() const { return n_restarts_; }
 
  private:
-  void take_next(double t_end);
+  void advance_solver(double t_end);
   void dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z);
   /// The same, projected when the method projects its steps.
   void state_at(double t, Eigen::VectorXd& y, Eigen::VectorXd& z);

@@ -39,9 +39,9 @@ class RigidContacts {
   /// [m] that a gap at the last look is rounded by.
   [[nodiscard]] virtual double rounding() const = 0;
   /// [m/s] Approaches of a point that are slower are no impacts.
-  [[nodiscard]] virtual double resting_speed(const RigidPoint& point) const = 0;
-  /// Impacts at the point follow those that cause them (ImpactLaw::in_turn).
-  [[nodiscard]] virtual bool in_turn(const RigidPoint& point) const = 0;
+  [[nodiscard]] virtual double restitution_threshold(const RigidPoint& point) const = 0;
+  /// Impacts at the point follow those that cause them (ImpactLaw::sequential).
+  [[nodiscard]] virtual bool is_sequential(const RigidPoint& point) const = 0;
 
   /// The impact problem of some of the points that look() returned: Delassus matrix and coefficients; velocities are
   /// left zero.
@@ -55,12 +55,12 @@ class RigidContacts {
   /// acts over it, of which the last that is told counts; it ends at `t`. @{
   /// @param nominal  [s] length of steps that no impact ends
   virtual void begin_step(double t, double nominal) = 0;
-  /// @param at_rest  no point approaches faster than bodies rest: what the last step has left, part of its force
-  virtual void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) = 0;
+  /// @param initial_displacements  no point approaches faster than bodies rest: what the last step has left, part of its force
+  virtual void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool initial_displacements) = 0;
   /// Impacts in turn at the start of the step were broken off after `impacts` of them; `points` of the last look still
   /// approach, the fastest of them at `approach` [m/s] > 0, and strike at once instead.
-  virtual void note_broken_off(std::span<const std::size_t> points, int impacts, double approach) = 0;
-  virtual void forget_contact() = 0;
+  virtual void note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) = 0;
+  virtual void reset_contact() = 0;
   virtual void note_contact(const friction::ImpactSolution& contact) = 0;
   virtual void end_step(double t) = 0;
   /// @}

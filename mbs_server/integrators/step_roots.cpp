@@ -20,7 +20,7 @@ void StepRoots::evaluate(double t, const Problem::ConstRef& y, Problem::Vector& 
 void StepRoots::begin(double t, const Problem::ConstRef& y) {
   t_ = t_end_ = t;
   y_end_ = y;
-  stand_ins_ = false;
+  placeholder_values_ = false;
   evaluate(t, y, g_end_);
 }
 
@@ -30,10 +30,10 @@ void StepRoots::take(double t_end, const Problem::ConstRef& y_end) {
   if (g_.size() > 0 && problem_.no_roots(t_, y_end_, t_end, y_end)) {
     g_.setOnes();
     g_end_.setOnes();
-    stand_ins_ = true;
+    placeholder_values_ = true;
   } else {
     // A search starts from the true values at both ends.
-    if (std::exchange(stand_ins_, false)) evaluate(t_, y_end_, g_);
+    if (std::exchange(placeholder_values_, false)) evaluate(t_, y_end_, g_);
     evaluate(t_end, y_end, g_end_);
   }
   y_end_ = y_end;

@@ -51,7 +51,7 @@ class StepRoots {
   double t_ = 0.0, t_end_ = 0.0;
   Problem::Vector y_end_;
   Problem::Vector g_, g_end_;  ///< values at t_ and at the end of the step
-  bool stand_ins_ = false;     ///< these are not the true values, whose signs do not change in the step
+  bool placeholder_values_ = false;     ///< these are not the true values, whose signs do not change in the step
 };
 
 }  // namespace heelstrike::mbs

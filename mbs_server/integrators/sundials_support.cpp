@@ -54,12 +54,12 @@ Context make_context() {
 
 namespace {
 
-NewtonBridge& bridge_of(SUNLinearSolver S) {
-  return *static_cast<NewtonBridge*>(S->content);
+NewtonSolverContext& reconstruction_of(SUNLinearSolver S) {
+  return *static_cast<NewtonSolverContext*>(S->content);
 }
 
 int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /*tol*/) {
-  auto& bridge = bridge_of(S);
+  auto& bridge = reconstruction_of(S);
   return guarded(
       [&] {
         // The tolerance is for iterative solvers; this one is exact.
@@ -80,7 +80,7 @@ OwnedMatrix make_newton_matrix(SUNContext context) {
   return OwnedMatrix(A);
 }
 
-OwnedLinearSolver make_newton_solver(NewtonBridge& bridge, SUNContext context) {
+OwnedLinearSolver make_newton_solver(NewtonSolverContext& bridge, SUNContext context) {
   SUNLinearSolver S = SUNLinSolNewEmpty(context);
   S->content = &bridge;
   S->ops->gettype = [](SUNLinearSolver) { return SUNLINEARSOLVER_DIRECT; };

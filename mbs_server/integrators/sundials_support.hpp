@@ -101,12 +101,12 @@ using OwnedLinearSolver = std::unique_ptr<std::remove_pointer_t<SUNLinearSolver>
 
 /// Newton systems whose factors the problem keeps, as SUNDIALS objects: an empty matrix that stands for them, and a
 /// direct solver that calls `solve`.
-struct NewtonBridge {
+struct NewtonSolverContext {
   std::function<void(Eigen::Ref<Eigen::VectorXd>)> solve;  ///< in place
   std::exception_ptr* cause = nullptr;
 };
 [[nodiscard]] OwnedMatrix make_newton_matrix(SUNContext context);
 /// @param bridge  outlives the solver
-[[nodiscard]] OwnedLinearSolver make_newton_solver(NewtonBridge& bridge, SUNContext context);
+[[nodiscard]] OwnedLinearSolver make_newton_solver(NewtonSolverContext& bridge, SUNContext context);
 
 }  // namespace heelstrike::mbs

@@ -85,9 +85,9 @@ void LogSink::on_checkpoint(const Checkpoint& checkpoint) {
 }
 
 void LogSink::on_fields(const FieldFrame& frame) {
-  if (fields_full_) return;
+  if (field_limit_reached_) return;
   if (field_bytes_ + frame.vtu.size() > limits_.max_field_bytes) {
-    fields_full_ = true;
+    field_limit_reached_ = true;
     on_log("warning",
            fmt::format("no fields from t = {} s on: those before take {} MiB and this server keeps {} MiB of a run; "
                        "raise its --max-field-mib, or output.fields.interval",
@@ -101,13 +101,13 @@ void LogSink::on_fields(const FieldFrame& frame) {
 }
 
 std::optional<Error> LogSink::lost_fields() const {
-  if (!fields_full_) return std::nullopt;
+  if (!field_limit_reached_) return std::nullopt;
   return limit_error("output.fields",
                      fmt::format("fields are missing: this server keeps {} MiB of a run (--max-field-mib)",
                                  limits_.max_field_bytes >> 20U));
 }
 
-void LogSink::count(const LogRemains& remains) {
+void LogSink::count(const LogUsage& remains) {
   row_bytes_ = remains.row_bytes;
   field_bytes_ = remains.field_bytes;
 }

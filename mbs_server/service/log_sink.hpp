@@ -34,7 +34,7 @@ class LogSink : public RunSink {
   void on_fields(const FieldFrame& frame) override;
 
   /// What an earlier server had put into the log counts too.
-  void count(const LogRemains& remains);
+  void count(const LogUsage& remains);
   /// Appends the last event and closes the log.
   void finish(const RunSummary& summary);
   /// Why fields of the run are not in the log; none = all are.
@@ -55,7 +55,7 @@ class LogSink : public RunSink {
   SinkLimits limits_;
   std::uint64_t row_bytes_ = 0;
   std::uint64_t field_bytes_ = 0;
-  bool fields_full_ = false;
+  bool field_limit_reached_ = false;
 };
 
 /// The summary of a run that ended before it could make its own.

@@ -34,8 +34,8 @@ struct Settings {
   std::string spool = "heelstrike-spool";
   mbs::RunLimits limits;
   std::optional<double> exchange_timeout;                                       // [s]
-  double patience = 1e-3 * static_cast<double>(rpc::default_patience.count());  // [s]
-  bool allow_units = false;
+  double reconnect_timeout = 1e-3 * static_cast<double>(rpc::default_reconnect_timeout.count());  // [s]
+  bool allow_fmus = false;
   std::string metrics_address;
   std::string log_level = "info";
 };
@@ -53,7 +53,7 @@ void add_fem_options(CLI::App& app, Settings& settings) {
          "--exchange-timeout", settings.exchange_timeout,
          "longest time of one answer of the contact server [s]; without it one that answers pings is waited for")
       ->check(CLI::Range(0.01, 86400.0));
-  app.add_option("--patience", settings.patience,
+  app.add_option("--reconnect-timeout", settings.reconnect_timeout,
                  "time for which a lost connection to the contact server is tried again before a run fails [s]")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
@@ -75,13 +75,13 @@ void add_options(CLI::App& app, Settings& settings) {
   app.add_option("--max-runs", settings.limits.max_running, "runs at the same time")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_option("--max-kept", settings.limits.max_kept, "runs in the spool, finished ones included")
+  app.add_option("--max-stored-runs", settings.limits.max_stored_runs, "runs in the spool, finished ones included")
       ->check(CLI::Range(1, 100000000))
       ->capture_default_str();
   app.add_option_function<double>(
-         "--keep-finished",
+         "--retention-time",
          [&settings](double hours) {
-           settings.limits.keep_finished = std::chrono::seconds(static_cast<std::int64_t>(3600.0 * hours));
+           settings.limits.retention_time = std::chrono::seconds(static_cast<std::int64_t>(3600.0 * hours));
          },
          "time after which a finished run that no client fetched is forgotten [h] (default 168)")
       ->check(CLI::Range(0.0, 876000.0));
@@ -102,7 +102,7 @@ void add_options(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(2, 1 << 30));
   add_bytes_option(app, "--max-scenario-kib", settings.limits.max_scenario_bytes, "largest scenario text");
   add_bytes_option(app, "--max-files-kib", settings.limits.max_files_bytes, "files of one scenario together");
-  app.add_flag("--allow-fmu", settings.allow_units,
+  app.add_flag("--allow-fmu", settings.allow_fmus,
                "run the machine code of units (FMU) that scenarios bring along; whoever may submit runs can then do "
                "whatever this server can");
   app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
@@ -119,40 +119,40 @@ void start_logging(const std::string& level) {
 
 // Only for tests of what happens when versions differ.
 std::uint32_t announced_contract() {
-  const char* faked = std::getenv("HEELSTRIKE_TEST_CONTRACT");
-  return faked != nullptr ? static_cast<std::uint32_t>(std::strtoul(faked, nullptr, 10)) : contract_version;
+  const char* test_contract = std::getenv("HEELSTRIKE_TEST_CONTRACT");
+  return test_contract != nullptr ? static_cast<std::uint32_t>(std::strtoul(test_contract, nullptr, 10)) : contract_version;
 }
 
 int serve(const Settings& settings) {
   mbs::RunStore store(settings.spool, settings.limits, mbs::run_scenario);
   rpc::RemoteContactOptions contact;
   contact.endpoint = settings.fem;
-  contact.server_was_there = true;  // it has told its back-ends when the run was submitted
+  contact.is_server_known = true;  // it has told its back-ends when the run was submitted
   if (settings.exchange_timeout) {
     contact.exchange_timeout =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * *settings.exchange_timeout));
   }
-  contact.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.patience));
+  contact.reconnect_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.reconnect_timeout));
   mbs::SimulationService service(
       store,
       {.schemas = [fem = settings.fem,
-                   patience = contact.patience] { return schemas_of(rpc::list_backends(fem, patience)); },
+                   reconnect_timeout = contact.reconnect_timeout] { return schemas_of(rpc::list_backends(fem, reconnect_timeout)); },
        .open = rpc::open_remote_contact(contact),
-       .patience = contact.patience},
-      announced_contract(), settings.allow_units);
-  service.go_on();
+       .reconnect_timeout = contact.reconnect_timeout},
+      announced_contract(), settings.allow_fmus);
+  service.resume();
   const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
   grpc::Service* services[] = {&service};
   return rpc::run_server_program(
       settings.program, services,
       {.begin_drain = [&store] { store.begin_drain(); },
        .stop_work = [&service] { service.stop_work(); },
-       .wait_idle = [&store](std::chrono::milliseconds patience) { return store.wait_until_idle(patience); }});
+       .wait_idle = [&store](std::chrono::milliseconds reconnect_timeout) { return store.wait_until_idle(reconnect_timeout); }});
 }
 
 int run_program(int argc, char** argv) {
   rpc::block_stop_signals();
-  rpc::wait_at_own_sockets();
+  rpc::set_poll_strategy();
   Settings settings;
   settings.program.program = "mbs_server";
   settings.program.listen.addresses = {"127.0.0.1:50052"};

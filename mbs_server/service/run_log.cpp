@@ -44,24 +44,24 @@ std::shared_ptr<RunLog> RunLog::open_existing(const std::filesystem::path& file)
 
 void RunLog::note(const v1::RunEvent& event) {
   if (event.has_samples() && event.samples().values_size() > 0) {
-    remains_.row_bytes += sizeof(double) * static_cast<std::uint64_t>(event.samples().values_size());
+    usage_.row_bytes += sizeof(double) * static_cast<std::uint64_t>(event.samples().values_size());
     // A log holds single rows, and time is their first column.
-    if (event.samples().values(0) > remains_.furthest) {
-      remains_.furthest = event.samples().values(0);
-      remains_.n_vain = 0;
+    if (event.samples().values(0) > usage_.furthest) {
+      usage_.furthest = event.samples().values(0);
+      usage_.n_failed_restarts = 0;
     }
   }
-  if (event.has_fields()) remains_.field_bytes += event.fields().vtu().size();
-  if (event.has_resumed()) ++remains_.n_vain;
-  if (event.has_progress()) remains_.progress = event.progress();
-  if (event.has_checkpoint()) remains_.checkpoint = std::make_unique<v1::Checkpoint>(event.checkpoint());
+  if (event.has_fields()) usage_.field_bytes += event.fields().vtu().size();
+  if (event.has_resumed()) ++usage_.n_failed_restarts;
+  if (event.has_progress()) usage_.progress = event.progress();
+  if (event.has_checkpoint()) usage_.checkpoint = std::make_unique<v1::Checkpoint>(event.checkpoint());
 }
 
-void RunLog::go_on() {
-  constexpr std::uint64_t more_than_any_disk_holds_back = std::uint64_t{1} << 32U;
+void RunLog::resume() {
+  constexpr std::uint64_t sequence_gap = std::uint64_t{1} << 32U;
   const std::scoped_lock lock(mutex_);
   writer_ = std::make_unique<wire::EventFileWriter>(file_, size_);
-  last_sequence_ += more_than_any_disk_holds_back;
+  last_sequence_ += sequence_gap;
   closed_ = false;
 }
 
@@ -70,7 +70,7 @@ void RunLog::append(v1::RunEvent& event) {
   const std::uint64_t sequence = last_sequence_ + 1;
   event.set_sequence(sequence);
   const std::uint64_t size = writer_->append(event);
-  bool awaited = false;
+  bool needs_tangents = false;
   {
     const std::scoped_lock lock(mutex_);
     size_ = size;
@@ -79,11 +79,11 @@ void RunLog::append(v1::RunEvent& event) {
       summary_ = std::make_unique<v1::RunSummary>(event.finished());
       closed_ = true;
     }
-    awaited = closed_ || size_ > wake_above_;
-    if (awaited) wake_above_ = UINT64_MAX;  // who goes on waiting says so again
+    needs_tangents = closed_ || size_ > wake_size_;
+    if (needs_tangents) wake_size_ = UINT64_MAX;  // who goes on waiting says so again
   }
   if (event.has_finished()) writer_.reset();  // a server keeps many runs that are over; each would hold a descriptor
-  if (awaited) changed_.notify_all();
+  if (needs_tangents) changed_.notify_all();
 }
 
 void RunLog::close(const v1::RunEvent& last) {
@@ -109,12 +109,12 @@ void RunLog::wake() {
   changed_.notify_all();
 }
 
-std::uint64_t RunLog::wait_beyond(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
+std::uint64_t RunLog::wait_for_events(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
                                   const std::function<bool()>& give_up) const {
   std::unique_lock lock(mutex_);
   const auto reached = [&](std::uint64_t size) {
     if (size_ > size || closed_ || give_up()) return true;
-    wake_above_ = std::min(wake_above_, size);
+    wake_size_ = std::min(wake_size_, size);
     return false;
   };
   if (Clock::now() < not_before) changed_.wait_until(lock, not_before, [&] { return reached(position + batch); });
@@ -137,11 +137,11 @@ std::unique_ptr<v1::RunSummary> RunLog::summary() const {
   return summary_ ? std::make_unique<v1::RunSummary>(*summary_) : nullptr;
 }
 
-RunLogReader::RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, WatchPace pace)
+RunLogReader::RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, WatchRate pace)
     : log_(std::move(log)),
       reader_(log_->file()),
       after_(after),
-      pace_(pace),
+      rate_limit_(pace),
       max_joined_values_(pace.max_rows > 0 ? max_thinned_values : max_joined_values) {}
 
 bool RunLogReader::read(v1::RunEvent& event) {
@@ -160,9 +160,9 @@ bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& give_u
     while (!read(event)) {
       if (give_up()) return false;
       const std::uint64_t batch = sizeof(double) * static_cast<std::uint64_t>(max_joined_values_);
-      const std::uint64_t size = log_->wait_beyond(reader_.position(), batch, next_wait_, give_up);
-      next_wait_ = RunLog::Clock::now() + pace_.distance;
-      if (size <= reader_.position() || size == readable_) return take_unwritten_end(event);
+      const std::uint64_t size = log_->wait_for_events(reader_.position(), batch, next_wait_, give_up);
+      next_wait_ = RunLog::Clock::now() + rate_limit_.distance;
+      if (size <= reader_.position() || size == readable_) return read_unwritten_end(event);
       readable_ = size;
     }
   }
@@ -170,7 +170,7 @@ bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& give_u
   return true;
 }
 
-bool RunLogReader::take_unwritten_end(v1::RunEvent& event) {
+bool RunLogReader::read_unwritten_end(v1::RunEvent& event) {
   const auto end = log_->unwritten_end();
   if (!end || end->sequence() <= after_) return false;
   event = *end;
@@ -188,14 +188,14 @@ void RunLogReader::join_rows(v1::RunEvent& event) {
     values.MergeFrom(ahead_.samples().values());
     event.set_sequence(ahead_.sequence());
   }
-  if (pace_.max_rows == 0 || n_columns_ == 0) return;
+  if (rate_limit_.max_rows == 0 || n_columns_ == 0) return;
   const auto n_rows = static_cast<std::size_t>(values.size()) / n_columns_;
-  const auto kept = rows_with_extremes({values.data(), n_rows * n_columns_}, n_columns_, pace_.max_rows);
+  const auto kept = rows_with_extremes({values.data(), n_rows * n_columns_}, n_columns_, rate_limit_.max_rows);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     std::copy_n(values.data() + kept[i] * n_columns_, n_columns_, values.mutable_data() + i * n_columns_);
   }
   values.Truncate(static_cast<int>(kept.size() * n_columns_));
-  event.mutable_samples()->set_left_out(n_rows - kept.size());
+  event.mutable_samples()->set_n_skipped_rows(n_rows - kept.size());
 }
 
 }  // namespace heelstrike::mbs

@@ -17,11 +17,11 @@
 namespace heelstrike::mbs {
 
 /// What the log of a run that was interrupted tells whoever goes on with it.
-struct LogRemains {
+struct LogUsage {
   std::unique_ptr<v1::Checkpoint> checkpoint;  ///< the last one; null = there is none
   std::uint64_t row_bytes = 0;                 ///< [bytes] of all rows, those that came again counted again
   std::uint64_t field_bytes = 0;
-  int n_vain = 0;          ///< resumptions since the run got further than ever before
+  int n_failed_restarts = 0;          ///< resumptions since the run got further than ever before
   double furthest = -1.0;  ///< [s] of the rows; negative = there is none
   v1::Progress progress;   ///< the last that was told
 };
@@ -36,9 +36,9 @@ class RunLog {
   /// An existing log that has no last event grows again. Numbers jump, so that an event which a failing disk has lost,
   /// though a watcher has it, leaves no two of one number.
   /// @throws Error{file}
-  void go_on();
+  void resume();
   /// Of the log as it was when open_existing() read it.
-  [[nodiscard]] const LogRemains& remains() const { return remains_; }
+  [[nodiscard]] const LogUsage& remains() const { return usage_; }
 
   /// Numbers the event, writes it and wakes the watchers. Only the run's thread calls this.
   /// @throws Error{file} when it cannot be written; the number is then not used up
@@ -53,7 +53,7 @@ class RunLog {
   /// it; or until the log is closed, or `give_up` holds. The run's thread wakes a waiter once per batch, not once per
   /// event.
   /// @returns the size up to which the file may be read
-  std::uint64_t wait_beyond(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
+  std::uint64_t wait_for_events(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
                             const std::function<bool()>& give_up) const;
 
   [[nodiscard]] std::uint64_t last_sequence() const;
@@ -70,12 +70,12 @@ class RunLog {
   void note(const v1::RunEvent& event);
 
   const std::filesystem::path file_;
-  LogRemains remains_;
+  LogUsage usage_;
   std::unique_ptr<wire::EventFileWriter> writer_;  ///< the run's thread's; null when no event will follow
   mutable std::mutex mutex_;                       ///< guards what follows
   mutable std::condition_variable changed_;
   std::uint64_t size_ = 0;                         ///< [bytes] whole events in the file
-  mutable std::uint64_t wake_above_ = UINT64_MAX;  ///< [bytes] the smallest size that a waiter waits for
+  mutable std::uint64_t wake_size_ = UINT64_MAX;  ///< [bytes] the smallest size that a waiter waits for
   std::uint64_t last_sequence_ = 0;
   bool closed_ = false;
   std::unique_ptr<v1::RunSummary> summary_;
@@ -83,7 +83,7 @@ class RunLog {
 };
 
 /// How a watcher wants its rows.
-struct WatchPace {
+struct WatchRate {
   /// After a wait for news the next one lasts at least so long, unless a full message is there before; the last event
   /// never waits.
   std::chrono::milliseconds distance{50};
@@ -95,7 +95,7 @@ struct WatchPace {
 class RunLogReader {
  public:
   /// @param after  number of the last event that the watcher has
-  RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, WatchPace pace);
+  RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, WatchRate pace);
 
   /// The next event, waiting for it if need be. Joined rows carry the number of the last event they come from.
   /// @returns false when the log has ended or `give_up` holds
@@ -103,13 +103,13 @@ class RunLogReader {
 
  private:
   bool read(v1::RunEvent& event);
-  bool take_unwritten_end(v1::RunEvent& event);
+  bool read_unwritten_end(v1::RunEvent& event);
   void join_rows(v1::RunEvent& event);
 
   std::shared_ptr<RunLog> log_;
   wire::EventFileReader reader_;
   std::uint64_t after_;
-  WatchPace pace_;
+  WatchRate rate_limit_;
   int max_joined_values_;
   std::size_t n_columns_ = 0;
   RunLog::Clock::time_point next_wait_{};

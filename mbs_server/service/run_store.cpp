@@ -41,7 +41,7 @@ void check_id(const std::string& run_id) {
   }
 }
 
-std::string fresh_id() {
+std::string make_session_id() {
   std::random_device device;
   return fmt::format("run-{:08x}{:08x}", device(), device());
 }
@@ -70,7 +70,7 @@ RunStore::RunStore(fs::path spool, RunLimits limits, RunFunction run)
                                                   spool_.string()));
   }
   load_spool();
-  forget_expired_locked();  // nobody else knows this store yet
+  remove_expired_locked();  // nobody else knows this store yet
 }
 
 RunStore::~RunStore() {
@@ -142,8 +142,8 @@ void RunStore::join_finished_locked() {
 }
 
 // The last write to the spool file is the end of its run; the file keeps that time over restarts.
-void RunStore::forget_expired_locked() {
-  const auto oldest_kept = fs::file_time_type::clock::now() - limits_.keep_finished;
+void RunStore::remove_expired_locked() {
+  const auto oldest_kept = fs::file_time_type::clock::now() - limits_.retention_time;
   for (auto it = runs_.begin(); it != runs_.end();) {
     std::error_code failure;
     const bool expired =
@@ -153,7 +153,7 @@ void RunStore::forget_expired_locked() {
       continue;
     }
     remove_files(it->first, failure);
-    spdlog::info("event=run_expired run={} kept_s={}{}", it->first, limits_.keep_finished.count(),
+    spdlog::info("event=run_expired run={} kept_s={}{}", it->first, limits_.retention_time.count(),
                  failure ? " file=\"" + failure.message() + "\"" : "");
     it = runs_.erase(it);
   }
@@ -173,10 +173,10 @@ void RunStore::check_can_start_locked(const std::string& run_id) const {
                                                  "(--max-runs); try again later",
                                                  limits_.max_running));
   }
-  if (runs_.size() >= limits_.max_kept) {
-    throw limit_error("max_kept", fmt::format("the multibody server keeps {} runs, which is its limit (--max-kept); "
+  if (runs_.size() >= limits_.max_stored_runs) {
+    throw limit_error("max_stored_runs", fmt::format("the multibody server keeps {} runs, which is its limit (--max-stored-runs); "
                                               "forget finished ones",
-                                              limits_.max_kept));
+                                              limits_.max_stored_runs));
   }
 }
 
@@ -189,7 +189,7 @@ void RunStore::check_can_start(const std::string& run_id, const std::string& own
   check_can_start_locked(run_id);
 }
 
-bool RunStore::is_repetition_locked(const std::string& run_id, const Submission& submission) const {
+bool RunStore::is_duplicate_locked(const std::string& run_id, const Submission& submission) const {
   const auto known = runs_.find(run_id);
   return known != runs_.end() && !submission.digest.empty() && known->second->submission.digest == submission.digest &&
          known->second->submission.owner == submission.owner;
@@ -197,11 +197,11 @@ bool RunStore::is_repetition_locked(const std::string& run_id, const Submission&
 
 std::string RunStore::start(RunInput input, ContactFactory open_contact, const Submission& submission) {
   const std::scoped_lock lock(mutex_);
-  if (is_repetition_locked(input.run_id, submission)) return input.run_id;
-  forget_expired_locked();
+  if (is_duplicate_locked(input.run_id, submission)) return input.run_id;
+  remove_expired_locked();
   check_can_start_locked(input.run_id);
   join_finished_locked();
-  while (input.run_id.empty() || runs_.contains(input.run_id)) input.run_id = fresh_id();
+  while (input.run_id.empty() || runs_.contains(input.run_id)) input.run_id = make_session_id();
   const std::string run_id = input.run_id;
   auto run = std::make_shared<Run>();
   run->submission = submission;
@@ -214,11 +214,11 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact, const S
     }
     // Last, since it makes the run known: whoever dies before has no such run and can be sent it again.
     run->log = RunLog::create(event_file(run_id));
-    launch(run_id, run, [this, kept_input = std::move(input), factory = std::move(open_contact)](Run& started) {
+    launch(run_id, run, [this, retained_input = std::move(input), factory = std::move(open_contact)](Run& started) {
       LogSink sink = make_sink(started);
       // Who collects this run needs the rows before it too.
-      if (kept_input.resume_from) sink.on_resumed(kept_input.resume_from->step);
-      carry_out(started, kept_input, factory, sink);
+      if (retained_input.resume_from) sink.on_resumed(retained_input.resume_from->step);
+      execute_run(started, retained_input, factory, sink);
     });
   } catch (...) {             // the run never was
     std::error_code ignored;  // a file that stays is found as interrupted at the next start
@@ -258,7 +258,7 @@ LogSink RunStore::make_sink(Run& run) const {
           SinkLimits{.max_row_bytes = limits_.max_row_bytes, .max_field_bytes = limits_.max_field_bytes}};
 }
 
-void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact, LogSink& sink) {
+void RunStore::execute_run(Run& run, const RunInput& input, const ContactFactory& open_contact, LogSink& sink) {
   RunSummary summary;
   try {
     summary = run_(input, open_contact, sink, run.stop.get_token());
@@ -288,15 +288,15 @@ void RunStore::end(RunSummary summary, LogSink& sink) {
   sink.finish(summary);
 }
 
-void RunStore::go_on(const ReadInput& read_input, const ContactFactory& open_contact) {
+void RunStore::resume(const ReadInput& read_input, const ContactFactory& open_contact) {
   const std::scoped_lock lock(mutex_);
   for (auto& [run_id, run] : runs_) {
     if (!run->interrupted || !fs::exists(input_file(run_id))) continue;
     try {
-      run->log->go_on();
+      run->log->resume();
       run->progress = run->log->remains().progress;
       launch(run_id, run, [this, id = run_id, read_input, open_contact](Run& resumed) {
-        carry_on(resumed, id, read_input, open_contact);
+        resume_run(resumed, id, read_input, open_contact);
       });
       run->interrupted = false;
       ++counters_.resumed;
@@ -306,19 +306,19 @@ void RunStore::go_on(const ReadInput& read_input, const ContactFactory& open_con
   }
 }
 
-void RunStore::carry_on(Run& run, const std::string& run_id, const ReadInput& read_input,
+void RunStore::resume_run(Run& run, const std::string& run_id, const ReadInput& read_input,
                         const ContactFactory& open_contact) {
-  const LogRemains& remains = run.log->remains();
+  const LogUsage& remains = run.log->remains();
   LogSink sink = make_sink(run);
   sink.count(remains);
   RunInput input;
   input.run_id = run_id;
   try {
-    if (remains.n_vain >= most_vain_resumptions) {
+    if (remains.n_failed_restarts >= max_failed_restarts) {
       throw unavailable_error(fmt::format(
           "the multibody server has died {} times in this run without getting beyond t = {} s; its log says "
           "more, and the run can be resumed from its last checkpoint with another server",
-          remains.n_vain + 1, std::max(0.0, remains.furthest)));
+          remains.n_failed_restarts + 1, std::max(0.0, remains.furthest)));
     }
     input = read_input(input_file(run_id), run.stop.get_token());
     input.run_id = run_id;
@@ -333,7 +333,7 @@ void RunStore::carry_on(Run& run, const std::string& run_id, const ReadInput& re
   spdlog::warn("event=run_resumed run={} from=\"{}\"", run_id, from);
   sink.on_resumed(input.resume_from ? std::optional(input.resume_from->step) : std::nullopt);
   sink.on_log("warning", fmt::format("the multibody server was started anew; the run goes on from {}", from));
-  carry_out(run, input, open_contact, sink);
+  execute_run(run, input, open_contact, sink);
 }
 
 fs::path RunStore::input(const std::string& run_id, const Client& client) const {
@@ -349,7 +349,7 @@ fs::path RunStore::input(const std::string& run_id, const Client& client) const 
 std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id, const Client& client) const {
   const std::scoped_lock lock(mutex_);
   const auto found = runs_.find(run_id);
-  if (found == runs_.end() || !rpc::may_touch(found->second->submission.owner, client)) {
+  if (found == runs_.end() || !rpc::has_access(found->second->submission.owner, client)) {
     throw not_found_error(
         fmt::format("there is no run named '{}' on this multibody server; it was never submitted here "
                     "or has been forgotten",
@@ -397,7 +397,7 @@ std::vector<v1::RunStatus> RunStore::list(const Client& client) const {
   std::vector<v1::RunStatus> all;
   all.reserve(runs_.size());
   for (const auto& [run_id, run] : runs_) {
-    if (rpc::may_touch(run->submission.owner, client)) all.push_back(status_of(run_id, *run));
+    if (rpc::has_access(run->submission.owner, client)) all.push_back(status_of(run_id, *run));
   }
   return all;
 }
@@ -406,13 +406,13 @@ v1::Capacity RunStore::capacity() const {
   const std::scoped_lock lock(mutex_);
   v1::Capacity capacity;
   const auto add = [&capacity](const char* what, std::uint64_t used, std::uint64_t limit) {
-    v1::Capacity::Place& place = *capacity.add_places();
-    place.set_what(what);
+    v1::Capacity::Place& place = *capacity.add_slots();
+    place.set_resource(what);
     place.set_used(used);
     place.set_limit(limit);
   };
   add("runs going on", n_running_locked(), limits_.max_running);
-  add("runs kept", runs_.size(), limits_.max_kept);
+  add("runs kept", runs_.size(), limits_.max_stored_runs);
   return capacity;
 }
 
@@ -440,9 +440,9 @@ void RunStore::begin_drain() {
   for (auto& [run_id, run] : runs_) run->stop.request_stop();
 }
 
-bool RunStore::wait_until_idle(std::chrono::milliseconds patience) {
+bool RunStore::wait_until_idle(std::chrono::milliseconds reconnect_timeout) {
   std::unique_lock lock(active_mutex_);
-  return idle_.wait_for(lock, patience, [this] { return n_active_ == 0; });
+  return idle_.wait_for(lock, reconnect_timeout, [this] { return n_active_ == 0; });
 }
 
 }  // namespace heelstrike::mbs

@@ -26,8 +26,8 @@ namespace heelstrike::mbs {
 
 struct RunLimits {
   unsigned max_running = 32;                        ///< runs at the same time
-  unsigned max_kept = 100000;                       ///< runs in the spool, finished ones included
-  std::chrono::seconds keep_finished{7 * 86400};    ///< after its end a run is forgotten by itself
+  unsigned max_stored_runs = 100000;                       ///< runs in the spool, finished ones included
+  std::chrono::seconds retention_time{7 * 86400};    ///< after its end a run is forgotten by itself
   unsigned max_watchers = 256;                      ///< WatchRun calls at the same time
   std::uint64_t max_scenario_bytes = 2ULL << 20U;   ///< [bytes] of the scenario text
   std::uint64_t max_files_bytes = 1024ULL << 20U;   ///< [bytes] of all files of one run together
@@ -45,7 +45,7 @@ struct Submission {
 };
 
 /// A server that dies this often without its run getting any further dies of this run.
-inline constexpr int most_vain_resumptions = 5;
+inline constexpr int max_failed_restarts = 5;
 
 /// What happened so far, for metrics.
 struct RunCounters {
@@ -67,7 +67,7 @@ using ReadInput = std::function<RunInput(const std::filesystem::path& spooled, s
 class RunStore {
  public:
   /// Makes `spool` (0700) when missing and takes in the runs it holds: those without a last event are "interrupted".
-  /// Runs that ended longer ago than limits.keep_finished are removed, here and at every start of a run.
+  /// Runs that ended longer ago than limits.retention_time are removed, here and at every start of a run.
   /// @param run  what a run's thread does; run_scenario in the server
   /// @throws Error{file} when the folder cannot be used or another server uses it
   RunStore(std::filesystem::path spool, RunLimits limits, RunFunction run);
@@ -86,9 +86,9 @@ class RunStore {
   ///         draining, Error{file}
   std::string start(RunInput input, ContactFactory open_contact, const Submission& submission = {});
   /// Goes on, in threads of their own, with the runs that an earlier server was computing when it died: from their last
-  /// checkpoint, without one from their beginning. A run that has been resumed `most_vain_resumptions` times without
+  /// checkpoint, without one from their beginning. A run that has been resumed `max_failed_restarts` times without
   /// getting any further ends as failed. Once, before clients come.
-  void go_on(const ReadInput& read_input, const ContactFactory& open_contact);
+  void resume(const ReadInput& read_input, const ContactFactory& open_contact);
   /// What was submitted, to be read with read_spooled_input(). @throws Error{not_found}, also for a run of which it was
   /// not kept
   [[nodiscard]] std::filesystem::path input(const std::string& run_id, const Client& client) const;
@@ -110,7 +110,7 @@ class RunStore {
   /// Refuses new runs and cancels those that go on; they end at their next step with their last event in the spool.
   void begin_drain();
   /// Waits until all runs have ended. @returns false when some still go on after `patience`
-  bool wait_until_idle(std::chrono::milliseconds patience);
+  bool wait_until_idle(std::chrono::milliseconds reconnect_timeout);
 
  private:
   struct Run {
@@ -126,16 +126,16 @@ class RunStore {
   void load_spool();
   void remove_unknown_inputs() const;
   [[nodiscard]] LogSink make_sink(Run& run) const;
-  void carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact, LogSink& sink);
-  void carry_on(Run& run, const std::string& run_id, const ReadInput& read_input, const ContactFactory& open_contact);
+  void execute_run(Run& run, const RunInput& input, const ContactFactory& open_contact, LogSink& sink);
+  void resume_run(Run& run, const std::string& run_id, const ReadInput& read_input, const ContactFactory& open_contact);
   void end(RunSummary summary, LogSink& sink);
   void check_can_start_locked(const std::string& run_id) const;
-  [[nodiscard]] bool is_repetition_locked(const std::string& run_id, const Submission& submission) const;
+  [[nodiscard]] bool is_duplicate_locked(const std::string& run_id, const Submission& submission) const;
   void launch(const std::string& run_id, const std::shared_ptr<Run>& run, std::function<void(Run&)> work);
   void remove_files(const std::string& run_id, std::error_code& failure) const;
   [[nodiscard]] unsigned n_running_locked() const;
   void join_finished_locked();
-  void forget_expired_locked();
+  void remove_expired_locked();
   [[nodiscard]] std::shared_ptr<Run> find(const std::string& run_id, const Client& client) const;
   [[nodiscard]] static v1::RunStatus status_of(const std::string& run_id, Run& run);
   [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;

@@ -42,9 +42,9 @@ grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const 
 }
 
 /// Ends a WatchRun call that cannot begin.
-class RefusedWatch : public grpc::ServerWriteReactor<v1::RunEvent> {
+class RejectedWatch : public grpc::ServerWriteReactor<v1::RunEvent> {
  public:
-  explicit RefusedWatch(const grpc::Status& status) {
+  explicit RejectedWatch(const grpc::Status& status) {
     // gRPC hands the object to another thread under a lock of its own, which a thread sanitizer cannot see. Before the
     // object is returned Finish only leaves the status behind: OnDone cannot come from within.
     const std::scoped_lock lock(mutex_);
@@ -121,14 +121,14 @@ class FileCollector {
 
 }  // namespace
 
-SimulationService::SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract, bool allow_units)
+SimulationService::SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract, bool allow_fmus)
     : store_(store),
       contact_(std::move(contact)),
       contract_(contract),
-      allow_units_(allow_units),
+      allow_fmus_(allow_fmus),
       uploads_(store.limits().max_upload_bytes / 2, store.limits().max_upload_bytes),
-      upload_places_({.max_streams = rpc::max_uploads}),
-      watchers_(std::make_shared<rpc::StreamPlaces>(rpc::StreamLimits{.max_streams = store.limits().max_watchers})) {}
+      upload_slots_({.max_streams = rpc::max_uploads}),
+      watchers_(std::make_shared<rpc::StreamSlots>(rpc::StreamLimits{.max_streams = store.limits().max_watchers})) {}
 
 grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
                                            const v1::GetSimulationVersionRequest* /*request*/,
@@ -140,7 +140,7 @@ grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
 
 std::string SimulationService::submit(grpc::ServerContext& context, grpc::ServerReader<v1::SubmitRunRequest>& reader) {
   const rpc::ClientIdentity client = rpc::identity_of(context);
-  rpc::UploadCall call(calls_, upload_places_, uploads_, context, client.account);
+  rpc::UploadCall call(calls_, upload_slots_, uploads_, context, client.account);
   v1::SubmitRunRequest part;
   if (!reader.Read(&part)) {
     throw order_error(
@@ -168,7 +168,7 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
   if (call.stopped()) throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
-  input.allow_units = allow_units_;
+  input.allow_fmus = allow_fmus_;
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   const Submission submission{.owner = client.owner, .digest = digest_of(input, header), .header = header};
   return store_.start(std::move(input), contact_.open, submission);
@@ -189,19 +189,19 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
     return true;
   });
   // Both servers may have died together, and this one was started first.
-  rpc::Backoff backoff(contact_.patience, stop);
+  rpc::Backoff backoff(contact_.reconnect_timeout, stop);
   BackendSchemas schemas;
   for (bool known = false; !known;) {
     try {
       schemas = contact_.schemas();
       known = true;
     } catch (const Error& error) {
-      const bool may_come = error.code() == ErrorCode::unavailable || error.code() == ErrorCode::deadline;
-      if (!may_come || !backoff.pause()) throw;
+      const bool is_transient = error.code() == ErrorCode::unavailable || error.code() == ErrorCode::deadline;
+      if (!is_transient || !backoff.pause()) throw;
     }
   }
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), std::move(files), schemas);
-  input.allow_units = allow_units_;
+  input.allow_fmus = allow_fmus_;
   if (digest_of(input, header) != digest_of_spooled_input(spooled)) {
     throw file_error(spooled.string(),
                      fmt::format("{}: expected what was submitted for a run, found other bytes: the "
@@ -226,7 +226,7 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
   grpc::ServerWriteReactor<v1::RunEvent>* reactor = nullptr;
   const grpc::Status status = answered("WatchRun", *context, [&] {
     const rpc::ClientIdentity client = rpc::identity_of(*context);
-    WatcherPlace place{.all = watchers_, .own = watchers_->take(client.account, [] {})};
+    WatcherSlot place{.all = watchers_, .own = watchers_->take(client.account, [] {})};
     if (!place.own) {
       throw limit_error(
           "max_watchers",
@@ -237,7 +237,7 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
     place.own->begin_work();  // whoever watches keeps the place, however little happens
     reactor = new WatchReactor(*context, store_.log(request->run_id(), client), *request, std::move(place));
   });
-  return reactor != nullptr ? reactor : new RefusedWatch(status);
+  return reactor != nullptr ? reactor : new RejectedWatch(status);
 }
 
 grpc::Status SimulationService::CancelRun(grpc::ServerContext* context, const v1::CancelRunRequest* request,
@@ -258,7 +258,7 @@ grpc::Status SimulationService::FetchInput(grpc::ServerContext* context, const v
                                            grpc::ServerWriter<v1::SubmitRunRequest>* writer) {
   return answered("FetchInput", *context, [&] {
     read_spooled_input(store_.input(request->run_id(), rpc::identity_of(*context)), [&](v1::SubmitRunRequest& part) {
-      wire::seal(part);
+      wire::set_message_checksum(part);
       return writer->Write(part);
     });
   });
@@ -271,9 +271,9 @@ grpc::Status SimulationService::ListRuns(grpc::ServerContext* context, const v1:
   });
 }
 
-grpc::Status SimulationService::ForgetRun(grpc::ServerContext* context, const v1::ForgetRunRequest* request,
-                                          v1::ForgetRunResponse* /*response*/) {
-  return answered("ForgetRun", *context, [&] {
+grpc::Status SimulationService::DeleteRun(grpc::ServerContext* context, const v1::DeleteRunRequest* request,
+                                          v1::DeleteRunResponse* /*response*/) {
+  return answered("DeleteRun", *context, [&] {
     store_.forget(request->run_id(), rpc::identity_of(*context));
     spdlog::info("event=run_forgotten run={}", request->run_id());
   });
@@ -283,8 +283,8 @@ grpc::Status SimulationService::GetCapacity(grpc::ServerContext* context, const 
                                             v1::Capacity* response) {
   return answered("GetCapacity", *context, [&] {
     *response = store_.capacity();
-    v1::Capacity::Place& watchers = *response->add_places();
-    watchers.set_what("watchers");
+    v1::Capacity::Place& watchers = *response->add_slots();
+    watchers.set_resource("watchers");
     watchers.set_used(n_watchers());
     watchers.set_limit(store_.limits().max_watchers);
   });

@@ -10,7 +10,7 @@
 #include "scenario/scenario.hpp"
 #include "common/contact/contact.hpp"
 #include "rpc/server/call_watch.hpp"
-#include "rpc/server/stream_places.hpp"
+#include "rpc/server/stream_slots.hpp"
 #include "rpc/server/upload_call.hpp"
 #include "heelstrike/v1/simulation.grpc.pb.h"
 #include "mbs_server/service/run_store.hpp"
@@ -24,7 +24,7 @@ struct ContactSource {
   std::function<BackendSchemas()> schemas;
   ContactFactory open;
   /// How long runs of an earlier server wait for the contact server before they fail.
-  std::chrono::milliseconds patience{0};
+  std::chrono::milliseconds reconnect_timeout{0};
 };
 
 /// Plain calls are answered in gRPC's threads; WatchRun is a reactor with a thread of its own.
@@ -33,8 +33,8 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   /// @param store     outlives the service
   /// @param contract     version of the wire contract to answer with and to insist on; contract_version, except in
   /// tests
-  /// @param allow_units  machine code of units (FMU) that clients send may be loaded
-  SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract, bool allow_units = false);
+  /// @param allow_fmus  machine code of units (FMU) that clients send may be loaded
+  SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract, bool allow_fmus = false);
 
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetSimulationVersionRequest* request,
                           v1::VersionInfo* response) override;
@@ -50,15 +50,15 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
                           grpc::ServerWriter<v1::SubmitRunRequest>* writer) override;
   grpc::Status ListRuns(grpc::ServerContext* context, const v1::ListRunsRequest* request,
                         v1::ListRunsResponse* response) override;
-  grpc::Status ForgetRun(grpc::ServerContext* context, const v1::ForgetRunRequest* request,
-                         v1::ForgetRunResponse* response) override;
+  grpc::Status DeleteRun(grpc::ServerContext* context, const v1::DeleteRunRequest* request,
+                         v1::DeleteRunResponse* response) override;
 
   grpc::Status GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* request,
                            v1::Capacity* response) override;
 
   /// Goes on with the runs that an earlier server left. Once, before clients come.
-  void go_on() {
-    store_.go_on([this](const auto& spooled, const auto& stop) { return read_input(spooled, stop); }, contact_.open);
+  void resume() {
+    store_.resume([this](const auto& spooled, const auto& stop) { return read_input(spooled, stop); }, contact_.open);
   }
   /// Uploads in progress end.
   void stop_work() { calls_.stop_all(); }
@@ -71,11 +71,11 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   RunStore& store_;
   ContactSource contact_;
   std::uint32_t contract_;
-  bool allow_units_;
+  bool allow_fmus_;
   rpc::CallWatch calls_;
   rpc::UploadBudget uploads_;
-  rpc::StreamPlaces upload_places_;
-  std::shared_ptr<rpc::StreamPlaces> watchers_;
+  rpc::StreamSlots upload_slots_;
+  std::shared_ptr<rpc::StreamSlots> watchers_;
 };
 
 }  // namespace heelstrike::mbs

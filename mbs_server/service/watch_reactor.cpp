@@ -13,22 +13,22 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr double longest_look_interval = 60.0;  // [s] a watcher that hears less than this seems dead
+constexpr double max_poll_interval = 60.0;  // [s] a watcher that hears less than this seems dead
 
-WatchPace pace_of(const v1::WatchRunRequest& request) {
+WatchRate pace_of(const v1::WatchRunRequest& request) {
   if (!request.has_thinning()) return {};
   const v1::Thinning& thinning = request.thinning();
-  const double interval = thinning.look_interval();
-  if (!(interval >= 0.0 && interval <= longest_look_interval) || thinning.max_rows() == 0) {
+  const double interval = thinning.update_interval();
+  if (!(interval >= 0.0 && interval <= max_poll_interval) || thinning.max_rows() == 0) {
     throw input_error(
         "thinning",
-        fmt::format("expected thinning with look_interval from 0 to {} s and max_rows of at least 1, found {} s and {}",
-                    longest_look_interval, interval, thinning.max_rows()));
+        fmt::format("expected thinning with update_interval from 0 to {} s and max_rows of at least 1, found {} s and {}",
+                    max_poll_interval, interval, thinning.max_rows()));
   }
   return {.distance = std::chrono::milliseconds(std::llround(1e3 * interval)), .max_rows = thinning.max_rows()};
 }
 
-/// A server that was started anew may know less than a watcher of a run that goes on (RunLog::go_on).
+/// A server that was started anew may know less than a watcher of a run that goes on (RunLog::resume).
 void check_start(const RunLog& log, const v1::WatchRunRequest& request) {
   const std::uint64_t last = log.last_sequence();
   if (!log.closed() || request.after_sequence() <= last) return;
@@ -41,7 +41,7 @@ void check_start(const RunLog& log, const v1::WatchRunRequest& request) {
 }  // namespace
 
 WatchReactor::WatchReactor(grpc::CallbackServerContext& context, std::shared_ptr<RunLog> log,
-                           const v1::WatchRunRequest& request, WatcherPlace place)
+                           const v1::WatchRunRequest& request, WatcherSlot place)
     : context_(&context),
       log_(std::move(log)),
       after_(request.after_sequence()),
@@ -65,22 +65,22 @@ bool WatchReactor::send() {
     const std::scoped_lock lock(mutex_);
     writing_ = true;
   }
-  wire::seal(event_);
+  wire::set_message_checksum(event_);
   StartWrite(&event_);  // outside the lock: gRPC may answer from within this call
   std::unique_lock lock(mutex_);
   written_.wait(lock, [this] { return !writing_; });
-  return !gone_;
+  return !cancelled_;
 }
 
 void WatchReactor::serve() {
   grpc::Status status;
   try {
-    bool saw_last = false;
-    while (!saw_last && reader_.next(event_, [this] { return gone_.load(); })) {
-      saw_last = event_.has_finished();
+    bool last_event_sent = false;
+    while (!last_event_sent && reader_.next(event_, [this] { return cancelled_.load(); })) {
+      last_event_sent = event_.has_finished();
       if (!send()) break;
     }
-    if (!saw_last && !gone_ && !nothing_left()) {
+    if (!last_event_sent && !cancelled_ && !is_finished()) {
       // Nothing to wait for: nobody computes it any more.
       status = wire::to_status(Error(ErrorCode::unavailable,
                                      "the run was interrupted: the multibody server that computed it ended before the "
@@ -98,14 +98,14 @@ void WatchReactor::serve() {
 
 void WatchReactor::OnWriteDone(bool ok) {
   const std::scoped_lock lock(mutex_);
-  if (!ok) gone_ = true;
+  if (!ok) cancelled_ = true;
   writing_ = false;
   written_.notify_all();
 }
 
 void WatchReactor::OnCancel() {
   const std::scoped_lock lock(mutex_);
-  gone_ = true;
+  cancelled_ = true;
   log_->wake();
 }
 

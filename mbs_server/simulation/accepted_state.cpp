@@ -32,22 +32,22 @@ void require_numbers(const System& system, double t, const VectorX& y, const Vec
   }
 }
 
-std::string require_sound_state(System& system, double t, const VectorX& y, const VectorX& z) {
+std::string check_accepted_state(System& system, double t, const VectorX& y, const VectorX& z) {
   require_numbers(system, t, y, z);
   const auto q = y.head(system.n_q());
   const auto qd = y.segment(system.n_q(), system.n_q());
   const Violation violation = system.violation(t, q, qd);
-  if (within(violation, notable_violation, q, qd)) return {};
+  if (within(violation, warning_violation, q, qd)) return {};
   // The name costs another evaluation, and is asked for only where it is told.
-  const WorstConstraint worst = system.worst_constraint(t, q, qd);
-  if (within(violation, largest_violation, q, qd)) return worst.name;
+  const MaxResidual worst = system.find_max_residual(t, q, qd);
+  if (within(violation, max_violation, q, qd)) return worst.name;
   throw Error(ErrorCode::solver_failed,
               fmt::format("a step ended at t = {} s with '{}' violated by {:.2g} in position and {:.2g} in velocity, "
                           "more than {:g} and {:g} of the size of the motion: the step is too large for the method. "
                           "Take a smaller analysis.integrator.step, or an integrator with projection (arkode_erk, "
                           "cvode_index1).",
-                          t, worst.name, worst.position, worst.velocity, largest_violation.position,
-                          largest_violation.velocity));
+                          t, worst.name, worst.position, worst.velocity, max_violation.position,
+                          max_violation.velocity));
 }
 
 }  // namespace heelstrike::mbs

@@ -13,9 +13,9 @@ struct ViolationLimit {
   double velocity;
 };
 /// Above it bodies come apart at their joints by a hundredth of a metre, or are longer or shorter by a hundredth.
-inline constexpr ViolationLimit largest_violation{.position = 1e-2, .velocity = 1e-1};
+inline constexpr ViolationLimit max_violation{.position = 1e-2, .velocity = 1e-1};
 /// Above it a result is to be looked at: a hundredth of the former.
-inline constexpr ViolationLimit notable_violation{.position = 1e-4, .velocity = 1e-3};
+inline constexpr ViolationLimit warning_violation{.position = 1e-4, .velocity = 1e-3};
 
 /// @param y  {q, qd, s};  @param z  quadratures
 /// @throws Error{solver_failed} with the time and the first body or force element that is not finite
@@ -23,7 +23,7 @@ void require_numbers(const System& system, double t, const VectorX& y, const Vec
 
 /// The same for a state that an integrator has accepted, whose joints must hold too.
 /// @returns the name of the worst constraint when its violation is notable, else an empty text
-/// @throws Error{solver_failed} also with the constraint that is violated by more than `largest_violation`
-[[nodiscard]] std::string require_sound_state(System& system, double t, const VectorX& y, const VectorX& z);
+/// @throws Error{solver_failed} also with the constraint that is violated by more than `max_violation`
+[[nodiscard]] std::string check_accepted_state(System& system, double t, const VectorX& y, const VectorX& z);
 
 }  // namespace heelstrike::mbs

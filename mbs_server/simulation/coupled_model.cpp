@@ -54,26 +54,26 @@ void CoupledModel::assemble(const AssemblyLog& log, double start_time) {
   start_ = mbs::assemble(system_, start_time, log, stop_);
   start_time_ = committed_.t = start_time;
   for (const auto& force : system_.forces()) {
-    const std::string note = force->start_note({start_time, start_.q, start_.qd});
+    const std::string note = force->check_initial_state({start_time, start_.q, start_.qd});
     if (!note.empty()) log("warning", note);
   }
 }
 
 void CoupledModel::open(const ContactFactory& open_contact, std::span<const AssetContent> assets,
-                        const OpenContext& context, bool takes_impacts) {
+                        const OpenContext& context, bool solves_impacts) {
   if (scenario_.pairs.empty()) return;
   std::vector<PairSpec> specs;
   for (const auto& pair : scenario_.pairs) specs.push_back(pair.spec);
   contact_ = open_contact(specs, assets, context);
   exchange_.connect(*contact_);
   rigid_.connect(contact_->pairs());
-  if (rigid_.any() && !takes_impacts) refuse_rigid_pairs();
+  if (rigid_.any() && !solves_impacts) check_no_rigid_pairs();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    if (rigid_.rigid(i)) trackers_[i].follow_rigid_bodies();
+    if (rigid_.rigid(i)) trackers_[i].set_rigid();
   }
 }
 
-void CoupledModel::refuse_rigid_pairs() const {
+void CoupledModel::check_no_rigid_pairs() const {
   for (std::size_t i = 0; i < scenario_.pairs.size(); ++i) {
     if (!rigid_.rigid(i)) continue;
     const PairSpec& pair = scenario_.pairs[i].spec;
@@ -86,8 +86,8 @@ void CoupledModel::refuse_rigid_pairs() const {
   }
 }
 
-void CoupledModel::refuse_moving_supports() const {
-  if (contact_ != nullptr) mbs::refuse_moving_supports(scenario_, contact_->pairs());
+void CoupledModel::check_fixed_supports() const {
+  if (contact_ != nullptr) mbs::check_fixed_supports(scenario_, contact_->pairs());
 }
 
 std::vector<CoupledModel::Overlap> CoupledModel::overlaps(std::span<const Response> responses) const {
@@ -124,7 +124,7 @@ void CoupledModel::begin(std::span<const Response> responses) {
   require_numbers(system_, t, y, z);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     // Rigid bodies that touch do so to the rounding of places.
-    const double gap = responses[i].gap - (rigid_.rigid(i) ? RigidContactSet::contact_rounding(q(y)) : 0.0);
+    const double gap = responses[i].gap - (rigid_.rigid(i) ? RigidContactSet::contact_tolerance(q(y)) : 0.0);
     contact_states_.set_closed(i, touching(gap, responses[i].gap_rate));
     // A run may begin in contact; its first episode then has no onset before the start.
     if (contact_states_.closed(i)) trackers_[i].begin(t, responses[i]);
@@ -165,7 +165,7 @@ Checkpoint CoupledModel::save(const std::string& scenario_digest) {
                         .engine = {}};
   checkpoint.state.assign(committed_.y.begin(), committed_.y.end());
   checkpoint.state.insert(checkpoint.state.end(), committed_.z.begin(), committed_.z.end());
-  seal(checkpoint, totals_);
+  set_message_checksum(checkpoint, totals_);
   return checkpoint;
 }
 
@@ -180,7 +180,7 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
     throw input_error("checkpoint",
                       fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
   }
-  return unseal(checkpoint, {.start_time = start_time_,
+  return verify_checksum(checkpoint, {.start_time = start_time_,
                              .end_time = scenario_.analysis.end_time,
                              .interval = scenario_.output.interval,
                              .pairs = pair_names(),
@@ -194,7 +194,7 @@ void CoupledModel::take(const Checkpoint& checkpoint, RunState state) {
   system_.set_closed(state.joints_closed);
   exchange_.set_committed_step(checkpoint.step);
   exchange_.set_evaluations(state.counts.contact);
-  exchange_.start_anew();
+  exchange_.reset_bounds();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     trackers_[i].set_state(state.episodes.at(i));
     contact_states_.set_closed(i, state.closed.at(i) != 0);
@@ -215,11 +215,11 @@ std::vector<Column> CoupledModel::region_columns() const {
   return contact_ ? mbs::region_columns(contact_->pairs()) : std::vector<Column>{};
 }
 
-std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const VectorX& y, const VectorX& z,
+std::shared_ptr<const PendingRequest> CoupledModel::begin_row(double t, const VectorX& y, const VectorX& z,
                                                               std::vector<double>& row, std::span<const double> own) {
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + totals_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
-  std::shared_ptr<const PostedQuestion> asked;
+  std::shared_ptr<const PendingRequest> asked;
   if (!scheme_->has_macro_steps() && !contact_states_.any_closed()) asked = exchange_.post(t, q(y), qd(y));
   const auto responses = asked ? std::span<const Response>(unknown_) : scheme_->responses(t, q(y), qd(y));
   const auto told = rigid_.told(responses, q(y));
@@ -241,15 +241,15 @@ void CoupledModel::add_rigid_contact(const MotionState& at, std::vector<double>&
   for (std::size_t i = 0; i < change.size(); ++i) row[i] += change[i];
 }
 
-void CoupledModel::complete_row(const PostedQuestion& answered, std::vector<double>& row) const {
-  require_answer(answered);
+void CoupledModel::complete_row(const PendingRequest& answered, std::vector<double>& row) const {
+  check_posted_response(answered);
   write_gaps(system_.model(), answered.responses, row);
 }
 
 void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
   const auto asked = begin_row(t, y, z, row);
   if (!asked) return;
-  exchange_.settle();
+  exchange_.drain();
   complete_row(*asked, row);
 }
 

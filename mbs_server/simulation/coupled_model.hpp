@@ -41,12 +41,12 @@ class CoupledModel {
   /// minutes. @param start_time  [s] that it is the start at. @throws as mbs::assemble
   void assemble(const AssemblyLog& log, double start_time = 0.0);
   /// Opens the contact of all pairs; without pairs nobody is asked. @throws whatever the factory throws
-  /// @param takes_impacts  whoever moves the bodies finds the impulses of rigid contacts
+  /// @param solves_impacts  whoever moves the bodies finds the impulses of rigid contacts
   void open(const ContactFactory& open_contact, std::span<const AssetContent> assets, const OpenContext& context,
-            bool takes_impacts = false);
+            bool solves_impacts = false);
   /// Of a motion that is integrated. @throws Error{invalid_input} where a body vibrates about a clamp that moves with
   /// the body itself
-  void refuse_moving_supports() const;
+  void check_fixed_supports() const;
 
   [[nodiscard]] System& system() { return system_; }
   [[nodiscard]] const System& system() const { return system_; }
@@ -108,16 +108,16 @@ class CoupledModel {
   /// @param own  values of the caller's own columns that stand before those of the regions
   /// @returns null, or what has been asked of the partner: with its answer complete_row() completes the row. That is so
   ///          while no pair acts and the gaps at the state are not known yet. @throws whatever the partner throws
-  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+  [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row,
                                                                 std::span<const double> own = {});
   /// @throws what the partner refused the question for
-  void complete_row(const PostedQuestion& answered, std::vector<double>& row) const;
+  void complete_row(const PendingRequest& answered, std::vector<double>& row) const;
   /// Both, with a wait in between.
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
 
  private:
-  void refuse_rigid_pairs() const;
+  void check_no_rigid_pairs() const;
   void add_rigid_contact(const MotionState& at, std::vector<double>& row);
 
   const Scenario& scenario_;

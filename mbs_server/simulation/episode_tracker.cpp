@@ -8,8 +8,8 @@
 namespace heelstrike::mbs {
 
 void EpisodeTracker::begin(double t, const Response& response) {
-  episode_ = ContactEpisode{.pair = pair_, .onset = t, .end = {}, .separation_speed = {}, .effective_restitution = {}};
-  episode_->approach_speed = std::max(0.0, -response.gap_rate);
+  episode_ = ContactEpisode{.pair = pair_, .onset = t, .end = {}, .separation_velocity = {}, .effective_restitution = {}};
+  episode_->approach_velocity = std::max(0.0, -response.gap_rate);
   recent_.clear();
   n_turns_ = 0;
   update(t, response);
@@ -82,12 +82,12 @@ ContactEpisode EpisodeTracker::end(double t, const Response& response) {
   update(t, response);
   ContactEpisode finished = *std::exchange(episode_, std::nullopt);
   finished.end = t;
-  finished.separation_speed = std::max(0.0, response.gap_rate);
+  finished.separation_velocity = std::max(0.0, response.gap_rate);
   // An elastic impact gives 1 up to the error of the integration.
   constexpr double largest = 1.0 + 1e-3;
-  const bool impact = n_turns_ == 1 && finished.approach_speed > 0.0;
-  if (impact && *finished.separation_speed <= largest * finished.approach_speed) {
-    finished.effective_restitution = *finished.separation_speed / finished.approach_speed;
+  const bool impact = n_turns_ == 1 && finished.approach_velocity > 0.0;
+  if (impact && *finished.separation_velocity <= largest * finished.approach_velocity) {
+    finished.effective_restitution = *finished.separation_velocity / finished.approach_velocity;
   }
   return finished;
 }

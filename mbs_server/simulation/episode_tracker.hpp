@@ -19,7 +19,7 @@ class EpisodeTracker {
 
   /// The bodies of the pair are rigid: their forces are means over steps and their velocities jump, so that nothing
   /// between steps is known.
-  void follow_rigid_bodies() { smooth_ = false; }
+  void set_rigid() { smooth_ = false; }
   /// An impact of rigid bodies within the episode. @param impulse  [N s]
   void note_impact(double impulse) { episode_->max_impulse = std::max(impulse, episode_->max_impulse.value_or(0.0)); }
 

@@ -11,7 +11,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/coupling/monolithic.hpp"
 #include "mbs_server/elements/build_model.hpp"
-#include "mbs_server/simulation/pair_watch.hpp"
+#include "mbs_server/simulation/pair_event_detector.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
@@ -70,10 +70,10 @@ FreeMotion::FreeMotion(const RunInput& input)
     : input_(input),
       inputs_(build_model(free_bodies(input.scenario))),
       model_(input.scenario, inputs_.model(), {}, monolithic()) {
-  model_.system().add_force(inputs_.take_forces());
+  model_.system().add_force(inputs_.release_force_element());
 }
 
-Eigen::Index FreeMotion::first_own() const {
+Eigen::Index FreeMotion::first_internal_state() const {
   return per_body * n_bodies();
 }
 
@@ -82,7 +82,7 @@ void FreeMotion::initialise(const ContactFactory& open_contact) {
   model_.assemble([](std::string_view, const std::string&) {}, t_);
   model_.open(open_contact, input_.assets, {.run_id = input_.run_id, .on_progress = {}, .stop = {}});
   System& system = model_.system();
-  x_.resize(first_own() + system.n_states() + EnergyQuadrature::n);
+  x_.resize(first_internal_state() + system.n_states() + EnergyQuadrature::n);
   for (Eigen::Index i = 0; i < n_bodies(); ++i) {
     const auto q = model_.start().q.segment<coordinates_per_body>(coordinates_per_body * i);
     const auto qd = model_.start().qd.segment<coordinates_per_body>(coordinates_per_body * i);
@@ -94,21 +94,21 @@ void FreeMotion::initialise(const ContactFactory& open_contact) {
   x_.tail(system.n_states() + EnergyQuadrature::n).setZero();
   const VectorX y = motion();
   const VectorX started = system.start_y(t_, model_.q(y), model_.qd(y));
-  x_.segment(first_own(), system.n_states()) = started.tail(system.n_states());
+  x_.segment(first_internal_state(), system.n_states()) = started.tail(system.n_states());
   model_.committed() = {.t = t_, .y = started, .z = quadratures()};
   model_.begin(model_.scheme().accept(t_, model_.q(started), model_.qd(started)));
   accepted_ = x_;
-  take_columns();
+  collect_columns();
 }
 
-void FreeMotion::take_columns() {
+void FreeMotion::collect_columns() {
   const System& system = model_.system();
   columns_ = model_.columns();
   const auto regions = model_.region_columns();
   columns_.insert(columns_.end(), regions.begin(), regions.end());
   n_table_ = columns_.size();
   // Time, then the bodies in the order of x.
-  for (Eigen::Index i = 0; i < first_own(); ++i) state_columns_.push_back(static_cast<std::size_t>(1 + i));
+  for (Eigen::Index i = 0; i < first_internal_state(); ++i) state_columns_.push_back(static_cast<std::size_t>(1 + i));
   const auto add_state = [&](const std::string& name, const char* unit, const std::string& meaning) {
     state_columns_.push_back(columns_.size());
     columns_.push_back({name, unit, meaning});
@@ -117,7 +117,7 @@ void FreeMotion::take_columns() {
     add_state(fmt::format("state.{}.{}", i + 1, system.states().name_of(i)), "-", "own state of the force element");
   }
   add_state("state.dissipated_J", "J", "energy dissipated by rate-dependent terms");
-  add_state("state.external_J", "J", "work of external loads");
+  add_state("state.external_work_J", "J", "work of external loads");
   first_rate_ = columns_.size();
   for (const std::size_t state : state_columns_) {
     const Column of = columns_[state];
@@ -128,7 +128,7 @@ void FreeMotion::take_columns() {
   }
 }
 
-void FreeMotion::require_sound(std::span<const double> x) const {
+void FreeMotion::require_valid(std::span<const double> x) const {
   if (std::ssize(x) != x_.size()) {
     throw input_error("x", fmt::format("expected {} continuous states, found {}", x_.size(), x.size()));
   }
@@ -150,7 +150,7 @@ void FreeMotion::set_time(double t) {
 }
 
 void FreeMotion::set_state(std::span<const double> x) {
-  require_sound(x);
+  require_valid(x);
   std::ranges::copy(x, x_.data());
 }
 
@@ -163,7 +163,7 @@ VectorX FreeMotion::motion(const VectorX& x) const {
     y.segment<coordinates_per_body>(system.n_q() + coordinates_per_body * i) =
         rates_from_twist(X_WB, twist_of(x, per_body * i));
   }
-  y.tail(system.n_states()) = x.segment(first_own(), system.n_states());
+  y.tail(system.n_states()) = x.segment(first_internal_state(), system.n_states());
   return y;
 }
 
@@ -184,7 +184,7 @@ VectorX FreeMotion::rates() {
     xd.segment<per_body>(first) << V_WB.v, 0.5 * turn.w(), 0.5 * turn.x(), 0.5 * turn.y(), 0.5 * turn.z(), A_WB.v,
         A_WB.w;
   }
-  system.states().rates(at, xd.segment(first_own(), system.n_states()));
+  system.states().rates(at, xd.segment(first_internal_state(), system.n_states()));
   xd[xd.size() - EnergyQuadrature::n + EnergyQuadrature::dissipated] = a.energy.dissipated_power;
   xd[xd.size() - EnergyQuadrature::n + EnergyQuadrature::external_work] = a.energy.external_power;
   return xd;
@@ -194,9 +194,9 @@ std::span<const Response> FreeMotion::responses(const VectorX& y) {
   return model_.scheme().responses(t_, model_.q(y), model_.qd(y));
 }
 
-VectorX FreeMotion::answerable_motion() {
+VectorX FreeMotion::nearest_evaluable_motion() {
   VectorX y = motion();
-  const auto answers_at = [&] {
+  const auto responses_at = [&] {
     try {
       (void)responses(y);
       return true;
@@ -204,15 +204,15 @@ VectorX FreeMotion::answerable_motion() {
       return false;
     }
   };
-  if (answers_at()) return y;
+  if (responses_at()) return y;
   // Touching and too deep are a size of the bodies apart: so many halvings find it on a way of any length.
-  constexpr int most_halvings = 40;
+  constexpr int max_halvings = 40;
   double known = 0.0, unknown = 1.0;
   const auto go_to = [&](double part) { y = motion(accepted_ + part * (x_ - accepted_)); };
-  for (int i = 0; i < most_halvings; ++i) {
+  for (int i = 0; i < max_halvings; ++i) {
     const double middle = 0.5 * (known + unknown);
     go_to(middle);
-    if (!answers_at()) {
+    if (!responses_at()) {
       unknown = middle;
       continue;
     }
@@ -228,7 +228,7 @@ VectorX FreeMotion::answerable_motion() {
 
 void FreeMotion::indicators(std::span<double> values) {
   if (n_pairs() == 0) return;
-  const VectorX y = answerable_motion();
+  const VectorX y = nearest_evaluable_motion();
   const double rounding = gap_rounding(model_.q(y));
   const auto answers = responses(y);
   // As RunProblem::roots: bodies that only touch do not switch for ever.
@@ -256,10 +256,10 @@ void FreeMotion::accept() {
   }
   const auto answers = model_.scheme().accept(t_, model_.q(y), model_.qd(y));
   accepted_ = x_;
-  pairs_wait_ = false;
+  has_pending_switches_ = false;
   const double rounding = gap_rounding(model_.q(y));
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    pairs_wait_ = pairs_wait_ || switches(i, answers[i], rounding);
+    has_pending_switches_ = has_pending_switches_ || switches(i, answers[i], rounding);
     if (!model_.contact_states().closed(i)) continue;
     model_.totals().committed_dissipation += answers[i].dissipated_increment;
     model_.trackers()[i].update(t_, answers[i]);
@@ -286,23 +286,23 @@ bool FreeMotion::switch_pairs() {
     }
     states.set_closed(i, !states.closed(i));
   }
-  pairs_wait_ = false;
+  has_pending_switches_ = false;
   return any;
 }
 
 void FreeMotion::set_input(std::size_t index, const Jet& jet) {
   const auto change = inputs_.set(inputs_.columns().at(index).name, {.since = t_, .jet = jet});
-  if (change == SimulationInputs::Change::bodies) model_.system().forget_force_patterns();
+  if (change == SimulationInputs::Change::bodies) model_.system().reset_force_patterns();
 }
 
 std::span<const double> FreeMotion::output_values() {
   model_.fill_row(t_, motion(), quadratures(), row_);
   row_.resize(n_table_);
-  for (std::size_t i = static_cast<std::size_t>(first_own()); i < state_columns_.size(); ++i) {
+  for (std::size_t i = static_cast<std::size_t>(first_internal_state()); i < state_columns_.size(); ++i) {
     row_.push_back(x_[static_cast<Eigen::Index>(i)]);
   }
   // As they are, of any length.
-  for (std::size_t i = 0; i < static_cast<std::size_t>(first_own()); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(first_internal_state()); ++i) {
     row_[state_columns_[i]] = x_[static_cast<Eigen::Index>(i)];
   }
   const VectorX xd = rates();
@@ -330,13 +330,13 @@ VectorX FreeMotion::motion_change(const VectorX& dx) const {
     dy.segment<coordinates_per_body>(k) = dq;
     dy.segment<coordinates_per_body>(system.n_q() + k) = dqd;
   }
-  dy.tail(system.n_states()) = dx.segment(first_own(), system.n_states());
+  dy.tail(system.n_states()) = dx.segment(first_internal_state(), system.n_states());
   return dy;
 }
 
 VectorX FreeMotion::rate_change(std::size_t state, const VectorX& xd) {
   System& system = model_.system();
-  const VectorX dx = VectorX::Unit(x_.size(), static_cast<Eigen::Index>(state));
+  const VectorX dx = VectorX::Fmu(x_.size(), static_cast<Eigen::Index>(state));
   const VectorX y = motion(), dy = motion_change(dx), dyd = system.rate_change(dy);
   VectorX dxd = VectorX::Zero(x_.size());
   for (Eigen::Index i = 0; i < n_bodies(); ++i) {
@@ -356,7 +356,7 @@ VectorX FreeMotion::rate_change(std::size_t state, const VectorX& xd) {
                                         (pure(V_WB.w) * quaternion_of(dx, first)).coeffs());  // real part last
     dxd.segment<per_body>(first) << dV.v, turn[3], turn.head<3>(), dA.v, dA.w;
   }
-  dxd.segment(first_own(), system.n_states()) = dyd.tail(system.n_states());
+  dxd.segment(first_internal_state(), system.n_states()) = dyd.tail(system.n_states());
   return dxd;
 }
 
@@ -444,11 +444,11 @@ FreeMotion::Saved FreeMotion::save() {
 }
 
 void FreeMotion::restore(const Saved& saved) {
-  require_sound({saved.x.data(), static_cast<std::size_t>(saved.x.size())});
+  require_valid({saved.x.data(), static_cast<std::size_t>(saved.x.size())});
   RunState state = model_.read(saved.committed, input_.scenario_digest);
   for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
   inputs_.restore(state.inputs);
-  model_.system().forget_force_patterns();
+  model_.system().reset_force_patterns();
   model_.take(saved.committed, std::move(state));
   t_ = saved.t;
   x_ = accepted_ = saved.x;

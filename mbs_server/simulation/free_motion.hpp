@@ -59,7 +59,7 @@ class FreeMotion {
   void accept();
   /// Some pair has begun to touch or has separated at the state of the last accept(), and was not switched: whoever
   /// watches no indicators is told so.
-  [[nodiscard]] bool pairs_wait() const { return pairs_wait_; }
+  [[nodiscard]] bool has_pending_switches() const { return has_pending_switches_; }
   /// Takes the state for good, and pairs that touch or have separated there begin or end to act.
   /// @returns whether there were any
   bool switch_pairs();
@@ -97,16 +97,16 @@ class FreeMotion {
     return static_cast<Eigen::Index>(model_.system().model().bodies.size());
   }
   /// First own state of a force element in x.
-  [[nodiscard]] Eigen::Index first_own() const;
-  void take_columns();
+  [[nodiscard]] Eigen::Index first_internal_state() const;
+  void collect_columns();
   /// {q, qd, s} of x.
   [[nodiscard]] VectorX motion() const { return motion(x_); }
   [[nodiscard]] VectorX motion(const VectorX& x) const;
   [[nodiscard]] VectorX quadratures() const { return x_.tail(EnergyQuadrature::n); }
   [[nodiscard]] std::span<const Response> responses(const VectorX& y);
   /// {q, qd, s} at x, or as far on the way to it as the contact answers. @throws what it says at the accepted state
-  [[nodiscard]] VectorX answerable_motion();
-  void require_sound(std::span<const double> x) const;
+  [[nodiscard]] VectorX nearest_evaluable_motion();
+  void require_valid(std::span<const double> x) const;
   /// Whether a pair touches that was open, or has separated that was closed.
   [[nodiscard]] bool switches(std::size_t pair, const Response& answer, double rounding);
   /// {dq, dqd, ds} of motion() along dx.
@@ -127,7 +127,7 @@ class FreeMotion {
   std::size_t n_table_ = 0;     ///< columns of the time series
   std::size_t first_rate_ = 0;  ///< among columns_
   std::vector<double> row_;
-  bool pairs_wait_ = false;
+  bool has_pending_switches_ = false;
   VectorX accepted_;  ///< x at the last accept()
 };
 

@@ -21,7 +21,7 @@ ReactionTable::ReactionTable(const System& system) {
 
 std::vector<Column> ReactionTable::columns(const System& system) const {
   std::vector<Column> columns;
-  std::set<std::string> taken;
+  std::set<std::string> imported;
   for (const Reaction& reaction : reactions_) {
     std::string prefix = fmt::format("{}.{}", system.constraints()[reaction.constraint]->name(),
                                      system.model().bodies[static_cast<std::size_t>(reaction.body)].name);

@@ -24,7 +24,7 @@ void RigidContactSet::connect(std::span<const PairDescription> pairs) {
   smooth_.assign(laws_.size(), {});
 }
 
-double RigidContactSet::contact_rounding(const ConstVector& q) {
+double RigidContactSet::contact_tolerance(const ConstVector& q) {
   // Axes of bodies have length one, whatever the positions are.
   return 1e-11 * (1.0 + q.lpNorm<Eigen::Infinity>());
 }
@@ -59,7 +59,7 @@ std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, c
   }
   t_ = t;
   q_ = q;
-  rounding_ = contact_rounding(q);
+  rounding_ = contact_tolerance(q);
   return points_;
 }
 
@@ -107,7 +107,7 @@ const friction::ImpactProblem& RigidContactSet::choose(std::span<const std::size
     problem_.law[k] = law.law;
   }
   X_ = J_.transpose();
-  for (Eigen::Index column = 0; column < X_.cols(); ++column) system_.respond(t_, q_, X_.col(column));
+  for (Eigen::Index column = 0; column < X_.cols(); ++column) system_.make_response(t_, q_, X_.col(column));
   problem_.W.noalias() = J_ * X_;
   problem_.W = (0.5 * (problem_.W + problem_.W.transpose())).eval();
   return problem_;
@@ -118,10 +118,10 @@ void RigidContactSet::begin_step(double t, double nominal) {
   nominal_step_ = nominal;
   std::ranges::fill(impact_, Sum{});
   std::ranges::fill(left_, Sum{});
-  left_g_.setZero(system_.n_q());
-  impact_unsolved_.reset();
-  broken_off_.reset();
-  forget_contact();
+  remaining_force_.setZero(system_.n_q());
+  unsolved_impact_pairs_.reset();
+  unfinished_impacts_.reset();
+  reset_contact();
 }
 
 /// Each once, in order.
@@ -133,14 +133,14 @@ std::vector<std::size_t> RigidContactSet::pairs_of(std::span<const std::size_t> 
   return pairs;
 }
 
-void RigidContactSet::note_broken_off(std::span<const std::size_t> points, int impacts, double approach) {
-  broken_off_.emplace(BrokenOff{.t = step_from_, .impacts = impacts, .approach = approach, .pairs = pairs_of(points)});
+void RigidContactSet::note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) {
+  unfinished_impacts_.emplace(UnfinishedImpacts{.t = step_from_, .impacts = impacts, .approach = approach, .pairs = pairs_of(points)});
 }
 
-void RigidContactSet::forget_contact() {
+void RigidContactSet::reset_contact() {
   std::ranges::fill(smooth_, Sum{});
-  smooth_g_.setZero(system_.n_q());
-  contact_unsolved_.reset();
+  smooth_force_.setZero(system_.n_q());
+  unsolved_contact_pairs_.reset();
 }
 
 void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) const {
@@ -156,10 +156,10 @@ void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) cons
   }
 }
 
-void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) {
-  add(impact.P, at_rest ? left_ : impact_);
-  if (at_rest) left_g_ += J_.transpose() * impact.P;
-  if (!impact.converged) impact_unsolved_ = pairs_of(chosen_);
+void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool initial_displacements) {
+  add(impact.P, initial_displacements ? left_ : impact_);
+  if (initial_displacements) remaining_force_ += J_.transpose() * impact.P;
+  if (!impact.converged) unsolved_impact_pairs_ = pairs_of(chosen_);
   for (std::size_t k = 0; k < chosen_.size(); ++k) {
     const auto row = 3 * static_cast<Eigen::Index>(k);
     Sum& sum = impact_[points_[chosen_[k]].pair];
@@ -170,30 +170,30 @@ void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const 
 }
 
 void RigidContactSet::note_contact(const friction::ImpactSolution& contact) {
-  forget_contact();
+  reset_contact();
   add(contact.P, smooth_);
-  smooth_g_ = J_.transpose() * contact.P;
-  if (!contact.converged) contact_unsolved_ = pairs_of(chosen_);
+  smooth_force_ = J_.transpose() * contact.P;
+  if (!contact.converged) unsolved_contact_pairs_ = pairs_of(chosen_);
 }
 
 void RigidContactSet::end_step(double t) {
   step_ = t - step_from_;
-  for (const auto& pairs : {impact_unsolved_, contact_unsolved_}) {
+  for (const auto& pairs : {unsolved_impact_pairs_, unsolved_contact_pairs_}) {
     if (!pairs) continue;
-    if (unsolved_.count++ == 0) unsolved_ = {.count = 1, .t = step_from_, .pairs = *pairs};
+    if (unsolved_impacts_.count++ == 0) unsolved_impacts_ = {.count = 1, .t = step_from_, .pairs = *pairs};
   }
 }
 
 bool RigidContactSet::touches(std::size_t pair, double gap, const ConstVector& q) const {
-  constexpr double error_of_a_step = 1e5;  // a micrometre in a model of a metre, as numbers of a scenario may round
-  const double rounding = contact_rounding(q);
+  constexpr double step_error_factor = 1e5;  // a micrometre in a model of a metre, as numbers of a scenario may round
+  const double rounding = contact_tolerance(q);
   const bool bears = left_[pair].normal + smooth_[pair].normal > 0.0;
-  return gap <= (bears ? error_of_a_step * rounding : rounding);
+  return gap <= (bears ? step_error_factor * rounding : rounding);
 }
 
 VectorX RigidContactSet::mean_force() const {
   if (!(step_ > 0.0)) return VectorX::Zero(system_.n_q());
-  return left_g_ / std::max(step_, nominal_step_) + smooth_g_ / step_;
+  return remaining_force_ / std::max(step_, nominal_step_) + smooth_force_ / step_;
 }
 
 std::optional<double> RigidContactSet::impact_impulse(std::size_t pair) const {
@@ -202,8 +202,8 @@ std::optional<double> RigidContactSet::impact_impulse(std::size_t pair) const {
 
 std::span<const Response> RigidContactSet::told(std::span<const Response> responses, const ConstVector& q) {
   if (!any_) return responses;
-  told_.assign(responses.begin(), responses.end());
-  for (std::size_t pair = 0; pair < told_.size(); ++pair) {
+  reported_.assign(responses.begin(), responses.end());
+  for (std::size_t pair = 0; pair < reported_.size(); ++pair) {
     if (!rigid(pair) || !(step_ > 0.0)) continue;
     const Sum& a = left_[pair];
     const Sum& b = smooth_[pair];
@@ -214,17 +214,17 @@ std::span<const Response> RigidContactSet::told(std::span<const Response> respon
     const Pose X_WA = main_pose(system_.model().pairs[pair], q);
     const Vector3 force = -(from_left * a.impulse + from_smooth * b.impulse);
     const Vector3 moment = -(from_left * a.moment + from_smooth * b.moment);
-    told_[pair].F_A = {.torque = X_WA.R.transpose() * (moment - X_WA.p.cross(force)),
+    reported_[pair].F_A = {.torque = X_WA.R.transpose() * (moment - X_WA.p.cross(force)),
                        .force = X_WA.R.transpose() * force};
-    told_[pair].p_ACop = X_WA.inverse() * Vector3((from_left * a.place + from_smooth * b.place) / normal);
+    reported_[pair].p_ACop = X_WA.inverse() * Vector3((from_left * a.place + from_smooth * b.place) / normal);
   }
-  return told_;
+  return reported_;
 }
 
-std::span<const Response> RigidContactSet::told_to_episodes(std::span<const Response> responses, const ConstVector& q) {
+std::span<const Response> RigidContactSet::episode_responses(std::span<const Response> responses, const ConstVector& q) {
   const auto answers = told(responses, q);
-  for (std::size_t pair = 0; any_ && pair < told_.size(); ++pair) {
-    if (impact_[pair].departure > 0.0) told_[pair].gap_rate = impact_[pair].departure;
+  for (std::size_t pair = 0; any_ && pair < reported_.size(); ++pair) {
+    if (impact_[pair].departure > 0.0) reported_[pair].gap_rate = impact_[pair].departure;
   }
   return answers;
 }

@@ -26,44 +26,44 @@ class RigidContactSet final : public RigidContacts {
 
   std::span<const RigidPoint> look(double t, const ConstRef& q, const ConstRef& qd) override;
   [[nodiscard]] double rounding() const override { return rounding_; }
-  [[nodiscard]] double resting_speed(const RigidPoint& point) const override {
-    return laws_[point.pair]->resting_speed;
+  [[nodiscard]] double restitution_threshold(const RigidPoint& point) const override {
+    return laws_[point.pair]->restitution_threshold;
   }
-  [[nodiscard]] bool in_turn(const RigidPoint& point) const override {
-    return laws_[point.pair]->law == ImpactLaw::in_turn;
+  [[nodiscard]] bool is_sequential(const RigidPoint& point) const override {
+    return laws_[point.pair]->law == ImpactLaw::sequential;
   }
   const friction::ImpactProblem& choose(std::span<const std::size_t> points) override;
   [[nodiscard]] Vector velocities(const ConstRef& qd) const override { return J_ * qd; }
   void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }
   void begin_step(double t, double nominal) override;
-  void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) override;
-  void note_broken_off(std::span<const std::size_t> points, int impacts, double approach) override;
-  void forget_contact() override;
+  void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool initial_displacements) override;
+  void note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) override;
+  void reset_contact() override;
   void note_contact(const friction::ImpactSolution& contact) override;
   void end_step(double t) override;
 
   /// Impacts in turn that were not followed to their end in the last step.
-  struct BrokenOff {
+  struct UnfinishedImpacts {
     double t = 0.0;                    ///< [s]
     int impacts = 0;                   ///< that were followed
     double approach = 0.0;             ///< [m/s] of the fastest point that was left
     std::vector<std::size_t> pairs{};  ///< of the points that were left, in order, each once
   };
-  [[nodiscard]] const std::optional<BrokenOff>& broken_off() const { return broken_off_; }
+  [[nodiscard]] const std::optional<UnfinishedImpacts>& unfinished_impacts() const { return unfinished_impacts_; }
 
   /// Problems with friction that no solution was found of.
-  struct Unsolved {
+  struct UnsolvedImpacts {
     std::int64_t count = 0;            ///< since the run began or went on
     double t = 0.0;                    ///< [s] of the first one
     std::vector<std::size_t> pairs{};  ///< that took part in it
   };
-  [[nodiscard]] const Unsolved& unsolved() const { return unsolved_; }
+  [[nodiscard]] const UnsolvedImpacts& unsolved() const { return unsolved_impacts_; }
 
   /// [N s] that the impact at the beginning of the last step exchanged; none where bodies have contact forces alone.
   [[nodiscard]] std::optional<double> impact_impulse(std::size_t pair) const;
 
   /// [m] What a gap of rigid bodies in contact may be: far above rounding, far below what is measured.
-  [[nodiscard]] static double contact_rounding(const ConstVector& q);
+  [[nodiscard]] static double contact_tolerance(const ConstVector& q);
 
   /// Whether a rigid pair with this gap [m] touches where the last step ended: a body that rolls is held by its force
   /// to the error of a step, which may be above the rounding of gaps.
@@ -77,7 +77,7 @@ class RigidContactSet final : public RigidContacts {
   /// @param q  coordinates where they are told
   [[nodiscard]] std::span<const Response> told(std::span<const Response> responses, const ConstVector& q);
   /// The same for who follows episodes: the gap rate of a pair that has left an impact is the one it left with.
-  [[nodiscard]] std::span<const Response> told_to_episodes(std::span<const Response> responses, const ConstVector& q);
+  [[nodiscard]] std::span<const Response> episode_responses(std::span<const Response> responses, const ConstVector& q);
 
  private:
   struct Point {
@@ -115,12 +115,12 @@ class RigidContactSet final : public RigidContacts {
   double step_from_ = 0.0, step_ = 0.0, nominal_step_ = 0.0;  ///< [s]
   /// Per pair: of the impact that began the step; of the approach that the step before has left; of the step.
   std::vector<Sum> impact_, left_, smooth_;
-  VectorX smooth_g_, left_g_;  ///< the same as generalised forces
+  VectorX smooth_force_, remaining_force_;  ///< the same as generalised forces
   /// Whether the impact, or contact over the step, lacks a solution, and of which pairs.
-  std::optional<std::vector<std::size_t>> impact_unsolved_, contact_unsolved_;
-  Unsolved unsolved_;
-  std::vector<Response> told_;
-  std::optional<BrokenOff> broken_off_;
+  std::optional<std::vector<std::size_t>> unsolved_impact_pairs_, unsolved_contact_pairs_;
+  UnsolvedImpacts unsolved_impacts_;
+  std::vector<Response> reported_;
+  std::optional<UnfinishedImpacts> unfinished_impacts_;
 };
 
 }  // namespace heelstrike::mbs

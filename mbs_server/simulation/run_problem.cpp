@@ -6,7 +6,7 @@
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
-#include "mbs_server/simulation/pair_watch.hpp"
+#include "mbs_server/simulation/pair_event_detector.hpp"
 
 namespace heelstrike::mbs {
 
@@ -55,7 +55,7 @@ void RunProblem::quadrature_rhs(double t, const ConstRef& y, MutableRef integran
   // was asked last. A power that is off by what this correction changes is nearer than the state itself, whose error is
   // of that size; another answer would double what a step in contact costs.
   MotionState at = system_.state(t, y);
-  at.roughly = true;
+  at.allow_cached_contact = true;
   const EnergyTerms energy = system_.evaluate_energy(at);
   integrands[EnergyQuadrature::dissipated] = energy.dissipated_power;
   integrands[EnergyQuadrature::external_work] = energy.external_power;
@@ -93,13 +93,13 @@ void RunProblem::solve_index2(MutableRef b) {
   ggl_->solve(b);
 }
 
-void RunProblem::forget_pivots() {
-  system_.forget_pivots();
-  ggl_->forget_pivots();
+void RunProblem::reset_factorisation() {
+  system_.reset_factorisation();
+  ggl_->reset_factorisation();
 }
 
-void RunProblem::forget_force_patterns() {
-  system_.forget_force_patterns();
+void RunProblem::reset_force_patterns() {
+  system_.reset_force_patterns();
   ggl_.emplace(system_);
 }
 
@@ -128,7 +128,7 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
 bool RunProblem::no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const {
   if (unilateral_.any()) return false;
   const auto n = system_.n_q();
-  return scheme_.keeps_touch(t, y.head(n), y.segment(n, n), t_end, y_end.head(n), y_end.segment(n, n));
+  return scheme_.keeps_contact_state(t, y.head(n), y.segment(n, n), t_end, y_end.head(n), y_end.segment(n, n));
 }
 
 std::vector<int> RunProblem::root_directions() const {

@@ -69,9 +69,9 @@ class RunProblem final : public Problem {
   void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
 
   /// Makes all later results independent of earlier ones; called at restarts of the integration.
-  void forget_pivots();
+  void reset_factorisation();
   /// To be called when a force element acts on other bodies than before, and when the system has other rows.
-  void forget_force_patterns();
+  void reset_force_patterns();
 
  private:
   void count_evaluation();

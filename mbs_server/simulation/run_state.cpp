@@ -54,8 +54,8 @@ Json to_json(const ContactEpisode& e) {
           {"max_force_time", e.max_force_time},
           {"max_indentation", e.max_indentation},
           {"max_indentation_time", e.max_indentation_time},
-          {"approach_speed", e.approach_speed},
-          {"separation_speed", optional_to_json(e.separation_speed)},
+          {"approach_velocity", e.approach_velocity},
+          {"separation_velocity", optional_to_json(e.separation_velocity)},
           {"effective_restitution", optional_to_json(e.effective_restitution)},
           {"max_impulse", optional_to_json(e.max_impulse)}};
 }
@@ -68,8 +68,8 @@ ContactEpisode episode_from_json(const Json& j) {
           .max_force_time = j.at("max_force_time"),
           .max_indentation = j.at("max_indentation"),
           .max_indentation_time = j.at("max_indentation_time"),
-          .approach_speed = j.at("approach_speed"),
-          .separation_speed = optional_from_json(j.at("separation_speed")),
+          .approach_velocity = j.at("approach_velocity"),
+          .separation_velocity = optional_from_json(j.at("separation_velocity")),
           .effective_restitution = optional_from_json(j.at("effective_restitution")),
           .max_impulse = optional_from_json(j.at("max_impulse"))};
 }
@@ -134,13 +134,13 @@ std::vector<char> flags_from_json(const Json& j) {
 }
 
 Json to_json(const FieldPosition& fields) {
-  return {{"next", fields.next}, {"off", flags_json(fields.off)}, {"drawn", flags_json(fields.partner_drawn)}};
+  return {{"next", fields.next}, {"off", flags_json(fields.off)}, {"drawn", flags_json(fields.partner_written)}};
 }
 
 FieldPosition fields_from_json(const Json& j) {
   const Json& next = j.at("next");
   if (!next.is_number_unsigned()) refuse(fmt::format("expected the number of the next fields, found {}", next.dump()));
-  return {.next = next, .off = flags_from_json(j.at("off")), .partner_drawn = flags_from_json(j.at("drawn"))};
+  return {.next = next, .off = flags_from_json(j.at("off")), .partner_written = flags_from_json(j.at("drawn"))};
 }
 
 Json to_json(const RunState& state) {
@@ -266,9 +266,9 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
   }
   expect(state.joints_closed.size() == frame.n_unilateral, fmt::format("{} unilateral joints", frame.n_unilateral),
          fmt::to_string(state.joints_closed.size()));
-  const std::size_t n_drawn = state.fields.off.size();
-  expect((n_drawn == 0 || n_drawn == frame.pairs.size()) && state.fields.partner_drawn.size() == n_drawn,
-         "the fields of all pairs", fmt::format("those of {}", n_drawn));
+  const std::size_t n_field_pairs = state.fields.off.size();
+  expect((n_field_pairs == 0 || n_field_pairs == frame.pairs.size()) && state.fields.partner_written.size() == n_field_pairs,
+         "the fields of all pairs", fmt::format("those of {}", n_field_pairs));
   for (const auto& e : state.finished) {
     const auto pair = std::ranges::find(frame.pairs, e.pair);
     expect(pair != frame.pairs.end(), "episodes of the pairs of this scenario", fmt::format("'{}'", e.pair));
@@ -286,16 +286,16 @@ std::int64_t first_after(double interval, double t) {
   return n;
 }
 
-void seal(Checkpoint& checkpoint, const RunState& state, std::string_view program) {
+void set_message_checksum(Checkpoint& checkpoint, const RunState& state, std::string_view program) {
   const std::string content = fmt::format("{}\n{}", program, to_json(state).dump());
   checkpoint.engine = fmt::format("{} {}\n{}", format_version, checksum(checkpoint, content), content);
 }
 
-void seal(Checkpoint& checkpoint, const RunState& state) {
-  seal(checkpoint, state, program_identity());
+void set_message_checksum(Checkpoint& checkpoint, const RunState& state) {
+  set_message_checksum(checkpoint, state, program_identity());
 }
 
-RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
+RunState verify_checksum(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
   const std::string_view engine = checkpoint.engine;
   if (!engine.starts_with(format_version)) {
     refuse(
@@ -320,8 +320,8 @@ RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
   expect(checkpoint.time >= frame.start_time && checkpoint.time <= frame.end_time,
          fmt::format("a time between {} and {} s", frame.start_time, frame.end_time),
          fmt::format("{} s", checkpoint.time));
-  constexpr std::int64_t most_steps = std::int64_t{1} << 53;
-  expect(checkpoint.step >= 0 && checkpoint.step < most_steps, "a step number from 0 to 2^53",
+  constexpr std::int64_t max_steps = std::int64_t{1} << 53;
+  expect(checkpoint.step >= 0 && checkpoint.step < max_steps, "a step number from 0 to 2^53",
          fmt::to_string(checkpoint.step));
   expect(std::ranges::all_of(checkpoint.state, [](double x) { return std::isfinite(x); }), "finite state entries",
          "NaN or infinity");

@@ -23,7 +23,7 @@ struct InputValue {
 };
 
 /// Where a unit for co-simulation stands.
-struct UnitState {
+struct FmuState {
   std::int64_t next = 0;        ///< index of its next communication point
   std::vector<double> inputs;   ///< that it was told last
   std::vector<double> outputs;  ///< that it gave last
@@ -35,7 +35,7 @@ struct UnitState {
 struct FieldPosition {
   std::int64_t next = 0;            ///< index on the grid of fields
   std::vector<char> off;            ///< per pair: it has none
-  std::vector<char> partner_drawn;  ///< per pair: the shape of its partner has been written
+  std::vector<char> partner_written;  ///< per pair: the shape of its partner has been written
 };
 
 /// What has been counted since the start of the run.
@@ -57,7 +57,7 @@ struct RunState {
   std::vector<EpisodeTracker::State> episodes;  ///< per pair
   std::vector<ContactEpisode> finished;
   std::map<std::string, InputValue> inputs = {};  ///< that replace what the scenario says
-  std::map<std::string, UnitState> units = {};    ///< by name
+  std::map<std::string, FmuState> units = {};    ///< by name
   std::string coupling = {};                      ///< bytes of the coupling scheme; empty = it has none to save
   double macro_end = 0.0;                         ///< [s] of the macro step that the state lies in
   RunCounts counts = {};
@@ -69,8 +69,8 @@ struct RunState {
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
 /// round-trip decimals).
 /// @param program  that makes it
-void seal(Checkpoint& checkpoint, const RunState& state, std::string_view program);
-void seal(Checkpoint& checkpoint, const RunState& state);
+void set_message_checksum(Checkpoint& checkpoint, const RunState& state, std::string_view program);
+void set_message_checksum(Checkpoint& checkpoint, const RunState& state);
 
 /// What a checkpoint has to agree with.
 struct CheckpointFrame {
@@ -83,6 +83,6 @@ struct CheckpointFrame {
 /// The state in a sealed checkpoint.
 /// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for numbers that no run
 /// can have: a checksum keeps accidents away, but whoever makes up a checkpoint can make up its checksum too
-[[nodiscard]] RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame);
+[[nodiscard]] RunState verify_checksum(const Checkpoint& checkpoint, const CheckpointFrame& frame);
 
 }  // namespace heelstrike::mbs

@@ -76,7 +76,7 @@ Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& sys
   return reaction;
 }
 
-bool tells_forces_of_joints(const System& system) {
+bool has_joint_force_columns(const System& system) {
   return !system.unilaterals().empty() || std::ranges::any_of(system.model().joints, &Joint::reactions);
 }
 
@@ -222,7 +222,7 @@ void fill_row(const MotionState& at, const RowEnergies& energies, System& system
   for (std::size_t i = 0; i < responses.size(); ++i) {
     append_pair(row, system.model().pairs[i], at.q, responses[i], scheme.acts(i));
   }
-  if (tells_forces_of_joints(system)) {
+  if (has_joint_force_columns(system)) {
     const VectorX lambda = system.accelerations(at).lambda;
     append_reactions(row, at, lambda, system);
     append_unilateral(row, at.q, lambda, true, system);
@@ -240,18 +240,18 @@ std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wren
 
 std::vector<double> row_change(const MotionState& at, VectorX g, bool accelerations, System& system) {
   VectorX& qdd = g;
-  const VectorX lambda = system.respond(at.t, at.q, qdd);
+  const VectorX lambda = system.make_response(at.t, at.q, qdd);
   // Places, velocities, energies, contacts.
   std::vector<double> row(first_pair_entry(system.model()) + entries_per_pair * system.model().pairs.size(), 0.0);
-  if (tells_forces_of_joints(system)) {
+  if (has_joint_force_columns(system)) {
     append_reactions(row, at, lambda, system);
     append_unilateral(row, at.q, lambda, false, system);
   }
   for (const auto& element : system.forces()) row.resize(row.size() + element->columns().size(), 0.0);
   if (!accelerations) return row;
-  const Vector12 at_rest = Vector12::Zero();  // what velocities contribute does not change
+  const Vector12 initial_displacements = Vector12::Zero();  // what velocities contribute does not change
   for (Eigen::Index i = 0; i < qdd.size(); i += coordinates_per_body) {
-    const Twist A_WB = acceleration_from_rates(at.q.segment<12>(i), at_rest, qdd.segment<12>(i));
+    const Twist A_WB = acceleration_from_rates(at.q.segment<12>(i), initial_displacements, qdd.segment<12>(i));
     append(row, A_WB.v);
     append(row, A_WB.w);
   }

@@ -40,7 +40,7 @@ constexpr double nearly_dependent = 1e-4;
 /// Steps after which an integrator that has met no event is started anew. docs/theory/integrators.md has the
 /// measurement: a restart of a BDF formula costs some 30 steps, so that this is 3 % of the work of a motion without
 /// events and next to nothing of all others.
-constexpr int steps_between_restarts = 1000;
+constexpr int max_steps_between_restarts = 1000;
 
 IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorStatistics& b) {
   return {.name = a.name,
@@ -53,19 +53,19 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 
 }  // namespace
 
-/// What find_step() or cross_singularity() found.
+/// What find_step() or extrapolate_across_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  PendingStep(Simulation& simulation, const StepResult& step, PairWatch::Verdict verdict,
+  PendingStep(Simulation& simulation, const StepResult& step, PairEventDetector::PairEvents verdict,
               std::vector<std::size_t> joints)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        verdict_(std::move(verdict)),
+        pair_events_(std::move(verdict)),
         joints_(std::move(joints)) {}
-  PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
+  PendingStep(Simulation& simulation, SingularCrossing::RayCrossing crossing, VectorX z)
       : simulation_(simulation),
         end_(crossing.t),
         step_size_(0.0),
@@ -77,19 +77,19 @@ class Simulation::PendingStep final : public SimulationStep {
   [[nodiscard]] double end() const override { return end_; }
   [[nodiscard]] double step_size() const override { return step_size_; }
   [[nodiscard]] bool is_event() const override {
-    return !verdict_.switching.empty() || verdict_.slide_ends || !joints_.empty();
+    return !pair_events_.switching.empty() || pair_events_.slip_ends || !joints_.empty();
   }
-  [[nodiscard]] bool answer_follows() const override { return commits_later() && simulation_.states_.any_closed(); }
+  [[nodiscard]] bool commit_is_deferred() const override { return defers_commit() && simulation_.states_.any_closed(); }
   [[nodiscard]] const VectorX& end_y() const override { return y_; }
   [[nodiscard]] const VectorX& end_z() const override { return z_; }
   void state_at(double t, VectorX& y, VectorX& z) override;
 
   /// No pair begins or ends to act.
-  [[nodiscard]] bool commits_later() const {
+  [[nodiscard]] bool defers_commit() const {
     return !simulation_.contact_at_step_ends() && !is_event() && !is_crossing();
   }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
-  [[nodiscard]] std::span<const std::size_t> switching() const { return verdict_.switching; }
+  [[nodiscard]] std::span<const std::size_t> switching() const { return pair_events_.switching; }
   /// Unilateral joints that let go or are struck where the step ends.
   [[nodiscard]] std::span<const std::size_t> joints() const { return joints_; }
   /// Ends the step at `t`, inside it.
@@ -102,9 +102,9 @@ class Simulation::PendingStep final : public SimulationStep {
   double end_;
   double step_size_;
   VectorX y_, z_;  ///< at the end
-  PairWatch::Verdict verdict_;
+  PairEventDetector::PairEvents pair_events_;
   std::vector<std::size_t> joints_;
-  std::optional<SingularCrossing::Crossing> crossing_;
+  std::optional<SingularCrossing::RayCrossing> crossing_;
 };
 
 void Simulation::PendingStep::state_at(double t, VectorX& y, VectorX& z) {
@@ -133,7 +133,7 @@ void Simulation::PendingStep::cut(double t) {
   end_ = t;
   y_ = std::move(y);
   z_ = std::move(z);
-  verdict_ = {};
+  pair_events_ = {};
   joints_.clear();
 }
 
@@ -190,7 +190,7 @@ Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme,
       states_(model_.contact_states()),
       scheme_(model_.scheme()),
       columns_(model_.columns()) {
-  model_.system().add_force(inputs_.take_forces());
+  model_.system().add_force(inputs_.release_force_element());
   columns_.push_back({"step_size_s", "s", "size of the integrator's step that the row lies in"});
 }
 
@@ -200,14 +200,14 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); },
                   input_.start_time);
   now_ = input_.start_time;
-  refuse_units_behind_zero();
+  check_fmu_start_time();
   prepare_to_step();
   check_units();
   if (!can_save()) {
     listener_->on_log("warning",
                       fmt::format("the run is without checkpoints and cannot be resumed: the unit '{}' cannot "
                                   "give away its state (canGetAndSetFMUState and canSerializeFMUState)",
-                                  units_.without_state().front()));
+                                  units_.without_fmu_state().front()));
   }
   std::optional<RunState> resumed;
   if (input_.resume_from) resumed = read(*input_.resume_from);
@@ -215,8 +215,8 @@ void Simulation::initialise(const ContactFactory& open_contact) {
       .run_id = input_.run_id,
       .on_progress = [this](std::string_view stage, double fraction) { listener_->on_preparation(stage, fraction); },
       .stop = stop_};
-  model_.open(open_contact, input_.assets, context, takes_impacts_ && !scheme_.has_macro_steps());
-  model_.refuse_moving_supports();
+  model_.open(open_contact, input_.assets, context, solves_impacts_ && !scheme_.has_macro_steps());
+  model_.check_fixed_supports();
   const auto regions = model_.region_columns();
   columns_.insert(columns_.end(), regions.begin(), regions.end());
   listener_->on_opened();
@@ -227,7 +227,7 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   }
 }
 
-void Simulation::refuse_units_behind_zero() const {
+void Simulation::check_fmu_start_time() const {
   if (units_.empty() || input_.start_time == 0.0) return;
   throw Error(
       ErrorCode::unimplemented,
@@ -237,8 +237,8 @@ void Simulation::refuse_units_behind_zero() const {
 }
 
 void Simulation::check_units() {
-  units_.open(input_.assets, input_.allow_units, columns_);
-  if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
+  units_.open(input_.assets, input_.allow_fmus, columns_);
+  if (const auto macro_step = scheme_.fixed_macro_step()) units_.check_communication_steps(*macro_step);
 }
 
 void Simulation::prepare_to_step() {
@@ -247,18 +247,18 @@ void Simulation::prepare_to_step() {
   integrator_ = make_integrator(scenario_.analysis.integrator, *problem_);
   const IntegratorEntry& entry = config::type_named(integrator_registry(), scenario_.analysis.integrator.name);
   index2_ = entry.solves_multipliers;
-  takes_impacts_ = entry.solves_impacts;
-  refuse_unilateral_joints();
+  solves_impacts_ = entry.solves_impacts;
+  check_no_unilateral_joints();
   // Fixed steps do not answer to tolerances.
   const IntegratorSpec& spec = scenario_.analysis.integrator;
-  if (!entry.fixed_step) problem_->unilateral_joints().expect_errors(spec.rtol, spec.atol);
+  if (!entry.fixed_step) problem_->unilateral_joints().set_tolerances(spec.rtol, spec.atol);
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
-  watch_ = std::make_unique<PairWatch>(exchange_, states_);
-  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names(), committed_.t);
-  vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
+  watch_ = std::make_unique<PairEventDetector>(exchange_, states_);
+  progress_ = std::make_unique<StallDetector>(scenario_.analysis, model_.pair_names(), committed_.t);
+  vibrations_ = std::make_unique<VibrationDetector>(model_.trackers().size());
 }
 
-void Simulation::refuse_unilateral_joints() const {
+void Simulation::check_no_unilateral_joints() const {
   if (!problem_->unilateral_joints().any() || !contact_at_step_ends()) return;
   throw input_error(
       "joints." + model_.system().unilaterals().front()->name() + ".unilateral",
@@ -266,7 +266,7 @@ void Simulation::refuse_unilateral_joints() const {
                   "its own, found {}; take another integrator and the coupling scheme {}, or make the joint a contact "
                   "of the back-end rigid",
                   model_.system().unilaterals().front()->name(),
-                  takes_impacts_ ? scenario_.analysis.integrator.name : "a coupling scheme with macro steps",
+                  solves_impacts_ ? scenario_.analysis.integrator.name : "a coupling scheme with macro steps",
                   monolithic().name));
 }
 
@@ -282,14 +282,14 @@ void Simulation::start() {
   separate_rigid_bodies();
   model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
   if (model_.rigid_contacts().any()) {
-    note_start_forces(model_.rigid_contacts(), *problem_, committed_.y, scenario_.analysis.integrator.step);
+    note_initial_forces(model_.rigid_contacts(), *problem_, committed_.y, scenario_.analysis.integrator.step);
   }
   if (problem_->unilateral_joints().any()) {
     constexpr double touching = 1e-6;  // [m] as at the start of rigid bodies
-    take_event(problem_->unilateral_joints().settle(t, committed_.y, {}, touching));
+    apply_joint_event(problem_->unilateral_joints().wait_all(t, committed_.y, {}, touching));
   }
   restart_due_ = true;
-  if (units_.due(t)) step_units();
+  if (units_.due(t)) step_fmus();
 }
 
 /// Bodies that overlap by decimals would be told apart by the first step, as if a force had done it.
@@ -325,11 +325,11 @@ void Simulation::separate_rigid_bodies() {
   }
 }
 
-void Simulation::step_units() {
+void Simulation::step_fmus() {
   const double t = committed_.t;
-  units_.step_all_due(t, output_values());
+  units_.do_due_steps(t, output_values());
   // As for inputs: factors and answers at this very state are those of the forces before.
-  problem_->forget_pivots();
+  problem_->reset_factorisation();
   restart_due_ = true;
   fresh_ = false;
 }
@@ -350,17 +350,17 @@ void Simulation::take(const Checkpoint& checkpoint, RunState state) {
   const RunState& totals = model_.totals();
   if (!totals.inputs.empty() || !inputs_.values().empty()) {
     inputs_.restore(totals.inputs);
-    problem_->forget_force_patterns();
-    problem_->forget_pivots();
+    problem_->reset_force_patterns();
+    problem_->reset_factorisation();
   }
-  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names(), committed_.t);
-  vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
-  forget_repetitions();
+  progress_ = std::make_unique<StallDetector>(scenario_.analysis, model_.pair_names(), committed_.t);
+  vibrations_ = std::make_unique<VibrationDetector>(model_.trackers().size());
+  reset_repetitions();
   now_ = committed_.t;
   step_size_ = 0.0;
   macro_end_ = totals.macro_end;
-  settle_due_ = false;
-  if (problem_->unilateral_joints().any()) renew_integrator();
+  projection_due_ = false;
+  if (problem_->unilateral_joints().any()) reset_integrator();
   // At once, as in the run that saved: its counts include this restart.
   restart_integrator();
   problem_->set_evaluations(totals.counts.rhs);
@@ -373,13 +373,13 @@ void Simulation::restore(const Checkpoint& checkpoint) {
 }
 
 Checkpoint Simulation::save() {
-  settle();
-  cut_step();
-  take_commit();
+  wait_all();
+  commit_partial_step();
+  finish_commit();
   // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
   // that both continue with the same bits. Where it has just been started nothing changes.
   if (!fresh_) {
-    forget_repetitions();
+    reset_repetitions();
     restart_integrator();
   }
   RunState& totals = model_.totals();
@@ -395,20 +395,20 @@ Checkpoint Simulation::save() {
 void Simulation::set_input(const std::string& name, double value, double rate, double acceleration) {
   const Jet jet{.f = value, .d = rate, .dd = acceleration};
   inputs_.require(name, jet);
-  cut_step();
+  commit_partial_step();
   const SimulationInputs::Change change = inputs_.set(name, {.since = now_, .jet = jet});
-  if (change == SimulationInputs::Change::bodies) problem_->forget_force_patterns();
-  if (change == SimulationInputs::Change::constraint) settle_due_ = true;
+  if (change == SimulationInputs::Change::bodies) problem_->reset_force_patterns();
+  if (change == SimulationInputs::Change::constraint) projection_due_ = true;
   // Factors and answers at this very state are those of the old input.
-  problem_->forget_pivots();
+  problem_->reset_factorisation();
   restart_due_ = true;
   fresh_ = false;
 }
 
-void Simulation::settle() {
-  if (!std::exchange(settle_due_, false)) return;
+void Simulation::wait_all() {
+  if (!std::exchange(projection_due_, false)) return;
   problem_->project(committed_.t, committed_.y);
-  if (const std::string driver = model_.system().half_turn_away(committed_.t, model_.q(committed_.y));
+  if (const std::string driver = model_.system().find_reversed_driver(committed_.t, model_.q(committed_.y));
       !driver.empty()) {
     throw Error(
         ErrorCode::solver_failed,
@@ -419,8 +419,8 @@ void Simulation::settle() {
 }
 
 void Simulation::state_now(VectorX& y, VectorX& z) {
-  settle();
-  take_commit();
+  wait_all();
+  finish_commit();
   if (pending_ && now_ > committed_.t) {
     pending_->state_at(now_, y, z);
   } else {
@@ -429,7 +429,7 @@ void Simulation::state_now(VectorX& y, VectorX& z) {
   }
 }
 
-std::shared_ptr<const PostedQuestion> Simulation::begin_row(double t, const VectorX& y, const VectorX& z,
+std::shared_ptr<const PendingRequest> Simulation::begin_row(double t, const VectorX& y, const VectorX& z,
                                                             std::vector<double>& row) {
   return model_.begin_row(t, y, z, row, {&step_size_, 1});
 }
@@ -437,7 +437,7 @@ std::shared_ptr<const PostedQuestion> Simulation::begin_row(double t, const Vect
 void Simulation::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
   const auto asked = begin_row(t, y, z, row);
   if (!asked) return;
-  exchange_.settle();
+  exchange_.drain();
   model_.complete_row(*asked, row);
 }
 
@@ -500,8 +500,8 @@ std::vector<double> Simulation::driver_derivative(std::size_t input) {
     return VectorX((ahead - behind) / (2.0 * h_residual));
   };
   const VectorX dq =
-      system.least_change(now_, q, -change(none, [&](const VectorX& at) { return system.residual(now_, at); }));
-  const VectorX dqd = system.least_change(
+      system.solve_min_norm_change(now_, q, -change(none, [&](const VectorX& at) { return system.residual(now_, at); }));
+  const VectorX dqd = system.solve_min_norm_change(
       now_, q, -change(dq, [&](const VectorX& at) { return system.velocity_residual(now_, at, qd); }));
   VectorX dy = VectorX::Zero(y_.size());
   dy << dq, dqd, VectorX::Zero(system.n_states());
@@ -538,18 +538,18 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
   }
   const std::int64_t switches = switches_;
   try {
-    settle();
+    wait_all();
     do {
       while (committed_.t < t && !(pending_ && pending_->end() > t)) {
         const bool at_event = stop_at_events && switches_ != switches;
-        if (!at_event && !stop_.stop_requested() && take_step(t)) continue;
-        (void)confirm_commit();
+        if (!at_event && !stop_.stop_requested() && advance_step(t)) continue;
+        (void)try_finish_commit();
         return false;
       }
-    } while (!confirm_commit());
+    } while (!try_finish_commit());
   } catch (...) {
     // The reason to end is that of before, not that nobody can be asked any more.
-    (void)refusal([this] { take_commit(); });
+    (void)refusal([this] { finish_commit(); });
     posted_.reset();
     pending_.reset();
     now_ = committed_.t;
@@ -560,44 +560,44 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
   return true;
 }
 
-bool Simulation::take_step(double t) {
+bool Simulation::advance_step(double t) {
   if (!pending_ && units_.due(committed_.t)) {
     // A state that the partner may still refuse is none that a unit could take back.
-    if (!confirm_commit()) return true;
-    step_units();
+    if (!try_finish_commit()) return true;
+    step_fmus();
   }
   try {
     try {
       if (!pending_) find_step();
       if (pending_ && pending_->end() <= t && !commit_step()) return false;
-    } catch (const RefusedCommit& e) {
-      take_back(e);
+    } catch (const RejectedCommit& e) {
+      roll_back(e);
     } catch (const RecoverableError& e) {
       // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state.
       const double t_attempted = integrator_->attempted_time();
-      if (confirm_commit()) repeat_step(t_attempted, e.what());
+      if (try_finish_commit()) repeat_step(t_attempted, e.what());
     }
     // A step that waits for its commit is counted then.
     if (!pending_) check_progress();
   } catch (const Error& e) {
-    const bool gave_up = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
-    if (!gave_up) throw;
+    const bool step_failed = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
+    if (!step_failed) throw;
     pending_.reset();
-    cross_singularity(CrossingRule::after_failure());
+    extrapolate_across_singularity(CrossingRule::after_failure());
     if (!pending_) throw Error(ErrorCode::solver_failed, e.what() + situation(), e.field());
   }
   return true;
 }
 
 void Simulation::find_step() {
-  const double t_end = step_bound();
+  const double t_end = compute_max_step();
   if (restart_due_) restart_integrator();
   const bool locates_contact = !contact_at_step_ends();
   fresh_ = false;
   const StepResult step = integrator_->step(t_end);
-  take_commit();
+  finish_commit();
   check_step(step);
-  PairWatch::Verdict verdict;
+  PairEventDetector::PairEvents verdict;
   if (locates_contact) {
     const VectorX& y = committed_.y;
     verdict = watch_->judge(committed_.t, model_.q(y), model_.qd(y), step, *integrator_, scheme_);
@@ -608,7 +608,7 @@ void Simulation::find_step() {
     if (root >= problem_->n_pair_roots()) joint_roots.push_back(root - problem_->n_pair_roots());
   }
   std::vector<std::size_t> joints = problem_->unilateral_joints().at_root(joint_roots);
-  const double sunk = problem_->unilateral_joints().unnoticed(model_.q(integrator_->y()), joints);
+  const double sunk = problem_->unilateral_joints().missed_penetration(model_.q(integrator_->y()), joints);
   if (sunk > 0.0) {
     repeat_step(step.t, fmt::format("a unilateral joint was struck between t = {} s and {} s without being noticed, "
                                     "{:.3g} m deep",
@@ -617,15 +617,15 @@ void Simulation::find_step() {
     repeat_step(step.t,
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
                             "noticed",
-                            model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
-  } else if (!step.inside || !verdict.switching.empty() || verdict.slide_ends || !joints.empty()) {
+                            model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_penetration_depth));
+  } else if (!step.inside || !verdict.switching.empty() || verdict.slip_ends || !joints.empty()) {
     step_size_ = step.step_size;
     pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict), std::move(joints));
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }
 
-double Simulation::step_bound() {
+double Simulation::compute_max_step() {
   // What units give changes at their communication points.
   const double latest = units_.next_after(committed_.t, end_time());
   if (!scheme_.has_macro_steps()) return latest;
@@ -640,18 +640,18 @@ double Simulation::step_bound() {
 /// their error.
 void Simulation::check_step(const StepResult& step) {
   const std::string& name = scenario_.analysis.integrator.name;
-  const std::string loose = require_sound_state(model_.system(), step.t, integrator_->y(), integrator_->quadratures());
-  if (!loose.empty() && !std::exchange(told_violation_, true)) {
+  const std::string loose = check_accepted_state(model_.system(), step.t, integrator_->y(), integrator_->quadratures());
+  if (!loose.empty() && !std::exchange(reported_violation_, true)) {
     listener_->on_log("warning",
                       fmt::format("joints do not hold well: '{}' is violated by more than {:g} of the size of the "
                                   "motion at t = {} s; the step is too large for {}",
-                                  loose, notable_violation.position, step.t, name));
+                                  loose, warning_violation.position, step.t, name));
   }
-  tell_broken_off();
-  tell_unsolved();
+  report_unfinished_impacts();
+  report_unsolved_impacts();
   constexpr double notable = 1e-3;
   step_errors_ += step.error;
-  if (step_errors_ <= notable || std::exchange(told_step_errors_, true)) return;
+  if (step_errors_ <= notable || std::exchange(reported_step_errors_, true)) return;
   listener_->on_log(
       "warning",
       fmt::format("{}: the step of {:g} s is too large: the estimated errors of the steps up to t = {:.6g} s "
@@ -661,30 +661,30 @@ void Simulation::check_step(const StepResult& step) {
 }
 
 /// The first time that impacts in turn had no end: what follows from there is another law's answer.
-void Simulation::tell_broken_off() {
-  const auto& broken_off = model_.rigid_contacts().broken_off();
-  if (!broken_off || std::exchange(told_broken_off_, true)) return;
+void Simulation::report_unfinished_impacts() {
+  const auto& unfinished_impacts = model_.rigid_contacts().unfinished_impacts();
+  if (!unfinished_impacts || std::exchange(reported_unfinished_impacts_, true)) return;
   std::vector<std::string> names;
-  for (const std::size_t pair : broken_off->pairs) names.push_back(model_.pair_names()[pair]);
+  for (const std::size_t pair : unfinished_impacts->pairs) names.push_back(model_.pair_names()[pair]);
   listener_->on_log(
       "warning",
       fmt::format(
-          "impact_law in_turn: expected bodies in touch to hand on motion in at most {0} impacts within an "
+          "impact_law sequential: expected bodies in touch to hand on motion in at most {0} impacts within an "
           "instant, found {0} at t = {1:.10g} s and {2:.3g} m/s of approach left in '{3}'; there all contacts "
           "strike at once, as with impact_law: newton, from the speeds that are reached. Large ratios of masses "
           "and a restitution near 1 make such rows of impacts: lower the restitution, or take newton or poisson "
           "for these pairs (told once)",
-          broken_off->impacts, broken_off->t, broken_off->approach, fmt::join(names, "', '")));
+          unfinished_impacts->impacts, unfinished_impacts->t, unfinished_impacts->approach, fmt::join(names, "', '")));
 }
 
 /// The first time that a problem with friction was not solved.
-void Simulation::tell_unsolved() {
-  if (model_.rigid_contacts().unsolved().count == 0 || std::exchange(told_unsolved_, true)) return;
+void Simulation::report_unsolved_impacts() {
+  if (model_.rigid_contacts().unsolved().count == 0 || std::exchange(reported_unsolved_impacts_, true)) return;
   listener_->on_log("warning", *unsolved());
 }
 
 std::optional<std::string> Simulation::unsolved() const {
-  const RigidContactSet::Unsolved& found = model_.rigid_contacts().unsolved();
+  const RigidContactSet::UnsolvedImpacts& found = model_.rigid_contacts().unsolved();
   if (found.count == 0) return std::nullopt;
   std::vector<std::string> names;
   for (const std::size_t pair : found.pairs) names.push_back(model_.pair_names()[pair]);
@@ -704,10 +704,10 @@ bool Simulation::commit_step() {
     restart_integrator();
     return true;
   }
-  if (!step->is_event()) lift_step_limit();
-  if (step->is_event() || starts_anew()) {
-    take_commit();  // who resumes here has no answer to wait for
-    forget_repetitions();
+  if (!step->is_event()) clear_max_step();
+  if (step->is_event() || needs_restart()) {
+    finish_commit();  // who resumes here has no answer to wait for
+    reset_repetitions();
     restart_integrator();
   }
   listener_->on_commit();
@@ -717,36 +717,36 @@ bool Simulation::commit_step() {
     return true;
   }
   singularities_->look(committed_.t, committed_.y);
-  cross_singularity(CrossingRule::before(index2_));
+  extrapolate_across_singularity(CrossingRule::before(index2_));
   return true;
 }
 
 /// Where nothing happens the integrator is started anew all the same, so that a run can be resumed without going back
 /// far: by the number of steps, which is the same in every run, and never by the clock.
-bool Simulation::starts_anew() {
+bool Simulation::needs_restart() {
   if (scheme_.has_macro_steps() && committed_.t >= macro_end_) return true;
-  return ++steps_since_restart_ >= steps_between_restarts && !step_limit_;
+  return ++steps_since_restart_ >= max_steps_between_restarts && !max_step_size_;
 }
 
 void Simulation::commit_state(PendingStep& step) {
-  take_commit();
+  finish_commit();
   VectorX& y = step.projected_end();
-  if (step.commits_later()) return commit_later(step, y);
+  if (step.defers_commit()) return commit_deferred(step, y);
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
   const double t_before = go_to(step, y);
   watch_->accept(now_, responses);
   // Within a macro step nobody has asked the partner: contact is known at exchanges only.
   if (scheme_.has_macro_steps() && now_ < macro_end_) return;
   if (contact_at_step_ends()) {
-    const auto told = model_.rigid_contacts().told_to_episodes(responses, model_.q(committed_.y));
-    take_responses(t_before, y, told);
+    const auto told = model_.rigid_contacts().episode_responses(responses, model_.q(committed_.y));
+    store_responses(t_before, y, told);
     switch_pairs(switched_pairs(told), told);
     return;
   }
-  take_responses(t_before, y, responses);
+  store_responses(t_before, y, responses);
   switch_pairs(step.switching(), responses);
   if (!step.joints().empty()) {
-    take_event(problem_->unilateral_joints().settle(committed_.t, committed_.y, step.joints()));
+    apply_joint_event(problem_->unilateral_joints().wait_all(committed_.t, committed_.y, step.joints()));
   }
 }
 
@@ -763,15 +763,15 @@ double Simulation::go_to(const PendingStep& step, VectorX& y) {
 
 /// No pair begins or ends to act: the commit travels with the next question, and what the partner answers is looked at
 /// when it has come.
-void Simulation::commit_later(PendingStep& step, VectorX& y) {
+void Simulation::commit_deferred(PendingStep& step, VectorX& y) {
   VectorX z_before = committed_.z;
-  scheme_.accept_later(step.end(), model_.q(y), model_.qd(y));
+  scheme_.accept_deferred(step.end(), model_.q(y), model_.qd(y));
   const double t_before = go_to(step, y);
   watch_->forget();
   posted_ = CommittedState{.t = t_before, .y = std::move(y), .z = std::move(z_before)};
 }
 
-void Simulation::take_commit() {
+void Simulation::finish_commit() {
   if (!posted_) return;
   // Of pairs that are all apart nobody wants to know anything: they are not waited for.
   if (!states_.any_closed()) {
@@ -783,33 +783,33 @@ void Simulation::take_commit() {
   const CommittedState before = std::move(*posted_);
   posted_.reset();
   watch_->accept(committed_.t, responses);
-  listener_->on_answer();
-  take_responses(before.t, before.y, responses);
+  listener_->on_commit_response();
+  store_responses(before.t, before.y, responses);
 }
 
-bool Simulation::confirm_commit() {
+bool Simulation::try_finish_commit() {
   try {
-    take_commit();
+    finish_commit();
     return true;
-  } catch (const RefusedCommit& refusal) {
-    take_back(refusal);
+  } catch (const RejectedCommit& refusal) {
+    roll_back(refusal);
     return false;
   }
 }
 
 /// Goes back to the state before the commit that was refused, and comes again with smaller steps.
-void Simulation::take_back(const RefusedCommit& refusal) {
+void Simulation::roll_back(const RejectedCommit& refusal) {
   if (!posted_) throw refusal;
-  const double t_refused = committed_.t;
+  const double t_rejected = committed_.t;
   committed_ = std::move(*posted_);
   posted_.reset();
-  exchange_.take_back_commit();
+  exchange_.roll_back_commit();
   now_ = committed_.t;
-  repeat_step(t_refused, refusal.what());
+  repeat_step(t_rejected, refusal.what());
 }
 
 /// What the commit of a step says of the pairs in contact. @param y_before  a peak is known one step later
-void Simulation::take_responses(double t_before, const VectorX& y_before, std::span<const Response> responses) {
+void Simulation::store_responses(double t_before, const VectorX& y_before, std::span<const Response> responses) {
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
     if (!states_.closed(i)) {
       vibrations_->forget(i);
@@ -854,7 +854,7 @@ void Simulation::switch_pairs(std::span<const std::size_t> pairs, std::span<cons
   }
 }
 
-void Simulation::cut_step() {
+void Simulation::commit_partial_step() {
   if (!pending_) return;
   const std::unique_ptr<PendingStep> step = std::move(pending_);
   restart_due_ = true;
@@ -874,45 +874,45 @@ void Simulation::cut_step() {
 void Simulation::repeat_step(double t_attempted, const std::string& reason) {
   pending_.reset();
   tell({.kind = SimulationEvent::Kind::rejected_step, .t = t_attempted, .reason = reason});
-  limited_until_ = std::max(limited_until_, t_attempted);
+  repeat_end_ = std::max(repeat_end_, t_attempted);
   if (repeated_steps_ >= scenario_.analysis.integrator.max_rejections) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("the step from t = {} s was repeated {} times with smaller steps without getting past t = "
                             "{} s. Last reason: {}",
-                            committed_.t, repeated_steps_, limited_until_, reason));
+                            committed_.t, repeated_steps_, repeat_end_, reason));
   }
   ++repeated_steps_;
   // A state that is refused where the step begins leaves nothing to be made smaller.
   // A quarter, as the integrators do after a refusal.
-  if (t_attempted > committed_.t) step_limit_ = 0.25 * (t_attempted - committed_.t);
+  if (t_attempted > committed_.t) max_step_size_ = 0.25 * (t_attempted - committed_.t);
   restart_integrator();
 }
 
-void Simulation::lift_step_limit() {
+void Simulation::clear_max_step() {
   // Only behind the place of the failure: lifted before, the same step would be tried again.
-  if (!step_limit_ || committed_.t < limited_until_) return;
-  step_limit_.reset();
+  if (!max_step_size_ || committed_.t < repeat_end_) return;
+  max_step_size_.reset();
   repeated_steps_ = 0;
   integrator_->set_max_step(std::nullopt);
 }
 
-void Simulation::forget_repetitions() {
-  step_limit_.reset();
+void Simulation::reset_repetitions() {
+  max_step_size_.reset();
   repeated_steps_ = 0;
-  limited_until_ = committed_.t;
+  repeat_end_ = committed_.t;
 }
 
 /// Joints have closed or opened: the equations have other rows.
-void Simulation::take_event(const UnilateralJoints::Event& event) {
+void Simulation::apply_joint_event(const UnilateralJoints::Event& event) {
   model_.totals().committed_dissipation += event.dissipated;
   committed_.z[EnergyQuadrature::external_work] += event.external_work;
   ++switches_;
-  renew_integrator();
+  reset_integrator();
 }
 
 /// Integrators hold vectors of the size of the system. What they have counted is kept.
-void Simulation::renew_integrator() {
-  problem_->forget_force_patterns();
+void Simulation::reset_integrator() {
+  problem_->reset_force_patterns();
   counted_before_ = statistics();
   integrator_ = make_integrator(scenario_.analysis.integrator, *problem_);
   ++counted_before_.restarts;
@@ -922,21 +922,21 @@ void Simulation::restart_integrator() {
   restart_due_ = false;
   // Where an input has changed a force, or a driver has moved a body.
   UnilateralJoints& joints = problem_->unilateral_joints();
-  if (joints.any() && joints.unsettled(model_.state(committed_.t, committed_.y))) {
-    take_event(joints.settle(committed_.t, committed_.y, {}));
+  if (joints.any() && joints.needs_event(model_.state(committed_.t, committed_.y))) {
+    apply_joint_event(joints.wait_all(committed_.t, committed_.y, {}));
   }
   // With a bound on its steps it remembers that one was refused.
-  fresh_ = !step_limit_;
+  fresh_ = !max_step_size_;
   if (fresh_) steps_since_restart_ = 0;
-  problem_->forget_pivots();
+  problem_->reset_factorisation();
   singularities_->forget();
   watch_->forget();
-  exchange_.start_anew();
-  integrator_->restart(committed_.t, committed_.y, committed_.z, step_limit_, problem_->root_directions());
+  exchange_.reset_bounds();
+  integrator_->restart(committed_.t, committed_.y, committed_.z, max_step_size_, problem_->root_directions());
 }
 
 void Simulation::check_progress() {
-  progress_->count_step(committed_.t, progress_->window_ends() ? integrator_->statistics() : IntegratorStatistics{});
+  progress_->count_step(committed_.t, progress_->is_window_end() ? integrator_->statistics() : IntegratorStatistics{});
   const std::int64_t most = scenario_.analysis.budget.steps;
   if (exchange_.committed_step() <= most || committed_.t >= end_time()) return;
   throw limit_error("analysis.budget.steps",
@@ -954,7 +954,7 @@ bool Simulation::touches(double t, const VectorX& y) {
 
 /// Contact is too stiff to be extrapolated over: with a pair in touch the integrator has to find its way alone, and so
 /// where joints may let go on the way.
-void Simulation::cross_singularity(const CrossingRule& rule) {
+void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
   if (states_.any_closed() || problem_->unilateral_joints().any()) return;
   // What will act beyond a macro step nobody knows.
   const double latest = scheme_.has_macro_steps() ? macro_end_ : units_.next_after(committed_.t, end_time());
@@ -964,8 +964,8 @@ void Simulation::cross_singularity(const CrossingRule& rule) {
       "the joints are in a singular pose at t = {:.6g} s: the motion is continued across "
       "it by extrapolation from {:.6g} s to {:.6g} s",
       crossing->t_singular, committed_.t, crossing->t);
-  if (!std::exchange(told_singularity_, true)) listener_->on_log("info", told + "; later ones are not told");
-  tell({.kind = SimulationEvent::Kind::crossed_singular, .t = crossing->t, .reason = told});
+  if (!std::exchange(reported_singularity_, true)) listener_->on_log("info", told + "; later ones are not told");
+  tell({.kind = SimulationEvent::Kind::singularity_crossing, .t = crossing->t, .reason = told});
   // Work by the trapezoidal rule.
   // The states on the way are not computed, so that powers are known at both ends only.
   const double h = crossing->t - committed_.t;
@@ -991,25 +991,25 @@ std::string Simulation::situation() {
   text += touching.empty() ? std::string(" with no pair in contact")
                            : fmt::format(" with {} in contact", fmt::join(touching, ", "));
   System& system = model_.system();
-  const WorstConstraint worst = system.worst_constraint(t, model_.q(y), model_.qd(y));
+  const MaxResidual worst = system.find_max_residual(t, model_.q(y), model_.qd(y));
   if (!worst.name.empty()) {
     text += fmt::format("; largest constraint residual there: '{}', {:.2g} in position", worst.name, worst.position);
   }
-  text += fastest_body();
+  text += find_fastest_body();
   // Far from any dependence the value is of the order of one over the root of a mass.
   std::string weakest;
   double lightest = std::numeric_limits<double>::infinity();
   for (const auto& body : system.model().bodies) lightest = std::min(lightest, body.mass_properties.mass);
-  const double size = system.smallest_singular_value(t, model_.q(y), &weakest);
+  const double size = system.compute_min_singular_value(t, model_.q(y), &weakest);
   if (size * size * lightest < nearly_dependent) {
     text += fmt::format("; the joints are close to a singular pose there, '{}' most of all", weakest);
   }
-  if (!exchange_.last_refusal().empty()) text += "; the contact last refused a state " + exchange_.last_refusal();
+  if (!exchange_.last_rejection().empty()) text += "; the contact last refused a state " + exchange_.last_rejection();
   return text + ".";
 }
 
 /// The body that is accelerated most; empty when nothing can be said.
-std::string Simulation::fastest_body() {
+std::string Simulation::find_fastest_body() {
   const auto& [t, y, z] = committed_;
   System& system = model_.system();
   std::string name;

@@ -31,15 +31,15 @@
 
 #include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
-#include "mbs_server/simulation/pair_watch.hpp"
-#include "mbs_server/simulation/progress_watch.hpp"
+#include "mbs_server/simulation/pair_event_detector.hpp"
+#include "mbs_server/simulation/stall_detector.hpp"
 #include "mbs_server/simulation/run_input.hpp"
 #include "mbs_server/simulation/run_problem.hpp"
 #include "mbs_server/simulation/simulation_inputs.hpp"
 #include "mbs_server/simulation/simulation_listener.hpp"
-#include "mbs_server/simulation/simulation_units.hpp"
+#include "mbs_server/simulation/fmu_set.hpp"
 #include "mbs_server/simulation/singular_crossing.hpp"
-#include "mbs_server/simulation/vibration_watch.hpp"
+#include "mbs_server/simulation/vibration_detector.hpp"
 
 namespace heelstrike::mbs {
 
@@ -90,7 +90,7 @@ class Simulation {
   /// @throws Error{invalid_input} for a checkpoint of another scenario and for damaged ones; nothing has changed then
   void restore(const Checkpoint& checkpoint);
   /// None of its units keeps its state for itself; else save() throws Error{unimplemented}.
-  [[nodiscard]] bool can_save() const { return units_.without_state().empty(); }
+  [[nodiscard]] bool can_save() const { return units_.without_fmu_state().empty(); }
 
   /// Names and units of what can be set: BODY.fx_N ... BODY.tz_Nm, and the functions of all drivers.
   [[nodiscard]] std::span<const Column> inputs() const { return inputs_.columns(); }
@@ -132,7 +132,7 @@ class Simulation {
   [[nodiscard]] CoupledModel& model() { return model_; }
   /// The values of outputs() for a state of the step that the listener is looking at.
   /// As CoupledModel::begin_row.
-  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+  [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row);
 
  private:
@@ -141,13 +141,13 @@ class Simulation {
   struct CrossingRule;
 
   void prepare_to_step();
-  void refuse_units_behind_zero() const;
-  void refuse_unilateral_joints() const;
+  void check_fmu_start_time() const;
+  void check_no_unilateral_joints() const;
   [[nodiscard]] RunState read(const Checkpoint& checkpoint) const;
   void take(const Checkpoint& checkpoint, RunState state);
   void start();
   /// Projects onto constraints that inputs have moved.
-  void settle();
+  void wait_all();
   void state_now(VectorX& y, VectorX& z);
   /// As begin_row(), and waits for the answer.
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
@@ -156,53 +156,53 @@ class Simulation {
 
   /// Steps the units that wait where the simulation stands; what they give acts from here on.
   void separate_rigid_bodies();
-  void step_units();
+  void step_fmus();
   /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when refused
-  [[nodiscard]] bool take_step(double t);
+  [[nodiscard]] bool advance_step(double t);
   void find_step();
   /// [s] How far the integrator may go.
-  [[nodiscard]] double step_bound();
+  [[nodiscard]] double compute_max_step();
   void check_step(const StepResult& step);
-  void tell_broken_off();
-  void tell_unsolved();
+  void report_unfinished_impacts();
+  void report_unsolved_impacts();
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
   [[nodiscard]] double go_to(const PendingStep& step, VectorX& y);
-  void commit_later(PendingStep& step, VectorX& y);
+  void commit_deferred(PendingStep& step, VectorX& y);
   /// Looks at what the partner has answered to a posted commit, before anything that depends on it.
-  void take_commit();
+  void finish_commit();
   /// The same. @returns false when it was refused and has been taken back
-  [[nodiscard]] bool confirm_commit();
-  void take_back(const RefusedCommit& refusal);
-  void take_responses(double t_before, const VectorX& y_before, std::span<const Response> responses);
+  [[nodiscard]] bool try_finish_commit();
+  void roll_back(const RejectedCommit& refusal);
+  void store_responses(double t_before, const VectorX& y_before, std::span<const Response> responses);
   /// Nobody locates contact: pairs close and open where steps end.
-  [[nodiscard]] bool contact_at_step_ends() const { return takes_impacts_ || scheme_.has_macro_steps(); }
-  [[nodiscard]] bool starts_anew();
+  [[nodiscard]] bool contact_at_step_ends() const { return solves_impacts_ || scheme_.has_macro_steps(); }
+  [[nodiscard]] bool needs_restart();
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   /// Where nobody locates contact, the pairs whose state is another than the one at the last accepted step.
   [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
   /// Commits what lies between the last commit and now.
-  void cut_step();
+  void commit_partial_step();
   void repeat_step(double t_attempted, const std::string& reason);
-  void lift_step_limit();
-  void forget_repetitions();
-  void take_event(const UnilateralJoints::Event& event);
-  void renew_integrator();
+  void clear_max_step();
+  void reset_repetitions();
+  void apply_joint_event(const UnilateralJoints::Event& event);
+  void reset_integrator();
   void restart_integrator();
   void check_progress();
-  void cross_singularity(const CrossingRule& rule);
+  void extrapolate_across_singularity(const CrossingRule& rule);
   [[nodiscard]] bool touches(double t, const VectorX& y);
   void tell(const SimulationEvent& event) { listener_->on_event(event); }
   [[nodiscard]] std::string situation();
-  [[nodiscard]] std::string fastest_body();
+  [[nodiscard]] std::string find_fastest_body();
 
   const RunInput& input_;
   const Scenario& scenario_;
   std::stop_token stop_;
-  SimulationListener silent_;
-  SimulationListener* listener_ = &silent_;
+  SimulationListener null_listener_;
+  SimulationListener* listener_ = &null_listener_;
   SimulationInputs inputs_;
-  SimulationUnits units_;
+  FmuSet units_;
   CoupledModel model_;
   CommittedState& committed_;  ///< of model_
   ContactExchange& exchange_;  ///< of model_
@@ -213,13 +213,13 @@ class Simulation {
   std::unique_ptr<RunProblem> problem_;
   std::unique_ptr<Integrator> integrator_;
   std::unique_ptr<SingularCrossing> singularities_;
-  std::unique_ptr<PairWatch> watch_;
-  std::unique_ptr<ProgressWatch> progress_;
-  std::unique_ptr<VibrationWatch> vibrations_;
+  std::unique_ptr<PairEventDetector> watch_;
+  std::unique_ptr<StallDetector> progress_;
+  std::unique_ptr<VibrationDetector> vibrations_;
 
   double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
   std::unique_ptr<PendingStep> pending_;  ///< found, but not committed
-  bool takes_impacts_ = false;            ///< the integrator finds contacts of rigid bodies itself
+  bool solves_impacts_ = false;            ///< the integrator finds contacts of rigid bodies itself
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
   std::optional<CommittedState> posted_;  ///< the state before the last commit, while nobody has looked at its answer
   bool fresh_ = false;                    ///< the integrator has been started at the committed state, with no bound
@@ -227,18 +227,18 @@ class Simulation {
   int steps_since_restart_ = 0;           ///< committed since it was last fresh
   IntegratorStatistics counted_before_;   ///< by the run that this one goes on from
   bool restart_due_ = false;              ///< the integrator starts from the committed state before the next step
-  bool settle_due_ = false;               ///< a driver has been given another value
+  bool projection_due_ = false;               ///< a driver has been given another value
   double macro_end_ = 0.0;                ///< [s] of the coupling scheme's macro step
-  std::optional<double> step_limit_;      ///< [s] while a step is being repeated with a smaller one
-  double limited_until_ = 0.0;            ///< [s] end of the step that failed
-  int repeated_steps_ = 0;                ///< since the run was last past `limited_until_`
+  std::optional<double> max_step_size_;      ///< [s] while a step is being repeated with a smaller one
+  double repeat_end_ = 0.0;            ///< [s] end of the step that failed
+  int repeated_steps_ = 0;                ///< since the run was last past `repeat_end_`
   double step_size_ = 0.0;                ///< [s] of the step that now_ lies in; 0 = no step was made
   double step_errors_ = 0.0;              ///< sum of StepResult::error
-  bool told_step_errors_ = false;
-  bool told_violation_ = false;
-  bool told_broken_off_ = false;
-  bool told_unsolved_ = false;
-  bool told_singularity_ = false;
+  bool reported_step_errors_ = false;
+  bool reported_violation_ = false;
+  bool reported_unfinished_impacts_ = false;
+  bool reported_unsolved_impacts_ = false;
+  bool reported_singularity_ = false;
   VectorX y_, z_;  ///< at now_
   std::vector<double> row_;
 };

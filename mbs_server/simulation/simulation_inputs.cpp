@@ -56,7 +56,7 @@ SimulationInputs::SimulationInputs(Model model)
 
 SimulationInputs::~SimulationInputs() = default;
 
-std::unique_ptr<ForceElement> SimulationInputs::take_forces() {
+std::unique_ptr<ForceElement> SimulationInputs::release_force_element() {
   return std::move(owned_forces_);
 }
 

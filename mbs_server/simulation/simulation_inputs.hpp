@@ -50,7 +50,7 @@ class SimulationInputs {
   /// With drivers that listen to the inputs.
   [[nodiscard]] const Model& model() const { return model_; }
   /// The force element of the bodies' inputs; to be given to the system that is made of model(). Called once.
-  [[nodiscard]] std::unique_ptr<ForceElement> take_forces();
+  [[nodiscard]] std::unique_ptr<ForceElement> release_force_element();
 
   /// Names as in "ball.fx_N" and "motor.angle_rad", with units: forces at the origins of the bodies and torques, in the
   /// world, then drivers.

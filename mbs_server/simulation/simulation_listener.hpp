@@ -17,7 +17,7 @@ struct SimulationEvent {
     peak,              ///< the force of a pair was largest one step ago, at `t`
     separation,        ///< a pair ends its contact; it counts as open already
     rejected_step,     ///< the step to `t` is repeated with a smaller one from the last commit; see `reason`
-    crossed_singular,  ///< the motion is continued across a singular pose by extrapolation; `reason` tells from where
+    singularity_crossing,  ///< the motion is continued across a singular pose by extrapolation; `reason` tells from where
   };
   Kind kind = Kind::onset;
   double t = 0.0;                           ///< [s]
@@ -36,8 +36,8 @@ class SimulationStep {
   [[nodiscard]] virtual double step_size() const = 0;  ///< [s] of the integrator; 0 = extrapolated
   /// A contact begins or ends where the step ends.
   [[nodiscard]] virtual bool is_event() const = 0;
-  /// Contact goes on; SimulationListener::on_answer() follows, unless the step is taken back.
-  [[nodiscard]] virtual bool answer_follows() const = 0;
+  /// Contact goes on; SimulationListener::on_commit_response() follows, unless the step is taken back.
+  [[nodiscard]] virtual bool commit_is_deferred() const = 0;
   /// {q, qd, s} and quadratures at the end, as the integrator left them: on the constraints to its accuracy.
   [[nodiscard]] virtual const VectorX& end_y() const = 0;
   [[nodiscard]] virtual const VectorX& end_z() const = 0;
@@ -61,7 +61,7 @@ class SimulationListener {
   virtual void on_event(const SimulationEvent& /*event*/) {}
   /// The partner has answered the commit of a step in which contact went on, maybe while the next one is looked for.
   /// What it says can be had for nothing now. A commit that is refused is taken back without a word.
-  virtual void on_answer() {}
+  virtual void on_commit_response() {}
   /// A step of the integrator has been committed; Simulation::save() may be called here.
   virtual void on_commit() {}
   /// The integrator has been started anew, as it is in every run of this scenario: behind an event, and after many

@@ -16,7 +16,7 @@ namespace {
 /// M^-1 J' under the constraints of the system: what unit impulses along the rows of J cause.
 Eigen::MatrixXd responses(System& system, double t, const ConstVector& q, const Eigen::MatrixXd& J) {
   Eigen::MatrixXd X = J.transpose();
-  for (Eigen::Index column = 0; column < X.cols(); ++column) (void)system.respond(t, q, X.col(column));
+  for (Eigen::Index column = 0; column < X.cols(); ++column) (void)system.make_response(t, q, X.col(column));
   return X;
 }
 
@@ -26,7 +26,7 @@ double UnilateralJoints::error(const ConstVector& x) const {
   // An integrator holds the mean over all coordinates below its tolerance, in every step: one of them may be off by
   // some of it after the first steps behind an event.
   constexpr double share = 10.0;
-  return std::max(RigidContactSet::contact_rounding(x), share * (rtol_ * x.lpNorm<Eigen::Infinity>() + atol_));
+  return std::max(RigidContactSet::contact_tolerance(x), share * (rtol_ * x.lpNorm<Eigen::Infinity>() + atol_));
 }
 double UnilateralJoints::gap(std::size_t joint, const ConstVector& q) const {
   return system_.unilaterals()[joint]->gap().residual(0.0, q);
@@ -68,7 +68,7 @@ std::vector<std::size_t> UnilateralJoints::at_root(std::span<const int> roots) c
   return joints;
 }
 
-double UnilateralJoints::unnoticed(const ConstVector& q, std::span<const std::size_t> told) const {
+double UnilateralJoints::missed_penetration(const ConstVector& q, std::span<const std::size_t> told) const {
   double deepest = 0.0;
   for (std::size_t i = 0; i < system_.unilaterals().size(); ++i) {
     if (system_.unilaterals()[i]->closed() || std::ranges::find(told, i) != told.end()) continue;
@@ -77,7 +77,7 @@ double UnilateralJoints::unnoticed(const ConstVector& q, std::span<const std::si
   return deepest <= 2.0 * error(q) ? 0.0 : deepest;
 }
 
-bool UnilateralJoints::unsettled(const MotionState& at) {
+bool UnilateralJoints::needs_event(const MotionState& at) {
   VectorX values(n_roots());
   roots(at, values);
   for (std::size_t i = 0; i < system_.unilaterals().size(); ++i) {
@@ -98,7 +98,7 @@ Eigen::MatrixXd UnilateralJoints::gradients(std::span<const std::size_t> joints,
   return J.matrix();
 }
 
-/// Newton's law at all joints that touch, frictionless; velocities of approach below resting_speed have no rebound.
+/// Newton's law at all joints that touch, frictionless; velocities of approach below restitution_threshold have no rebound.
 UnilateralJoints::Event UnilateralJoints::strike(std::span<const std::size_t> touching, const Eigen::MatrixXd& X,
                                                  const Eigen::MatrixXd& W, const ConstVector& q,
                                                  Eigen::Ref<VectorX> qd) {
@@ -113,10 +113,10 @@ UnilateralJoints::Event UnilateralJoints::strike(std::span<const std::size_t> to
     const std::size_t joint = touching[static_cast<std::size_t>(i)];
     const ImpactAtGap& law = system_.unilaterals()[joint]->impact();
     before[3 * i] = rate(joint, q, qd);
-    if (-before[3 * i] > law.resting_speed) problem.restitution[i] = law.restitution;
+    if (-before[3 * i] > law.restitution_threshold) problem.restitution[i] = law.restitution;
     for (Eigen::Index j = 0; j < m; ++j) problem.W(3 * i, 3 * j) = W(i, j);
   }
-  if (before.minCoeff() >= -RigidContactSet::contact_rounding(qd)) return {};
+  if (before.minCoeff() >= -RigidContactSet::contact_tolerance(qd)) return {};
   const friction::ImpactSolution solution = friction::solve_impact(problem, before);
   const double kinetic = system_.kinetic_energy(qd);
   for (Eigen::Index i = 0; i < m; ++i) qd += solution.P[3 * i] * X.col(i);
@@ -165,7 +165,7 @@ std::vector<std::size_t> UnilateralJoints::pushing(double t, const VectorX& y,
                           fmt::join(names, ", "), t));
 }
 
-UnilateralJoints::Event UnilateralJoints::settle(double t, VectorX& y, std::span<const std::size_t> at_root,
+UnilateralJoints::Event UnilateralJoints::wait_all(double t, VectorX& y, std::span<const std::size_t> at_root,
                                                  double touch) {
   const Eigen::Index n = system_.n_q();
   const std::vector<char> closed = system_.closed();
@@ -189,8 +189,8 @@ UnilateralJoints::Event UnilateralJoints::settle(double t, VectorX& y, std::span
 
   std::vector<std::size_t> candidates;
   for (const std::size_t joint : touching) {
-    const bool lets_go = closed[joint] != 0 && rooted[joint] != 0;
-    if (!lets_go && rate(joint, q, y.segment(n, n)) <= RigidContactSet::contact_rounding(y.segment(n, n)))
+    const bool has_opened = closed[joint] != 0 && rooted[joint] != 0;
+    if (!has_opened && rate(joint, q, y.segment(n, n)) <= RigidContactSet::contact_tolerance(y.segment(n, n)))
       candidates.push_back(joint);
   }
   system_.set_closed(flags(pushing(t, y, candidates)));

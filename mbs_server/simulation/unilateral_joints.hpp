@@ -20,7 +20,7 @@ class UnilateralJoints {
   /// @param system  outlives this object
   explicit UnilateralJoints(System& system) : system_(system) {}
   /// What coordinates and rates are known to behind a few steps: x to rtol |x| + atol in each; zero = to rounding.
-  void expect_errors(double rtol, double atol) {
+  void set_tolerances(double rtol, double atol) {
     rtol_ = rtol;
     atol_ = atol;
   }
@@ -36,10 +36,10 @@ class UnilateralJoints {
   /// Joints whose force or gap has a root. @param roots  of one step, counted from those of this object
   [[nodiscard]] std::vector<std::size_t> at_root(std::span<const int> roots) const;
   /// [m] How deep an open joint that no root tells of is beyond its gap; 0 = none is. @param told  joints at a root
-  [[nodiscard]] double unnoticed(const ConstVector& q, std::span<const std::size_t> told) const;
+  [[nodiscard]] double missed_penetration(const ConstVector& q, std::span<const std::size_t> told) const;
 
   /// Whether the state asks for settle() without any root: a closed joint would pull, an open one sinks.
-  [[nodiscard]] bool unsettled(const MotionState& at);
+  [[nodiscard]] bool needs_event(const MotionState& at);
 
   struct Event {
     double dissipated = 0.0;     ///< [J] by impacts
@@ -50,10 +50,10 @@ class UnilateralJoints {
   /// @param at_root  closed joints that let go here, open ones that are struck
   /// @param touch    [m] joints with smaller gaps touch, too
   /// @throws Error{solver_failed} for joints that push and depend on each other; what forces throw
-  [[nodiscard]] Event settle(double t, VectorX& y, std::span<const std::size_t> at_root, double touch);
+  [[nodiscard]] Event wait_all(double t, VectorX& y, std::span<const std::size_t> at_root, double touch);
   /// The same for joints that touch as far as is known.
-  [[nodiscard]] Event settle(double t, VectorX& y, std::span<const std::size_t> at_root) {
-    return settle(t, y, at_root, 2.0 * error(y.head(system_.n_q())));
+  [[nodiscard]] Event wait_all(double t, VectorX& y, std::span<const std::size_t> at_root) {
+    return wait_all(t, y, at_root, 2.0 * error(y.head(system_.n_q())));
   }
 
  private:

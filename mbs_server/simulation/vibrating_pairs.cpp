@@ -8,7 +8,7 @@
 
 namespace heelstrike::mbs {
 
-void refuse_vibrating_pairs(std::span<const PairDescription> pairs) {
+void check_no_vibrating_pairs(std::span<const PairDescription> pairs) {
   for (const PairDescription& pair : pairs) {
     if (!pair.vibrates) continue;
     const std::string key = "contact." + pair.name + ".backend";
@@ -18,7 +18,7 @@ void refuse_vibrating_pairs(std::span<const PairDescription> pairs) {
   }
 }
 
-void refuse_moving_supports(const Scenario& scenario, std::span<const PairDescription> pairs) {
+void check_fixed_supports(const Scenario& scenario, std::span<const PairDescription> pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (!pairs[i].vibrates_on_support || scenario.pairs[i].main_body == "ground") continue;
     const PairSpec& pair = scenario.pairs[i].spec;

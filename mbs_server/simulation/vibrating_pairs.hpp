@@ -10,10 +10,10 @@
 namespace heelstrike::mbs {
 
 /// Of equilibria: vibrations begin at every change and end in none. @throws Error{invalid_input} with the pair
-void refuse_vibrating_pairs(std::span<const PairDescription> pairs);
+void check_no_vibrating_pairs(std::span<const PairDescription> pairs);
 
 /// Of a motion that is integrated. @param pairs  one for each of the scenario's
 /// @throws Error{invalid_input} where a body vibrates about a clamp that moves with the body itself
-void refuse_moving_supports(const Scenario& scenario, std::span<const PairDescription> pairs);
+void check_fixed_supports(const Scenario& scenario, std::span<const PairDescription> pairs);
 
 }  // namespace heelstrike::mbs

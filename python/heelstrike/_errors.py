@@ -11,17 +11,17 @@ class Error(Exception):
     code         kind of error, e.g. "invalid input"
     file, line   where the mistake is, when it is in a file; line counts from 1
     key          offending key of the file (dotted) or argument of the call
-    retry_helps  the same call may succeed later
+    retryable  the same call may succeed later
     """
 
     def __init__(self, message: str, *, code: str = "internal", file: str | None = None, line: int | None = None,
-                 key: str | None = None, retry_helps: bool = False) -> None:
+                 key: str | None = None, retryable: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.file = file
         self.line = line
         self.key = key
-        self.retry_helps = retry_helps
+        self.retryable = retryable
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions cross processes in parameter studies.
@@ -120,9 +120,9 @@ def in_python(message: str) -> str:
     return re.sub(rf"^{mapping_name}(:\d+)?: ", "", message, flags=re.MULTILINE)
 
 
-def made(code: str, message: str, file: str, line: int, key: str, retry_helps: bool) -> Error:
+def made(code: str, message: str, file: str, line: int, key: str, retryable: bool) -> Error:
     """The exception of a code, for the module in C++."""
     if file == mapping_name:
         file, line = "", 0
     return _KINDS.get(code, Error)(in_python(message), code=code, file=file or None, line=line or None, key=key or None,
-                                   retry_helps=retry_helps)
+                                   retryable=retryable)

@@ -55,7 +55,7 @@ class _Notebook:
         self.handle.update({"text/plain": ""}, raw=True)
 
 
-class _Called:
+class _Callback:
     def __init__(self, tell: Progress) -> None:
         self.tell = tell
 
@@ -74,12 +74,12 @@ def _in_notebook() -> bool:
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
-def display(progress: bool | Progress | None, label: str) -> _Terminal | _Notebook | _Called | None:
+def display(progress: bool | Progress | None, label: str) -> _Terminal | _Notebook | _Callback | None:
     """What shows progress; None when nothing shall."""
     if progress is False:
         return None
     if callable(progress):
-        return _Called(progress)
+        return _Callback(progress)
     if _in_notebook():
         return _Notebook(label)
     return _Terminal(label) if progress or sys.stderr.isatty() else None

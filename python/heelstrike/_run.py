@@ -219,7 +219,7 @@ def run(scenario: Scenario, *, backend: str | None = None,
         set: Mapping[str, Any] | Iterable[str] | None = None, output: Path | None = None,
         overwrite: bool = False, hdf5: bool = False, server: str | None = None, mbs: str | None = None,
         progress: bool | Callable[[str, float, float, float, float], Any] | None = None,
-        tls: Mapping[str, str] | None = None, patience: float = 300.0, _backend_last: bool = False) -> Run:
+        tls: Mapping[str, str] | None = None, reconnect_timeout: float = 300.0, _backend_last: bool = False) -> Run:
     """Runs a scenario to its end.
 
     scenario   file (YAML), or a mapping of the same content, with arrays where it has lists; see Pair.from_dict()
@@ -253,8 +253,8 @@ def run(scenario: Scenario, *, backend: str | None = None,
         warnings.warn(in_python(text), HeelstrikeWarning, stacklevel=3)
 
     try:
-        status, reason, code, retry_helps = _core.run(
-            scenario if isinstance(scenario, Mapping) else file, folder, backend, set, _backend_last, server, mbs, overwrite, hdf5, tls, patience, bar, warn)
+        status, reason, code, retryable = _core.run(
+            scenario if isinstance(scenario, Mapping) else file, folder, backend, set, _backend_last, server, mbs, overwrite, hdf5, tls, reconnect_timeout, bar, warn)
     finally:
         if bar is not None:
             bar.close()
@@ -262,7 +262,7 @@ def run(scenario: Scenario, *, backend: str | None = None,
         if not (folder / "timeseries.csv").exists():  # nothing was computed: a server is away, or of another version
             if is_new:  # so that the same call can be made again
                 shutil.rmtree(folder, ignore_errors=True)
-            raise made(code, reason, str(file), 0, "", retry_helps)
+            raise made(code, reason, str(file), 0, "", retryable)
         failure = RunFailed(in_python(reason), code=code, file=None if isinstance(scenario, Mapping) else str(scenario))
         failure.run = Run(folder)
         failure.run._kept = kept

@@ -9,7 +9,7 @@ namespace heelstrike::python {
 
 namespace py = pybind11;
 
-void Watch::hand_on(const py::object& on_progress, const py::object& on_message) {
+void Watch::forward(const py::object& on_progress, const py::object& on_message) {
   std::optional<hs::Progress> progress;
   std::vector<std::pair<std::string, std::string>> messages;
   {
@@ -28,7 +28,7 @@ void Watch::hand_on(const py::object& on_progress, const py::object& on_message)
 void do_interruptibly(std::stop_source& stop, const py::object& on_progress, const py::object& on_message,
                       const std::function<void(Watch&)>& work) {
   // A person does not notice, and the work hardly loses anything.
-  constexpr std::chrono::milliseconds look_again{50};
+  constexpr std::chrono::milliseconds poll_interval{50};
   Watch watch;
   std::promise<void> promise;
   std::future<void> ended = promise.get_future();
@@ -44,13 +44,13 @@ void do_interruptibly(std::stop_source& stop, const py::object& on_progress, con
     });
     const auto has_ended = [&] {
       const py::gil_scoped_release released;
-      return ended.wait_for(look_again) == std::future_status::ready;
+      return ended.wait_for(poll_interval) == std::future_status::ready;
     };
     while (!has_ended()) {
       if (raised) continue;
       try {
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-        watch.hand_on(on_progress, on_message);
+        watch.forward(on_progress, on_message);
       } catch (...) {
         raised = std::current_exception();
         stop.request_stop();
@@ -58,7 +58,7 @@ void do_interruptibly(std::stop_source& stop, const py::object& on_progress, con
     }
   }
   if (raised) std::rethrow_exception(raised);
-  watch.hand_on(on_progress, on_message);
+  watch.forward(on_progress, on_message);
   ended.get();
 }
 

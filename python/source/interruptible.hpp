@@ -18,17 +18,17 @@ namespace heelstrike::python {
 /// What the work has to tell, until the thread that has Python's lock hands it on.
 class Watch {
  public:
-  void tell(const hs::Progress& progress) {
+  void add(const hs::Progress& progress) {
     const std::lock_guard lock(mutex_);
     progress_ = progress;
   }
-  void tell(const std::string& level, const std::string& text) {
+  void add(const std::string& level, const std::string& text) {
     const std::lock_guard lock(mutex_);
     messages_.emplace_back(level, text);
   }
   /// @param on_progress  callable or None, called with (stage, fraction, time, end_time, wall_time)
   /// @param on_message   callable or None, called with (level, text)
-  void hand_on(const pybind11::object& on_progress, const pybind11::object& on_message);
+  void forward(const pybind11::object& on_progress, const pybind11::object& on_message);
 
  private:
   std::mutex mutex_;

@@ -34,7 +34,7 @@ using py::literals::operator""_a;
 void raise(const hs::Error& error) {
   const py::object made = py::module_::import("heelstrike._errors")
                               .attr("made")(hs::to_string(error.code()), error.what(), error.file(), error.line(),
-                                            error.key(), error.retry_helps());
+                                            error.key(), error.retryable());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
@@ -84,7 +84,7 @@ struct PyResponse {
 
 /// Answers whose numbers arrays look into.
 struct PyResponses {
-  std::vector<hs::Answer> answers;
+  std::vector<hs::BatchResponse> answers;
   bool tangents = false;             ///< were asked for
   std::vector<std::string> regions;  ///< names
 };
@@ -106,14 +106,14 @@ py::object member_view(const py::object& self, std::vector<py::ssize_t> shape) {
 
 /// Of all responses: NaN where there is none.
 py::array row_view(const py::object& self, const double* (*numbers)(const hs::Response&), std::size_t width) {
-  const std::vector<hs::Answer>& answers = self.cast<PyResponses&>().answers;
+  const std::vector<hs::BatchResponse>& answers = self.cast<PyResponses&>().answers;
   const double nothing = 0.0;
   return strided_view(answers.empty() ? &nothing : numbers(answers.front().response), answers.size(), width,
-                      sizeof(hs::Answer), self);
+                      sizeof(hs::BatchResponse), self);
 }
 
-void require_tangents(bool asked_for) {
-  if (asked_for) return;
+void require_tangents(bool has_tangents) {
+  if (has_tangents) return;
   throw hs::Error(hs::ErrorCode::invalid_input, "tangents were not asked for: evaluate_many(..., tangents=True)");
 }
 
@@ -133,9 +133,9 @@ py::object tangent_view(const py::object& self) {
       .attr("reshape")(responses.answers.size(), 6, 6);
 }
 
-void forget_refused(std::vector<hs::Answer>& answers) {
+void forget_refused(std::vector<hs::BatchResponse>& answers) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  for (hs::Answer& answer : answers) {
+  for (hs::BatchResponse& answer : answers) {
     if (answer.ok) continue;
     hs::Response& r = answer.response;
     r.F_A.fill(none);
@@ -193,7 +193,7 @@ PyResponse unpickled_response(const py::tuple& parts) {
 }
 py::tuple pickled_responses(const PyResponses& self) {
   py::list answers;
-  for (const hs::Answer& answer : self.answers) {
+  for (const hs::BatchResponse& answer : self.answers) {
     answers.append(py::make_tuple(answer.ok, answer.message, static_cast<int>(answer.code),
                                   answer.response.regions.size(), numbers_of(answer.response)));
   }
@@ -222,7 +222,7 @@ std::unique_ptr<PyResponse> response_at(const PyResponses& self, std::size_t i) 
   return response;
 }
 
-py::object answers_at(const PyResponses& self, const py::object& index) {
+py::object responses_at(const PyResponses& self, const py::object& index) {
   const auto n = self.answers.size();
   if (py::isinstance<py::slice>(index)) {
     std::size_t start = 0, stop = 0, step = 0, count = 0;
@@ -243,9 +243,9 @@ py::object answers_at(const PyResponses& self, const py::object& index) {
 }
 
 py::str shown(const PyResponses& self) {
-  const auto refused = std::ranges::count(self.answers, false, &hs::Answer::ok);
+  const auto refused = std::ranges::count(self.answers, false, &hs::BatchResponse::ok);
   double largest = 0.0, gap = std::numeric_limits<double>::infinity();
-  for (const hs::Answer& answer : self.answers) {
+  for (const hs::BatchResponse& answer : self.answers) {
     if (!answer.ok) continue;
     const auto& F = answer.response.F_A;
     largest = std::max(largest, std::hypot(F[3], F[4], F[5]));
@@ -263,14 +263,14 @@ py::dict regions_of(const PyResponse& self) {
 }
 
 /// NaN where a state was refused.
-PyRegionLoads region_loads(const std::vector<hs::Answer>& answers, std::size_t region) {
+PyRegionLoads region_loads(const std::vector<hs::BatchResponse>& answers, std::size_t region) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<py::ssize_t>(answers.size());
   const auto numbers = [&](auto value) {
     py::array_t<double> made(n);
     auto to = made.mutable_unchecked<1>();
     for (py::ssize_t i = 0; i < n; ++i) {
-      const hs::Answer& answer = answers[static_cast<std::size_t>(i)];
+      const hs::BatchResponse& answer = answers[static_cast<std::size_t>(i)];
       to(i) = answer.ok ? value(answer.response.regions[region]) : none;
     }
     return made;
@@ -282,7 +282,7 @@ PyRegionLoads region_loads(const std::vector<hs::Answer>& answers, std::size_t r
                       .p_cop = py::array_t<double>({n, py::ssize_t{3}})};
   auto cop = loads.p_cop.mutable_unchecked<2>();
   for (py::ssize_t i = 0; i < n; ++i) {
-    const hs::Answer& answer = answers[static_cast<std::size_t>(i)];
+    const hs::BatchResponse& answer = answers[static_cast<std::size_t>(i)];
     for (std::size_t k = 0; k < 3; ++k) {
       cop(i, static_cast<py::ssize_t>(k)) = answer.ok ? answer.response.regions[region].p_ACop[k] : none;
     }
@@ -445,7 +445,7 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
       module, "Responses", plain_type(),
       "Answers to many states; arrays are views that cannot be written. NaN where a state was refused: see `refused`.")
       .def("__len__", [](const PyResponses& self) { return self.answers.size(); })
-      .def("__getitem__", &answers_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
+      .def("__getitem__", &responses_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
       .def("__iter__",
            [](const PyResponses& self) {
              py::list all;
@@ -525,37 +525,37 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
 /// A contact that Python holds.
 struct PyContact {
   hs::Contact contact;
-  py::object opened_with;  ///< (pair, server, tls, patience)
+  py::object open_arguments;  ///< (pair, server, tls, patience)
   int history = 0;         ///< counts what changed it: whoever keeps an answer can see whether it still holds
 };
 
-hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& patience) {
+hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& reconnect_timeout) {
   hs::OpenOptions options;
   options.server = text_or_none(server, "server");
   options.tls = tls_of(tls);
-  options.patience = real_number(patience, "patience");
+  options.reconnect_timeout = real_number(reconnect_timeout, "patience");
   return options;
 }
 
 void watched_by(hs::OpenOptions& options, std::stop_source& stop, Watch& watch) {
   options.stop = stop.get_token();
-  options.on_progress = [&watch](const hs::Progress& progress) { watch.tell(progress); };
+  options.on_progress = [&watch](const hs::Progress& progress) { watch.add(progress); };
 }
 
 std::unique_ptr<PyContact> open_contact(const py::object& given, const py::object& server, const py::object& progress,
-                                        const py::object& tls, const py::object& patience) {
+                                        const py::object& tls, const py::object& reconnect_timeout) {
   if (!py::isinstance<hs::Pair>(given)) refuse("pair", "a Pair, as Pair.from_yaml(FILE) makes it", type_text(given));
   const auto& pair = given.cast<const hs::Pair&>();
-  hs::OpenOptions options = open_options(server, tls, patience);
+  hs::OpenOptions options = open_options(server, tls, reconnect_timeout);
   const py::object display = py::module_::import("heelstrike._progress").attr("display")(progress, pair.name());
   std::stop_source stop;
   std::unique_ptr<PyContact> opened;
   do_interruptibly(stop, display, py::none(), [&](Watch& watch) {
     watched_by(options, stop, watch);
-    opened = std::make_unique<PyContact>(PyContact{.contact = hs::Contact::open(pair, options), .opened_with = {}});
+    opened = std::make_unique<PyContact>(PyContact{.contact = hs::Contact::open(pair, options), .open_arguments = {}});
   });
   if (!display.is_none()) display.attr("close")();
-  opened->opened_with = py::make_tuple(given, server, tls, patience);
+  opened->open_arguments = py::make_tuple(given, server, tls, reconnect_timeout);
   return opened;
 }
 
@@ -566,7 +566,7 @@ py::tuple contact_state(PyContact& self) {
     const py::gil_scoped_release released;
     bytes = self.contact.save();
   }
-  return py::make_tuple(self.opened_with, py::bytes(bytes));
+  return py::make_tuple(self.open_arguments, py::bytes(bytes));
 }
 
 std::unique_ptr<PyContact> contact_again(const py::tuple& state) {
@@ -730,16 +730,16 @@ Another contact of the same pair with the same history, prepared as this one; wh
 struct PySimulation {
   hs::Simulation simulation;
   std::stop_source stop;
-  py::object opened_with;  ///< (scenario, backend, set, server, tls, patience)
+  py::object open_arguments;  ///< (scenario, backend, set, server, tls, patience)
 };
 
 std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const py::object& backend,
                                               const py::object& set, const py::object& server,
                                               const py::object& progress, const py::object& tls,
-                                              const py::object& patience) {
+                                              const py::object& reconnect_timeout) {
   hs::Changes changes = changes_of(backend, set);
   const fs::path file = scenario_of(scenario, "scenario", changes);
-  hs::OpenOptions options = open_options(server, tls, patience);
+  hs::OpenOptions options = open_options(server, tls, reconnect_timeout);
   const py::object display =
       py::module_::import("heelstrike._progress").attr("display")(progress, file.stem().string());
   std::stop_source stop;
@@ -747,12 +747,12 @@ std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const 
   do_interruptibly(stop, display, py::none(), [&](Watch& watch) {
     watched_by(options, stop, watch);
     opened = std::make_unique<PySimulation>(
-        PySimulation{.simulation = hs::Simulation::open(file, changes, options), .stop = stop, .opened_with = {}});
+        PySimulation{.simulation = hs::Simulation::open(file, changes, options), .stop = stop, .open_arguments = {}});
   });
   if (!display.is_none()) display.attr("close")();
   const bool is_file = !py::hasattr(scenario, "keys");  // a mapping may change
-  opened->opened_with = py::make_tuple(is_file ? scenario : py::module_::import("copy").attr("deepcopy")(scenario),
-                                       backend, py::cast(changes.set), server, tls, patience);
+  opened->open_arguments = py::make_tuple(is_file ? scenario : py::module_::import("copy").attr("deepcopy")(scenario),
+                                       backend, py::cast(changes.set), server, tls, reconnect_timeout);
   return opened;
 }
 
@@ -763,7 +763,7 @@ py::tuple simulation_state(PySimulation& self) {
     const py::gil_scoped_release released;
     bytes = self.simulation.save();
   }
-  return py::make_tuple(self.opened_with, py::bytes(bytes));
+  return py::make_tuple(self.open_arguments, py::bytes(bytes));
 }
 
 std::unique_ptr<PySimulation> simulation_again(const py::tuple& state) {
@@ -782,11 +782,11 @@ py::list names_of(std::span<const hs::Column> columns) {
 }
 
 /// Three numbers for BODY.force or BODY.torque, one for everything else.
-void set_input(PySimulation& self, const py::object& input, const py::object& value, const py::object& given_rate,
-               const py::object& given_acceleration) {
+void set_input(PySimulation& self, const py::object& input, const py::object& value, const py::object& rate_argument,
+               const py::object& acceleration_argument) {
   const std::string name = text(input, "name");
-  const double rate = real_number(given_rate, "rate");
-  const double acceleration = real_number(given_acceleration, "acceleration");
+  const double rate = real_number(rate_argument, "rate");
+  const double acceleration = real_number(acceleration_argument, "acceleration");
   const auto ends_with = [&](const char* end) { return name.ends_with(end); };
   if (!ends_with(".force") && !ends_with(".torque")) {
     const double number = real_array(value, name.c_str(), {}).data()[0];
@@ -957,10 +957,10 @@ Another simulation of the same scenario that stands where this one does and goes
 
 py::tuple run(const py::object& scenario, const fs::path& folder, const py::object& backend, const py::object& set,
               bool backend_last, const py::object& server, const py::object& mbs, bool overwrite, bool hdf5,
-              const py::object& tls, const py::object& patience, const py::object& on_progress,
+              const py::object& tls, const py::object& reconnect_timeout, const py::object& on_progress,
               const py::object& on_message) {
   hs::RunOptions options;
-  static_cast<hs::OpenOptions&>(options) = open_options(server, tls, patience);
+  static_cast<hs::OpenOptions&>(options) = open_options(server, tls, reconnect_timeout);
   options.mbs = text_or_none(mbs, "mbs");
   options.folder = folder;
   options.overwrite = overwrite;
@@ -971,10 +971,10 @@ py::tuple run(const py::object& scenario, const fs::path& folder, const py::obje
   hs::RunOutcome outcome;
   do_interruptibly(stop, on_progress, on_message, [&](Watch& watch) {
     watched_by(options, stop, watch);
-    options.on_message = [&watch](const std::string& level, const std::string& text) { watch.tell(level, text); };
+    options.on_message = [&watch](const std::string& level, const std::string& text) { watch.add(level, text); };
     outcome = hs::run(file, options, changes);
   });
-  return py::make_tuple(outcome.status, outcome.reason, hs::to_string(outcome.code), outcome.retry_helps);
+  return py::make_tuple(outcome.status, outcome.reason, hs::to_string(outcome.code), outcome.retryable);
 }
 
 /// Columns and one array of all numbers, (rows, columns), which is the one that was read.

@@ -218,7 +218,7 @@ void write_whole(const fs::path& run, const fs::path& file, bool with_fields) {
 
 void write_hdf5_table(const fs::path& run) {
   write_whole(run, run / table_name, false);
-  note_files(run, std::array<std::string, 1>{table_name});
+  record_file_digests(run, std::array<std::string, 1>{table_name});
 }
 
 void write_hdf5(const fs::path& run, const fs::path& file, bool force) {

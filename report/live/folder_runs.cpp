@@ -12,7 +12,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr std::chrono::milliseconds look_distance{250};
+constexpr std::chrono::milliseconds poll_interval{250};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void FolderRuns::keep_reading(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
-  while (!wake.wait_for(lock, stop, look_distance, [] { return false; }) && !stop.stop_requested()) {
+  while (!wake.wait_for(lock, stop, poll_interval, [] { return false; }) && !stop.stop_requested()) {
     for (LiveView& view : views_) {
       if (view.over()) continue;
       try {

@@ -12,7 +12,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr std::size_t most_traces = 48;
+constexpr std::size_t max_traces = 48;
 constexpr std::size_t text_width = 64;
 constexpr std::size_t text_curves = 6;
 
@@ -59,7 +59,7 @@ void LiveRun::on_schema(std::span<const Column> columns) {
   const std::vector<report::ColumnName> names = report::read_column_names(columns_);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const report::ColumnName& name = names[c];
-    if (c == 0 || !is_watched(name) || traces_.size() == most_traces) continue;
+    if (c == 0 || !is_watched(name) || traces_.size() == max_traces) continue;
     traces_.push_back(
         {.column = c, .name = columns[c].name, .unit = name.unit, .history = SampleHistory(), .last = 0.0});
   }
@@ -86,7 +86,7 @@ void LiveRun::on_row(std::span<const double> values) {
   ++version_;
 }
 
-void LiveRun::on_rows_left_out(std::uint64_t n_rows) {
+void LiveRun::on_rows_skipped(std::uint64_t n_rows) {
   const std::scoped_lock lock(mutex_);
   state_.rows += n_rows;
   // Rows that are not neighbours do not tell the step; the server does.

@@ -48,7 +48,7 @@ class LiveRun final : public RunSink {
 
   void on_schema(std::span<const Column> columns) override;
   void on_row(std::span<const double> values) override;
-  void on_rows_left_out(std::uint64_t n_rows) override;
+  void on_rows_skipped(std::uint64_t n_rows) override;
   void on_progress(const Progress& progress) override;
   void on_log(std::string_view level, std::string_view text) override;
   void on_episode(const ContactEpisode& /*episode*/) override {}

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* still_going = "The run has not ended";
+constexpr const char* running_mark = "The run has not ended";
 
 double end_time_of(const fs::path& scenario) {
   try {
@@ -49,7 +49,7 @@ LiveView::LiveView(fs::path folder) : folder_(std::move(folder)) {
   run_->set_end_time(end_time_of(folder_ / "scenario.yaml"));
 }
 
-void LiveView::take_line(const std::string& line) {
+void LiveView::read_line(const std::string& line) {
   if (!has_header_) {
     std::vector<Column> columns;
     for (const std::string& name : cells_of(line)) columns.push_back({name, report::read_column_name(name).unit, ""});
@@ -86,7 +86,7 @@ void LiveView::read_fields() {
 void LiveView::read() {
   // Before the rows: what is written after this look is taken by the next one.
   const std::string reason = incomplete_reason(folder_);
-  const bool ended = !reason.starts_with(still_going) && fs::exists(folder_ / "summary.json");
+  const bool ended = !reason.starts_with(running_mark) && fs::exists(folder_ / "summary.json");
   std::ifstream file(folder_ / "timeseries.csv", std::ios::binary);
   if (file) {
     file.seekg(static_cast<std::streamoff>(offset_));
@@ -97,7 +97,7 @@ void LiveView::read() {
       rest_.append(chunk, 0, n);
       std::size_t start = 0;
       for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', start)) {
-        take_line(rest_.substr(start, end - start));
+        read_line(rest_.substr(start, end - start));
         start = end + 1;
       }
       rest_.erase(0, start);

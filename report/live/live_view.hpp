@@ -29,7 +29,7 @@ class LiveView {
   [[nodiscard]] std::string text() const { return run_->text(folder_.filename().string()); }
 
  private:
-  void take_line(const std::string& line);
+  void read_line(const std::string& line);
   void read_fields();
 
   std::filesystem::path folder_;

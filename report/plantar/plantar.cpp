@@ -89,7 +89,7 @@ void add_loads(const report::FieldGrid& grid, const Segment& segment, const std:
   for (std::size_t i = 0; i < of_points->values.size(); ++i) {
     const double p = of_points->values[i];
     if (!(p > 0.0)) continue;
-    RegionLoad& load = frame.regions[static_cast<std::size_t>(mask.region[i])];
+    PlantarRegion& load = frame.regions[static_cast<std::size_t>(mask.region[i])];
     if (of_faces == nullptr) load.force += p * mask.area[i];
     load.area += mask.area[i];
     load.peak = std::max(load.peak, p);
@@ -120,20 +120,20 @@ std::vector<double> list_of(const ParameterMap& parameters, const std::string& n
 
 /// Leaves the faces that may touch, as the back-end chooses them by contact_direction: pressure is force per area of
 /// these, so that steep faces, or those of a cut, would add area that carries nothing.
-void keep_contact_faces(const PairModel& pair, Segment& segment) {
+void select_contact_faces(const PairModel& pair, Segment& segment) {
   const auto direction = list_of(pair.spec.parameters, "contact_direction");
   if (direction.size() != 3) return;
-  constexpr double usual_angle = std::numbers::pi / 3.0;  // of the back-end's parameter contact_angle
+  constexpr double default_angle = std::numbers::pi / 3.0;  // of the back-end's parameter contact_angle
   const auto given = pair.spec.parameters.find("contact_angle");
   const auto* angle = given == pair.spec.parameters.end() ? nullptr : std::get_if<double>(&given->second);
-  const double least_cosine = std::cos(angle == nullptr ? usual_angle : *angle);
+  const double min_cosine = std::cos(angle == nullptr ? default_angle : *angle);
   const Vector3 towards = Vector3(direction[0], direction[1], direction[2]).normalized();
   std::vector<std::uint32_t> kept;
   for (std::size_t t = 0; t + 2 < segment.triangles.size(); t += 3) {
     const Vector3& a = segment.points[segment.triangles[t]];
     const Vector3& b = segment.points[segment.triangles[t + 1]];
     const Vector3& c = segment.points[segment.triangles[t + 2]];
-    if ((b - a).cross(c - a).normalized().dot(towards) < least_cosine) continue;
+    if ((b - a).cross(c - a).normalized().dot(towards) < min_cosine) continue;
     const auto first = segment.triangles.begin() + static_cast<std::ptrdiff_t>(t);
     kept.insert(kept.end(), first, first + 3);
   }
@@ -175,7 +175,7 @@ std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario
     }
     segment.triangles = grid.triangles;
     segment.face_areas = areas_of(segment);
-    keep_contact_faces(*pair, segment);
+    select_contact_faces(*pair, segment);
     segments.push_back(std::move(segment));
   }
   return segments;
@@ -230,19 +230,19 @@ std::set<double> frame_times(const Scenario& scenario, const TimeSeries& series,
   return times;
 }
 
-/// @param longest_gap  [s] frames farther apart have missing ones between them, over which nothing is integrated
-void summarise(PlantarFoot& foot, double longest_gap) {
+/// @param max_gap  [s] frames farther apart have missing ones between them, over which nothing is integrated
+void summarise(PlantarFoot& foot, double max_gap) {
   for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
     RegionSummary& s = foot.summary[r];
     for (std::size_t i = 0; i < foot.frames.size(); ++i) {
-      const RegionLoad& load = foot.frames[i].regions[r];
-      s.largest_force = std::max(s.largest_force, load.force);
+      const PlantarRegion& load = foot.frames[i].regions[r];
+      s.max_force = std::max(s.max_force, load.force);
       s.peak_pressure = std::max(s.peak_pressure, load.peak);
-      s.largest_area = std::max(s.largest_area, load.area);
+      s.max_area = std::max(s.max_area, load.area);
       if (i == 0) continue;
-      const RegionLoad& before = foot.frames[i - 1].regions[r];
+      const PlantarRegion& before = foot.frames[i - 1].regions[r];
       const double h = foot.frames[i].time - foot.frames[i - 1].time;
-      if (h > longest_gap) continue;
+      if (h > max_gap) continue;
       s.impulse += 0.5 * h * (before.force + load.force);
       s.pressure_time_integral += 0.5 * h * (before.peak + load.peak);
     }
@@ -282,7 +282,7 @@ void find_instants(PlantarFoot& foot) {
 
 double PlantarFrame::force() const {
   double sum = 0.0;
-  for (const RegionLoad& load : regions) sum += load.force;
+  for (const PlantarRegion& load : regions) sum += load.force;
   return sum;
 }
 
@@ -298,13 +298,13 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
   }
   const std::set<double> times = frame_times(scenario, series, files);
   const double interval = scenario.output.fields ? scenario.output.fields->interval : 0.0;
-  const double longest_gap = interval > 0.0 ? 1.5 * interval : std::numeric_limits<double>::infinity();
+  const double max_gap = interval > 0.0 ? 1.5 * interval : std::numeric_limits<double>::infinity();
   std::vector<PlantarFoot> feet;
   for (const Segment& segment : segments) {
     auto foot = std::ranges::find(feet, segment.foot, &PlantarFoot::name);
     if (foot == feet.end()) {
       foot = feet.insert(feet.end(), {.name = segment.foot, .series = {}, .frames = {}, .instants = {}, .summary = {}});
-      // A frame that has a row but no file (`only_contact`) is one without load.
+      // A frame that has a row but no file (`contact_only`) is one without load.
       for (const double time : times) foot->frames.push_back({.time = time, .regions = {}});
     }
     foot->series.push_back(segment.series);
@@ -318,7 +318,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
     add_loads(report::parse_vtu(read_whole_file(run / file.file), file.file), *segment, file.file, *frame);
   }
   for (PlantarFoot& foot : feet) {
-    summarise(foot, longest_gap);
+    summarise(foot, max_gap);
     find_instants(foot);
   }
   return feet;
@@ -340,7 +340,7 @@ std::string table(const std::vector<PlantarFoot>& feet, const std::string& separ
   for (std::size_t i = 0; i < feet[0].frames.size(); ++i) {
     text += fmt::format("{}", feet[0].frames[i].time);
     for (const PlantarFoot& foot : feet) {
-      for (const RegionLoad& load : foot.frames.at(i).regions) {
+      for (const PlantarRegion& load : foot.frames.at(i).regions) {
         text += fmt::format("{0}{1}{0}{2}{0}{3}{0}{4}", separator, load.force, load.area, load.peak,
                             load.area > 0.0 ? load.force / load.area : 0.0);
       }
@@ -352,12 +352,12 @@ std::string table(const std::vector<PlantarFoot>& feet, const std::string& separ
 
 std::string summary_table(const std::vector<PlantarFoot>& feet) {
   std::string text =
-      "foot,region,largest_force_N,peak_pressure_Pa,largest_area_m2,impulse_Ns,pressure_time_integral_Pas\n";
+      "foot,region,max_force_N,peak_pressure_Pa,max_area_m2,impulse_Ns,pressure_time_integral_Pas\n";
   for (const PlantarFoot& foot : feet) {
     for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
       const RegionSummary& s = foot.summary[r];
-      text += fmt::format("{},{},{},{},{},{},{}\n", foot.name, plantar_regions[r], s.largest_force, s.peak_pressure,
-                          s.largest_area, s.impulse, s.pressure_time_integral);
+      text += fmt::format("{},{},{},{},{},{},{}\n", foot.name, plantar_regions[r], s.max_force, s.peak_pressure,
+                          s.max_area, s.impulse, s.pressure_time_integral);
     }
   }
   return text;

@@ -18,7 +18,7 @@ namespace heelstrike {
 inline constexpr std::array<std::string_view, 5> plantar_regions = {"heel", "midfoot", "metatarsal", "hallux",
                                                                     "lesser_toes"};
 
-struct RegionLoad {
+struct PlantarRegion {
   double force = 0.0;  ///< [N] pressure integrated over the undeformed surface
   double area = 0.0;   ///< [m^2] with pressure
   double peak = 0.0;   ///< [Pa]
@@ -27,16 +27,16 @@ struct RegionLoad {
 /// One frame with fields of one foot.
 struct PlantarFrame {
   double time = 0.0;  ///< [s] of the run
-  std::array<RegionLoad, plantar_regions.size()> regions;
+  std::array<PlantarRegion, plantar_regions.size()> regions;
 
   [[nodiscard]] double force() const;
 };
 
 /// Of each region over the run.
 struct RegionSummary {
-  double largest_force = 0.0;           ///< [N]
+  double max_force = 0.0;           ///< [N]
   double peak_pressure = 0.0;           ///< [Pa]
-  double largest_area = 0.0;            ///< [m^2]
+  double max_area = 0.0;            ///< [m^2]
   double impulse = 0.0;                 ///< [N s]
   double pressure_time_integral = 0.0;  ///< [Pa s] of the peak pressure
 };

@@ -4,12 +4,12 @@ namespace heelstrike::rpc {
 
 namespace {
 
-constexpr std::chrono::milliseconds look_distance{50};
+constexpr std::chrono::milliseconds poll_interval{50};
 
 }  // namespace
 
 CallWatch::Call::Call(CallWatch& watch, grpc::ServerContextBase& context, std::chrono::milliseconds stall)
-    : watch_(watch), context_(context), stall_(stall), last_move_(std::chrono::steady_clock::now()) {
+    : watch_(watch), context_(context), stall_(stall), last_progress_(std::chrono::steady_clock::now()) {
   {
     const std::scoped_lock lock(watch_.mutex_);
     watch_.calls_.insert(this);
@@ -23,15 +23,15 @@ CallWatch::Call::~Call() {
   watch_.calls_.erase(this);
 }
 
-void CallWatch::Call::moved() {
+void CallWatch::Call::record_progress() {
   const std::scoped_lock lock(watch_.mutex_);
-  last_move_ = std::chrono::steady_clock::now();
+  last_progress_ = std::chrono::steady_clock::now();
 }
 
-void CallWatch::Call::moved(std::chrono::milliseconds stall) {
+void CallWatch::Call::record_progress(std::chrono::milliseconds stall) {
   const std::scoped_lock lock(watch_.mutex_);
   stall_ = stall;
-  last_move_ = std::chrono::steady_clock::now();
+  last_progress_ = std::chrono::steady_clock::now();
 }
 
 CallWatch::CallWatch() : thread_([this](const std::stop_token& ended) { look(ended); }) {}
@@ -45,14 +45,14 @@ void CallWatch::stop_all() {
 void CallWatch::look(const std::stop_token& ended) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, ended, [this] { return !calls_.empty(); })) {
-    for (Call* call : calls_) look_at_locked(*call);
-    changed_.wait_for(lock, ended, look_distance, [] { return false; });
+    for (Call* call : calls_) poll_locked(*call);
+    changed_.wait_for(lock, ended, poll_interval, [] { return false; });
   }
 }
 
-void CallWatch::look_at_locked(Call& call) {
+void CallWatch::poll_locked(Call& call) {
   if (call.context_.IsCancelled()) call.stop_.request_stop();
-  if (call.stall_.count() == 0 || std::chrono::steady_clock::now() - call.last_move_ < call.stall_) return;
+  if (call.stall_.count() == 0 || std::chrono::steady_clock::now() - call.last_progress_ < call.stall_) return;
   call.context_.TryCancel();
   call.stop_.request_stop();
 }

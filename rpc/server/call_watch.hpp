@@ -29,16 +29,16 @@ class CallWatch {
     /// Stops soon after the client has cancelled the call or gone away, and when the server stops.
     [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
     /// Something has arrived.
-    void moved();
+    void record_progress();
     /// Moves, and may stand still for so long from now on.
-    void moved(std::chrono::milliseconds stall);
+    void record_progress(std::chrono::milliseconds stall);
 
    private:
     friend class CallWatch;
     CallWatch& watch_;
     grpc::ServerContextBase& context_;
     std::chrono::milliseconds stall_;  ///< guarded by the watch's mutex, as the next
-    std::chrono::steady_clock::time_point last_move_;
+    std::chrono::steady_clock::time_point last_progress_;
     std::stop_source stop_;
   };
 
@@ -48,7 +48,7 @@ class CallWatch {
 
  private:
   void look(const std::stop_token& ended);
-  void look_at_locked(Call& call);
+  void poll_locked(Call& call);
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable_any changed_;

@@ -19,7 +19,7 @@ struct ClientIdentity {
 [[nodiscard]] ClientIdentity identity_of(const grpc::ServerContextBase& context);
 
 /// Whether `client` may touch what belongs to `owner`; what was made without a certificate belongs to everybody.
-[[nodiscard]] inline bool may_touch(const std::string& owner, const ClientIdentity& client) {
+[[nodiscard]] inline bool has_access(const std::string& owner, const ClientIdentity& client) {
   return owner.empty() || owner == client.owner;
 }
 

@@ -23,9 +23,9 @@ namespace {
 
 constexpr int turn_ms = 1'000;                     // the loop shows that it lives at least so often
 constexpr std::chrono::seconds log_distance{10};   // a flood of connections must not become a flood of lines
-constexpr std::chrono::milliseconds breather{50};  // without memory or descriptors of the whole system
+constexpr std::chrono::milliseconds accept_retry_delay{50};  // without memory or descriptors of the whole system
 
-int open_spare() {
+int open_reserve_descriptor() {
   return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
@@ -41,21 +41,21 @@ ConnectionAcceptor::ConnectionAcceptor(std::vector<int> listeners, std::size_t m
     : listeners_(std::move(listeners)),
       max_connections_(max_connections),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      spare_(open_spare()),
-      last_turn_(Clock::now().time_since_epoch().count()) {
+      reserve_descriptor_(open_reserve_descriptor()),
+      last_iteration_(Clock::now().time_since_epoch().count()) {
   const std::size_t limit = raise_descriptor_limit();
-  highest_connection_ = static_cast<int>(std::min<std::size_t>(limit - reserved_descriptors(limit), INT32_MAX));
+  max_descriptor_ = static_cast<int>(std::min<std::size_t>(limit - reserved_descriptors(limit), INT32_MAX));
 }
 
 ConnectionAcceptor::~ConnectionAcceptor() {
   stop();
   if (wake_ >= 0) ::close(wake_);
-  if (spare_ >= 0) ::close(spare_);
+  if (reserve_descriptor_ >= 0) ::close(reserve_descriptor_);
 }
 
-void ConnectionAcceptor::start(Take take) {
-  take_ = std::move(take);
-  note_turn();
+void ConnectionAcceptor::start(OnConnection on_connection) {
+  on_connection_ = std::move(take);
+  record_iteration();
   thread_ = std::thread([this] { serve(); });
 }
 
@@ -67,9 +67,9 @@ void ConnectionAcceptor::stop() {
   for (const int listener : std::exchange(listeners_, {})) ::close(listener);
 }
 
-bool ConnectionAcceptor::works(std::chrono::milliseconds patience) const {
-  const Clock::time_point last(Clock::duration(last_turn_.load()));
-  return !failed_ && Clock::now() - last < patience;
+bool ConnectionAcceptor::is_operational(std::chrono::milliseconds reconnect_timeout) const {
+  const Clock::time_point last(Clock::duration(last_iteration_.load()));
+  return !failed_ && Clock::now() - last < reconnect_timeout;
 }
 
 void ConnectionAcceptor::serve() {
@@ -77,31 +77,31 @@ void ConnectionAcceptor::serve() {
   for (const int listener : listeners_) waiting.push_back({listener, POLLIN, 0});
   waiting.push_back({wake_, POLLIN, 0});
   while (!stopping_) {
-    note_turn();
+    record_iteration();
     if (::poll(waiting.data(), waiting.size(), turn_ms) <= 0) continue;
     for (std::size_t i = 0; i + 1 < waiting.size(); ++i) {
-      if (waiting[i].revents == 0 || accept_one(waiting[i].fd)) continue;
+      if (waiting[i].revents == 0 || accept_connection(waiting[i].fd)) continue;
       failed_ = true;
       return;
     }
   }
 }
 
-bool ConnectionAcceptor::accept_one(int listener) {
+bool ConnectionAcceptor::accept_connection(int listener) {
   const int connection = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (connection < 0) return survive(listener, errno);
-  if (!has_room(connection)) {
+  if (connection < 0) return recover_from(listener, errno);
+  if (!is_below_limit(connection)) {
     ::close(connection);
     return true;
   }
   const int on = 1;
   ::setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // a Unix socket refuses it and needs it not
-  handed_on_[connection] = socket_number(connection);
-  take_(listener, connection);
+  open_connections_[connection] = socket_number(connection);
+  on_connection_(listener, connection);
   return true;
 }
 
-bool ConnectionAcceptor::survive(int listener, int failure) {
+bool ConnectionAcceptor::recover_from(int listener, int failure) {
   switch (failure) {
     case EBADF:
     case EINVAL:
@@ -112,10 +112,10 @@ bool ConnectionAcceptor::survive(int listener, int failure) {
       return false;
     case EMFILE: {
       // Out of descriptors after all: who waits is told so by the end of the connection instead of being left waiting.
-      if (spare_ >= 0) ::close(spare_);
+      if (reserve_descriptor_ >= 0) ::close(reserve_descriptor_);
       const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
       if (connection >= 0) ::close(connection);
-      spare_ = open_spare();
+      reserve_descriptor_ = open_reserve_descriptor();
       note_refusal("no descriptor is left");
       return true;
     }
@@ -124,7 +124,7 @@ bool ConnectionAcceptor::survive(int listener, int failure) {
     case ENOMEM: {
       note_refusal("the system has no descriptor or memory left");
       pollfd waiting{wake_, POLLIN, 0};
-      (void)::poll(&waiting, 1, static_cast<int>(breather.count()));
+      (void)::poll(&waiting, 1, static_cast<int>(accept_retry_delay.count()));
       return true;
     }
     default:
@@ -132,25 +132,25 @@ bool ConnectionAcceptor::survive(int listener, int failure) {
   }
 }
 
-bool ConnectionAcceptor::has_room(int connection) {
-  if (connection >= highest_connection_) {
+bool ConnectionAcceptor::is_below_limit(int connection) {
+  if (connection >= max_descriptor_) {
     note_refusal("the descriptors left are kept for runs and sessions; raise the limit of open files");
     return false;
   }
-  if (handed_on_.size() >= max_connections_) {
+  if (open_connections_.size() >= max_connections_) {
     // gRPC closes connections without telling; a number that is free again, or another socket's, was one of them.
-    std::erase_if(handed_on_, [](const auto& entry) { return socket_number(entry.first) != entry.second; });
+    std::erase_if(open_connections_, [](const auto& entry) { return socket_number(entry.first) != entry.second; });
   }
-  if (handed_on_.size() < max_connections_) return true;
+  if (open_connections_.size() < max_connections_) return true;
   note_refusal("all connections are taken; raise --max-connections");
   return false;
 }
 
 void ConnectionAcceptor::note_refusal(const char* why) {
-  ++n_refused_;
+  ++n_rejected_;
   const auto now = Clock::now();
   if (now - last_line_ < log_distance) return;
-  spdlog::warn("event=connections_refused n={} reason=\"{}\"", std::exchange(n_refused_, 0), why);
+  spdlog::warn("event=connections_refused n={} reason=\"{}\"", std::exchange(n_rejected_, 0), why);
   last_line_ = now;
 }
 

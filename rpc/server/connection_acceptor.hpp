@@ -19,7 +19,7 @@ namespace heelstrike::rpc {
 class ConnectionAcceptor {
  public:
   /// Gets a listening socket and a new connection, which it owns from then on.
-  using Take = std::function<void(int listener, int connection)>;
+  using OnConnection = std::function<void(int listener, int connection)>;
 
   /// @param listeners        sockets that listen, owned by this object
   /// @param max_connections  open at a time; further ones are closed at once
@@ -29,35 +29,35 @@ class ConnectionAcceptor {
   ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
 
   /// Accepts from now on, in a thread of its own.
-  void start(Take take);
+  void start(OnConnection on_connection);
   /// Accepts no more and closes the listening sockets.
   void stop();
   /// False once the listening sockets do not work any more, or nobody has looked at them for `patience`.
-  [[nodiscard]] bool works(std::chrono::milliseconds patience) const;
+  [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void serve();
   /// @returns false when the listener is beyond help
-  bool accept_one(int listener);
-  bool survive(int listener, int failure);
-  [[nodiscard]] bool has_room(int connection);
+  bool accept_connection(int listener);
+  bool recover_from(int listener, int failure);
+  [[nodiscard]] bool is_below_limit(int connection);
   void note_refusal(const char* why);
-  void note_turn() { last_turn_.store(Clock::now().time_since_epoch().count()); }
+  void record_iteration() { last_iteration_.store(Clock::now().time_since_epoch().count()); }
 
   std::vector<int> listeners_;
   std::size_t max_connections_;
-  int highest_connection_;  ///< descriptors are given out from below: this number says how many are in use
+  int max_descriptor_;  ///< descriptors are given out from below: this number says how many are in use
   int wake_;                ///< an event that ends the waiting
-  int spare_;               ///< given up to accept a connection when there is no other descriptor, in order to close it
-  Take take_;
-  std::unordered_map<int, ino_t> handed_on_;  ///< descriptor -> socket, as it was when it was handed on
-  std::size_t n_refused_ = 0;                 ///< since the last line in the log
+  int reserve_descriptor_;               ///< given up to accept a connection when there is no other descriptor, in order to close it
+  Take on_connection_;
+  std::unordered_map<int, ino_t> open_connections_;  ///< descriptor -> socket, as it was when it was handed on
+  std::size_t n_rejected_ = 0;                 ///< since the last line in the log
   Clock::time_point last_line_{};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};
-  std::atomic<Clock::rep> last_turn_;
+  std::atomic<Clock::rep> last_iteration_;
   std::thread thread_;
 };
 

@@ -16,13 +16,13 @@ namespace heelstrike::rpc {
 namespace {
 
 /// New calls and those that are no Exchange wait for so long at most while messages are waited for awake.
-constexpr std::chrono::microseconds look_distance{500};
+constexpr std::chrono::microseconds idle_interval{500};
 /// Calls that have done nothing are looked for so often.
-constexpr std::chrono::milliseconds look_for_idle{1'000};
+constexpr std::chrono::milliseconds idle_poll_interval{1'000};
 /// A call follows its socket at once. When so many wait for one, those go whose clients have had the time of a
 /// handshake: they are gone or mean no good. Whoever comes when there are none of these does without a socket; a ticket
 /// that has been given is not taken back.
-constexpr std::size_t most_waiting_sockets = 512;
+constexpr std::size_t max_waiting_sockets = 512;
 
 }  // namespace
 
@@ -32,17 +32,17 @@ using Deadline = CallOperations::Deadline;
 bool ServedExchange::read_directly(v1::ExchangeRequest& request) {
   const auto outcome = direct_->receive(request, MessageSocket::Deadline::max());
   if (outcome == MessageSocket::Outcome::too_large) {
-    misuse_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+    failure_status_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                "Received message larger than max: this server takes no message of that size; send fewer questions at "
                "a time, or start the server with a larger --max-message-mib"};
   }
-  if (outcome == MessageSocket::Outcome::damaged) refuse_damaged();
+  if (outcome == MessageSocket::Outcome::damaged) refuse_corrupted();
   return outcome == MessageSocket::Outcome::done;
 }
 
 /// Without the details of an error: who is told this way calls again, as after a loss.
-void ServedExchange::refuse_damaged() {
-  misuse_ = {grpc::StatusCode::UNAVAILABLE, wire::damaged_message("request").what()};
+void ServedExchange::refuse_corrupted() {
+  failure_status_ = {grpc::StatusCode::UNAVAILABLE, wire::corrupted_message_error("request").what()};
 }
 
 bool ServedExchange::read(v1::ExchangeRequest& request) {
@@ -54,14 +54,14 @@ bool ServedExchange::read(v1::ExchangeRequest& request) {
 
 bool ServedExchange::receive(v1::ExchangeRequest& request) {
   if (direct_) return read_directly(request);
-  server_.note_awake();
+  server_.record_spinning();
   stream_.Read(&request, operations_.begin(Operation::read));
   (void)operations_.wait_for(Operation::read, Deadline::max());
   if (operations_.failed()) return false;
   const std::uint64_t sent = request.checksum();
   request.clear_checksum();
-  if (seals_.intact(sent, sent == 0 ? 0 : wire::checksum_of(request))) return true;
-  refuse_damaged();
+  if (checksums_.intact(sent, sent == 0 ? 0 : wire::checksum_of(request))) return true;
+  refuse_corrupted();
   return false;
 }
 
@@ -73,7 +73,7 @@ bool ServedExchange::write(v1::ExchangeResponse& reply) {
   }
   (void)operations_.wait_for(Operation::write, Deadline::max());
   if (operations_.failed()) return false;
-  wire::seal(reply);
+  wire::set_message_checksum(reply);
   // The message is serialised here and now.
   stream_.Write(reply, operations_.begin(Operation::write));
   return true;
@@ -86,12 +86,12 @@ void ServedExchange::close() {
 
 void ServedExchange::finish(const grpc::Status& status) {
   if (direct_) direct_->shut_down();
-  (void)operations_.settle(Deadline::max());
-  stream_.Finish(status.ok() ? misuse_ : status, operations_.begin(Operation::end));
-  (void)operations_.settle(Deadline::max());
+  (void)operations_.drain(Deadline::max());
+  stream_.Finish(status.ok() ? failure_status_ : status, operations_.begin(Operation::end));
+  (void)operations_.drain(Deadline::max());
 }
 
-ExchangeServer::ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamPlaces& places,
+ExchangeServer::ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamSlots& places,
                                Handler handle)
     : service_(service),
       places_(places),
@@ -99,7 +99,7 @@ ExchangeServer::ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService
       arrivals_(builder.AddCompletionQueue(/*is_frequently_polled=*/true)) {}
 
 ExchangeServer::~ExchangeServer() {
-  shut_sockets();
+  shut_down_sockets();
   if (grpc_server_ != nullptr) grpc_server_->Shutdown(std::chrono::system_clock::now());
   if (acceptor_.joinable()) acceptor_.join();
   {
@@ -119,24 +119,24 @@ void ExchangeServer::take_socket(int connection, std::size_t max_message_bytes) 
   if (ticket.empty()) return;
   const auto now = std::chrono::steady_clock::now();
   const std::scoped_lock lock(mutex_);
-  if (shut_) return;
-  if (waiting_.size() >= most_waiting_sockets) {
+  if (is_shut_down_) return;
+  if (waiting_.size() >= max_waiting_sockets) {
     std::erase_if(waiting_, [now](const WaitingSocket& w) { return now - w.since > handshake_timeout; });
   }
-  if (waiting_.size() >= most_waiting_sockets) return;
+  if (waiting_.size() >= max_waiting_sockets) return;
   // Known before its client knows it, whose call may be here the next moment.
   waiting_.push_back({ticket, std::make_shared<MessageSocket>(std::move(socket), max_message_bytes), now});
   if (!send_ticket(connection, ticket)) waiting_.pop_back();
 }
 
-void ExchangeServer::shut_sockets() {
+void ExchangeServer::shut_down_sockets() {
   const std::scoped_lock lock(mutex_);
-  shut_ = true;
+  is_shut_down_ = true;
   waiting_.clear();
   for (const auto& socket : in_use_) socket->shut_down();
 }
 
-bool ExchangeServer::give_socket(ServedExchange& call) {
+bool ExchangeServer::assign_socket(ServedExchange& call) {
   const auto& metadata = call.context_.client_metadata();
   const auto found = metadata.find(ticket_metadata);
   if (found == metadata.end()) return true;
@@ -168,21 +168,21 @@ void ExchangeServer::accept_calls() {
 
 ExchangeServer::Arrival ExchangeServer::next_arrival() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_look_ >= look_for_idle) {
-    last_look_ = now;
+  if (now - last_poll_ >= idle_poll_interval) {
+    last_poll_ = now;
     places_.close_idle();
   }
   void* tag = nullptr;
   bool ok = false;
   auto state = grpc::CompletionQueue::TIMEOUT;
-  if (anyone_awake()) {
-    std::this_thread::sleep_for(look_distance);
+  if (is_any_spinning()) {
+    std::this_thread::sleep_for(idle_interval);
     state = arrivals_->AsyncNext(&tag, &ok, Deadline{});
   } else {
-    sleeps_ = true;
+    is_blocked_ = true;
     // Whoever has begun to wait awake before this was set has not woken us, whoever comes later does.
-    if (!anyone_awake()) state = arrivals_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + look_for_idle);
-    sleeps_ = false;
+    if (!is_any_spinning()) state = arrivals_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + idle_poll_interval);
+    is_blocked_ = false;
   }
   if (state == grpc::CompletionQueue::TIMEOUT) return Arrival::nothing;
   if (state == grpc::CompletionQueue::SHUTDOWN) return Arrival::shutdown;
@@ -193,14 +193,14 @@ ExchangeServer::Arrival ExchangeServer::next_arrival() {
   return ok ? Arrival::call : Arrival::shutdown;
 }
 
-void ExchangeServer::note_awake() {
+void ExchangeServer::record_spinning() {
   // Longer than the wait, so that the work on a light message does not count as sleep.
-  awake_until_ = (std::chrono::steady_clock::now() + 2 * CallOperations::awake).time_since_epoch().count();
-  if (sleeps_ && !alarm_is_set_.exchange(true)) alarm_.Set(arrivals_.get(), Deadline{}, &alarm_);
+  spin_until_ = (std::chrono::steady_clock::now() + 2 * CallOperations::spin_time).time_since_epoch().count();
+  if (is_blocked_ && !alarm_is_set_.exchange(true)) alarm_.Set(arrivals_.get(), Deadline{}, &alarm_);
 }
 
-bool ExchangeServer::anyone_awake() const {
-  return std::chrono::steady_clock::now().time_since_epoch().count() < awake_until_;
+bool ExchangeServer::is_any_spinning() const {
+  return std::chrono::steady_clock::now().time_since_epoch().count() < spin_until_;
 }
 
 void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
@@ -209,7 +209,7 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
     ++n_calls_;
   }
   grpc::Status refusal;
-  if (!give_socket(*call)) {
+  if (!assign_socket(*call)) {
     refusal = {grpc::StatusCode::UNAVAILABLE,
                "the socket for the messages of this call is no longer there; call again"};
   } else {
@@ -221,7 +221,7 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
       refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                  fmt::format("this server has {} it takes, or as it takes of one client; close one, or start the "
                              "server with a larger --max-streams or --max-streams-per-client",
-                             streams_taken)};
+                             stream_limit_message)};
     }
   }
   try {
@@ -229,7 +229,7 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   } catch (const std::system_error&) {
     serve(std::move(call),
           {grpc::StatusCode::RESOURCE_EXHAUSTED,
-           fmt::format("this server has {} the machine gives it threads for; try again later", streams_taken)});
+           fmt::format("this server has {} the machine gives it threads for; try again later", stream_limit_message)});
   }
 }
 

@@ -25,7 +25,7 @@
 
 #include "rpc/call_operations.hpp"
 #include "rpc/message_socket.hpp"
-#include "rpc/server/stream_places.hpp"
+#include "rpc/server/stream_slots.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
@@ -46,8 +46,8 @@ class ServedExchange {
   /// @param reply  gets its checksum
   [[nodiscard]] bool write(v1::ExchangeResponse& reply);
   [[nodiscard]] grpc::ServerContext& context() { return context_; }
-  /// Whether a session would lose its client with this call (StreamPlaces).
-  void set_holds_session(bool holds) { place_->set_holds_session(holds); }
+  /// Whether a session would lose its client with this call (StreamSlots).
+  void set_has_session(bool holds) { place_->set_has_session(holds); }
 
  private:
   friend class ExchangeServer;
@@ -56,15 +56,15 @@ class ServedExchange {
   void close();
   [[nodiscard]] bool receive(v1::ExchangeRequest& request);
   [[nodiscard]] bool read_directly(v1::ExchangeRequest& request);
-  void refuse_damaged();
+  void refuse_corrupted();
 
   ExchangeServer& server_;
-  std::unique_ptr<StreamPlaces::Place> place_;  ///< null = refused
+  std::unique_ptr<StreamSlots::Slot> place_;  ///< null = refused
   grpc::ServerContext context_;
   CallOperations operations_;
   std::shared_ptr<MessageSocket> direct_;  ///< null = messages come through the call
-  grpc::Status misuse_;                    ///< of the call
-  wire::SealWatch seals_;                  ///< of requests through the call
+  grpc::Status failure_status_;                    ///< of the call
+  wire::ChecksumMonitor checksums_;                  ///< of requests through the call
   grpc::ServerAsyncReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest> stream_;
 };
 
@@ -75,7 +75,7 @@ class ExchangeServer {
   /// Adds a queue for the calls to a server that is to be built with `service`.
   /// @param places  for open calls; those without one are refused with RESOURCE_EXHAUSTED. Outlives this object
   /// @param handle  serves a call to its end; called from many threads at once
-  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamPlaces& places, Handler handle);
+  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamSlots& places, Handler handle);
   /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its
   /// end still refers to it in the queue, until it is taken from there.
   ~ExchangeServer();
@@ -88,7 +88,7 @@ class ExchangeServer {
   void take_socket(int connection, std::size_t max_message_bytes);
   /// Ends the messages of all calls that have sockets, and lets no more begin: cancelling the calls would not wake who
   /// waits for a message there. Before the server is shut down.
-  void shut_sockets();
+  void shut_down_sockets();
 
   /// Takes calls from now on.
   /// @param server  what the builder has built; must outlive this object
@@ -102,22 +102,22 @@ class ExchangeServer {
   /// Waits for a call; returns early when there is anything else to be done.
   [[nodiscard]] Arrival next_arrival();
   /// A message is waited for awake from now on.
-  void note_awake();
-  [[nodiscard]] bool anyone_awake() const;
+  void record_spinning();
+  [[nodiscard]] bool is_any_spinning() const;
   void begin(std::shared_ptr<ServedExchange> call);
   /// Gives the call the socket that it has a ticket for; false = it has a ticket, and there is no such socket.
-  [[nodiscard]] bool give_socket(ServedExchange& call);
+  [[nodiscard]] bool assign_socket(ServedExchange& call);
   void serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal);
 
   AsyncContactService& service_;
-  StreamPlaces& places_;
+  StreamSlots& places_;
   Handler handle_;
   std::unique_ptr<grpc::ServerCompletionQueue> arrivals_;
   grpc::Server* grpc_server_ = nullptr;  ///< once started
   std::mutex mutex_;
   std::condition_variable ended_;
   int n_calls_ = 0;  ///< guarded by the mutex, as what follows
-  bool shut_ = false;
+  bool is_shut_down_ = false;
   struct WaitingSocket {
     std::string ticket;
     std::shared_ptr<MessageSocket> socket;
@@ -125,11 +125,11 @@ class ExchangeServer {
   };
   std::deque<WaitingSocket> waiting_;  ///< for their calls, oldest first
   std::set<std::shared_ptr<MessageSocket>> in_use_;
-  std::atomic<std::chrono::steady_clock::rep> awake_until_ = 0;
-  std::atomic<bool> sleeps_ = false;  ///< the acceptor
+  std::atomic<std::chrono::steady_clock::rep> spin_until_ = 0;
+  std::atomic<bool> is_blocked_ = false;  ///< the acceptor
   grpc::Alarm alarm_;                 ///< wakes it
   std::atomic<bool> alarm_is_set_ = false;
-  std::chrono::steady_clock::time_point last_look_{};  ///< of the acceptor, for idle calls
+  std::chrono::steady_clock::time_point last_poll_{};  ///< of the acceptor, for idle calls
   std::jthread acceptor_;
 };
 

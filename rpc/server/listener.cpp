@@ -31,7 +31,7 @@ Error in_use(const Address& address) {
       "cannot listen on {}: the address is in use; stop the other server or choose another address", address.text()));
 }
 
-Error cannot_bind(const Address& address, int code) {
+Error bind_error(const Address& address, int code) {
   if (code == EADDRINUSE) return in_use(address);
   return unavailable_error(fmt::format("cannot listen on {}: {}", address.text(), std::strerror(code)));
 }
@@ -72,17 +72,17 @@ void prepare_unix(const Address& address) {
   const Socket probe(AF_UNIX);
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&target), sizeof(target)) == 0 || errno == EAGAIN)
     throw in_use(address);
-  if (errno != ECONNREFUSED) throw cannot_bind(address, errno);
+  if (errno != ECONNREFUSED) throw bind_error(address, errno);
   ::unlink(address.path.c_str());
 }
 
 int listen_at(const Address& address, const sockaddr* target, socklen_t length) {
   Socket socket(target->sa_family);
-  if (socket.get() < 0) throw cannot_bind(address, errno);
+  if (socket.get() < 0) throw bind_error(address, errno);
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (::bind(socket.get(), target, length) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
-    throw cannot_bind(address, errno);
+    throw bind_error(address, errno);
   return socket.release();
 }
 
@@ -92,7 +92,7 @@ int listen_at_unix(const Address& address, unsigned mode) {
   Socket socket(AF_UNIX);
   if (socket.get() < 0 || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0 ||
       ::chmod(address.path.c_str(), mode) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
-    throw cannot_bind(address, errno);
+    throw bind_error(address, errno);
   return socket.release();
 }
 
@@ -111,9 +111,9 @@ bool is_loopback(const sockaddr& target) {
   return ntohl(reinterpret_cast<const sockaddr_in&>(target).sin_addr.s_addr) >> 24U == loopback_network;
 }
 
-using FoundAddresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+using ResolvedAddresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-FoundAddresses look_up(const Address& address) {
+ResolvedAddresses resolve_address(const Address& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -172,9 +172,9 @@ void Listener::bind(Address& address, std::vector<int>& sockets) {
     return;
   }
   // A name may stand for several addresses ("localhost": of both families); all get the same port.
-  const FoundAddresses found = look_up(address);
+  const ResolvedAddresses found = resolve_address(address);
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
-    beyond_this_machine_ = beyond_this_machine_ || !is_loopback(*one->ai_addr);
+    is_remotely_reachable_ = is_remotely_reachable_ || !is_loopback(*one->ai_addr);
     auto* port = one->ai_family == AF_INET6 ? &reinterpret_cast<sockaddr_in6*>(one->ai_addr)->sin6_port
                                             : &reinterpret_cast<sockaddr_in*>(one->ai_addr)->sin_port;
     *port = htons(static_cast<std::uint16_t>(address.port));
@@ -204,7 +204,7 @@ void Listener::bind_for_messages(const Address& server, std::vector<int>& socket
 }
 
 void Listener::configure(grpc::ServerBuilder& builder) {
-  door_ = builder.experimental().AddExternalConnectionAcceptor(
+  external_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials(options_.tls));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, channel_milliseconds(keepalive_interval));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, channel_milliseconds(keepalive_timeout));
@@ -218,13 +218,13 @@ void Listener::configure(grpc::ServerBuilder& builder) {
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
 }
 
-void Listener::start(TakeMessages take_messages) {
-  acceptor_->start([this, take_messages = std::move(take_messages)](int listener, int connection) {
-    if (message_listeners_.contains(listener)) return take_messages(connection);
+void Listener::start(OnMessageConnection on_message_connection) {
+  acceptor_->start([this, on_message_connection = std::move(on_message_connection)](int listener, int connection) {
+    if (message_listeners_.contains(listener)) return on_message_connection(connection);
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
     parameters.listener_fd = listener;
     parameters.fd = connection;
-    door_->HandleNewConnection(&parameters);
+    external_acceptor_->HandleNewConnection(&parameters);
   });
 }
 

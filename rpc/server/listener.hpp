@@ -47,20 +47,20 @@ class Listener {
   void configure(grpc::ServerBuilder& builder);
 
   /// Gets a connection to a socket for messages, which it owns from then on.
-  using TakeMessages = std::function<void(int connection)>;
+  using OnMessageConnection = std::function<void(int connection)>;
 
   /// After the server has been built: connections are let in.
-  /// @param take_messages  for the sockets of `message_sockets`
-  void start(TakeMessages take_messages = {});
+  /// @param on_message_connection  for the sockets of `message_sockets`
+  void start(OnMessageConnection on_message_connection = {});
   /// No further connections; the files of Unix sockets are removed. Before the server is shut down.
   void stop() noexcept;
   /// False once connections are no longer accepted, or none could have been for `patience`.
-  [[nodiscard]] bool works(std::chrono::milliseconds patience) const { return acceptor_->works(patience); }
+  [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const { return acceptor_->is_operational(reconnect_timeout); }
 
   /// The addresses as clients must write them, in the order given.
   [[nodiscard]] std::vector<std::string> bound_addresses() const;
   /// Some address can be reached from other machines.
-  [[nodiscard]] bool beyond_this_machine() const { return beyond_this_machine_; }
+  [[nodiscard]] bool is_remotely_reachable() const { return is_remotely_reachable_; }
 
  private:
   void bind(Address& address, std::vector<int>& sockets);
@@ -70,8 +70,8 @@ class Listener {
   std::set<int> message_listeners_;
   std::vector<std::string> message_paths_;
   std::vector<Address> addresses_;  ///< with the ports that were bound
-  bool beyond_this_machine_ = false;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> door_;
+  bool is_remotely_reachable_ = false;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> external_acceptor_;
   std::unique_ptr<ConnectionAcceptor> acceptor_;  ///< last member: its thread uses the door
 };
 

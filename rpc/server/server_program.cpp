@@ -43,14 +43,14 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Stops this process when its parent ends: the kernel sends SIGTERM.
-class ParentWatch {
+class ParentWatchdog {
  public:
-  explicit ParentWatch(bool enabled) : parent_(enabled ? ::getppid() : 0) {
+  explicit ParentWatchdog(bool enabled) : parent_(enabled ? ::getppid() : 0) {
     if (enabled) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   }
   /// A parent that ended before we were constructed shows when the ready line cannot be written. Process 1 is no sign
   /// of it: in a container it may well be the parent.
-  [[nodiscard]] bool orphaned() const { return parent_ != 0 && ::getppid() != parent_; }
+  [[nodiscard]] bool is_orphaned() const { return parent_ != 0 && ::getppid() != parent_; }
 
  private:
   pid_t parent_;
@@ -67,24 +67,24 @@ std::string wait_for_signal(milliseconds timeout) {
   return {};
 }
 
-constexpr milliseconds look_at_listener{1'000};
+constexpr milliseconds listener_poll_interval{1'000};
 // The acceptor turns every second; a machine that does not let it for half a minute lets nobody in either.
-constexpr milliseconds deaf_after{30'000};
+constexpr milliseconds accept_timeout{30'000};
 // A process that stood still (SIGSTOP, a frozen container) has not been deaf: its acceptor needs a moment to turn
 // again.
-constexpr int looks_until_sure = 3;
+constexpr int max_failed_polls = 3;
 
 /// @returns what the program shall exit with
-ServerExit wait_for_stop(const ServerProgramOptions& options, const Listener& listener, const ParentWatch& parent) {
+ServerExit wait_for_stop(const ServerProgramOptions& options, const Listener& listener, const ParentWatchdog& parent) {
   std::string cause;
-  for (int n_deaf = 0; cause.empty() && n_deaf < looks_until_sure;) {
-    n_deaf = listener.works(deaf_after) ? 0 : n_deaf + 1;
-    cause = wait_for_signal(look_at_listener);
-    if (parent.orphaned()) cause = "parent_ended";
+  for (int n_failed_polls = 0; cause.empty() && n_failed_polls < max_failed_polls;) {
+    n_failed_polls = listener.is_operational(accept_timeout) ? 0 : n_failed_polls + 1;
+    cause = wait_for_signal(listener_poll_interval);
+    if (parent.is_orphaned()) cause = "parent_ended";
   }
   spdlog::log(cause.empty() ? spdlog::level::err : spdlog::level::info, "event=stop program={} cause={}",
               options.program, cause.empty() ? "listener_lost" : cause);
-  return cause.empty() ? exit_deaf : exit_ok;
+  return cause.empty() ? exit_not_accepting : exit_ok;
 }
 
 void set_health(grpc::Server& server, const ServerProgramOptions& options, bool serving) {
@@ -94,9 +94,9 @@ void set_health(grpc::Server& server, const ServerProgramOptions& options, bool 
 }
 
 /// @return whether all work has ended
-bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const ParentWatch& parent) {
+bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const ParentWatchdog& parent) {
   if (hooks.begin_drain) hooks.begin_drain();
-  if (!hooks.wait_idle || parent.orphaned()) return false;
+  if (!hooks.wait_idle || parent.is_orphaned()) return false;
   const auto deadline = std::chrono::steady_clock::now() + options.drain_timeout;
   while (!hooks.wait_idle(milliseconds{20})) {
     if (std::chrono::steady_clock::now() >= deadline) {
@@ -104,7 +104,7 @@ bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const P
                    options.drain_timeout.count());
       return false;
     }
-    if (!wait_for_signal(milliseconds{0}).empty() || parent.orphaned()) return false;
+    if (!wait_for_signal(milliseconds{0}).empty() || parent.is_orphaned()) return false;
   }
   spdlog::info("event=drain program={} result=idle", options.program);
   return true;
@@ -113,7 +113,7 @@ bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const P
 /// Ends all calls and waits for the work that they leave behind.
 void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks& hooks, bool idle) {
   if (hooks.stop_work) hooks.stop_work();
-  if (exchange != nullptr) exchange->shut_sockets();
+  if (exchange != nullptr) exchange->shut_down_sockets();
   server.Shutdown(std::chrono::system_clock::now() + milliseconds{idle ? 500 : 0});
   while (hooks.wait_idle && !hooks.wait_idle(stop_grace)) {
   }
@@ -122,12 +122,12 @@ void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks&
 /// A call that the server answers itself, by the way that the calls of its clients take. gRPC builds a server that has
 /// no thread to answer with, which then refuses everybody.
 /// @return why it does not answer; none = it does
-std::optional<Error> try_a_call(grpc::Server& server, const ServerProgramOptions& options) {
-  constexpr std::chrono::seconds patience{10};
+std::optional<Error> probe_server(grpc::Server& server, const ServerProgramOptions& options) {
+  constexpr std::chrono::seconds reconnect_timeout{10};
   const auto channel = server.InProcessChannel({});
   for (const std::string& service : options.health_services) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + patience);
+    context.set_deadline(std::chrono::system_clock::now() + reconnect_timeout);
     const std::string name = "/" + service + "/GetVersion";
     const grpc::internal::RpcMethod method(name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC, channel);
     const grpc::Slice empty("", 0);
@@ -144,12 +144,12 @@ std::optional<Error> try_a_call(grpc::Server& server, const ServerProgramOptions
 }
 
 /// Should gRPC end the process because it has no thread, the reason is said while the server is built.
-class AbortIsSaid {
+class AbortLogger {
  public:
-  AbortIsSaid() { std::signal(SIGABRT, say); }
-  ~AbortIsSaid() { std::signal(SIGABRT, SIG_DFL); }
-  AbortIsSaid(const AbortIsSaid&) = delete;
-  AbortIsSaid& operator=(const AbortIsSaid&) = delete;
+  AbortLogger() { std::signal(SIGABRT, say); }
+  ~AbortLogger() { std::signal(SIGABRT, SIG_DFL); }
+  AbortLogger(const AbortLogger&) = delete;
+  AbortLogger& operator=(const AbortLogger&) = delete;
 
  private:
   static void say(int /*signal*/) {
@@ -179,7 +179,7 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
         : watch_(watch),
           context_(context),
           n_open_(n_open),
-          stall_(++n_open > most_open ? milliseconds{1} : handshake_timeout) {}
+          stall_(++n_open > max_open ? milliseconds{1} : handshake_timeout) {}
     ~Watched() override { --n_open_; }
     void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
       using Hook = grpc::experimental::InterceptionHookPoints;
@@ -187,12 +187,12 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
       // without one ends the process. Not at any hook: a cancellation by the watch runs this, too.
       if (methods->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA))
         call_.emplace(watch_, context_, stall_);
-      if (call_ && methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) call_->moved();
+      if (call_ && methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) call_->record_progress();
       methods->Proceed();
     }
 
    private:
-    static constexpr int most_open = 16;
+    static constexpr int max_open = 16;
     CallWatch& watch_;
     grpc::ServerContextBase& context_;
     std::atomic<int>& n_open_;
@@ -205,12 +205,12 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
 };
 
 /// Whatever ends the serving, and whatever is missing then, the process ends.
-class EndIsCertain {
+class ExitTimerGuard {
  public:
-  explicit EndIsCertain(ExitTimer& end) : end_(end) {}
-  ~EndIsCertain() { end_.arm(stop_grace, exit_cannot_listen); }
-  EndIsCertain(const EndIsCertain&) = delete;
-  EndIsCertain& operator=(const EndIsCertain&) = delete;
+  explicit ExitTimerGuard(ExitTimer& end) : end_(end) {}
+  ~ExitTimerGuard() { end_.arm(stop_grace, exit_cannot_listen); }
+  ExitTimerGuard(const ExitTimerGuard&) = delete;
+  ExitTimerGuard& operator=(const ExitTimerGuard&) = delete;
 
  private:
   ExitTimer& end_;
@@ -223,7 +223,7 @@ void announce(const ServerProgramOptions& options, const Listener& listener) {
                !options.listen.tls.enabled()               ? "off"
                : options.listen.tls.client_ca_file.empty() ? "on"
                                                            : "mutual");
-  if (listener.beyond_this_machine() && !options.listen.tls.enabled()) {
+  if (listener.is_remotely_reachable() && !options.listen.tls.enabled()) {
     spdlog::warn(
         "event=unprotected program={} message=\"other machines can reach this server and nothing is encrypted: whoever "
         "gets through can use it and read along; give it --tls-cert, --tls-key and --tls-client-ca, or listen on "
@@ -235,7 +235,7 @@ void announce(const ServerProgramOptions& options, const Listener& listener) {
 }
 
 ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
-                 const ServeExchange& serve_exchange, const ParentWatch& parent, ExitTimer& end) {
+                 const ServeExchange& serve_exchange, const ParentWatchdog& parent, ExitTimer& end) {
   ListenOptions listen = options.listen;
   listen.message_sockets = static_cast<bool>(serve_exchange);
   Listener listener(listen);
@@ -253,14 +253,14 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
   builder.experimental().SetInterceptorCreators(std::move(watches));
   std::unique_ptr<grpc::Server> server;  // outlives the exchange
   const auto exchange = serve_exchange ? serve_exchange(builder, options.max_threads) : nullptr;
-  const EndIsCertain certain(end);
+  const ExitTimerGuard certain(end);
   {
-    const AbortIsSaid said;
+    const AbortLogger said;
     server = builder.BuildAndStart();
   }
   if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
   if (exchange) exchange->start(*server);
-  if (const auto silent = try_a_call(*server, options)) {
+  if (const auto silent = probe_server(*server, options)) {
     end.arm(stop_grace, report_failure(options.program, *silent));
     listener.stop();
     shut_down(*server, exchange.get(), {}, false);
@@ -337,13 +337,13 @@ void require_threads() {
     failure = error.what();
   }
   over.count_down();
-  const std::size_t n_made = probes.size();
+  const std::size_t n_created = probes.size();
   probes.clear();
   if (failure.empty()) return;
   throw limit_error("threads",
                     fmt::format("a server needs {} threads and memory for their stacks, this one can make {}: {}; "
                                 "raise ulimit -v, ulimit -u, or the limits of the container or unit",
-                                n_needed, n_made, failure));
+                                n_needed, n_created, failure));
 }
 
 ServerExit report_failure(const std::string& program, const std::exception& failure) {
@@ -409,7 +409,7 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
 
 int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
                        const DrainHooks& hooks, const ServeExchange& exchange) {
-  const ParentWatch parent(options.exit_with_parent);
+  const ParentWatchdog parent(options.exit_with_parent);
   try {
     ExitTimer end([&options] {
       spdlog::warn("event=stopped program={} result=abandoned", options.program);

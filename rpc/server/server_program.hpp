@@ -19,7 +19,7 @@
 /// A machine that does not give the threads that a server needs (`require_threads`), or a server that does not answer a
 /// call of its own before it says that it listens, is Error{limit} and `exit_cannot_listen`.
 ///
-/// A server whose listening sockets no longer work drains and ends with `exit_deaf`, so that a supervisor starts it
+/// A server whose listening sockets no longer work drains and ends with `exit_not_accepting`, so that a supervisor starts it
 /// again.
 #pragma once
 
@@ -51,7 +51,7 @@ enum ServerExit : int {
   exit_internal = 1,       ///< a defect of the program
   exit_usage = 2,          ///< options, configuration or files they name
   exit_cannot_listen = 3,  ///< address in use or not available, or no threads or memory to serve with
-  exit_deaf = 4,           ///< connections are no longer accepted: to be started again
+  exit_not_accepting = 4,           ///< connections are no longer accepted: to be started again
 };
 
 struct ServerProgramOptions {

@@ -36,7 +36,7 @@ class UploadBudget {
   std::size_t total_;
   std::mutex mutex_;  ///< guards what follows
   std::size_t used_ = 0;
-  std::map<std::string, std::size_t> used_by_;
+  std::map<std::string, std::size_t> used_per_account_;
 };
 
 }  // namespace heelstrike::rpc

@@ -10,9 +10,9 @@ namespace heelstrike::rpc {
 namespace {
 
 /// An upload that stands still for so long is given up: what it has sent takes memory.
-constexpr std::chrono::milliseconds longest_pause{60'000};
+constexpr std::chrono::milliseconds max_pause{60'000};
 
-std::unique_ptr<StreamPlaces::Place> place_of(StreamPlaces& places, grpc::ServerContext& context,
+std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& places, grpc::ServerContext& context,
                                               const std::string& account) {
   auto place = places.take(account, [&context] { context.TryCancel(); });
   if (place) return place;
@@ -25,17 +25,17 @@ std::unique_ptr<StreamPlaces::Place> place_of(StreamPlaces& places, grpc::Server
 
 }  // namespace
 
-UploadCall::UploadCall(CallWatch& watch, StreamPlaces& places, UploadBudget& budget, grpc::ServerContext& context,
+UploadCall::UploadCall(CallWatch& watch, StreamSlots& places, UploadBudget& budget, grpc::ServerContext& context,
                        const std::string& account)
-    : place_(place_of(places, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
+    : place_(location_of(places, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
 
 void UploadCall::begun() {
-  call_.moved(longest_pause);
+  call_.record_progress(max_pause);
   place_->begin_work();
 }
 
 void UploadCall::take(std::size_t bytes) {
-  call_.moved();
+  call_.record_progress();
   share_.take(bytes);
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "rpc/server/call_watch.hpp"
-#include "rpc/server/stream_places.hpp"
+#include "rpc/server/stream_slots.hpp"
 #include "rpc/server/upload_budget.hpp"
 
 namespace heelstrike::rpc {
@@ -19,7 +19,7 @@ inline constexpr std::size_t max_uploads = 256;
 class UploadCall {
  public:
   /// @throws Error{limit} when all places, or those of this client, are taken
-  UploadCall(CallWatch& watch, StreamPlaces& places, UploadBudget& budget, grpc::ServerContext& context,
+  UploadCall(CallWatch& watch, StreamSlots& places, UploadBudget& budget, grpc::ServerContext& context,
              const std::string& account);
 
   /// The header has arrived.
@@ -30,7 +30,7 @@ class UploadCall {
   [[nodiscard]] bool stopped() const { return call_.token().stop_requested(); }
 
  private:
-  std::unique_ptr<StreamPlaces::Place> place_;
+  std::unique_ptr<StreamSlots::Slot> place_;
   CallWatch::Call call_;
   UploadBudget::Share share_;
 };

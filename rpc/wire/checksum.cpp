@@ -14,7 +14,7 @@ namespace heelstrike::wire {
 
 namespace {
 
-constexpr char seal_tag = (15 << 3) | 1;
+constexpr char checksum_tag = (15 << 3) | 1;
 
 static_assert(std::endian::native == std::endian::little, "fixed64 has its lowest byte first");
 
@@ -36,24 +36,24 @@ std::uint64_t checksum_of(const google::protobuf::MessageLite& message) {
   return checksum_of(std::string_view(bytes));
 }
 
-void write_seal(char* bytes, std::size_t n_message) noexcept {
+void write_checksum(char* bytes, std::size_t n_message) noexcept {
   const std::uint64_t sum = checksum_of(std::string_view(bytes, n_message));
-  bytes[n_message] = seal_tag;
+  bytes[n_message] = checksum_tag;
   std::memcpy(bytes + n_message + 1, &sum, sizeof sum);
 }
 
-void append_seal(std::string& bytes) {
+void append_checksum(std::string& bytes) {
   const std::size_t n = bytes.size();
-  bytes.resize(n + seal_bytes);
-  write_seal(bytes.data(), n);
+  bytes.resize(n + checksum_field_bytes);
+  write_checksum(bytes.data(), n);
 }
 
-std::uint64_t checksum_before_seal(std::string_view bytes) noexcept {
-  if (bytes.size() < seal_bytes || bytes[bytes.size() - seal_bytes] != seal_tag) return 0;
-  return checksum_of(bytes.substr(0, bytes.size() - seal_bytes));
+std::uint64_t checksum_of_serialised(std::string_view bytes) noexcept {
+  if (bytes.size() < checksum_field_bytes || bytes[bytes.size() - checksum_field_bytes] != checksum_tag) return 0;
+  return checksum_of(bytes.substr(0, bytes.size() - checksum_field_bytes));
 }
 
-Error damaged_message(std::string_view what) {
+Error corrupted_message_error(std::string_view what) {
   return {ErrorCode::unavailable,
           fmt::format("a {} has arrived with other bytes than were sent: the network between the two programs changes "
                       "what passes through it; it is sent again, and TLS keeps such bytes out",

@@ -20,27 +20,27 @@ namespace heelstrike::wire {
 
 /// A message whose field `checksum` is number 15 of type fixed64.
 template <typename Message>
-concept Sealed = requires(Message message) {
+concept Checksummed = requires(Message message) {
   message.set_checksum(std::uint64_t{});
 };
 
 /// Fills in the checksum, before the message is sent.
-template <Sealed Message>
-void seal(Message& message) {
+template <Checksummed Message>
+void set_message_checksum(Message& message) {
   message.clear_checksum();
   message.set_checksum(checksum_of(message));
 }
 
 /// Whether the message is as it was sealed, or has no checksum. The checksum is taken out of it.
-template <Sealed Message>
-[[nodiscard]] bool unseal(Message& message) {
+template <Checksummed Message>
+[[nodiscard]] bool verify_checksum(Message& message) {
   const std::uint64_t sent = message.checksum();
   message.clear_checksum();
   return sent == 0 || sent == checksum_of(message);
 }
 
 /// The messages of one peer: who has sent a checksum sends it with every message.
-class SealWatch {
+class ChecksumMonitor {
  public:
   /// @param sent   of the message, 0 = none
   /// @param found  of its bytes
@@ -54,23 +54,23 @@ class SealWatch {
 };
 
 /// The bytes of the field in a serialised message: its tag (number 15, eight bytes) and the checksum.
-inline constexpr std::size_t seal_bytes = 9;
-/// The same for serialised messages. @param bytes  a message without checksum; grows by seal_bytes
-void append_seal(std::string& bytes);
-/// The same in place. @param bytes  a message without checksum and seal_bytes more
-void write_seal(char* bytes, std::size_t n_message) noexcept;
+inline constexpr std::size_t checksum_field_bytes = 9;
+/// The same for serialised messages. @param bytes  a message without checksum; grows by checksum_field_bytes
+void append_checksum(std::string& bytes);
+/// The same in place. @param bytes  a message without checksum and checksum_field_bytes more
+void write_checksum(char* bytes, std::size_t n_message) noexcept;
 /// Checksum of the bytes before the seal that a serialised message ends with; 0 = it ends with none.
-[[nodiscard]] std::uint64_t checksum_before_seal(std::string_view bytes) noexcept;
+[[nodiscard]] std::uint64_t checksum_of_serialised(std::string_view bytes) noexcept;
 
-/// What a client answers by asking again (rpc::connection_lost).
+/// What a client answers by asking again (rpc::is_connection_lost).
 inline constexpr const char* checksum_field = "checksum";
 /// @param what  "request", "reply"
-[[nodiscard]] Error damaged_message(std::string_view what);
+[[nodiscard]] Error corrupted_message_error(std::string_view what);
 
-/// @throws what damaged_message() makes
-template <Sealed Message>
+/// @throws what corrupted_message_error() makes
+template <Checksummed Message>
 void require_intact(Message& message, std::string_view what) {
-  if (!unseal(message)) throw damaged_message(what);
+  if (!verify_checksum(message)) throw corrupted_message_error(what);
 }
 
 }  // namespace heelstrike::wire

@@ -28,7 +28,7 @@ void to_proto(const GapBound& from, v1::GapBound& to) {
 
 void from_proto(const v1::GapBound& from, GapBound& to, const FieldPath& path) {
   const FieldPath p_C(path, "p_C");
-  if (!from.has_p_c()) refuse_missing(p_C);
+  if (!from.has_p_c()) throw_missing(p_C);
   to = {.known = true, .on_partner = from.on_partner()};
   from_proto(from.p_c(), to.p_C, p_C);
   to.reach = finite(from.reach(), FieldPath(path, "reach"));
@@ -48,8 +48,8 @@ void to_proto(const ContactPoint& from, v1::ContactPoint& to) {
 void from_proto(const v1::ContactPoint& from, ContactPoint& to, const FieldPath& path) {
   const FieldPath p_AC(path, "p_AC");
   const FieldPath n_A(path, "n_A");
-  if (!from.has_p_ac()) refuse_missing(p_AC);
-  if (!from.has_n_a()) refuse_missing(n_A);
+  if (!from.has_p_ac()) throw_missing(p_AC);
+  if (!from.has_n_a()) throw_missing(n_A);
   to.feature = from.feature();
   from_proto(from.p_ac(), to.p_AC, p_AC);
   from_proto(from.n_a(), to.n_A, n_A);
@@ -75,7 +75,7 @@ void from_proto(const v1::RegionLoad& from, RegionLoad& to, const FieldPath& pat
   if (from.has_p_acop()) {
     from_proto(from.p_acop(), to.p_ACop, p_ACop);
   } else if (to.force > 0.0) {
-    refuse_missing(p_ACop);
+    throw_missing(p_ACop);
   }
 }
 
@@ -88,8 +88,8 @@ void to_proto(const PairState& from, v1::PairState& to) {
 void from_proto(const v1::PairState& from, PairState& to, const FieldPath& path) {
   const FieldPath X_AB(path, "X_AB");
   const FieldPath V_AB(path, "V_AB");
-  if (!from.has_x_ab()) refuse_missing(X_AB);
-  if (!from.has_v_ab()) refuse_missing(V_AB);
+  if (!from.has_x_ab()) throw_missing(X_AB);
+  if (!from.has_v_ab()) throw_missing(V_AB);
   to.t = finite(from.time(), FieldPath(path, "time"));
   from_proto(from.x_ab(), to.X_AB, X_AB);
   from_proto(from.v_ab(), to.V_AB, V_AB);
@@ -129,9 +129,9 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   const FieldPath dF_A_dV(path, "dF_A_dV");
   const FieldPath p_ACop(path, "p_ACop");
   const FieldPath statistics(path, "statistics");
-  if (!from.has_f_a()) refuse_missing(F_A);
-  if (!from.has_p_acop()) refuse_missing(p_ACop);
-  if (!from.has_statistics()) refuse_missing(statistics);
+  if (!from.has_f_a()) throw_missing(F_A);
+  if (!from.has_p_acop()) throw_missing(p_ACop);
+  if (!from.has_statistics()) throw_missing(statistics);
   from_proto(from.f_a(), to.F_A, F_A);
   to.dF_A_dX.setZero();
   to.dF_A_dV.setZero();
@@ -169,7 +169,7 @@ void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& pat
     case v1::PairResponse::kError:
       throw_typed(from_proto(from.error()));
     case v1::PairResponse::OUTCOME_NOT_SET:
-      refuse_missing(FieldPath(path, "outcome"));
+      throw_missing(FieldPath(path, "outcome"));
   }
 }
 

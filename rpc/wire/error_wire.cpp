@@ -14,7 +14,7 @@ struct Row {
   ErrorCode code;
   v1::Error::Code message;
   grpc::StatusCode status;
-  bool guessed;  ///< the meaning of `status` when it comes without details
+  bool is_inferred;  ///< the meaning of `status` when it comes without details
 };
 
 constexpr Row table[] = {
@@ -49,7 +49,7 @@ ErrorCode code_of(v1::Error::Code message) {
 
 ErrorCode guess(grpc::StatusCode status) {
   for (const auto& row : table) {
-    if (row.guessed && row.status == status) return row.code;
+    if (row.is_inferred && row.status == status) return row.code;
   }
   return ErrorCode::internal;
 }
@@ -70,11 +70,11 @@ void to_proto(const Error& from, v1::Error& to) {
   // A name in another encoding would make the whole message unreadable for the peer.
   to.set_message(valid_utf8(from.what()));
   to.set_field(valid_utf8(from.field()));
-  to.set_retry_helps(from.retry_helps());
+  to.set_retryable(from.retryable());
 }
 
 Error from_proto(const v1::Error& from) {
-  return {code_of(from.code()), from.message(), from.field(), from.retry_helps()};
+  return {code_of(from.code()), from.message(), from.field(), from.retryable()};
 }
 
 grpc::Status to_status(const Error& error) {

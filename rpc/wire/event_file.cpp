@@ -47,12 +47,12 @@ EventFileWriter::~EventFileWriter() {
 
 std::uint64_t EventFileWriter::append(const v1::RunEvent& event) {
   const std::size_t length = event.ByteSizeLong();
-  buffer_.resize(max_varint_bytes + length + seal_bytes);
+  buffer_.resize(max_varint_bytes + length + checksum_field_bytes);
   auto* start = reinterpret_cast<std::uint8_t*>(buffer_.data());
-  auto* body = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length + seal_bytes, start);
+  auto* body = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length + checksum_field_bytes, start);
   event.SerializeWithCachedSizesToArray(body);
-  write_seal(reinterpret_cast<char*>(body), length);
-  const auto* end = body + length + seal_bytes;
+  write_checksum(reinterpret_cast<char*>(body), length);
+  const auto* end = body + length + checksum_field_bytes;
   std::size_t left = static_cast<std::size_t>(end - start);
   const char* from = buffer_.data();
   const std::uint64_t size_before = size_;
@@ -112,7 +112,7 @@ bool EventFileReader::next(v1::RunEvent& event, std::uint64_t limit) {
   if (!event.ParseFromArray(buffer_.data() + start, static_cast<int>(length))) return false;
   const std::uint64_t sent = event.checksum();
   event.clear_checksum();
-  if (sent != 0 && sent != checksum_before_seal(std::string_view(buffer_).substr(start, length))) {
+  if (sent != 0 && sent != checksum_of_serialised(std::string_view(buffer_).substr(start, length))) {
     throw file_error(path_.string(), fmt::format("{}: expected the event that was written at byte {}, found another: "
                                                  "the file was damaged, or changed by somebody else",
                                                  path_.string(), position_));

@@ -21,7 +21,7 @@ double finite(double value, const FieldPath& path) {
   return value;
 }
 
-void refuse_missing(const FieldPath& path) {
+void throw_missing(const FieldPath& path) {
   const std::string field = path.text();
   throw input_error(field, fmt::format("{}: missing from the message; set it", field));
 }

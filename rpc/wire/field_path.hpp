@@ -30,7 +30,7 @@ class FieldPath {
 double finite(double value, const FieldPath& path);
 
 /// @throws Error{invalid_input} with the field, saying that a required part of the message is missing
-[[noreturn]] void refuse_missing(const FieldPath& path);
+[[noreturn]] void throw_missing(const FieldPath& path);
 
 /// @throws Error{invalid_input} "FIELD: expected EXPECTED, found FOUND"
 [[noreturn]] void refuse(const FieldPath& path, std::string_view expected, std::string_view found);

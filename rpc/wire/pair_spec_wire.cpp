@@ -75,8 +75,8 @@ void to_proto(const PairSpec& from, v1::PairSpec& to) {
 }
 
 PairSpec from_proto(const v1::PairSpec& from, const FieldPath& path) {
-  if (!from.has_main()) refuse_missing(FieldPath(path, "main"));
-  if (!from.has_partner()) refuse_missing(FieldPath(path, "partner"));
+  if (!from.has_main()) throw_missing(FieldPath(path, "main"));
+  if (!from.has_partner()) throw_missing(FieldPath(path, "partner"));
   return {.name = from.name(),
           .backend = from.backend(),
           .parameters = from_proto(from.parameters(), FieldPath(path, "parameters")),

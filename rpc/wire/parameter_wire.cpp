@@ -90,7 +90,7 @@ ParameterValue from_proto(const v1::ParameterValue& from, const FieldPath& path)
     case v1::ParameterValue::VALUE_NOT_SET:
       break;
   }
-  refuse_missing(path);
+  throw_missing(path);
 }
 
 ParameterMap from_proto(const ParameterMessages& from, const FieldPath& path) {

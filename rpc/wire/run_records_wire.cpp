@@ -58,7 +58,7 @@ void to_proto(std::span<const Column> from, v1::TableSchema& to) {
 std::vector<Column> from_proto(const v1::TableSchema& from, const FieldPath& path) {
   std::vector<Column> to;
   for (const auto& column : from.columns()) {
-    if (column.name().empty()) refuse_missing(FieldPath(FieldPath(path, "columns", to.size()), "name"));
+    if (column.name().empty()) throw_missing(FieldPath(FieldPath(path, "columns", to.size()), "name"));
     to.push_back({.name = column.name(), .unit = column.unit(), .meaning = column.meaning()});
   }
   return to;
@@ -93,8 +93,8 @@ void to_proto(const ContactEpisode& from, v1::ContactEpisode& to) {
   to.set_max_force_time(from.max_force_time);
   to.set_max_indentation(from.max_indentation);
   to.set_max_indentation_time(from.max_indentation_time);
-  to.set_approach_speed(from.approach_speed);
-  if (from.separation_speed) to.set_separation_speed(*from.separation_speed);
+  to.set_approach_speed(from.approach_velocity);
+  if (from.separation_velocity) to.set_separation_speed(*from.separation_velocity);
   if (from.effective_restitution) to.set_effective_restitution(*from.effective_restitution);
   if (from.max_impulse) to.set_max_impulse(*from.max_impulse);
 }
@@ -108,9 +108,9 @@ ContactEpisode from_proto(const v1::ContactEpisode& from, const FieldPath& path)
   to.max_force_time = finite(from.max_force_time(), FieldPath(path, "max_force_time"));
   to.max_indentation = finite(from.max_indentation(), FieldPath(path, "max_indentation"));
   to.max_indentation_time = finite(from.max_indentation_time(), FieldPath(path, "max_indentation_time"));
-  to.approach_speed = finite(from.approach_speed(), FieldPath(path, "approach_speed"));
+  to.approach_velocity = finite(from.approach_velocity(), FieldPath(path, "approach_velocity"));
   if (from.has_separation_speed()) {
-    to.separation_speed = finite(from.separation_speed(), FieldPath(path, "separation_speed"));
+    to.separation_velocity = finite(from.separation_velocity(), FieldPath(path, "separation_velocity"));
   }
   if (from.has_effective_restitution()) {
     to.effective_restitution = finite(from.effective_restitution(), FieldPath(path, "effective_restitution"));
@@ -165,8 +165,8 @@ void to_proto(const RunSummary& from, v1::RunSummary& to) {
     to.mutable_rpc()->set_calls(from.rpc->calls);
     to.mutable_rpc()->set_p50_us(from.rpc->p50_us);
     to.mutable_rpc()->set_p99_us(from.rpc->p99_us);
-    to.mutable_rpc()->set_round_trips(from.rpc->round_trips);
-    to.mutable_rpc()->set_serving(from.rpc->serving);
+    to.mutable_rpc()->set_round_trip_time(from.rpc->round_trip_time);
+    to.mutable_rpc()->set_server_time(from.rpc->serving);
   }
   to_proto(from.energy, *to.mutable_energy());
   for (const auto& episode : from.contacts) to_proto(episode, *to.add_contacts());
@@ -180,8 +180,8 @@ void to_proto(const RunSummary& from, v1::RunSummary& to) {
 }
 
 RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path) {
-  if (!from.has_integrator()) refuse_missing(FieldPath(path, "integrator"));
-  if (!from.has_energy()) refuse_missing(FieldPath(path, "energy"));
+  if (!from.has_integrator()) throw_missing(FieldPath(path, "integrator"));
+  if (!from.has_energy()) throw_missing(FieldPath(path, "energy"));
   RunSummary to;
   to.scenario = from.scenario();
   to.backend = from.backend();
@@ -201,8 +201,8 @@ RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path) {
     to.rpc = RpcStatistics{.calls = from.rpc().calls(),
                            .p50_us = from.rpc().p50_us(),
                            .p99_us = from.rpc().p99_us(),
-                           .round_trips = from.rpc().round_trips(),
-                           .serving = from.rpc().serving()};
+                           .round_trip_time = from.rpc().round_trip_time(),
+                           .server_time = from.rpc().server_time()};
   }
   to.energy = from_proto(from.energy());
   for (int i = 0; i < from.contacts_size(); ++i) {

@@ -52,8 +52,8 @@ void from_proto(const v1::Vector3& from, Vector3& to, const FieldPath& path) {
 void from_proto(const v1::Pose& from, Pose& to, const FieldPath& path) {
   const FieldPath rotation(path, "rotation");
   const FieldPath position(path, "position");
-  if (!from.has_rotation()) refuse_missing(rotation);
-  if (!from.has_position()) refuse_missing(position);
+  if (!from.has_rotation()) throw_missing(rotation);
+  if (!from.has_position()) throw_missing(position);
   const auto& q = from.rotation();
   try {
     to.R = rotation_from_quaternion(Quaternion(q.w(), q.x(), q.y(), q.z()));
@@ -67,8 +67,8 @@ void from_proto(const v1::Pose& from, Pose& to, const FieldPath& path) {
 void from_proto(const v1::Twist& from, Twist& to, const FieldPath& path) {
   const FieldPath angular(path, "angular");
   const FieldPath linear(path, "linear");
-  if (!from.has_angular()) refuse_missing(angular);
-  if (!from.has_linear()) refuse_missing(linear);
+  if (!from.has_angular()) throw_missing(angular);
+  if (!from.has_linear()) throw_missing(linear);
   from_proto(from.angular(), to.w, angular);
   from_proto(from.linear(), to.v, linear);
 }
@@ -76,8 +76,8 @@ void from_proto(const v1::Twist& from, Twist& to, const FieldPath& path) {
 void from_proto(const v1::Wrench& from, Wrench& to, const FieldPath& path) {
   const FieldPath torque(path, "torque");
   const FieldPath force(path, "force");
-  if (!from.has_torque()) refuse_missing(torque);
-  if (!from.has_force()) refuse_missing(force);
+  if (!from.has_torque()) throw_missing(torque);
+  if (!from.has_force()) throw_missing(force);
   from_proto(from.torque(), to.torque, torque);
   from_proto(from.force(), to.force, force);
 }

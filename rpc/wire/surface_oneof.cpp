@@ -16,7 +16,7 @@ namespace heelstrike::wire {
 namespace {
 
 Vector3 vector(bool present, const v1::Vector3& from, const FieldPath& path) {
-  if (!present) refuse_missing(path);
+  if (!present) throw_missing(path);
   Vector3 to;
   from_proto(from, to, path);
   return to;
@@ -106,7 +106,7 @@ Surface surface_from_oneof(const v1::ContactBody& from, const FieldPath& path) {
     case v1::ContactBody::SURFACE_NOT_SET:
       break;
   }
-  refuse_missing(FieldPath(path, "surface"));
+  throw_missing(FieldPath(path, "surface"));
 }
 
 }  // namespace heelstrike::wire

@@ -109,7 +109,7 @@ BalanceSpec read_balance(const Field& field, Scenario& scenario) {
                       .plate = {},
                       .force = {},
                       .threshold = field["threshold"].number(),
-                      .where = place_of(field)};
+                      .where = location_of(field)};
   for (const auto& item : field["bodies"].node().items) {
     balance.bodies.push_back(
         read_body_name(Field(field.document(), *item, field["bodies"].path()), scenario.bodies, false));
@@ -142,8 +142,8 @@ KeySchema balance_keys() {
                       "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
 }
 
-KeySchema imbalance_key() {
-  return number("largest_imbalance", "-", {.min = 1e-10, .max = 0.01},
+KeySchema max_residual_key() {
+  return number("max_residual", "-", {.min = 1e-10, .max = 0.01},
                 "what may be left of the forces at work, with a warning, where contact forces that jump from facet to "
                 "facet of a mesh leave no better equilibrium",
                 "1e-5");
@@ -192,7 +192,7 @@ AnalysisSpec read_analysis(const Field& field, const Catalog& catalog) {
                         .end_time = field["end_time"].number(),
                         .integrator = read_integrator(field["integrator"]),
                         .budget = read_budget(field["budget"])};
-  analysis.largest_imbalance = field.optional_number("largest_imbalance").value_or(0.0);
+  analysis.max_residual = field.optional_number("max_residual").value_or(0.0);
   const auto check_steps = [&](const std::optional<double>& longest, const char* key) {
     if (!longest) return;
     check_grid(field["integrator"][key], analysis.end_time, *longest, analysis.budget.steps, "steps",

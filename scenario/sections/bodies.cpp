@@ -17,10 +17,10 @@ namespace {
 void check_inertia(const Field& field, const Matrix3& inertia) {
   const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
   const std::string found = fmt::format("principal moments {:g}, {:g}, {:g}", principal[0], principal[1], principal[2]);
-  constexpr double smallest_moment = 1e-24;  // [kg m^2] a grain of 1e-12 kg has more at a micrometre
-  if (!(principal[0] >= smallest_moment)) {
+  constexpr double min_inertia = 1e-24;  // [kg m^2] a grain of 1e-12 kg has more at a micrometre
+  if (!(principal[0] >= min_inertia)) {
     field.refuse(
-        fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", smallest_moment), found,
+        fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", min_inertia), found,
         "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
   }
   // A thin plate meets the bound exactly; its decimal text may miss it by a few roundings.

@@ -138,7 +138,7 @@ bool has_parameter(std::span<const ParameterSchema> schema, const std::string& n
 }
 
 /// A parameter of other back-ends is no slip of the pen: says of which.
-void refuse_foreign(const Field& parameter, std::span<const ParameterSchema> schema, const BackendSchemas& backends) {
+void throw_foreign_checkpoint(const Field& parameter, std::span<const ParameterSchema> schema, const BackendSchemas& backends) {
   if (has_parameter(schema, parameter.name())) return;
   std::vector<std::string> others;
   for (const auto& [name, other] : backends) {
@@ -160,7 +160,7 @@ void check_each_parameter(const Field& pair, const ParameterMap& parameters, std
     mistakes.attempt([&] {
       const Field field = pair["parameters"][parameter.first];
       check_units(field, schema);
-      refuse_foreign(field, schema, backends);
+      throw_foreign_checkpoint(field, schema, backends);
       check_parameters(pair, {parameter}, optional);
       sound.insert(parameter);
     });
@@ -168,7 +168,7 @@ void check_each_parameter(const Field& pair, const ParameterMap& parameters, std
   if (sound.size() == parameters.size()) mistakes.attempt([&] { check_parameters(pair, sound, schema); });
 }
 
-void note_files(const ParameterMap& parameters, std::span<const ParameterSchema> schema,
+void record_file_digests(const ParameterMap& parameters, std::span<const ParameterSchema> schema,
                 std::vector<std::string>& files) {
   for (const ParameterSchema& key : schema) {
     const auto given = parameters.find(key.name);
@@ -191,7 +191,7 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
                            suggestion(spec.backend, names, "choose one of them"));
   }
   check_each_parameter(pair, spec.parameters, it->second, backends, mistakes);
-  note_files(spec.parameters, it->second, files);
+  record_file_digests(spec.parameters, it->second, files);
   if (has_elastic_bodies(it->second)) return;
   for (const char* side : {"main", "partner"}) {
     if (!pair.has(side)) continue;

@@ -13,7 +13,7 @@ KeySchema driver_keys(const Catalog& catalog) {
 DriverSpec read_driver(const Field& field, Scenario& scenario, const Catalog& catalog) {
   DriverSpec driver;
   driver.name = field.name();
-  driver.where = place_of(field);
+  driver.where = location_of(field);
   const KeySchema section = driver_keys(catalog);
   driver.type = chosen_type(section.keys.front(), field.node())->name;
   type_named(catalog.drivers, driver.type).read(field, driver, scenario);

@@ -75,7 +75,7 @@ FunctionSpec read_function(const Field& choice, double end_time, std::vector<std
   const Field field = choice.entries().front();
   FunctionSpec spec;
   spec.is_angle = is_angle;
-  spec.where = place_of(field);
+  spec.where = location_of(field);
   if (field.name() == "polynomial") {
     if (field.numbers().empty()) field.refuse("at least one coefficient", "an empty list", "give e.g. [0, 1]");
     spec.function = make_polynomial(field.numbers());

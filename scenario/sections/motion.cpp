@@ -72,7 +72,7 @@ FootSpec read_recorded_foot(const Field& field) {
                             .toe_axis_depth = field["toe_axis_depth"].number()},
                 .registration = {},
                 .plate = field.text_or("plate"),
-                .where = place_of(field)};
+                .where = location_of(field)};
   if (field.has("registration")) {
     const Field registration = field["registration"];
     foot.registration = FootRegistration{.position = registration["position"].vector3(),
@@ -128,7 +128,7 @@ MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>
                           .order = static_cast<int>(field["order"].number()),
                           .ground_velocity = {},
                           .feet = {},
-                          .where = place_of(field)};
+                          .where = location_of(field)};
   if (motion.order % 2 != 0) {
     field["order"].refuse("an even number (two passes)", fmt::format("{}", motion.order), "choose e.g. 4");
   }

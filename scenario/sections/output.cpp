@@ -33,7 +33,7 @@ KeySchema field_keys() {
                 .fallback = "surface",
                 .choices = {"surface", "volume"}},
                text_list("quantities", "which of " + names + "; all when not given"),
-               {.name = "only_contact",
+               {.name = "contact_only",
                 .kind = KeyKind::flag,
                 .meaning = "true: only while the pair touches",
                 .fallback = "false"}}};
@@ -53,7 +53,7 @@ FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
   FieldOutput output{.interval = field.optional_number("interval").value_or(0.0),
                      .mesh = field["mesh"].text() == "volume" ? FieldMesh::volume : FieldMesh::surface,
                      .quantities = {},
-                     .contact_only = field["only_contact"].flag(),
+                     .contact_only = field["contact_only"].flag(),
                      .at_events = at_events};
   // A file name has five digits, and nobody looks at more pictures.
   constexpr double max_files = 100'000;

@@ -74,7 +74,7 @@ void check_shared_bodies(const Field& root, const Scenario& scenario, const Back
 /// Bodies that find their height, of analyses whose motion is prescribed.
 [[nodiscard]] KeySchema balance_keys();
 /// Of a static analysis: what may be left of the forces at work [-].
-[[nodiscard]] KeySchema imbalance_key();
+[[nodiscard]] KeySchema max_residual_key();
 [[nodiscard]] KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator);
 /// The integrator of a file that names none. @param root  as read, not yet checked
 [[nodiscard]] std::string default_integrator(const Node& root, const Catalog& catalog);

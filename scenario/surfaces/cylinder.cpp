@@ -30,7 +30,7 @@ class CylinderDistance final : public SignedDistance {
     const double outside = distance - cylinder_.radius;
     // Between the planes of the ends the side counts, inside and outside. Just behind an end, inside, the gap is
     // therefore that of the side and not of the end.
-    if (beyond > 0.0) return past_the_end(arm, out, outside);
+    if (beyond > 0.0) return closest_on_end(arm, out, outside);
     SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
     if (distance > 0.0) {
       // Level surfaces are coaxial cylinders: curved around the axis, straight along it.
@@ -43,7 +43,7 @@ class CylinderDistance final : public SignedDistance {
 
  private:
   /// Distance to the end disc or its rim: flat ends, convex.
-  [[nodiscard]] SurfacePoint past_the_end(const Vector3& arm, const Vector3& out, double outside) const {
+  [[nodiscard]] SurfacePoint closest_on_end(const Vector3& arm, const Vector3& out, double outside) const {
     const double along = arm.dot(cylinder_.axis);
     const Vector3 end = (along > 0.0 ? 1.0 : -1.0) * cylinder_.axis;
     const double beyond = std::abs(along) - 0.5 * cylinder_.length;
@@ -109,18 +109,18 @@ void check_cylinder(const Surface& surface, bool is_rigid, const std::string& wh
   const std::string key = where + "." + CylinderSurface::kind;
   const ParameterMap& values = surface.values;
   if (cylinder.core_radius >= cylinder.radius) {
-    refuse_value(key + ".core_radius", fmt::format("a radius below that of the cylinder, {} m", cylinder.radius),
+    throw_invalid_value(key + ".core_radius", fmt::format("a radius below that of the cylinder, {} m", cylinder.radius),
                  fmt::format("{} m", cylinder.core_radius), "make it smaller, or leave it away");
   }
   if (values.contains("layers") && values.contains("length")) {
-    refuse_value(key + ".length", "no length beside layers", fmt::format("{} m", number(values, "length")),
+    throw_invalid_value(key + ".length", "no length beside layers", fmt::format("{} m", number(values, "length")),
                  "the length is the sum of the layers: remove it");
   }
   if (values.contains("layers") && cylinder.layers.empty()) {
-    refuse_value(key + ".layers", "at least one layer", "none", "add one, or give `length`");
+    throw_invalid_value(key + ".layers", "at least one layer", "none", "add one, or give `length`");
   }
   if (is_rigid && (cylinder.core_radius > 0.0 || !cylinder.layers.empty())) {
-    refuse_value(where, "a plain cylinder as surface of a rigid body", "one with a core or layers",
+    throw_invalid_value(where, "a plain cylinder as surface of a rigid body", "one with a core or layers",
                  "give `materials`, or remove core_radius and layers");
   }
 }

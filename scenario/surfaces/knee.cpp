@@ -22,11 +22,11 @@ namespace {
 constexpr double degree = std::numbers::pi / 180.0;
 // Angles in the sagittal plane, from below to the front. The extension facet begins where about 20 degrees of flexion
 // bring it to the tibia [iwaki2000]; behind, the condyles end as far as they bear, in front below the patella's groove.
-constexpr double facets_meet = -20.0 * degree;
+constexpr double facet_transition_angle = -20.0 * degree;
 constexpr double condyle_end = -110.0 * degree;
 constexpr double condyle_front = 40.0 * degree;
 /// Half the breadth of a condyle over its coronal radius is the sine of it: the notch and the epicondyle begin there.
-constexpr double half_across = 45.0 * degree;
+constexpr double half_coronal_angle = 45.0 * degree;
 
 struct KneeLength {
   const char* key;
@@ -54,8 +54,8 @@ Vector3 outward(double theta) {
 
 /// The middle line of a condyle: two arcs with a common tangent where they meet.
 Vector3 profile(const KneeDimensions& d, double theta) {
-  if (theta <= facets_meet) return d.flexion_radius * outward(theta);
-  return d.flexion_radius * outward(facets_meet) + d.extension_radius * (outward(theta) - outward(facets_meet));
+  if (theta <= facet_transition_angle) return d.flexion_radius * outward(theta);
+  return d.flexion_radius * outward(facet_transition_angle) + d.extension_radius * (outward(theta) - outward(facet_transition_angle));
 }
 
 /// A point of the right knee in the frame of its body.
@@ -75,18 +75,18 @@ void add_condyle(const KneeSurface& knee, double z, Triangles& mesh) {
   const KneeDimensions& d = knee.dimensions;
   const double depth = knee.is_bone ? d.femoral_cartilage : 0.0;
   const double arc =
-      d.flexion_radius * (facets_meet - condyle_end) + d.extension_radius * (condyle_front - facets_meet);
+      d.flexion_radius * (facet_transition_angle - condyle_end) + d.extension_radius * (condyle_front - facet_transition_angle);
   const int along = steps(arc, knee.edge);
-  const int across = steps(2.0 * half_across * d.coronal_radius, knee.edge);
+  const int across = steps(2.0 * half_coronal_angle * d.coronal_radius, knee.edge);
   const auto first = static_cast<std::uint32_t>(mesh.vertices.size());
   for (int i = 0; i <= along; ++i) {
     // Angles of equal arcs.
     const double s = arc * i / along;
-    const double behind = d.flexion_radius * (facets_meet - condyle_end);
+    const double behind = d.flexion_radius * (facet_transition_angle - condyle_end);
     const double theta =
-        s <= behind ? condyle_end + s / d.flexion_radius : facets_meet + (s - behind) / d.extension_radius;
+        s <= behind ? condyle_end + s / d.flexion_radius : facet_transition_angle + (s - behind) / d.extension_radius;
     for (int j = 0; j <= across; ++j) {
-      const double phi = half_across * (2.0 * j / across - 1.0);
+      const double phi = half_coronal_angle * (2.0 * j / across - 1.0);
       const Vector3 normal = std::cos(phi) * outward(theta) + std::sin(phi) * Vector3::UnitZ();
       mesh.vertices.emplace_back(profile(d, theta) + d.coronal_radius * (normal - outward(theta)) - depth * normal +
                                  z * Vector3::UnitZ());
@@ -176,7 +176,7 @@ void check_knee(const Surface& surface, bool /*is_rigid*/, const std::string& wh
   const std::string key = where + "." + KneeSurface::kind;
   const auto length = [](double value) { return fmt::format("{:g} m", value); };
   if (d.extension_radius < d.flexion_radius) {
-    refuse_value(key + ".extension_radius", "at least the flexion_radius, " + length(d.flexion_radius),
+    throw_invalid_value(key + ".extension_radius", "at least the flexion_radius, " + length(d.flexion_radius),
                  length(d.extension_radius), "exchange them: a condyle is flatter in front");
   }
   // A dish h deep over a half length a is as hollow as a circle of a^2 / 2h; a condyle that is flatter touches its rim.
@@ -186,15 +186,15 @@ void check_knee(const Surface& surface, bool /*is_rigid*/, const std::string& wh
     const double across = 0.25 * d.plateau_breadth * d.plateau_breadth / (2.0 * depth);
     const double along = 0.25 * d.plateau_length * d.plateau_length / (2.0 * depth);
     if (across > d.coronal_radius && along > d.extension_radius) continue;
-    refuse_value(fmt::format("{}.{}", key, name), "a dish that is flatter than its condyle", length(depth),
+    throw_invalid_value(fmt::format("{}.{}", key, name), "a dish that is flatter than its condyle", length(depth),
                  fmt::format("make it shallower than {:g} m", half * half / (2.0 * flattest)));
   }
   if (d.femoral_cartilage >= std::min(d.coronal_radius, d.flexion_radius)) {
-    refuse_value(key + ".femoral_cartilage", "less than the radii of the condyles", length(d.femoral_cartilage),
+    throw_invalid_value(key + ".femoral_cartilage", "less than the radii of the condyles", length(d.femoral_cartilage),
                  "make it thinner");
   }
   if (knee.edge > half) {
-    refuse_value(key + ".edge", "triangles below half a plateau, " + length(half), length(knee.edge),
+    throw_invalid_value(key + ".edge", "triangles below half a plateau, " + length(half), length(knee.edge),
                  "make it smaller");
   }
 }

@@ -13,7 +13,7 @@ void check_mesh(const Surface& surface, bool /*is_rigid*/, const std::string& wh
   const bool file = surface.values.contains("file");
   const bool asset = surface.values.contains("asset");
   if (file != asset || (!file && !surface.sha256.empty())) return;
-  refuse_value(where + "." + MeshSurface::kind, "exactly one of file and asset", file ? "both" : "none of them",
+  throw_invalid_value(where + "." + MeshSurface::kind, "exactly one of file and asset", file ? "both" : "none of them",
                "name the mesh file with `file:`, or a mesh in the contact server's folder with `asset:`");
 }
 

@@ -20,7 +20,7 @@ void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& 
   const bool areas = surface.values.contains("areas");
   const bool file = surface.values.contains("file");
   if (file ? positions || areas : !positions || !areas) {
-    refuse_value(where + "." + PointCloudSurface::kind, "positions and areas, or a file with both",
+    throw_invalid_value(where + "." + PointCloudSurface::kind, "positions and areas, or a file with both",
                  file ? "a file and more" : "not all of them",
                  "give `positions:` and `areas:`, or name a table with `file:`");
   }
@@ -28,10 +28,10 @@ void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& 
   const PointCloudSurface cloud = PointCloudSurface::of(surface).value();
   const std::string key = where + "." + PointCloudSurface::kind;
   if (cloud.points.empty()) {
-    refuse_value(key + ".positions", "at least one point", "an empty list", "add points or use a mesh");
+    throw_invalid_value(key + ".positions", "at least one point", "an empty list", "add points or use a mesh");
   }
   if (cloud.points.size() == cloud.areas.size()) return;
-  refuse_value(key + ".areas", fmt::format("as many areas as points ({}) [m^2]", cloud.points.size()),
+  throw_invalid_value(key + ".areas", fmt::format("as many areas as points ({}) [m^2]", cloud.points.size()),
                fmt::format("{}", cloud.areas.size()), "give one tributary area for each point");
 }
 

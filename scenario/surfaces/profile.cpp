@@ -33,7 +33,7 @@ class ProfileDistance final : public SignedDistance {
     const Vector3 out = axes_.leftCols<2>() * foot.normal;
     const double beyond = std::abs(q.z()) - half_width_;
     // Between the planes of the ends the side counts, as of a cylinder; beyond them the flat end or its rim.
-    if (beyond > 0.0) return past_the_end(q.z() > 0.0 ? axes_.col(2) : Vector3(-axes_.col(2)), beyond, out, outside);
+    if (beyond > 0.0) return closest_on_end(q.z() > 0.0 ? axes_.col(2) : Vector3(-axes_.col(2)), beyond, out, outside);
     SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
     // Level curves are parallel curves: the radius of curvature grows by the gap. At a centre of curvature it has none.
     const double growth = 1.0 + foot.curvature * outside;
@@ -46,7 +46,7 @@ class ProfileDistance final : public SignedDistance {
   }
 
  private:
-  static SurfacePoint past_the_end(const Vector3& end, double beyond, const Vector3& out, double outside) {
+  static SurfacePoint closest_on_end(const Vector3& end, double beyond, const Vector3& out, double outside) {
     if (outside <= 0.0) return {.gap = beyond, .normal = end, .curvature = Matrix3::Zero(), .bend = 0.0};
     const Vector3 away = beyond * end + outside * out;
     const double distance = away.norm();
@@ -83,7 +83,7 @@ void check_crossings(const ProfileCurve& curve, const std::string& key) {
     for (std::size_t j = i + 2; j < n; ++j) {
       if (curve.closed() && i == 0 && j + 1 == n) continue;
       if (!intersect(line[i], line[i + 1], line[j], line[j + 1])) continue;
-      refuse_value(key, "a curve that does not cross itself",
+      throw_invalid_value(key, "a curve that does not cross itself",
                    fmt::format("a crossing near ({:.6g}, {:.6g}) m", line[i].x(), line[i].y()),
                    "put the points in the order of the outline, or add points where the spline overshoots");
     }
@@ -95,23 +95,23 @@ void check_profile(const Surface& surface, bool /*is_rigid*/, const std::string&
   const std::string key = where + "." + ProfileSurface::kind + ".points";
   const std::vector<Vector2>& points = profile.points;
   if (points.size() < 4) {
-    refuse_value(key, "at least 4 points", fmt::format("{}", points.size()), "a cubic spline needs them: add points");
+    throw_invalid_value(key, "at least 4 points", fmt::format("{}", points.size()), "a cubic spline needs them: add points");
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t next = (i + 1) % points.size();
     if (next == 0 && !profile.closed) continue;
     if ((points[next] - points[i]).norm() >= config::lengths.min) continue;
-    refuse_value(key, "neighbours that differ", fmt::format("({}, {}) m twice", points[i].x(), points[i].y()),
+    throw_invalid_value(key, "neighbours that differ", fmt::format("({}, {}) m twice", points[i].x(), points[i].y()),
                  next == 0 ? "a closed profile joins its last point to the first itself: leave the last one out"
                            : "remove one of them");
   }
   if (!profile.closed && (points.front() - points.back()).norm() < config::lengths.min) {
-    refuse_value(key, "an open profile", "an end at its start", "leave the last point out and give `closed: true`");
+    throw_invalid_value(key, "an open profile", "an end at its start", "leave the last point out and give `closed: true`");
   }
   double area = 0.0;
   for (std::size_t i = 0; i < points.size(); ++i) area += 0.5 * cross(points[i], points[(i + 1) % points.size()]);
   if (profile.closed && !(area > 0.0)) {
-    refuse_value(key, "a closed profile counterclockwise, the material on the left", "one the other way round",
+    throw_invalid_value(key, "a closed profile counterclockwise, the material on the left", "one the other way round",
                  "reverse the order of the points");
   }
   check_crossings(ProfileCurve(points, profile.closed), key);

@@ -16,7 +16,7 @@ namespace {
 /// separate the distances that are smallest nearby.
 constexpr std::size_t samples_per_span = 4;
 /// Newton's method doubles the digits: what has not converged after so many steps has been halved into rounding.
-constexpr int most_steps = 60;
+constexpr int max_steps = 60;
 /// Of a parameter over the length: a smaller step is noise.
 constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
 
@@ -93,7 +93,7 @@ double ProfileCurve::refined(const Vector2& q, double low, double start, double 
   // Half the derivative of the squared distance rises through zero at a smallest distance: Newton's method, kept in the
   // interval by halving it.
   double u = start;
-  for (int step = 0; step < most_steps; ++step) {
+  for (int step = 0; step < max_steps; ++step) {
     const CurvePoint c = at(u);
     const Vector2 d = c.p - q;
     const double f = c.dp.dot(d);

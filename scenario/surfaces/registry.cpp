@@ -36,7 +36,7 @@ class ValueCheck {
     const auto found = values_.find(key_.name);
     if (found == values_.end()) {
       if (!key_.required && key_.fallback.empty()) return;
-      refuse_value(path_, "a value (" + key_.meaning + ")", "nothing", "give all values, defaults too");
+      throw_invalid_value(path_, "a value (" + key_.meaning + ")", "nothing", "give all values, defaults too");
     }
     switch (key_.kind) {
       case KeyKind::number:
@@ -68,19 +68,19 @@ class ValueCheck {
   template <typename T>
   const T& typed(const ParameterValue& value, const char* expected) const {
     const auto* found = std::get_if<T>(&value);
-    if (found == nullptr) refuse_value(path_, expected, "another kind of value", key_.meaning);
+    if (found == nullptr) throw_invalid_value(path_, expected, "another kind of value", key_.meaning);
     return *found;
   }
 
   static void check_number(double value, const KeySchema& key, const std::string& path) {
     if (std::isfinite(value) && key.range.contains(value)) return;
-    refuse_value(path, fmt::format("a number {} [{}]", key.range.text(), key.unit), fmt::format("{}", value),
+    throw_invalid_value(path, fmt::format("a number {} [{}]", key.range.text(), key.unit), fmt::format("{}", value),
                  key.meaning);
   }
 
   void check_list(const std::vector<double>& list, const KeySchema& key) const {
     if (!key.sizes.empty() && std::ranges::find(key.sizes, list.size()) == key.sizes.end()) {
-      refuse_value(path_, fmt::format("{} numbers", fmt::join(key.sizes, " or ")), fmt::format("{}", list.size()),
+      throw_invalid_value(path_, fmt::format("{} numbers", fmt::join(key.sizes, " or ")), fmt::format("{}", list.size()),
                    key.meaning);
     }
     for (std::size_t i = 0; i < list.size(); ++i) check_number(list[i], key, fmt::format("{}[{}]", path_, i));
@@ -90,7 +90,7 @@ class ValueCheck {
   void check_rows(const std::vector<double>& list, KeySchema row) const {
     const std::size_t width = row.sizes.front();
     if (list.size() % width != 0) {
-      refuse_value(path_, fmt::format("{} numbers for each entry", width), fmt::format("{} numbers", list.size()),
+      throw_invalid_value(path_, fmt::format("{} numbers for each entry", width), fmt::format("{} numbers", list.size()),
                    key_.meaning);
     }
     row.sizes.clear();
@@ -99,7 +99,7 @@ class ValueCheck {
 
   void check_text(const std::string& text) const {
     if (key_.choices.empty() || std::ranges::find(key_.choices, text) != key_.choices.end()) return;
-    refuse_value(path_, fmt::format("one of {}", fmt::join(key_.choices, ", ")), "'" + text + "'", key_.meaning);
+    throw_invalid_value(path_, fmt::format("one of {}", fmt::join(key_.choices, ", ")), "'" + text + "'", key_.meaning);
   }
 
   /// A named map of numbers travels as its names, and one list of numbers for each key of its entries.
@@ -117,7 +117,7 @@ class ValueCheck {
     const double norm = Quaternion(q[0], q[1], q[2], q[3]).norm();
     // Not divided out silently: a norm far from one is a mistake in the order or number of the entries.
     if (std::abs(norm - 1.0) <= quaternion_norm_tolerance) return;
-    refuse_value(path_, "a unit quaternion [w, x, y, z]", fmt::format("norm {}", norm),
+    throw_invalid_value(path_, "a unit quaternion [w, x, y, z]", fmt::format("norm {}", norm),
                  "divide its entries by this norm");
   }
 
@@ -125,7 +125,7 @@ class ValueCheck {
     const auto& v = std::get<std::vector<double>>(value);
     const Vector3 direction(v[0], v[1], v[2]);
     // Any length is taken, and divided out once here: all that follows may rely on unit length.
-    if (!(direction.norm() > 0.0)) refuse_value(path_, "a direction of any length but zero", "0", key_.meaning);
+    if (!(direction.norm() > 0.0)) throw_invalid_value(path_, "a direction of any length but zero", "0", key_.meaning);
     value = listed(normalised(direction));
   }
 
@@ -154,7 +154,7 @@ const SurfaceKind& kind_of(const Surface& surface, const std::string& where) {
     if (kind.name() == surface.kind) return kind;
     names.push_back(kind.name());
   }
-  refuse_value(where, fmt::format("one of the surfaces {}", fmt::join(names, ", ")), "'" + surface.kind + "'",
+  throw_invalid_value(where, fmt::format("one of the surfaces {}", fmt::join(names, ", ")), "'" + surface.kind + "'",
                suggestion(surface.kind, names, "choose one of them"));
 }
 
@@ -163,7 +163,7 @@ Surface checked_surface(Surface surface, bool is_rigid, const std::string& where
   const std::string path = where + "." + kind.name();
   for (const auto& [name, value] : surface.values) {
     if (!is_known(kind, name))
-      refuse_value(fmt::format("{}.{}", path, name), "keys of this surface", "an unknown one", "remove it");
+      throw_invalid_value(fmt::format("{}.{}", path, name), "keys of this surface", "an unknown one", "remove it");
   }
   for (const KeySchema& key : kind.keys.keys) ValueCheck(surface.values, key, path).run();
   if (kind.check != nullptr) kind.check(surface, is_rigid, where);
@@ -193,7 +193,7 @@ std::unique_ptr<SignedDistance> signed_distance(const Surface& surface) {
                     fmt::format("expected one of {}, found '{}'", fmt::join(names, ", "), kind.name()));
 }
 
-Vector3 place_of(const Surface& surface) {
+Vector3 location_of(const Surface& surface) {
   const SurfaceKind& kind = kind_of(surface);
   return kind.place.empty() ? Vector3(Vector3::Zero()) : vector3(surface.values, kind.place);
 }

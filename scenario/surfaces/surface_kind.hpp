@@ -118,6 +118,6 @@ struct SurfaceKind {
 [[nodiscard]] std::unique_ptr<SignedDistance> signed_distance(const Surface& surface);
 
 /// Where the surface lies in its body [m]; zero for kinds without a place.
-[[nodiscard]] Vector3 place_of(const Surface& surface);
+[[nodiscard]] Vector3 location_of(const Surface& surface);
 
 }  // namespace heelstrike

@@ -36,7 +36,7 @@ Vector3 normalised(const Vector3& direction) {
   return std::abs(norm - 1.0) < 1e-14 ? direction : Vector3(direction / norm);
 }
 
-void refuse_value(const std::string& key, const std::string& expected, const std::string& found,
+void throw_invalid_value(const std::string& key, const std::string& expected, const std::string& found,
                   const std::string& advice) {
   throw input_error(key, fmt::format("{}: expected {}, found {}; {}", key, expected, found, advice));
 }

@@ -21,7 +21,7 @@ namespace heelstrike {
 [[nodiscard]] Vector3 normalised(const Vector3& direction);
 
 /// @throws Error{invalid_input} "KEY: expected ..., found ...; advice"
-[[noreturn]] void refuse_value(const std::string& key, const std::string& expected, const std::string& found,
+[[noreturn]] void throw_invalid_value(const std::string& key, const std::string& expected, const std::string& found,
                                const std::string& advice);
 
 /// @throws Error{invalid_input} unless `v` has unit length to 1e-9

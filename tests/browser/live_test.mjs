@@ -146,7 +146,7 @@ async function testPressureMap(mbs, { page }) {
   const { wall_time_s: whole, wall_times: parts, rpc } = JSON.parse(fs.readFileSync(path.join(output, 'press/timing.json'), 'utf8'));
   check(parts.transport_s > 0 && parts.contact_s > 0 && parts.preparation_s > 0 && parts.fields_s > 0, `between two servers every part took time: ${JSON.stringify(parts)}`);
   check(Object.values(parts).reduce((a, b) => a + b) <= whole, `the parts are not more than the whole of ${whole} s`);
-  check(Math.abs(rpc.round_trips_s - rpc.serving_s - parts.transport_s) < 1e-9, 'transport is what the exchanges took beyond serving');
+  check(Math.abs(rpc.round_trip_time_s - rpc.server_time_s - parts.transport_s) < 1e-9, 'transport is what the exchanges took beyond serving');
   await page.waitForFunction(() => [...document.querySelectorAll('section.run')].some((s) => s.querySelector('.pressure-map') && s.dataset.state === 'completed'));
   // The state of a run is shown before its map is drawn.
   await page.waitForFunction(() => /t = 1 s/.test(document.querySelector('figure:has(.pressure-map) figcaption').textContent)).catch(() => {});

@@ -30,7 +30,7 @@ Catalog catalog() {
   ElementType spring{.name = "spring_damper", .meaning = "spring", .keys = attachment_keys({})};
   spring.keys.push_back(required(number("stiffness", "N/m", stiffnesses, "slope")));
   const JointSchema revolute{
-      {.name = "revolute", .meaning = "hinge", .keys = attachment_keys({.axes = AttachmentUse::Axes::one})},
+      {.name = "revolute", .meaning = "hinge", .keys = attachment_keys({.axes = AttachmentKeys::Axes::one})},
       {.angle = true}};
   const JointSchema spherical{{.name = "spherical", .meaning = "ball", .keys = attachment_keys({})}, {}};
   const DriverSchema body{{.name = "body",

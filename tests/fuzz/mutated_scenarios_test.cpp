@@ -34,7 +34,7 @@ namespace heelstrike::test {
 namespace {
 
 /// What a run may take before it is asked to stop; one that does not hear it is found by the time limit of the test.
-constexpr std::size_t most_rows = 60;
+constexpr std::size_t max_rows = 60;
 constexpr std::chrono::milliseconds longest_run{300};
 
 /// Asks a run to stop after `longest_run`.
@@ -64,7 +64,7 @@ class CheckingSink final : public RunSink {
       if (std::isfinite(values[i]) || columns_.at(i).name.find(".cop") != std::string::npos) continue;
       ADD_FAILURE() << columns_[i].name << " = " << values[i] << " at t = " << values[0];
     }
-    if (++n_rows_ == most_rows) stop_.request_stop();
+    if (++n_rows_ == max_rows) stop_.request_stop();
   }
   void on_progress(const Progress& /*progress*/) override {}
   void on_log(std::string_view /*level*/, std::string_view /*text*/) override {}

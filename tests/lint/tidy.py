@@ -156,7 +156,7 @@ def main():
                 print(f"{seconds:6.1f} s  {' '.join(bundle.files)}", flush=True)
             if status == 0:
                 for file in bundle.files:
-                    stamp_of[file].touch()
+                    stamp_of[file].update_last_used()
             elif "clang-diagnostic-error" in findings and len(bundle.files) > 1:
                 alone += [(file, commands[file]) for file in bundle.files]
             else:

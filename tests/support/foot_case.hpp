@@ -99,7 +99,7 @@ inline PreparedBody foot_body(VolumeMesh mesh, double friction, double angle = s
   ContactNodes contact = selected(all, keep);
   ContactOptions options;
   options.friction = friction;
-  options.depth_limit = 0.02;
+  options.max_penetration = 0.02;
   PressureRecovery pressure(body.mesh(), contact);
   return {.body = std::move(body),
           .support = std::move(support),

@@ -12,16 +12,16 @@ Vector3 across(const Vector3& n, const Vector3& v) {
 
 }  // namespace
 
-HeldPoint held_point(const HeldSpring& held, const Pose& X_CT_committed, const Pose& X_CT) {
-  HeldPoint point{.p_C = X_CT * held.p_THeld, .carried = X_CT_committed * held.p_THeld, .limit_before = held.limit};
+SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed, const Pose& X_CT) {
+  SpringStickPoint point{.p_C = X_CT * held.p_TStick, .carried = X_CT_committed * held.p_TStick, .limit_before = held.limit};
   point.dX << -skew(point.p_C - X_CT.p), Matrix3::Identity();
   return point;
 }
 
-HeldPoint met_point(const Spring& spring, double gap_before, double d, const Vector6& dd, const Pose& X_CT_committed,
+SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, const Vector6& dd, const Pose& X_CT_committed,
                     const Pose& X_CT) {
   const Vector3 before = X_CT * (X_CT_committed.inverse() * spring.point);
-  HeldPoint point{.carried = spring.point};
+  SpringStickPoint point{.carried = spring.point};
   // 1 - share of the way before the load began; a spring without compression of its own has only just met T.
   double since = 1.0;
   RowVector6 dsince = RowVector6::Zero();
@@ -38,7 +38,7 @@ HeldPoint met_point(const Spring& spring, double gap_before, double d, const Vec
 }
 
 BedTraction bed_traction(const Spring& spring, double stiffness, double friction, const NormalForce& normal,
-                         const HeldPoint& held) {
+                         const SpringStickPoint& held) {
   BedTraction t;
   t.point = held.p_C;
   t.dpoint = held.dX;
@@ -70,7 +70,7 @@ BedTraction bed_traction(const Spring& spring, double stiffness, double friction
   return t;
 }
 
-double freed_work(const Spring& spring, double stiffness, const HeldPoint& held) {
+double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& held) {
   const Vector3 stretch = across(spring.normal, held.p_C - spring.point);
   return slip_work({.traction = stiffness * across(spring.normal, held.carried - spring.point),
                     .limit_before = held.limit_before,

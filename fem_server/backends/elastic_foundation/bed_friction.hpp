@@ -17,14 +17,14 @@ using Matrix36 = Eigen::Matrix<double, 3, 6>;
 using RowVector6 = Eigen::Matrix<double, 1, 6>;
 
 /// What the last commit knows of a spring under load.
-struct HeldSpring {
+struct StickSpring {
   std::uint32_t spring = 0;
-  Vector3 p_THeld = Vector3::Zero();  ///< [m] point of T
+  Vector3 p_TStick = Vector3::Zero();  ///< [m] point of T
   double limit = 0.0;                 ///< [N] mu N there
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
-    archive(self.spring, self.p_THeld, self.limit);
+    archive(self.spring, self.p_TStick, self.limit);
     archive.require(self.limit >= 0.0, "a friction limit >= 0 N");
   }
 };
@@ -37,7 +37,7 @@ struct NormalForce {
 };
 
 /// A point of T with its derivative by the pose, and whether its spring was under load before.
-struct HeldPoint {
+struct SpringStickPoint {
   Vector3 p_C = Vector3::Zero();  ///< [m]
   Matrix36 dX = Matrix36::Zero();
   Vector3 carried = Vector3::Zero();  ///< [m] where it was at the commit, in C
@@ -59,19 +59,19 @@ struct BedTraction {
 };
 
 /// The point that a spring under load at the commit holds.
-[[nodiscard]] HeldPoint held_point(const HeldSpring& held, const Pose& X_CT_committed, const Pose& X_CT);
+[[nodiscard]] SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed, const Pose& X_CT);
 
 /// The point that a spring holds which came under load since the commit: it met T at the share of the way at which its
 /// gap vanished, both taken linearly.
 /// @param gap_before  [m] at the commit @param d [m] compression now, with derivative dd
-[[nodiscard]] HeldPoint met_point(const Spring& spring, double gap_before, double d, const Vector6& dd,
+[[nodiscard]] SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, const Vector6& dd,
                                   const Pose& X_CT_committed, const Pose& X_CT);
 
 /// @param stiffness  [N/m] of the spring in shear @param friction [-] mu > 0
 [[nodiscard]] BedTraction bed_traction(const Spring& spring, double stiffness, double friction,
-                                       const NormalForce& normal, const HeldPoint& held);
+                                       const NormalForce& normal, const SpringStickPoint& held);
 
 /// [J] what a spring dissipates that is no longer under load.
-[[nodiscard]] double freed_work(const Spring& spring, double stiffness, const HeldPoint& held);
+[[nodiscard]] double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& held);
 
 }  // namespace heelstrike::fem

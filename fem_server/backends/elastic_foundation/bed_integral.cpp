@@ -27,7 +27,7 @@ std::array<TrianglePoint, 7> radon_points() {
            {{b, b, 1.0 - 2.0 * b}, wb}}};
 }
 
-const std::array<TrianglePoint, 7> seven_points = radon_points();
+const std::array<TrianglePoint, 7> radon_rule_points = radon_points();
 
 /// All corners loaded.
 TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, bool slopes) {
@@ -45,7 +45,7 @@ TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& 
   TriangleLoad load;
   load.area = area;
   if (slopes) load.slopes.setZero();
-  for (const TrianglePoint& point : seven_points) {
+  for (const TrianglePoint& point : radon_rule_points) {
     const BedPressure p = law.at(point.shares.dot(d), h);
     const double w = point.weight * area;
     load.energy += w * p.energy;
@@ -75,7 +75,7 @@ struct Wedge {
       g = 0.5 * by_i * d_i;
       return;
     }
-    for (const TrianglePoint& point : seven_points) {
+    for (const TrianglePoint& point : radon_rule_points) {
       const double share = point.shares[0];
       const BedPressure p = law.at(share * d_i, h);
       g += point.weight * area * p.energy;
@@ -116,7 +116,7 @@ TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>&
 
 /// Corner k alone is free. The line from corner i to where edge j-k becomes free cuts the loaded part into two
 /// triangles: the share a of the area with compressions (d_i, d_j, 0), and the share b (1 - a) with (d_i, 0, 0).
-TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index k,
+TriangleLoad integrate_remainder(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index k,
                      bool slopes) {
   const Eigen::Index i = (k + 1) % 3;
   const Eigen::Index j = (k + 2) % 3;
@@ -144,18 +144,18 @@ TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>
 }
 
 /// As `whole`, of how it changes with the thickness of a layer.
-TriangleThickness whole_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+TriangleThickness differentiate_whole_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                                      std::size_t layer) {
   if (law.proportional()) {
-    const double softening = law.softening(h, layer);
+    const double compliance_factor = law.compliance_factor(h, layer);
     const TriangleLoad load = whole(law, area, h, d, false);
-    return {.slope = -softening * load.energy,
-            .curvature = 2.0 * softening * softening * load.energy,
-            .forces = -softening * load.forces};
+    return {.slope = -compliance_factor * load.energy,
+            .curvature = 2.0 * compliance_factor * compliance_factor * load.energy,
+            .forces = -compliance_factor * load.forces};
   }
   TriangleThickness by;
-  for (const TrianglePoint& point : seven_points) {
-    const ThicknessSlopes slopes = law.by_thickness(law.at(point.shares.dot(d), h), layer);
+  for (const TrianglePoint& point : radon_rule_points) {
+    const ThicknessDerivatives slopes = law.by_thickness(law.at(point.shares.dot(d), h), layer);
     const double w = point.weight * area;
     by.slope += w * slopes.energy;
     by.curvature += w * slopes.energy_curvature;
@@ -171,7 +171,7 @@ TriangleThickness corner_by_thickness(const BedLaw& law, double area, const std:
   const Eigen::Index k = (i + 2) % 3;
   const Cut a(d[i], d[j]);
   const Cut b(d[i], d[k]);
-  const TriangleThickness w = whole_by_thickness(law, area, h, {d[i], 0.0, 0.0}, layer);
+  const TriangleThickness w = differentiate_whole_by_thickness(law, area, h, {d[i], 0.0, 0.0}, layer);
   TriangleThickness by{.slope = a.s * b.s * w.slope, .curvature = a.s * b.s * w.curvature};
   by.forces[i] = (a.by_i * b.s + a.s * b.by_i) * w.slope + a.s * b.s * w.forces[0];
   by.forces[j] = a.by_j * b.s * w.slope;
@@ -179,14 +179,14 @@ TriangleThickness corner_by_thickness(const BedLaw& law, double area, const std:
   return by;
 }
 
-TriangleThickness all_but_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+TriangleThickness differentiate_remainder_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                                        Eigen::Index k, std::size_t layer) {
   const Eigen::Index i = (k + 1) % 3;
   const Eigen::Index j = (k + 2) % 3;
   const Cut a(d[j], d[k]);
   const Cut b(d[i], d[k]);
-  const TriangleThickness f = whole_by_thickness(law, area, h, {d[i], d[j], 0.0}, layer);
-  const TriangleThickness w = whole_by_thickness(law, area, h, {d[i], 0.0, 0.0}, layer);
+  const TriangleThickness f = differentiate_whole_by_thickness(law, area, h, {d[i], d[j], 0.0}, layer);
+  const TriangleThickness w = differentiate_whole_by_thickness(law, area, h, {d[i], 0.0, 0.0}, layer);
   const double rest = 1.0 - a.s;
   TriangleThickness by{.slope = a.s * f.slope + b.s * rest * w.slope,
                        .curvature = a.s * f.curvature + b.s * rest * w.curvature};
@@ -197,11 +197,11 @@ TriangleThickness all_but_by_thickness(const BedLaw& law, double area, const std
 }
 
 /// Corners under load, and the last one of them and of the others.
-struct LoadedCorners {
+struct ActiveCorners {
   int number = 0;
   Eigen::Index last_loaded = 0;
   Eigen::Index last_free = 0;
-  explicit LoadedCorners(const Vector3& d) {
+  explicit ActiveCorners(const Vector3& d) {
     for (Eigen::Index i = 0; i < 3; ++i) {
       if (d[i] > 0.0) {
         ++number;
@@ -218,23 +218,23 @@ struct LoadedCorners {
 TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                            bool slopes) {
   if (d.minCoeff() > 0.0) return whole(law, area, h, d, slopes);
-  const LoadedCorners corners(d);
+  const ActiveCorners corners(d);
   if (corners.number == 0) {
     TriangleLoad none;
     none.slopes.setZero();
     return none;
   }
   if (corners.number == 1) return corner(law, area, h, d, corners.last_loaded, slopes);
-  return all_but(law, area, h, d, corners.last_free, slopes);
+  return integrate_remainder(law, area, h, d, corners.last_free, slopes);
 }
 
 TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                                      std::size_t layer) {
-  const LoadedCorners corners(d);
+  const ActiveCorners corners(d);
   if (corners.number == 0) return {};
-  if (corners.number == 3) return whole_by_thickness(law, area, h, d, layer);
+  if (corners.number == 3) return differentiate_whole_by_thickness(law, area, h, d, layer);
   if (corners.number == 1) return corner_by_thickness(law, area, h, d, corners.last_loaded, layer);
-  return all_but_by_thickness(law, area, h, d, corners.last_free, layer);
+  return differentiate_remainder_by_thickness(law, area, h, d, corners.last_free, layer);
 }
 
 }  // namespace heelstrike::fem

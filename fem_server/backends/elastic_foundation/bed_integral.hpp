@@ -36,7 +36,7 @@ struct TriangleThickness {
                                                    const Vector3& d, std::size_t layer);
 
 /// [-] shares of the corners and of the centre of a triangle in the mean of every quadratic function through the four.
-inline constexpr std::array<double, 4> four_shares{1.0 / 12.0, 1.0 / 12.0, 1.0 / 12.0, 3.0 / 4.0};
+inline constexpr std::array<double, 4> cubature_weights{1.0 / 12.0, 1.0 / 12.0, 1.0 / 12.0, 3.0 / 4.0};
 
 /// The plane over a triangle that has this mean: what it is at the corners. The centre is off the plane through the
 /// corners by b; over the triangle a quadratic function is so by 3/4 b on average.
@@ -44,15 +44,15 @@ inline constexpr std::array<double, 4> four_shares{1.0 / 12.0, 1.0 / 12.0, 1.0 /
 /// @param bend  share of b; 0 = the plane through the corners
 template <class Value>
 [[nodiscard, gnu::always_inline]] inline std::array<Value, 3> plane_of(const std::array<Value, 4>& four,
-                                                                       double bend = four_shares[3]) {
+                                                                       double bend = cubature_weights[3]) {
   const Value lift = bend * (four[3] - (1.0 / 3.0) * (four[0] + four[1] + four[2]));
   return {four[0] + lift, four[1] + lift, four[2] + lift};
 }
 
 /// Derivatives by the four from those by what the plane is at the corners.
 template <class Value>
-[[nodiscard, gnu::always_inline]] inline std::array<Value, 4> by_four(const std::array<Value, 3>& by_plane,
-                                                                      double bend = four_shares[3]) {
+[[nodiscard, gnu::always_inline]] inline std::array<Value, 4> by_four_points(const std::array<Value, 3>& by_plane,
+                                                                      double bend = cubature_weights[3]) {
   const Value sum = bend * (by_plane[0] + by_plane[1] + by_plane[2]);
   const Value third = (1.0 / 3.0) * sum;
   return {by_plane[0] - third, by_plane[1] - third, by_plane[2] - third, sum};

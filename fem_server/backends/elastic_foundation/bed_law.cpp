@@ -22,13 +22,13 @@ constexpr std::array<std::pair<double, double>, 5> gauss_points{{{0.074437169490
                                                                  {0.4869532642585859, 0.0333356721543441}}};
 
 /// Newton's iteration doubles the digits: from the bracket of a monotone function it needs about ten steps.
-constexpr int most_iterations = 100;
+constexpr int max_iterations = 100;
 
 /// Root of a function that rises through zero between low and high; `f` gives value and slope.
 template <typename Function>
 double rising_root(const Function& f, double low, double high) {
   double x = low;
-  for (int i = 0; i < most_iterations; ++i) {
+  for (int i = 0; i < max_iterations; ++i) {
     const auto [value, slope] = f(x);
     (value > 0.0 ? high : low) = x;
     double next = x - value / slope;
@@ -41,7 +41,7 @@ double rising_root(const Function& f, double low, double high) {
 
 }  // namespace
 
-double LayerLaw::confined(double nu) {
+double LayerLaw::confined_modulus_factor(double nu) {
   return (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu));
 }
 
@@ -65,7 +65,7 @@ double LayerLaw::pressure(double x) const {
   // Each of both terms alone is at most S. From above, Newton's iteration on the convex left side falls to the root and
   // stops falling there; from 0 it would creep down from S by a factor of 1 - 1 / n where S is far above p0.
   double p = std::min(S, reference * std::pow(S / (exponent * reference), 1.0 / exponent));
-  for (int i = 0; i < most_iterations; ++i) {
+  for (int i = 0; i < max_iterations; ++i) {
     const double stiffening = exponent * std::pow(p / reference, exponent - 1.0);
     const double next = p - (p * (1.0 + stiffening) - S) / (1.0 + exponent * stiffening);
     if (!(next < p)) break;
@@ -74,7 +74,7 @@ double LayerLaw::pressure(double x) const {
   return p;
 }
 
-double BedLaw::bent_pressure(double d, const std::array<double, 2>& h) const {
+double BedLaw::extrapolated_pressure(double d, const std::array<double, 2>& h) const {
   if (n_layers_ == 1) return layers_[0].pressure(d / h[0]);
   const auto compression = [&](double p) {
     const LayerLaw::Strain first = layers_[0].strain(p);
@@ -121,10 +121,10 @@ BedPressure BedLaw::at(double d, const std::array<double, 2>& h) const {
 
 // With the work w(x) on a layer of unit thickness that is strained by x, W is the least of h1 w1(d1 / h1) +
 // h2 w2(d2 / h2) over d1 + d2 = d: its derivative by h2 is w2 - x2 p, minus the integral of x2 over the pressure.
-ThicknessSlopes BedLaw::by_thickness(const BedPressure& at, std::size_t layer) const {
+ThicknessDerivatives BedLaw::by_thickness(const BedPressure& at, std::size_t layer) const {
   const double p = at.pressure;
   const double x = layers_[layer].strain(p).value;
-  ThicknessSlopes slopes{.pressure = -x * at.slope, .energy_curvature = x * x * at.slope};
+  ThicknessDerivatives slopes{.pressure = -x * at.slope, .energy_curvature = x * x * at.slope};
   if (proportional_) {
     slopes.energy = -0.5 * p * x;
     return slopes;

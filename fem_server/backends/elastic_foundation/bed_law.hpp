@@ -21,7 +21,7 @@ struct LayerLaw {
   /// The pressure is proportional to the strain.
   [[nodiscard]] bool proportional() const { return !large && !(reference > 0.0); }
   /// [-] K(nu). @pre 0 <= nu < 0.5
-  [[nodiscard]] static double confined(double poissons_ratio);
+  [[nodiscard]] static double confined_modulus_factor(double poissons_ratio);
 
   struct Strain {
     double value;  ///< [-]
@@ -41,7 +41,7 @@ struct BedPressure {
 };
 
 /// How the same changes with the thickness of one of the layers, at an unchanged compression.
-struct ThicknessSlopes {
+struct ThicknessDerivatives {
   double pressure = 0.0;          ///< [Pa/m] dp / dh <= 0
   double energy = 0.0;            ///< [J/m^3] dW / dh <= 0
   double energy_curvature = 0.0;  ///< [J/m^4] d^2 W / dh^2 >= 0
@@ -60,12 +60,12 @@ class BedLaw {
   [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
   /// [Pa] of the same, alone.
   [[nodiscard]] double pressure(double d, const std::array<double, 2>& h) const {
-    return proportional_ ? stiffness(h) * d : bent_pressure(d, h);
+    return proportional_ ? stiffness(h) * d : extrapolated_pressure(d, h);
   }
 
   /// @param at     what the law says of the compression and the thickness in question
   /// @param layer  0 or 1: whose thickness changes
-  [[nodiscard]] ThicknessSlopes by_thickness(const BedPressure& at, std::size_t layer) const;
+  [[nodiscard]] ThicknessDerivatives by_thickness(const BedPressure& at, std::size_t layer) const;
 
   /// [m] all layers together.
   [[nodiscard]] double thickness(const std::array<double, 2>& h) const { return n_layers_ == 1 ? h[0] : h[0] + h[1]; }
@@ -77,12 +77,12 @@ class BedLaw {
     return 1.0 / (h[0] / layers_[0].modulus + h[1] / layers_[1].modulus);
   }
   /// [1/m] share of the stiffness that a metre more of a layer takes. @pre proportional()
-  [[nodiscard]] double softening(const std::array<double, 2>& h, std::size_t layer) const {
+  [[nodiscard]] double compliance_factor(const std::array<double, 2>& h, std::size_t layer) const {
     return stiffness(h) / layers_[layer].modulus;
   }
 
  private:
-  [[nodiscard]] double bent_pressure(double d, const std::array<double, 2>& h) const;
+  [[nodiscard]] double extrapolated_pressure(double d, const std::array<double, 2>& h) const;
 
   std::array<LayerLaw, 2> layers_;
   std::size_t n_layers_;

@@ -14,10 +14,10 @@ namespace heelstrike::fem {
 namespace {
 
 /// [-] of the layers' thickness: shapes are resolved for contacts down to this depth without being asked.
-constexpr double least_depth = 1e-3;
-constexpr double worst_linear_share = 0.3;
+constexpr double min_depth = 1e-3;
+constexpr double max_linear_error = 0.3;
 /// Springs are about half as many again; fields of a frame have a few MB.
-constexpr std::size_t most_triangles = 20000;
+constexpr std::size_t max_triangles = 20000;
 /// [-] Square of the edge of an equilateral triangle over its area.
 const double equilateral = 4.0 / std::numbers::sqrt3;
 
@@ -33,7 +33,7 @@ double mean_edge(const SurfaceMesh& mesh) {
   return std::sqrt(equilateral * surface_area(mesh) / static_cast<double>(mesh.triangles.size()));
 }
 
-double finest_edge(const SurfaceMesh& mesh) {
+double min_edge_length_of_mesh(const SurfaceMesh& mesh) {
   std::vector<double> areas;
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) areas.push_back(0.5 * triangle_cross(mesh, t).norm());
   const auto tenth = areas.begin() + static_cast<std::ptrdiff_t>(areas.size() / 10);
@@ -41,22 +41,22 @@ double finest_edge(const SurfaceMesh& mesh) {
   return std::sqrt(equilateral * *tenth);
 }
 
-int refine_for(const SeenContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
+int refine_to_curvature(const ResolvedContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
                const SignedDistance& shape) {
   const auto too_coarse = [&] {
-    return linear_share(mean_edge(mesh), seen.least_curvature, least_depth * seen.layers) > worst_linear_share;
+    return linear_share(mean_edge(mesh), seen.min_curvature, min_depth * seen.layers) > max_linear_error;
   };
   int levels = 0;
-  for (; too_coarse() && 4 * mesh.triangles.size() <= most_triangles; ++levels) refine(mesh, of_vertices, 1, &shape);
+  for (; too_coarse() && 4 * mesh.triangles.size() <= max_triangles; ++levels) refine(mesh, of_vertices, 1, &shape);
   return levels;
 }
 
-std::optional<std::string> what_is_lost(const SeenContact& seen, double edge) {
+std::optional<std::string> describe_resolution_error(const ResolvedContact& seen, double edge) {
   // No spring stands between the middle of an edge and the centres of the triangles beside it.
   const double hole = edge / (2.0 * std::numbers::sqrt3);
   const double hidden = 0.5 * hole * hole * seen.curvature;
-  if (hidden > seen.layers || hole * seen.least_curvature > 1.0) {
-    const double curvature = std::max(seen.curvature, seen.least_curvature);
+  if (hidden > seen.layers || hole * seen.min_curvature > 1.0) {
+    const double curvature = std::max(seen.curvature, seen.min_curvature);
     throw input_error(
         seen.key,
         fmt::format(
@@ -66,7 +66,7 @@ std::optional<std::string> what_is_lost(const SeenContact& seen, double edge) {
             "mesh, or let the other body carry the springs with casting",
             seen.key, edge, 1.0 / curvature, 0.5 * hole * hole * curvature, seen.layers));
   }
-  const double depth = worth_seeing * seen.layers;
+  const double depth = min_resolved_penetration * seen.layers;
   const auto percent = [&](double at) {
     const double share = linear_share(edge, seen.curvature, at);
     return 100.0 * std::min(1.0, share * share);

@@ -30,7 +30,7 @@ std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
 
 CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
     : mesh_(std::move(mesh)), places_(options.places), pieces_(connected_components(mesh_).of_triangle) {
-  const SmoothParts smooth = split_at_creases(mesh_, options.interpolate_normals ? most_lean() : no_lean);
+  const SmoothParts smooth = split_at_creases(mesh_, options.interpolate_normals ? min_smooth_cosine() : coplanar_cosine);
   std::vector<double> thickness = options.thickness;
   if (thickness.size() == 1) thickness.resize(mesh_.vertices.size() - smooth.origin.size(), thickness.front());
   for (const std::uint32_t v : smooth.origin) thickness.push_back(thickness[v]);
@@ -40,7 +40,7 @@ CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
     thickness_.push_back((thickness[a] + thickness[b] + thickness[c]) / 3.0);
     const Vector3 centre = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0;
     for (const std::uint32_t v : {a, b, c}) {
-      largest_reach_ = std::max(largest_reach_, (mesh_.vertices[v] - centre).norm());
+      max_reach_ = std::max(max_reach_, (mesh_.vertices[v] - centre).norm());
     }
   }
   find_triangles_around();
@@ -77,7 +77,7 @@ void CastingSurface::place_springs(const CastingOptions& options, std::span<cons
     if (options.shape) {
       const SurfacePoint nearest = options.shape->closest(point);
       // Beside an edge of the shape the nearest point may lie round the corner.
-      if (nearest.normal.dot(normal) >= most_lean()) {
+      if (nearest.normal.dot(normal) >= min_smooth_cosine()) {
         spring.point -= nearest.gap * nearest.normal;
         spring.normal = nearest.normal;
       }
@@ -160,7 +160,7 @@ void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels, con
   }
 }
 
-std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back, const BackSearch& search,
+std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back, const BackSurfaceSearch& search,
                                    const std::string& key) {
   const std::vector<Vector3> normals = vertex_normals(surface);
   const TriangleSurface bone(back);
@@ -181,7 +181,7 @@ std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh
           key,
           fmt::format("{}: expected the back surface below the contact surface, found it {:g} m in front of vertex "
                       "{} at ({:g}, {:g}, {:g}) m: the layer has no thickness there; exchange the two surfaces, or "
-                      "turn the triangles of one round; of cartilage that tapers to nothing at its rim give back_least",
+                      "turn the triangles of one round; of cartilage that tapers to nothing at its rim give back_min_thickness",
                       key, -nearest.surface.gap, v, p.x(), p.y(), p.z()));
     }
     // Where the surface overhangs the bone the layer is as thick as the way to the rim.

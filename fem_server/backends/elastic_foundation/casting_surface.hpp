@@ -58,7 +58,7 @@ class CastingSurface {
   /// [m] mean of its corners.
   [[nodiscard]] double thickness(std::uint32_t triangle) const { return thickness_[triangle]; }
   /// [m] from the centre of a triangle to its corners, the largest of all.
-  [[nodiscard]] double largest_reach() const { return largest_reach_; }
+  [[nodiscard]] double max_reach() const { return max_reach_; }
   /// Triangles that a spring bears with springs at the vertices: those around a vertex, the one of a centre.
   [[nodiscard]] std::span<const std::uint32_t> triangles_of(std::uint32_t spring) const {
     return {around_.data() + begin_[spring], around_.data() + begin_[spring + 1]};
@@ -82,7 +82,7 @@ class CastingSurface {
   std::vector<Spring> springs_;
   std::vector<double> areas_;
   std::vector<double> thickness_;
-  double largest_reach_ = 0.0;
+  double max_reach_ = 0.0;
   std::vector<std::uint32_t> begin_;
   std::vector<std::uint32_t> around_;
   std::vector<SpringGroup> groups_;
@@ -94,7 +94,7 @@ class CastingSurface {
 void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels, const SignedDistance* shape);
 
 /// How the back of a layer is looked for.
-struct BackSearch {
+struct BackSurfaceSearch {
   double reach = 0.0;  ///< [m] how far below the surface
   double least = 0.0;  ///< [m] of layers whose back is nearer, or in front at a rim; 0 = a back in front is refused
 };
@@ -104,6 +104,6 @@ struct BackSearch {
 /// @throws Error{invalid_input} for a vertex that has no back surface below it, or has it in front; with a least
 ///         thickness only where most vertices have it in front
 [[nodiscard]] std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back,
-                                                 const BackSearch& search, const std::string& key);
+                                                 const BackSurfaceSearch& search, const std::string& key);
 
 }  // namespace heelstrike::fem

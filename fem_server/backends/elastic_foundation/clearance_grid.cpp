@@ -9,7 +9,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// Cells fit into the second level of a processor's cache (256 kB).
-constexpr double most_cells = 65536.0;
+constexpr double max_cells = 65536.0;
 /// Larger than the rounding of distances, by far.
 constexpr double shortened = 1.0 - 1e-6;
 /// [-] of a cell's edge: larger than the rounding of its centre and of the way from there, by far.
@@ -20,7 +20,7 @@ constexpr double rounding = 1e-6;
 ClearanceGrid::ClearanceGrid(const Vector3& low, const Vector3& high,
                              std::function<double(const Vector3&, std::uint32_t)> clear)
     : low_(low),
-      edge_(std::cbrt((high - low).prod() / most_cells)),
+      edge_(std::cbrt((high - low).prod() / max_cells)),
       cells_per_length_(1.0 / edge_),
       find_(std::move(clear)) {
   std::size_t n_cells = 1;

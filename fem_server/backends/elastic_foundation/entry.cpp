@@ -32,9 +32,9 @@ namespace heelstrike::fem {
 namespace {
 
 /// A triangle cut seven times has become 16384: beyond what anybody needs of one.
-constexpr double most_refinements = 7.0;
+constexpr double max_refinements = 7.0;
 /// Along one edge: a million cells in all, some GB.
-constexpr double most_grid_cells = 1000.0;
+constexpr double max_grid_cells = 1000.0;
 
 std::vector<ParameterSchema> geometry_parameters() {
   return {
@@ -49,7 +49,7 @@ std::vector<ParameterSchema> geometry_parameters() {
           "refine", "-",
           "how often each triangle of the casting surface is cut into four; default 0 for meshes, as often "
           "as contacts of a thousandth of the layers need for shapes",
-          std::nullopt, {.min = 0.0, .max = most_refinements}),
+          std::nullopt, {.min = 0.0, .max = max_refinements}),
       list_parameter(
           "grid", "-",
           "two numbers of cells: the casting surface is cut anew by a rectangular grid, projected on it along "
@@ -94,16 +94,16 @@ std::vector<ParameterSchema> layer_parameters() {
                      "reaches down to it along the normals, instead of a constant thickness"),
       text_parameter("back_asset", "as back_file, by its name in the contact server's asset folder", ""),
       list_parameter(
-          "met_vertex_thickness", "m",
+          "partner_vertex_thickness", "m",
           "as vertex_thickness, of the layer of the other body, whose surface the springs meet; a mesh, or a "
           "shape that has triangles only"),
-      file_parameter("met_vertex_thickness_file", "as vertex_thickness_file, of the layer of that other body"),
-      file_parameter("met_back_file", "as back_file, below the layer of that other body"),
-      text_parameter("met_back_asset", "as met_back_file, by its name in the contact server's asset folder", ""),
-      number_parameter("back_reach", "m", "how far below its surface the back of a layer is looked for", 0.02,
+      file_parameter("partner_vertex_thickness_file", "as vertex_thickness_file, of the layer of that other body"),
+      file_parameter("partner_back_file", "as back_file, below the layer of that other body"),
+      text_parameter("partner_back_asset", "as partner_back_file, by its name in the contact server's asset folder", ""),
+      number_parameter("back_search_distance", "m", "how far below its surface the back of a layer is looked for", 0.02,
                        positive),
       number_parameter(
-          "back_least", "m",
+          "back_min_thickness", "m",
           "thickness of a layer where its back is nearer than this, or in front, as where cartilage tapers "
           "to nothing at its rim; default none: a back in front is refused",
           std::nullopt, positive),
@@ -157,110 +157,110 @@ struct Roles {
         casting(casting_is_main ? p.main : p.partner),
         target(casting_is_main ? p.partner : p.main) {}
 
-  [[nodiscard]] std::string surface_key(bool of_casting) const {
-    return where + (of_casting == casting_is_main ? ".main" : ".partner") + ".surface";
+  [[nodiscard]] std::string surface_key(bool is_casting) const {
+    return where + (is_casting == casting_is_main ? ".main" : ".partner") + ".surface";
   }
   [[nodiscard]] std::string parameter_key(const std::string& name) const { return where + ".parameters." + name; }
-  [[nodiscard]] std::string thickness_name(bool of_casting) const {
-    return of_casting == casting_is_main ? "thickness" : "partner_thickness";
+  [[nodiscard]] std::string thickness_name(bool is_casting) const {
+    return is_casting == casting_is_main ? "thickness" : "partner_thickness";
   }
   /// Of what tells one body's layer place by place.
-  [[nodiscard]] static std::string by_vertex(bool of_casting) {
-    return of_casting ? "vertex_thickness" : "met_vertex_thickness";
+  [[nodiscard]] static std::string by_vertex(bool is_casting) {
+    return is_casting ? "vertex_thickness" : "partner_vertex_thickness";
   }
-  [[nodiscard]] static std::string by_vertex_file(bool of_casting) { return by_vertex(of_casting) + "_file"; }
-  [[nodiscard]] static std::string by_back(bool of_casting) { return of_casting ? "back_file" : "met_back_file"; }
-  [[nodiscard]] static std::string by_back_asset(bool of_casting) {
-    return of_casting ? "back_asset" : "met_back_asset";
+  [[nodiscard]] static std::string vertex_thickness_file_parameter(bool is_casting) { return by_vertex(is_casting) + "_file"; }
+  [[nodiscard]] static std::string back_file_parameter(bool is_casting) { return is_casting ? "back_file" : "partner_back_file"; }
+  [[nodiscard]] static std::string back_asset_parameter(bool is_casting) {
+    return is_casting ? "back_asset" : "partner_back_asset";
   }
   /// Neither digest nor name: there is none.
-  [[nodiscard]] AssetKey back(bool of_casting) const {
-    return {.sha256 = text(pair.parameters, by_back(of_casting)),
-            .name = text(pair.parameters, by_back_asset(of_casting))};
+  [[nodiscard]] AssetKey back(bool is_casting) const {
+    return {.sha256 = text(pair.parameters, back_file_parameter(is_casting)),
+            .name = text(pair.parameters, back_asset_parameter(is_casting))};
   }
-  [[nodiscard]] bool has_back(bool of_casting) const {
-    const AssetKey file = back(of_casting);
+  [[nodiscard]] bool has_back(bool is_casting) const {
+    const AssetKey file = back(is_casting);
     return !file.sha256.empty() || !file.name.empty();
   }
-  [[nodiscard]] bool has_vertex_thickness(bool of_casting) const {
-    return !numbers(pair.parameters, by_vertex(of_casting)).empty() ||
-           !text(pair.parameters, by_vertex_file(of_casting)).empty();
+  [[nodiscard]] bool has_vertex_thickness(bool is_casting) const {
+    return !numbers(pair.parameters, by_vertex(is_casting)).empty() ||
+           !text(pair.parameters, vertex_thickness_file_parameter(is_casting)).empty();
   }
   /// The thickness is not one number.
-  [[nodiscard]] bool varies(bool of_casting) const {
-    return has_vertex_thickness(of_casting) || has_back(of_casting) || by_clamp(of_casting);
+  [[nodiscard]] bool varies(bool is_casting) const {
+    return has_vertex_thickness(is_casting) || has_back(is_casting) || has_clamp_thickness(is_casting);
   }
-  [[nodiscard]] const ContactBody& body(bool of_casting) const { return of_casting ? casting : target; }
+  [[nodiscard]] const ContactBody& body(bool is_casting) const { return is_casting ? casting : target; }
   /// Of the parameters that choose what of the body is held and may touch.
-  [[nodiscard]] std::string set_prefix(bool of_casting) const {
-    return of_casting == casting_is_main ? "" : "partner_";
+  [[nodiscard]] std::string set_prefix(bool is_casting) const {
+    return is_casting == casting_is_main ? "" : "partner_";
   }
   /// As the finite elements of this body have them.
-  [[nodiscard]] ParameterMap sets(bool of_casting) const {
+  [[nodiscard]] ParameterMap sets(bool is_casting) const {
     ParameterMap own;
     for (const ParameterSchema& set : body_set_parameters()) {
-      own[set.name] = pair.parameters.at(set_prefix(of_casting) + set.name);
+      own[set.name] = pair.parameters.at(set_prefix(is_casting) + set.name);
     }
     return own;
   }
   /// A mesh with a clamp and no other thickness: its layer reaches down to the clamp, if the mesh is one of a volume.
-  [[nodiscard]] bool by_clamp(bool of_casting) const {
-    const std::string prefix = set_prefix(of_casting);
+  [[nodiscard]] bool has_clamp_thickness(bool is_casting) const {
+    const std::string prefix = set_prefix(is_casting);
     const bool held = !text(pair.parameters, prefix + "clamped_set").empty() ||
                       !numbers(pair.parameters, prefix + "clamped_box").empty();
-    return held && has_layer(of_casting) && MeshSurface::of(body(of_casting).surface) && ways(of_casting) == 0;
+    return held && has_layer(is_casting) && MeshSurface::of(body(is_casting).surface) && ways(is_casting) == 0;
   }
   /// How many thicknesses of the body's layer are given.
-  [[nodiscard]] int ways(bool of_casting) const {
+  [[nodiscard]] int ways(bool is_casting) const {
     const auto& given = pair.parameters;
-    return (optional_number(given, thickness_name(of_casting)) ? 1 : 0) +
-           (numbers(given, by_vertex(of_casting)).empty() ? 0 : 1) +
-           (text(given, by_vertex_file(of_casting)).empty() ? 0 : 1) +
-           (text(given, by_back(of_casting)).empty() ? 0 : 1) +
-           (text(given, by_back_asset(of_casting)).empty() ? 0 : 1);
+    return (optional_number(given, thickness_name(is_casting)) ? 1 : 0) +
+           (numbers(given, by_vertex(is_casting)).empty() ? 0 : 1) +
+           (text(given, vertex_thickness_file_parameter(is_casting)).empty() ? 0 : 1) +
+           (text(given, back_file_parameter(is_casting)).empty() ? 0 : 1) +
+           (text(given, back_asset_parameter(is_casting)).empty() ? 0 : 1);
   }
   [[nodiscard]] bool is(const std::string& name, const std::string& choice) const {
     return text(pair.parameters, name) == choice;
   }
-  [[nodiscard]] bool has_layer(bool of_casting) const { return !body(of_casting).materials.empty(); }
+  [[nodiscard]] bool has_layer(bool is_casting) const { return !body(is_casting).materials.empty(); }
   [[nodiscard]] bool lumped() const { return has_layer(true) && has_layer(false) && is("layers", "lumped"); }
 };
 
-void check_layer(const Roles& roles, bool of_casting) {
-  const std::string name = roles.thickness_name(of_casting);
+void check_layer(const Roles& roles, bool is_casting) {
+  const std::string name = roles.thickness_name(is_casting);
   const std::string key = roles.parameter_key(name);
   const auto& parameters = roles.pair.parameters;
   const bool given = optional_number(parameters, name).has_value();
-  const bool by_vertex = !numbers(parameters, Roles::by_vertex(of_casting)).empty();
-  const bool by_vertex_file = !text(parameters, Roles::by_vertex_file(of_casting)).empty();
-  const bool by_asset = !text(parameters, Roles::by_back_asset(of_casting)).empty();
-  const std::string side = of_casting == roles.casting_is_main ? "main body" : "partner";
-  const int ways = roles.ways(of_casting);
-  if (!roles.has_layer(of_casting)) {
+  const bool by_vertex = !numbers(parameters, Roles::by_vertex(is_casting)).empty();
+  const bool vertex_thickness_file_parameter = !text(parameters, Roles::vertex_thickness_file_parameter(is_casting)).empty();
+  const bool by_asset = !text(parameters, Roles::back_asset_parameter(is_casting)).empty();
+  const std::string side = is_casting == roles.casting_is_main ? "main body" : "partner";
+  const int ways = roles.ways(is_casting);
+  if (!roles.has_layer(is_casting)) {
     if (ways == 0) return;
     throw input_error(key, fmt::format("{}: expected no thickness, for the {} has no material and is rigid; give it a "
                                        "material, or remove the thickness",
                                        key, side));
   }
-  if (roles.body(of_casting).materials.size() > 1) {
+  if (roles.body(is_casting).materials.size() > 1) {
     throw input_error(key, fmt::format("{}: expected one material of the {}'s layer, found {}; the springs have no "
                                        "element sets",
-                                       key, side, roles.body(of_casting).materials.size()));
+                                       key, side, roles.body(is_casting).materials.size()));
   }
-  if (roles.by_clamp(of_casting)) return;
+  if (roles.has_clamp_thickness(is_casting)) return;
   if (ways != 1) {
     throw input_error(
         key, fmt::format("{}: expected one thickness [m] of the {}'s layer, found {}; give {}, or {}, or {}, or of a "
                          "volume mesh {}clamped_set, the nodes that it stands on",
-                         key, side, ways == 0 ? "none" : "several", name, Roles::by_vertex(of_casting),
-                         Roles::by_back(of_casting), roles.set_prefix(of_casting)));
+                         key, side, ways == 0 ? "none" : "several", name, Roles::by_vertex(is_casting),
+                         Roles::back_file_parameter(is_casting), roles.set_prefix(is_casting)));
   }
   const bool by_formula = PlaneSurface::of(roles.target.surface) || kind_of(roles.target.surface).distance != nullptr;
-  if (of_casting || given || !by_formula) return;
+  if (is_casting || given || !by_formula) return;
   const std::string varying = roles.parameter_key(by_vertex        ? Roles::by_vertex(false)
-                                                  : by_vertex_file ? Roles::by_vertex_file(false)
-                                                  : by_asset       ? Roles::by_back_asset(false)
-                                                                   : Roles::by_back(false));
+                                                  : vertex_thickness_file_parameter ? Roles::vertex_thickness_file_parameter(false)
+                                                  : by_asset       ? Roles::back_asset_parameter(false)
+                                                                   : Roles::back_file_parameter(false));
   throw input_error(varying, fmt::format("{}: expected the surface that the springs meet to be one of triangles, found "
                                          "a {}, whose layer is everywhere as thick; give {} [m], or a mesh",
                                          varying, kind_of(roles.target.surface).name(), name));
@@ -286,10 +286,10 @@ void check_grid(const Roles& roles) {
   const std::string key = roles.parameter_key("grid");
   if (cells.empty()) return;
   const bool whole =
-      std::ranges::all_of(cells, [](double n) { return n >= 1.0 && n <= most_grid_cells && n == std::floor(n); });
+      std::ranges::all_of(cells, [](double n) { return n >= 1.0 && n <= max_grid_cells && n == std::floor(n); });
   if (cells.size() != 2 || !whole) {
     throw input_error(key, fmt::format("{}: expected two whole numbers of cells from 1 to {:g}, found {}: {}", key,
-                                       most_grid_cells, cells.size(), fmt::join(cells, ", ")));
+                                       max_grid_cells, cells.size(), fmt::join(cells, ", ")));
   }
   if (roles.has_vertex_thickness(true)) {
     throw input_error(key,
@@ -300,19 +300,19 @@ void check_grid(const Roles& roles) {
 }
 
 /// The thickness of the layers that shapes bring, where none is given.
-PairSpec with_own_thickness(PairSpec pair) {
-  for (const bool of_casting : {true, false}) {
+PairSpec add_shape_thickness(PairSpec pair) {
+  for (const bool is_casting : {true, false}) {
     const Roles roles(pair);
-    const Surface& surface = roles.body(of_casting).surface;
+    const Surface& surface = roles.body(is_casting).surface;
     const SurfaceKind& kind = kind_of(surface);
-    if (kind.layer == nullptr || !roles.has_layer(of_casting) || roles.ways(of_casting) > 0) continue;
-    if (const auto layer = kind.layer(surface)) pair.parameters[roles.thickness_name(of_casting)] = layer->thickness;
+    if (kind.layer == nullptr || !roles.has_layer(is_casting) || roles.ways(is_casting) > 0) continue;
+    if (const auto layer = kind.layer(surface)) pair.parameters[roles.thickness_name(is_casting)] = layer->thickness;
   }
   return pair;
 }
 
 void check_foundation(const PairSpec& given) {
-  const PairSpec pair = with_own_thickness(given);
+  const PairSpec pair = add_shape_thickness(given);
   const Roles roles(pair);
   if (!roles.has_layer(true) && !roles.has_layer(false)) {
     const std::string key = roles.where + ".main.material";
@@ -327,7 +327,7 @@ void check_foundation(const PairSpec& given) {
 }
 
 LayerLaw law_of(const Roles& roles, double youngs_modulus, double poissons_ratio) {
-  const double K = LayerLaw::confined(poissons_ratio);
+  const double K = LayerLaw::confined_modulus_factor(poissons_ratio);
   LayerLaw law{.modulus = K * youngs_modulus, .large = roles.is("strain", "large")};
   if (roles.is("material_law", "linear")) return law;
   const ParameterMap& parameters = roles.pair.parameters;
@@ -351,21 +351,21 @@ BedLaw bed_law(const Roles& roles) {
 }
 
 /// The faces of a volume mesh that the layer stands on.
-const SurfaceMesh& held_back(const Roles& roles, bool of_casting, const CastTriangles& cast) {
-  const std::string prefix = roles.set_prefix(of_casting);
+const SurfaceMesh& clamped_back_surface(const Roles& roles, bool is_casting, const CastingTriangles& cast) {
+  const std::string prefix = roles.set_prefix(is_casting);
   const std::string key = roles.parameter_key(prefix + "clamped_set");
   if (!cast.back) {
     throw input_error(key,
                       fmt::format("{}: expected a volume mesh, whose layer reaches down to what is held, found one "
                                   "of triangles; give {}, or {}",
-                                  key, roles.thickness_name(of_casting), Roles::by_back(of_casting)));
+                                  key, roles.thickness_name(is_casting), Roles::back_file_parameter(is_casting)));
   }
   if (cast.back->triangles.empty()) {
     throw input_error(key, fmt::format("{}: expected faces of the mesh that are held, down to which its layer reaches, "
                                        "found nodes that make up none; give {} [m]",
-                                       key, roles.thickness_name(of_casting)));
+                                       key, roles.thickness_name(is_casting)));
   }
-  const ParameterMap sets = roles.sets(of_casting);
+  const ParameterMap sets = roles.sets(is_casting);
   if (text(sets, "contact_set").empty() && numbers(sets, "contact_box").empty() &&
       numbers(sets, "contact_direction").empty()) {
     const std::string missing = roles.parameter_key(prefix + "contact_set");
@@ -378,7 +378,7 @@ const SurfaceMesh& held_back(const Roles& roles, bool of_casting, const CastTria
 
 /// What is wrong with a file that a parameter names is said of its key.
 template <class Read>
-decltype(auto) said_of(const std::string& key, const Read& read) {
+decltype(auto) with_error_key(const std::string& key, const Read& read) {
   try {
     return read();
   } catch (const Error& e) {
@@ -386,38 +386,38 @@ decltype(auto) said_of(const std::string& key, const Read& read) {
   }
 }
 
-PrepareContext with_key(const PrepareContext& context, const std::string& key) {
+PrepareContext prefix_error_key(const PrepareContext& context, const std::string& key) {
   PrepareContext named = context;
   named.asset = [&context, key](const AssetKey& file) -> const AssetContent& {
-    return said_of(key, [&]() -> const AssetContent& { return context.asset(file); });
+    return with_error_key(key, [&]() -> const AssetContent& { return context.asset(file); });
   };
   return named;
 }
 
 /// [m] One per vertex; empty when they are not given so.
 /// @param key  that gives them, of the list or of the file
-std::vector<double> vertex_thickness(const Roles& roles, bool of_casting, const PrepareContext& context,
+std::vector<double> vertex_thickness(const Roles& roles, bool is_casting, const PrepareContext& context,
                                      std::string& key) {
-  const std::string& file = text(roles.pair.parameters, Roles::by_vertex_file(of_casting));
-  key = roles.parameter_key(file.empty() ? Roles::by_vertex(of_casting) : Roles::by_vertex_file(of_casting));
-  if (file.empty()) return numbers(roles.pair.parameters, Roles::by_vertex(of_casting));
-  return said_of(key, [&] {
+  const std::string& file = text(roles.pair.parameters, Roles::vertex_thickness_file_parameter(is_casting));
+  key = roles.parameter_key(file.empty() ? Roles::by_vertex(is_casting) : Roles::vertex_thickness_file_parameter(is_casting));
+  if (file.empty()) return numbers(roles.pair.parameters, Roles::by_vertex(is_casting));
+  return with_error_key(key, [&] {
     const AssetContent& table = context.asset({.sha256 = file, .name = {}});
     return motion_column(table.content, table.name, "thickness_m");
   });
 }
 
 /// [m] One of the bodies' layer: a number, or one per vertex of its mesh.
-std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const CastTriangles& cast,
+std::vector<double> layer_thickness(const Roles& roles, bool is_casting, const CastingTriangles& cast,
                                     const PrepareContext& context) {
   const ParameterMap& parameters = roles.pair.parameters;
   const SurfaceMesh& mesh = cast.mesh;
-  if (roles.has_vertex_thickness(of_casting)) {
+  if (roles.has_vertex_thickness(is_casting)) {
     std::string key;
-    std::vector<double> by_vertex = vertex_thickness(roles, of_casting, context, key);
+    std::vector<double> by_vertex = vertex_thickness(roles, is_casting, context, key);
     if (by_vertex.size() != mesh.vertices.size()) {
       throw input_error(key, fmt::format("{}: expected {} values, one per vertex of the {} surface, found {}", key,
-                                         mesh.vertices.size(), of_casting ? "casting" : "met", by_vertex.size()));
+                                         mesh.vertices.size(), is_casting ? "casting" : "met", by_vertex.size()));
     }
     for (std::size_t v = 0; v < by_vertex.size(); ++v) {
       if (by_vertex[v] > 0.0) continue;
@@ -428,22 +428,22 @@ std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const C
     }
     return by_vertex;
   }
-  const BackSearch search{.reach = number(parameters, "back_reach"),
-                          .least = optional_number(parameters, "back_least").value_or(0.0)};
-  if (roles.by_clamp(of_casting))
-    return thickness_over(mesh, held_back(roles, of_casting, cast), search,
-                          roles.parameter_key(roles.set_prefix(of_casting) + "clamped_set"));
-  if (!roles.has_back(of_casting)) return {number(parameters, roles.thickness_name(of_casting))};
-  const AssetKey back = roles.back(of_casting);
+  const BackSurfaceSearch search{.reach = number(parameters, "back_search_distance"),
+                          .least = optional_number(parameters, "back_min_thickness").value_or(0.0)};
+  if (roles.has_clamp_thickness(is_casting))
+    return thickness_over(mesh, clamped_back_surface(roles, is_casting, cast), search,
+                          roles.parameter_key(roles.set_prefix(is_casting) + "clamped_set"));
+  if (!roles.has_back(is_casting)) return {number(parameters, roles.thickness_name(is_casting))};
+  const AssetKey back = roles.back(is_casting);
   const std::string key =
-      roles.parameter_key(back.sha256.empty() ? Roles::by_back_asset(of_casting) : Roles::by_back(of_casting));
-  const SurfaceMesh bone = asset_triangles(back, roles.body(of_casting).surface, with_key(context, key), key);
+      roles.parameter_key(back.sha256.empty() ? Roles::back_asset_parameter(is_casting) : Roles::back_file_parameter(is_casting));
+  const SurfaceMesh bone = asset_triangles(back, roles.body(is_casting).surface, prefix_error_key(context, key), key);
   return thickness_over(mesh, bone, search, key);
 }
 
 /// [m] of the casting body's layer. Where the target's alone is there it stands in its place: as one number, or, where
 /// that varies, as what is added to nothing.
-std::vector<double> thickness_of(const Roles& roles, const CastTriangles& cast, const PrepareContext& context) {
+std::vector<double> thickness_of(const Roles& roles, const CastingTriangles& cast, const PrepareContext& context) {
   if (roles.has_layer(true)) return layer_thickness(roles, true, cast, context);
   return {roles.varies(false) ? 0.0 : number(roles.pair.parameters, roles.thickness_name(false))};
 }
@@ -474,11 +474,11 @@ void put_shear_stiffness(const Roles& roles, const CastingSurface& casting, Foun
     if (casting.places() == SpringPlaces::centres) {
       area = casting.area(i);
     } else {
-      const double share = four_shares[i < casting.mesh().vertices.size() ? 0 : 3];
+      const double share = cubature_weights[i < casting.mesh().vertices.size() ? 0 : 3];
       for (const std::uint32_t t : casting.triangles_of(i)) area += casting.area(t) * share;
     }
     foundation.shear_stiffness.push_back(area / (own * casting.springs()[i].thickness + target));
-    if (roles.varies(false)) foundation.shear_softness.push_back(varying / area);
+    if (roles.varies(false)) foundation.shear_compliance_slope.push_back(varying / area);
   }
 }
 
@@ -503,7 +503,7 @@ BedOptions bed_options(const Roles& roles, double deepest) {
   return options;
 }
 
-void cut_by_grid(const Roles& roles, SurfaceMesh& mesh) {
+void remesh_by_grid(const Roles& roles, SurfaceMesh& mesh) {
   const std::vector<double>& cells = numbers(roles.pair.parameters, "grid");
   if (cells.empty()) return;
   const std::string& side = text(roles.pair.parameters, "grid_side");
@@ -514,24 +514,24 @@ void cut_by_grid(const Roles& roles, SurfaceMesh& mesh) {
 }
 
 /// Faces can be chosen of volume meshes only.
-void tell_unused_sets(const Roles& roles, bool of_casting, const PrepareContext& context) {
-  const auto mesh = MeshSurface::of(roles.body(of_casting).surface);
+void warn_about_unused_sets(const Roles& roles, bool is_casting, const PrepareContext& context) {
+  const auto mesh = MeshSurface::of(roles.body(is_casting).surface);
   if (mesh) {
     const AssetContent& asset = context.asset(mesh->asset());
     if (holds_volume(asset.content, read_options(*mesh, asset, context))) return;
   }
   for (const ParameterSchema& set : body_set_parameters()) {
-    const std::string name = roles.set_prefix(of_casting) + set.name;
+    const std::string name = roles.set_prefix(is_casting) + set.name;
     if (set.fallback && roles.pair.parameters.at(name) == *set.fallback) continue;
     context.on_progress(
         fmt::format("{}: left out, springs choose faces of volume meshes only and stand on all of this {}",
-                    roles.parameter_key(name), roles.body(of_casting).surface.kind),
+                    roles.parameter_key(name), roles.body(is_casting).surface.kind),
         0.0);
   }
 }
 
 /// How fine the triangles of the casting surface have to be, and whether nobody has said it.
-SeenContact seen_contact(const Roles& roles, const SurfaceMesh* met, double deepest) {
+ResolvedContact find_resolved_contact(const Roles& roles, const SurfaceMesh* met, double deepest) {
   const auto told = [](const Surface& surface) {
     const SurfaceKind& kind = kind_of(surface);
     return kind.curvature == nullptr ? std::nullopt : kind.curvature(surface);
@@ -546,63 +546,63 @@ SeenContact seen_contact(const Roles& roles, const SurfaceMesh* met, double deep
   const double of_other = met != nullptr ? 2.0 / extents_of(met->vertices).norm() : least(other);
   return {.key = roles.parameter_key("refine"),
           .curvature = std::max(0.0, told(own).value_or(0.0) + told(other).value_or(0.0)),
-          .least_curvature = std::max(0.0, told(own).value_or(least(own)) + told(other).value_or(of_other)),
+          .min_curvature = std::max(0.0, told(own).value_or(least(own)) + told(other).value_or(of_other)),
           .layers = deepest};
 }
 
 /// As often as is said; shapes whose triangles nobody has chosen as often as contact needs. @returns how often
-int refine_as_needed(const Roles& roles, const SeenContact& seen, CastTriangles& cast,
+int refine_to_resolution(const Roles& roles, const ResolvedContact& seen, CastingTriangles& cast,
                      std::vector<double>& of_vertices) {
   const ParameterMap& given = roles.pair.parameters;
   const auto levels = optional_number(given, "refine");
   const bool chosen = levels || optional_number(given, "element_size") || !numbers(given, "grid").empty();
-  if (!chosen && cast.shape) return refine_for(seen, cast.mesh, of_vertices, *cast.shape);
+  if (!chosen && cast.shape) return refine_to_curvature(seen, cast.mesh, of_vertices, *cast.shape);
   const int cuts = static_cast<int>(levels.value_or(0.0));
   refine(cast.mesh, of_vertices, cuts, cast.shape.get());
   return cuts;
 }
 
 std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, const PrepareContext& context) {
-  const PairSpec pair = with_own_thickness(pair_given);
+  const PairSpec pair = add_shape_thickness(pair_given);
   const Roles roles(pair);
   const ParameterMap& given = pair.parameters;
-  for (const bool of_casting : {true, false}) tell_unused_sets(roles, of_casting, context);
+  for (const bool is_casting : {true, false}) warn_about_unused_sets(roles, is_casting, context);
   context.on_progress("surfaces", 0.0);
   const TriangleSize size{.edge = optional_number(given, "element_size").value_or(0.0),
                           .extent = optional_number(given, "extent").value_or(0.0)};
   const bool interpolate = roles.is("normals", "interpolated");
   const ParameterMap casting_sets = roles.sets(true);
-  const ParameterPlace casting_place{roles.parameter_key(roles.set_prefix(true)), casting_sets};
-  CastTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true), &casting_place);
-  cut_by_grid(roles, cast.mesh);
+  const ParameterPrefix casting_place{roles.parameter_key(roles.set_prefix(true)), casting_sets};
+  CastingTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true), &casting_place);
+  remesh_by_grid(roles, cast.mesh);
   CastingOptions casting;
   casting.thickness = thickness_of(roles, cast, context);
   casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;
   casting.interpolate_normals = interpolate;
   if (!PlaneSurface::of(roles.casting.surface)) casting.shape = cast.shape;
   const ParameterMap target_sets = roles.sets(false);
-  const auto met_cast = met_triangles(roles.target.surface, context, roles.surface_key(false),
+  const auto partner_triangles_of = find_target_triangles(roles.target.surface, context, roles.surface_key(false),
                                       {roles.parameter_key(roles.set_prefix(false)), target_sets});
-  const SurfaceMesh* met_mesh = met_cast ? &met_cast->mesh : nullptr;
+  const SurfaceMesh* partner_mesh = partner_triangles_of ? &partner_triangles_of->mesh : nullptr;
   std::optional<TargetLayer> layer;
-  if (met_cast && roles.varies(false)) layer.emplace(*met_mesh, layer_thickness(roles, false, *met_cast, context));
+  if (partner_triangles_of && roles.varies(false)) layer.emplace(*partner_mesh, layer_thickness(roles, false, *partner_triangles_of, context));
   const double deepest =
-      *std::ranges::max_element(casting.thickness) + (layer ? layer->thickest() : constant_target_thickness(roles));
-  const SeenContact seen = seen_contact(roles, met_mesh, deepest);
-  const int cuts = refine_as_needed(roles, seen, cast, casting.thickness);
-  if (const auto lost = what_is_lost(seen, cast.shape ? mean_edge(cast.mesh) : finest_edge(cast.mesh))) {
+      *std::ranges::max_element(casting.thickness) + (layer ? layer->max_thickness() : constant_target_thickness(roles));
+  const ResolvedContact seen = find_resolved_contact(roles, partner_mesh, deepest);
+  const int cuts = refine_to_resolution(roles, seen, cast, casting.thickness);
+  if (const auto lost = describe_resolution_error(seen, cast.shape ? mean_edge(cast.mesh) : min_edge_length_of_mesh(cast.mesh))) {
     context.on_progress(fmt::format("{}{}", warning_mark, *lost), 0.0);
   }
   BedOptions options = bed_options(roles, deepest);
-  if (met_mesh) options.target_pieces = connected_components(*met_mesh).of_triangle;
+  if (partner_mesh) options.target_pieces = connected_components(*partner_mesh).of_triangle;
   // Only the midsurface asks for normals of T that turn smoothly.
-  MetSurface met = met_surface(roles.target.surface, met_mesh, interpolate && roles.is("direction", "midsurface"),
+  TargetGeometry met = make_target_surface(roles.target.surface, partner_mesh, interpolate && roles.is("direction", "midsurface"),
                                options.by_ray ? deepest : 0.0);
   CastingSurface surface(std::move(cast.mesh), casting);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
                                .friction = number(given, "friction"),
-                               .most_overlooked = worth_seeing * deepest};
+                               .max_undetected_penetration = min_resolved_penetration * deepest};
   foundation.regions =
       surface_regions(text(given, regions_parameter), numbers(given, "region_center"),
                       cut_surface("casting surface", surface.mesh()), roles.parameter_key(regions_parameter));
@@ -617,19 +617,19 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
 
 /// [m] Layers over bodies, and the key that says it; none without a layer, and below back surfaces, which have the unit
 /// of the body's own.
-std::optional<std::pair<double, std::string>> thickest_given(const Roles& roles, bool of_casting,
+std::optional<std::pair<double, std::string>> thickest_given(const Roles& roles, bool is_casting,
                                                              const PrepareContext& context) {
-  const std::string& name = roles.thickness_name(of_casting);
+  const std::string& name = roles.thickness_name(is_casting);
   if (const auto one = optional_number(roles.pair.parameters, name)) return std::pair(*one, roles.parameter_key(name));
   std::string key;
-  const std::vector<double> by_vertex = vertex_thickness(roles, of_casting, context, key);
+  const std::vector<double> by_vertex = vertex_thickness(roles, is_casting, context, key);
   if (by_vertex.empty()) return std::nullopt;
   return std::pair(*std::ranges::max_element(by_vertex), key);
 }
 
 /// Layers of cartilage and polyethylene are a 200th to a fifth of their body: with one of both in another unit, a
 /// thousand times as much or as little.
-Doubts doubts_of_thickness(double thickness, const std::string& key, const Vector3& extents) {
+Warnings find_thickness_warnings(double thickness, const std::string& key, const Vector3& extents) {
   constexpr double millimetre = 1e-3;
   constexpr double thinnest = 1.0 / 5000.0;
   const double extent = extents.maxCoeff();
@@ -642,11 +642,11 @@ Doubts doubts_of_thickness(double thickness, const std::string& key, const Vecto
   return {found + "; is the mesh in mm? Check length_scale of its surface"};
 }
 
-std::vector<std::string> foundation_doubts(const PairSpec& pair, const PrepareContext& context) {
+std::vector<std::string> find_foundation_warnings(const PairSpec& pair, const PrepareContext& context) {
   const Roles roles(pair);
   std::vector<std::string> all;
-  const auto add = [&](Doubts doubts, const std::string& key) {
-    for (const std::string& doubt : doubts) all.push_back(fmt::format("{}: {}", key, doubt));
+  const auto add = [&](Warnings warnings, const std::string& key) {
+    for (const std::string& warning : warnings) all.push_back(fmt::format("{}: {}", key, warning));
   };
   const std::string where = "contact." + pair.name;
   const auto main = surface_extents(pair.main.surface, context);
@@ -655,14 +655,14 @@ std::vector<std::string> foundation_doubts(const PairSpec& pair, const PrepareCo
        {std::tuple{&pair.main, &main, ".main"}, std::tuple{&pair.partner, &partner, ".partner"}}) {
     const auto mesh = MeshSurface::of(body->surface);
     if (!mesh || !*extents) continue;
-    add(doubts_of_extents(**extents, mesh->length_scale, "length_scale"), where + side + ".surface.mesh");
+    add(find_extent_warnings(**extents, mesh->length_scale, "length_scale"), where + side + ".surface.mesh");
   }
-  for (const bool of_casting : {true, false}) {
-    const auto& extents = of_casting == roles.casting_is_main ? main : partner;
-    const auto layer = extents ? thickest_given(roles, of_casting, context) : std::nullopt;
-    if (layer) add(doubts_of_thickness(layer->first, layer->second, *extents), layer->second);
+  for (const bool is_casting : {true, false}) {
+    const auto& extents = is_casting == roles.casting_is_main ? main : partner;
+    const auto layer = extents ? thickest_given(roles, is_casting, context) : std::nullopt;
+    if (layer) add(find_thickness_warnings(layer->first, layer->second, *extents), layer->second);
   }
-  if (main && partner) add(doubts_of_proportion(*main, *partner), where);
+  if (main && partner) add(find_proportion_warnings(*main, *partner), where);
   return all;
 }
 
@@ -688,7 +688,7 @@ BackendEntry elastic_foundation_entry() {
           .surface_pairs = foundation_pairs(),
           .make = make_foundation,
           .check = check_foundation,
-          .doubts = foundation_doubts,
+          .warnings = find_foundation_warnings,
           .tunable = {"reference_strain", "reference_stress", "exponent", "dissipation", "friction"}};
 }
 

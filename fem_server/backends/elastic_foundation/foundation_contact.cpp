@@ -15,10 +15,10 @@ namespace heelstrike::fem {
 namespace {
 
 /// Starting a thread costs about as much as a hundred springs.
-constexpr std::size_t worth_a_thread = 500;
+constexpr std::size_t min_springs_per_thread = 500;
 
-const HeldSpring* find(const FoundationHistory& history, std::uint32_t spring) {
-  const auto found = std::ranges::lower_bound(history.springs, spring, {}, &HeldSpring::spring);
+const StickSpring* find(const FoundationHistory& history, std::uint32_t spring) {
+  const auto found = std::ranges::lower_bound(history.springs, spring, {}, &StickSpring::spring);
   return found != history.springs.end() && found->spring == spring ? &*found : nullptr;
 }
 
@@ -42,14 +42,14 @@ struct FoundationContact::Sum {
   Vector6 wrench = Vector6::Zero();
   Matrix6 dX = Matrix6::Zero();
   Matrix6 dV = Matrix6::Zero();
-  TurnedWrenches turned;
+  WrenchRotationSum turned;
   std::size_t n_bent = 0;  ///< springs that are not flat
   double friction_energy = 0.0;
   double slip_work = 0.0;
   SlipSpeed slip_speed;
   double dissipated_power = 0.0;
   std::vector<double> pressures;  ///< [Pa] of each spring; empty without regions
-  std::vector<HeldSpring> held;
+  std::vector<StickSpring> held;
 };
 
 /// What dissipation makes of the elastic forces of the springs.
@@ -62,7 +62,7 @@ FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerSha
                                      ParameterMap parameters)
     : ContactBackend({.parameters = std::move(parameters),
                       .history_independent = !(options.friction > 0.0),
-                      .heavy = bed.casting().springs().size() >= worth_a_thread,
+                      .expensive = bed.casting().springs().size() >= min_springs_per_thread,
                       .regions = region_names(options.regions)}),
       name_(std::move(name)),
       bed_(std::move(bed)),
@@ -74,7 +74,7 @@ std::shared_ptr<const History> FoundationContact::load_history(std::string_view 
   const auto& held = history->springs;
   const std::size_t n_springs = bed_.casting().springs().size();
   const bool ascending =
-      std::ranges::adjacent_find(held, std::ranges::greater_equal{}, &HeldSpring::spring) == held.end();
+      std::ranges::adjacent_find(held, std::ranges::greater_equal{}, &StickSpring::spring) == held.end();
   if (!ascending || (!held.empty() && (!history->X_CT || held.back().spring >= n_springs))) {
     throw input_error(
         "state", fmt::format("history of back-end '{}': expected a pose and ascending springs below {}; these bytes "
@@ -84,7 +84,7 @@ std::shared_ptr<const History> FoundationContact::load_history(std::string_view 
   return history;
 }
 
-PairState FoundationContact::in_casting(const PairState& state) const {
+PairState FoundationContact::to_casting_frame(const PairState& state) const {
   if (options_.casting_is_main) return state;
   const Matrix3 R_BA = state.X_AB.R.transpose();
   return {.t = state.t,
@@ -92,7 +92,7 @@ PairState FoundationContact::in_casting(const PairState& state) const {
           .V_AB = {.w = -(R_BA * state.V_AB.w), .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
 }
 
-Response FoundationContact::in_main(const Response& r, const PairState& state) const {
+Response FoundationContact::to_main_frame(const Response& r, const PairState& state) const {
   if (options_.casting_is_main) return r;
   const Pose& X = state.X_AB;
   const Matrix3 R_BA = X.R.transpose();
@@ -133,7 +133,7 @@ Response FoundationContact::in_main(const Response& r, const PairState& state) c
 void FoundationContact::damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
   const double c = options_.dissipation;
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
-    const LoadedSpring& loaded = bed.springs[i];
+    const ActiveSpring& loaded = bed.springs[i];
     NormalForce& damped = damping.forces[i];
     const double factor = damping.factors[i];
     damped.value = factor * loaded.force;
@@ -150,7 +150,7 @@ void FoundationContact::damp_springs(const BedState& bed, const Vector6& V_CT, D
 void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
   const double c = options_.dissipation;
   const bool tangents = !bed.slopes.empty();
-  for (const LoadedPlane& plane : bed.planes) {
+  for (const ActivePlane& plane : bed.planes) {
     std::array<RowVector6, 4> by_twist;
     std::array<RowVector6, 4> by_pose;
     for (std::size_t k = 0; k < 4; ++k) {
@@ -168,9 +168,9 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
       dX[k] = factor * plane.dforces[k].transpose() + slope * dX[k];
       rate_slopes[k] *= slope;
     }
-    const std::array<double, 4> values = by_four<double>(value, plane.bend);
-    const std::array<RowVector6, 4> of_pose = by_four<RowVector6>(dX, plane.bend);
-    const std::array<RowVector6, 4> of_twist = by_four<RowVector6>(rate_slopes, plane.bend);
+    const std::array<double, 4> values = by_four_points<double>(value, plane.bend);
+    const std::array<RowVector6, 4> of_pose = by_four_points<RowVector6>(dX, plane.bend);
+    const std::array<RowVector6, 4> of_twist = by_four_points<RowVector6>(rate_slopes, plane.bend);
     for (std::size_t k = 0; k < 4; ++k) {
       NormalForce& damped = damping.forces[plane.springs[k]];
       damped.value += plane.shares[k] * values[k];
@@ -185,7 +185,7 @@ FoundationContact::Damping FoundationContact::damping_of(const BedState& bed, co
   Damping damping;
   if (!(options_.dissipation > 0.0)) return damping;
   damping.forces.resize(bed.springs.size());
-  for (const LoadedSpring& loaded : bed.springs) {
+  for (const ActiveSpring& loaded : bed.springs) {
     damping.factors.push_back(std::max(0.0, 1.0 + options_.dissipation * loaded.motion.rate.dot(V_CT)));
   }
   if (bed_.casting().places() == SpringPlaces::vertices) {
@@ -199,8 +199,8 @@ FoundationContact::Damping FoundationContact::damping_of(const BedState& bed, co
 // What tangents, dissipation and friction add of one spring, whose normal force it returns.
 double FoundationContact::add_changes(const BedState& bed, std::size_t i, const Damping& damping,
                                       const FoundationHistory& history, const PairState& state, Sum& sum) const {
-  const LoadedSpring& loaded = bed.springs[i];
-  const SpringMotion& motion = loaded.motion;
+  const ActiveSpring& loaded = bed.springs[i];
+  const SpringKinematics& motion = loaded.motion;
   const bool tangents = !bed.slopes.empty();
   NormalForce normal{.value = loaded.force};
   if (tangents) normal.dX = bed.slopes[i].dforce.transpose();
@@ -221,20 +221,20 @@ double FoundationContact::add_changes(const BedState& bed, std::size_t i, const 
   return normal.value;
 }
 
-HeldPoint FoundationContact::held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
+SpringStickPoint FoundationContact::find_stick_point(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                      const Pose& X_CT) const {
-  const LoadedSpring& loaded = bed.springs[i];
+  const ActiveSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
-  if (const HeldSpring* held = find(history, loaded.spring)) return held_point(*held, *history.X_CT, X_CT);
+  if (const StickSpring* held = find(history, loaded.spring)) return transform_stick_point(*held, *history.X_CT, X_CT);
   if (!history.X_CT) return {.p_C = spring.point, .carried = spring.point};
   const Vector6 dd = bed.slopes.empty() ? Vector6(Vector6::Zero()) : bed.slopes[i].dd;
-  return met_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, dd, *history.X_CT, X_CT);
+  return onset_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, dd, *history.X_CT, X_CT);
 }
 
 double FoundationContact::shear_stiffness(std::uint32_t spring, double target_thickness) const {
   const double stiffness = options_.shear_stiffness[spring];
-  if (options_.shear_softness.empty()) return stiffness;
-  return 1.0 / (1.0 / stiffness + options_.shear_softness[spring] * target_thickness);
+  if (options_.shear_compliance_slope.empty()) return stiffness;
+  return 1.0 / (1.0 / stiffness + options_.shear_compliance_slope[spring] * target_thickness);
 }
 
 void FoundationContact::add_layer(const BedState& bed, std::size_t i, double slope, const RowVector6& by_pose,
@@ -251,14 +251,14 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
                                      const FoundationHistory& history, const PairState& state, Sum& sum) const {
   if (!(normal.value > 0.0)) return;
   const Pose& X_CT = state.X_AB;
-  const LoadedSpring& loaded = bed.springs[i];
+  const ActiveSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   const double thickness = bed.layers.empty() ? 0.0 : bed.layers[i].motion.h;
-  const HeldPoint held = held_by(bed, i, history, X_CT);
+  const SpringStickPoint held = find_stick_point(bed, i, history, X_CT);
   BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal, held);
   if (!bed.layers.empty()) {
     // A force f sheared by the compliance 1 / k holds f^2 / (2 k), of which 1 / k grows with T's thickness.
-    const double softness = options_.shear_softness[loaded.spring];
+    const double softness = options_.shear_compliance_slope[loaded.spring];
     if (!t.slips) {
       t.dX -= softness * shear_stiffness(loaded.spring, thickness) * t.force * bed.layers[i].motion.dh.transpose();
     }
@@ -278,26 +278,26 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   const Vector3 stretch = held.carried - spring.point;
   sum.slip_speed.add(shear_stiffness(loaded.spring, thickness) * (stretch - spring.normal.dot(stretch) * spring.normal),
                      held.limit_before, point_velocity(state.V_AB, spring.point - X_CT.p));
-  sum.held.push_back({.spring = loaded.spring, .p_THeld = X_CT.inverse() * t.held, .limit = t.limit});
+  sum.held.push_back({.spring = loaded.spring, .p_TStick = X_CT.inverse() * t.held, .limit = t.limit});
 }
 
 /// Springs that were under load and are no longer. @pre sum.held ascending
-double FoundationContact::work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const {
+double FoundationContact::compute_released_slip_work(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const {
   double work = 0.0;
-  for (const HeldSpring& before : history.springs) {
-    const auto found = std::ranges::lower_bound(sum.held, before.spring, {}, &HeldSpring::spring);
+  for (const StickSpring& before : history.springs) {
+    const auto found = std::ranges::lower_bound(sum.held, before.spring, {}, &StickSpring::spring);
     if (found != sum.held.end() && found->spring == before.spring) continue;
     const double thickness = bed_.target_thickness(before.spring, *history.X_CT);
-    work += freed_work(bed_.casting().springs()[before.spring], shear_stiffness(before.spring, thickness),
-                       held_point(before, *history.X_CT, X_CT));
+    work += released_slip_work(bed_.casting().springs()[before.spring], shear_stiffness(before.spring, thickness),
+                       transform_stick_point(before, *history.X_CT, X_CT));
   }
   return work;
 }
 
 /// @throws RecoverableError where the bodies overlap by more than contact ever needs to be seen, and no spring shows it
-void FoundationContact::check_overlooked(const Pose& X_CT) const {
-  const auto unseen = bed_.overlooked(X_CT, options_.most_overlooked);
-  if (!unseen) return;
+void FoundationContact::check_undetected_penetration(const Pose& X_CT) const {
+  const auto undetected = bed_.find_undetected_penetration(X_CT, options_.max_undetected_penetration);
+  if (!undetected) return;
   const std::string& where = bed_.options().where;
   throw RecoverableError(
       fmt::format(
@@ -305,12 +305,12 @@ void FoundationContact::check_overlooked(const Pose& X_CT) const {
           "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
           "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
           "with casting",
-          where, unseen->depth, unseen->point.x(), unseen->point.y(), unseen->point.z(), unseen->spacing, where),
+          where, undetected->depth, undetected->point.x(), undetected->point.y(), undetected->point.z(), undetected->spacing, where),
       where);
 }
 
-Response FoundationContact::apart(const PairState& state) const {
-  check_overlooked(state.X_AB);
+Response FoundationContact::separated_response(const PairState& state) const {
+  check_undetected_penetration(state.X_AB);
   const NearestSpring nearest = bed_.nearest(state.X_AB);
   Response r;
   r.gap = -nearest.motion.d;
@@ -325,7 +325,7 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
   const CastingSurface& casting = bed_.casting();
   std::vector<RegionLoad> loads(options_.regions.size());
   for (std::size_t f = 0; f < bed.faces.size(); ++f) {
-    const LoadedFace& face = bed.faces[f];
+    const ActiveFace& face = bed.faces[f];
     if (!(face.area > 0.0)) continue;
     const double factor = face_factor(bed, f, options_.dissipation, V_CT);
     const auto& [a, b, c] = casting.mesh().triangles[face.triangle];
@@ -348,8 +348,8 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
   return loads;
 }
 
-Response FoundationContact::respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                    std::vector<HeldSpring>* held) const {
+Response FoundationContact::make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
+                                    std::vector<StickSpring>* held) const {
   Sum sum;
   const Vector6 V = state.V_AB.vector();
   if (!options_.regions.empty()) sum.pressures.assign(bed.springs.size(), 0.0);
@@ -360,7 +360,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   double peak = 0.0;
   const Damping damping = damping_of(bed, V);
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
-    const LoadedSpring& loaded = bed.springs[i];
+    const ActiveSpring& loaded = bed.springs[i];
     const double force = elastic ? loaded.force : add_changes(bed, i, damping, history, state, sum);
     wrench += force * loaded.motion.wrench;
     moment += force * bed_.casting().springs()[loaded.spring].point;
@@ -373,7 +373,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   }
   // Damping acts on the planes over triangles, whose mean may be above the pressures of their springs.
   for (std::size_t f = 0; f < bed.faces.size() && options_.dissipation > 0.0; ++f) {
-    const LoadedFace& face = bed.faces[f];
+    const ActiveFace& face = bed.faces[f];
     if (!(face.area > 0.0)) continue;
     const double force =
         face_factor(bed, f, options_.dissipation, V) * face.pressure * bed_.casting().area(face.triangle);
@@ -384,9 +384,9 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   }
   sum.wrench += wrench;
   sum.dX += sum.turned.sum();
-  std::ranges::sort(sum.held, {}, &HeldSpring::spring);
-  Response r = bed.compressed > 0 ? Response{} : apart(state);
-  r.dissipated_increment = sum.slip_work + work_of_freed(sum, history, state.X_AB);
+  std::ranges::sort(sum.held, {}, &StickSpring::spring);
+  Response r = bed.compressed > 0 ? Response{} : separated_response(state);
+  r.dissipated_increment = sum.slip_work + compute_released_slip_work(sum, history, state.X_AB);
   if (held != nullptr) *held = std::move(sum.held);
   r.regions.resize(options_.regions.size());
   if (bed.compressed == 0) return r;
@@ -394,7 +394,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   r.dF_A_dX = sum.dX;
   r.dF_A_dV = sum.dV;
   move_to_casting_origin(state.X_AB.p, r);
-  const LoadedSpring& deepest = bed.springs[bed.deepest_spring];
+  const ActiveSpring& deepest = bed.springs[bed.deepest_spring];
   r.gap = -bed.deepest;
   r.gap_rate = -deepest.motion.rate.dot(V);
   r.area = bed.area;
@@ -411,35 +411,35 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
 
 Response FoundationContact::evaluate(const History& history, const PairState& state,
                                      const EvaluateOptions& options) const {
-  const PairState casting = in_casting(state);
+  const PairState casting = to_casting_frame(state);
   const FoundationHistory& last = FoundationHistory::from(history);
   const BedState bed = bed_.at(casting.X_AB, options.tangents);
-  return in_main(respond(bed, last, casting, nullptr), state);
+  return to_main_frame(make_response(bed, last, casting, nullptr), state);
 }
 
 Committed FoundationContact::commit(const History& history, const PairState& state,
                                     const EvaluateOptions& options) const {
-  const PairState casting = in_casting(state);
+  const PairState casting = to_casting_frame(state);
   const FoundationHistory& last = FoundationHistory::from(history);
   const BedState bed = bed_.at(casting.X_AB, options.tangents);
   auto next = FoundationHistory::of_backend(name_);
-  const Response step = respond(bed, last, casting, &next->springs);
-  if (!(options_.friction > 0.0)) return {.history = std::move(next), .response = in_main(step, state)};
+  const Response step = make_response(bed, last, casting, &next->springs);
+  if (!(options_.friction > 0.0)) return {.history = std::move(next), .response = to_main_frame(step, state)};
   next->X_CT = casting.X_AB;
-  Response response = in_main(respond(bed, *next, casting, nullptr), state);
+  Response response = to_main_frame(make_response(bed, *next, casting, nullptr), state);
   response.dissipated_increment = step.dissipated_increment;
   return {.history = std::move(next), .response = response};
 }
 
 std::string FoundationContact::fields(const History& /*history*/, const PairState& state,
                                       const FieldRequest& request) const {
-  const PairState casting = in_casting(state);
-  const bool of_casting = (request.part == FieldPart::main) == options_.casting_is_main;
+  const PairState casting = to_casting_frame(state);
+  const bool is_casting = (request.part == FieldPart::main) == options_.casting_is_main;
   const Pose X_WC = options_.casting_is_main ? request.X_WA : request.X_WA * state.X_AB;
-  if (of_casting)
-    return draw_casting(bed_, bed_.at(casting.X_AB, false), casting, X_WC,
+  if (is_casting)
+    return write_casting_fields(bed_, bed_.at(casting.X_AB, false), casting, X_WC,
                         {.dissipation = options_.dissipation, .regions = options_.regions}, request);
-  return draw_target(bed_, target_, casting.X_AB, X_WC, request);
+  return write_target(bed_, target_, casting.X_AB, X_WC, request);
 }
 
 }  // namespace heelstrike::fem

@@ -23,8 +23,8 @@ struct FoundationOptions {
   std::vector<double> shear_stiffness{};  ///< [N/m] > 0 of each spring; empty without friction
   /// [1/N] of each spring: by how much a metre more of T's layer adds to 1 / shear_stiffness, where that is the
   /// stiffness of the casting body's layer alone (none: infinite). Empty = T's layer is everywhere as thick
-  std::vector<double> shear_softness{};
-  double most_overlooked = 0.0;          ///< [m] how far the bodies may overlap between springs none of which shows it
+  std::vector<double> shear_compliance_slope{};
+  double max_undetected_penetration = 0.0;          ///< [m] how far the bodies may overlap between springs none of which shows it
   std::vector<SurfaceRegion> regions{};  ///< told apart in responses and fields
 };
 
@@ -33,7 +33,7 @@ struct FoundationHistory final : SavedHistory<FoundationHistory> {
   static constexpr std::string_view format = "heelstrike elastic foundation history 2";
 
   std::optional<Pose> X_CT;         ///< committed; none = nothing has been committed, or no friction
-  std::vector<HeldSpring> springs;  ///< under load, ascending
+  std::vector<StickSpring> springs;  ///< under load, ascending
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -67,13 +67,13 @@ class FoundationContact final : public ContactBackend {
   void damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const;
   [[nodiscard]] Damping damping_of(const BedState& bed, const Vector6& V_CT) const;
   /// Pose and twist of T in C.
-  [[nodiscard]] PairState in_casting(const PairState& state) const;
-  [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
-  [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                 std::vector<HeldSpring>* held) const;
+  [[nodiscard]] PairState to_casting_frame(const PairState& state) const;
+  [[nodiscard]] Response to_main_frame(const Response& is_casting, const PairState& state) const;
+  [[nodiscard]] Response make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
+                                 std::vector<StickSpring>* held) const;
   [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping,
                                    const FoundationHistory& history, const PairState& state, Sum& sum) const;
-  [[nodiscard]] HeldPoint held_by(const BedState& bed, std::size_t i, const FoundationHistory& history,
+  [[nodiscard]] SpringStickPoint find_stick_point(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                   const Pose& X_CT) const;
   /// [N/m] of a spring with that thickness of T's layer.
   [[nodiscard]] double shear_stiffness(std::uint32_t spring, double target_thickness) const;
@@ -83,9 +83,9 @@ class FoundationContact final : public ContactBackend {
                  const RowVector6& by_twist, Sum& sum) const;
   void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
                     const PairState& state, Sum& sum) const;
-  [[nodiscard]] double work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
-  void check_overlooked(const Pose& X_CT) const;
-  [[nodiscard]] Response apart(const PairState& state) const;
+  [[nodiscard]] double compute_released_slip_work(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
+  void check_undetected_penetration(const Pose& X_CT) const;
+  [[nodiscard]] Response separated_response(const PairState& state) const;
   /// Of each region, centres of pressure in C. @param pressures  [Pa] of each of the bed's springs
   [[nodiscard]] std::vector<RegionLoad> region_loads(const BedState& bed, const Vector6& V_CT,
                                                      const std::vector<double>& pressures) const;

@@ -19,8 +19,8 @@ FieldGrid grid_of(const SurfaceMesh& mesh, const Pose& X_WM) {
   return grid;
 }
 
-MeshField values(std::string name, std::string unit, std::vector<double> of_all) {
-  return {.name = std::move(name), .unit = std::move(unit), .n_components = 1, .values = std::move(of_all)};
+MeshField values(std::string name, std::string unit, std::vector<double> values_of_all) {
+  return {.name = std::move(name), .unit = std::move(unit), .n_components = 1, .values = std::move(values_of_all)};
 }
 
 /// What stands in the centres as the mean of the faces around each point by their area.
@@ -46,7 +46,7 @@ struct SpringValues {
   SpringValues(const SpringBed& bed, const BedState& loads, const Vector6& V_CT, double dissipation)
       : pressure(bed.casting().springs().size(), 0.0), depth(pressure) {
     for (std::size_t k = 0; k < loads.springs.size(); ++k) {
-      const LoadedSpring& loaded = loads.springs[k];
+      const ActiveSpring& loaded = loads.springs[k];
       const std::uint32_t i = loaded.spring;
       if (!(loaded.motion.d > 0.0)) continue;
       depth[i] = loaded.motion.d;
@@ -65,7 +65,7 @@ struct FaceValues {
              const Vector6& V_CT)
       : pressure(casting.mesh().triangles.size(), 0.0), area(pressure), depth(pressure) {
     for (std::size_t f = 0; f < loads.faces.size(); ++f) {
-      const LoadedFace& face = loads.faces[f];
+      const ActiveFace& face = loads.faces[f];
       const std::uint32_t t = face.triangle;
       const auto& [a, b, c] = casting.mesh().triangles[t];
       const bool at_vertices = casting.places() == SpringPlaces::vertices;
@@ -80,8 +80,8 @@ struct FaceValues {
 
 }  // namespace
 
-std::string draw_casting(const SpringBed& bed, const BedState& loads, const PairState& state, const Pose& X_WC,
-                         const CastingPicture& picture, const FieldRequest& request) {
+std::string write_casting_fields(const SpringBed& bed, const BedState& loads, const PairState& state, const Pose& X_WC,
+                         const CastingFields& picture, const FieldRequest& request) {
   check_quantities(request);
   const CastingSurface& casting = bed.casting();
   const SurfaceMesh& mesh = casting.mesh();
@@ -108,7 +108,7 @@ std::string draw_casting(const SpringBed& bed, const BedState& loads, const Pair
   return write_fields(grid_of(mesh, X_WC), of_points, of_cells);
 }
 
-std::string draw_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT, const Pose& X_WC,
+std::string write_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT, const Pose& X_WC,
                         const FieldRequest& request) {
   check_quantities(request);
   const SurfaceMesh& mesh = bed.casting().mesh();

@@ -11,7 +11,7 @@
 
 namespace heelstrike::fem {
 
-struct CastingPicture {
+struct CastingFields {
   double dissipation = 0.0;  ///< [s/m] of the pressure factor
   std::span<const SurfaceRegion> regions{};
 };
@@ -21,11 +21,11 @@ struct CastingPicture {
 /// @param state        twist and pose of T in C
 /// @param X_WC         of C in the drawn frame
 /// @throws Error{invalid_input} for an unknown quantity
-[[nodiscard]] std::string draw_casting(const SpringBed& bed, const BedState& loads, const PairState& state,
-                                       const Pose& X_WC, const CastingPicture& picture, const FieldRequest& request);
+[[nodiscard]] std::string write_casting_fields(const SpringBed& bed, const BedState& loads, const PairState& state,
+                                       const Pose& X_WC, const CastingFields& picture, const FieldRequest& request);
 
 /// The surface that the springs meet, without quantities; of a plane a square patch about the springs.
-[[nodiscard]] std::string draw_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT,
+[[nodiscard]] std::string write_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT,
                                       const Pose& X_WC, const FieldRequest& request);
 
 }  // namespace heelstrike::fem

@@ -19,37 +19,37 @@ namespace heelstrike::fem {
 namespace {
 
 /// More than the depth of a tree of halves of equal size over 2^32 springs.
-constexpr std::size_t deepest_tree = 40;
+constexpr std::size_t max_tree_depth = 40;
 /// Between springs the other surface is looked for at so many places of a triangle, nearest ones first: a ball as small
 /// as a hundredth of the triangle is found by a few hundred.
-constexpr int most_looks = 500;
+constexpr int max_box_searches = 500;
 /// By which the box that is searched beforehand is larger than T: springs that far from T are passed over unsearched.
-constexpr double share_of_box = 0.1;
+constexpr double box_margin_fraction = 0.1;
 /// One spring in so many has its place from the start; what is not used costs nothing.
-constexpr std::size_t usually_loaded = 4;
+constexpr std::size_t expected_loaded_ratio = 4;
 /// Distances round by a few units in the last place, and so do the coordinates that they come from.
 constexpr double rounded_up = 1.0 + 1e-9;
 /// [-] Along a ray so many times as long as the shortest way the compression is that part of it, and the direction of
 /// the ray against T is known to few digits: it meets nothing.
-constexpr double endless_ray = 1e9;
+constexpr double max_ray_length = 1e9;
 
 /// [-] Cosine of the angle of a ray to the normal of the face that it goes through, in a sheet that nowhere is turned
 /// by more than 45 degrees from that: the nearest point is as far as the cosine of both angles together says, and the
-/// ray no longer than longest_ray times that.
-double surely_short() {
-  constexpr double c = 1.0 / longest_ray;
+/// ray no longer than max_ray_ratio times that.
+double min_short_ray_cosine() {
+  constexpr double c = 1.0 / max_ray_ratio;
   return (c + std::sqrt(1.0 - c * c)) / std::numbers::sqrt2;
 }
-const double cosine_of_short_rays = surely_short();
+const double short_ray_cosine = min_short_ray_cosine();
 
 /// [m] Springs around a point are not behind T when no part of T is among them and the point is in front of it, or
 /// looks past its rim from farther behind than springs are looked for.
-double clear_behind(const TargetPoint& around, double search_distance) {
+double clearance_behind(const TargetPoint& around, double search_distance) {
   if (around.gap > 0.0) return around.gap;
   return around.beside ? -around.gap - search_distance : 0.0;
 }
 
-void look_from_other_side(TargetPoint& point) {
+void reverse_side(TargetPoint& point) {
   point.gap = -point.gap;
   point.normal = -point.normal;
   point.curvature = -point.curvature;
@@ -67,7 +67,7 @@ double face_factor(const BedState& bed, std::size_t face, double dissipation, co
   const auto rate_of = [&](std::uint32_t spring) { return bed.springs[spring].motion.rate.dot(V_CT); };
   if (!(dissipation > 0.0)) return 1.0;
   if (bed.planes.empty()) return factor(rate_of(bed.faces[face].springs.front()));
-  const LoadedPlane& plane = bed.planes[face];
+  const ActivePlane& plane = bed.planes[face];
   std::array<double, 4> rates{};
   for (std::size_t k = 0; k < 4; ++k) rates[k] = plane.shares[k] * rate_of(plane.springs[k]);
   const std::array<double, 3> corners = plane_of<double>(rates, plane.bend);
@@ -77,24 +77,24 @@ double face_factor(const BedState& bed, std::size_t face, double dissipation, co
 }
 
 /// What springs found last, whatever the pose was.
-struct SpringBed::Memory {
-  struct OfSpring {
+struct SpringBed::CommittedState {
+  struct SpringSearchState {
     /// [m] where it was: nowhere yet
     Vector3 p_T = Vector3::Constant(std::numeric_limits<double>::infinity());
     double free = 0.0;           ///< [m] no point of T's frame nearer to that than this is behind T
     std::uint32_t triangle = 0;  ///< of T, that it met
-    bool has_met = false;
+    bool has_contact = false;
     /// A spring at q has not come so far that it could be behind T.
-    [[nodiscard]] bool still_free(const Vector3& q) const { return is_within(q, p_T, free); }
-    [[nodiscard]] bool was_behind() const { return has_met && !(free > 0.0); }
+    [[nodiscard]] bool is_still_clear(const Vector3& q) const { return is_within(q, p_T, free); }
+    [[nodiscard]] bool was_penetrating() const { return has_contact && !(free > 0.0); }
     void note(const Vector3& q, double clear, std::uint32_t where) {
       p_T = q;
       free = std::max(0.0, clear);
       triangle = where;
-      has_met = true;
+      has_contact = true;
     }
   };
-  std::vector<OfSpring> springs;
+  std::vector<SpringSearchState> springs;
   struct Place {
     std::uint32_t question = 0;  ///< that it is the answer of
     std::uint32_t place = 0;     ///< in BedState::springs
@@ -111,26 +111,26 @@ struct SpringBed::Memory {
 };
 
 /// One memory for every thread that asks at the same time.
-class SpringBed::Memories {
+class SpringBed::SearchStateCache {
  public:
-  explicit Memories(std::size_t n_springs) : n_springs_(n_springs) {}
+  explicit SearchStateCache(std::size_t n_springs) : n_springs_(n_springs) {}
 
   /// Taken for the time of one question.
   class Lease {
    public:
-    explicit Lease(Memories& all) : all_(all), memory_(all.take()) {}
+    explicit Lease(SearchStateCache& all) : all_(all), memory_(all.take()) {}
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    ~Lease() { all_.give_back(std::move(memory_)); }
-    [[nodiscard]] Memory& memory() { return *memory_; }
+    ~Lease() { all_.return_to_cache(std::move(memory_)); }
+    [[nodiscard]] CommittedState& memory() { return *memory_; }
 
    private:
-    Memories& all_;
-    std::unique_ptr<Memory> memory_;
+    SearchStateCache& all_;
+    std::unique_ptr<CommittedState> memory_;
   };
 
  private:
-  std::unique_ptr<Memory> take() {
+  std::unique_ptr<CommittedState> take() {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
@@ -139,25 +139,25 @@ class SpringBed::Memories {
         return memory;
       }
     }
-    auto memory = std::make_unique<Memory>();
+    auto memory = std::make_unique<CommittedState>();
     memory->springs.resize(n_springs_);
     memory->places.resize(n_springs_);
     return memory;
   }
-  void give_back(std::unique_ptr<Memory> memory) {
+  void return_to_cache(std::unique_ptr<CommittedState> memory) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(memory));
   }
 
   std::size_t n_springs_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Memory>> idle_;
+  std::vector<std::unique_ptr<CommittedState>> idle_;
 };
 
 /// Springs of one connected piece of C's surface behind one of T's.
-struct SpringBed::Facing {
+struct SpringBed::PieceOrientation {
   std::size_t behind = 0;
-  std::size_t averted = 0;   ///< of these, with both normals to the same side
+  std::size_t same_side_normals = 0;   ///< of these, with both normals to the same side
   std::uint32_t spring = 0;  ///< the last of them
 };
 
@@ -165,19 +165,19 @@ struct SpringBed::Facing {
 struct SpringBed::Search {
   Pose X_CT;
   Pose X_TC;
-  Memory& memory;
+  CommittedState& memory;
   bool tangents = true;
   BedState state{};
-  SpringMeeting along{};                ///< what a spring's normal meets; only what is flat is written
-  SpringMeeting slanting{};             ///< likewise, of a ray that is shortened
+  SpringContact along{};                ///< what a spring's normal meets; only what is flat is written
+  SpringContact shortened_ray{};             ///< likewise, of a ray that is shortened
   std::optional<PlaneSurface> plane{};  ///< what T is, in C; none = another surface
   std::uint32_t near = 0;               ///< triangle of the last answer: neighbours are asked one after the other
   Vector3 p_TNear = Vector3::Zero();    ///< [m] the point that it was the answer for
   Vector3 p_TFree = Vector3::Zero();    ///< [m] the last point of which a search showed how far it is clear of T
-  double free = 0.0;                    ///< [m] see clear_of
+  double free = 0.0;                    ///< [m] see clearance_of
   using Pieces = std::pair<std::uint32_t, std::uint32_t>;  ///< of C and of T that met
-  std::map<Pieces, Facing> facing{};
-  std::pair<const Pieces, Facing>* last_facing = nullptr;
+  std::map<Pieces, PieceOrientation> facing{};
+  std::pair<const Pieces, PieceOrientation>* last_orientation = nullptr;
   void note(const Vector3& q, std::uint32_t triangle) {
     p_TNear = q;
     near = triangle;
@@ -191,7 +191,7 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
       law_(law),
       options_(std::move(options)),
       layer_(std::move(layer)),
-      memories_(std::make_unique<Memories>(casting_.springs().size())) {
+      search_states_(std::make_unique<SearchStateCache>(casting_.springs().size())) {
   n_pieces_ = 1 + *std::ranges::max_element(casting_.pieces());
   for (std::uint32_t s = 0; s < casting_.springs().size(); ++s) {
     const bool of_triangle = casting_.places() == SpringPlaces::centres;
@@ -202,11 +202,11 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
   const auto box = target_->box();
   if (!box) return;
   const auto& [low, high] = *box;
-  const Vector3 margin = share_of_box * (high - low) + Vector3::Constant(options_.search_distance);
+  const Vector3 margin = box_margin_fraction * (high - low) + Vector3::Constant(options_.search_distance);
   clearance_ = ClearanceGrid(
       low - margin, high + margin,
       [target = target_.get(), search_distance = options_.search_distance](const Vector3& p, std::uint32_t near) {
-        return clear_behind(target->closest(p, near), search_distance);
+        return clearance_behind(target->closest(p, near), search_distance);
       });
 }
 
@@ -246,34 +246,34 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
 }
 
 // What is asked of every spring or triangle is inline: a call would take about as long as the work.
-inline SpringBed::Facing& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
-  if (search.last_facing != nullptr && n_pieces_ * n_target_pieces_ == 1) return search.last_facing->second;
+inline SpringBed::PieceOrientation& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
+  if (search.last_orientation != nullptr && n_pieces_ * n_target_pieces_ == 1) return search.last_orientation->second;
   const Search::Pieces pieces{pieces_[spring], options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle]};
-  if (search.last_facing == nullptr || search.last_facing->first != pieces) {
-    search.last_facing = &*search.facing.try_emplace(pieces).first;
+  if (search.last_orientation == nullptr || search.last_orientation->first != pieces) {
+    search.last_orientation = &*search.facing.try_emplace(pieces).first;
   }
-  return search.last_facing->second;
+  return search.last_orientation->second;
 }
 
-void SpringBed::check_facing(const Search& search) const {
+void SpringBed::check_orientation(const Search& search) const {
   const auto piece = [](std::uint32_t index, std::uint32_t count, const char* surface) {
     return count == 1 ? fmt::format("{} surface", surface)
                       : fmt::format("piece {} of {} of {} surface", index + 1, count, surface);
   };
   for (const auto& [pieces, facing] : search.facing) {
-    if (facing.averted == 0 || facing.averted < facing.behind) continue;
+    if (facing.same_side_normals == 0 || facing.same_side_normals < facing.behind) continue;
     const Vector3& p = casting_.springs()[facing.spring].point;
     throw RecoverableError(
         fmt::format("{}: expected surfaces that face each other, found {} springs of {} behind {}, all with its normal "
                     "to the same side as theirs, one at ({:g}, {:g}, {:g}) m of the casting body; one of the two is "
                     "inside out (turn its triangles round), or the bodies have passed through each other",
-                    options_.where, facing.averted, piece(pieces.first, n_pieces_, "the casting"),
+                    options_.where, facing.same_side_normals, piece(pieces.first, n_pieces_, "the casting"),
                     piece(pieces.second, n_target_pieces_, "the partner's"), p.x(), p.y(), p.z()),
         options_.where);
   }
 }
 
-void SpringBed::no_pressure(std::uint32_t triangle, const RecoverableError& why) const {
+void SpringBed::rethrow_at_triangle(std::uint32_t triangle, const RecoverableError& why) const {
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
   const auto& vertices = casting_.mesh().vertices;
   const Vector3 p = (vertices[a] + vertices[b] + vertices[c]) / 3.0;
@@ -282,7 +282,7 @@ void SpringBed::no_pressure(std::uint32_t triangle, const RecoverableError& why)
                          options_.where);
 }
 
-inline const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_t spring,
+inline const SpringContact& SpringBed::along_normal(Search& search, std::uint32_t spring,
                                                     const LocalCrossing& crossing) const {
   TargetPoint& met = search.along.met;
   if (options_.direction == ForceDirection::midsurface) {
@@ -298,15 +298,15 @@ inline const SpringMeeting& SpringBed::along_normal(Search& search, std::uint32_
 }
 
 /// What a ray met, shortened where it leads along T, or where T near the spring does not face it.
-SpringMeeting SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& met,
+SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& met,
                                    const TargetPoint& nearest) const {
-  SpringMeeting meeting{.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+  SpringContact meeting{.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
   TargetPoint shortest = turned(nearest, search.X_CT.R);
-  if ((met.gap > 0.0) != (nearest.gap > 0.0)) look_from_other_side(shortest);
-  const double way = longest_ray * std::abs(nearest.gap);
+  if ((met.gap > 0.0) != (nearest.gap > 0.0)) reverse_side(shortest);
+  const double way = max_ray_ratio * std::abs(nearest.gap);
   if (met.gap < 0.0 && met.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
-    const double facing = faces_spring(s, meeting.met, shortest);
-    if (longest_ray * facing < std::min(1.0, way / -met.gap)) meeting.facing = facing;
+    const double facing = spring_facing_factor(s, meeting.met, shortest);
+    if (max_ray_ratio * facing < std::min(1.0, way / -met.gap)) meeting.facing = facing;
   }
   if (meeting.facing || std::abs(met.gap) > way) {
     meeting.shortest = shortest;
@@ -316,7 +316,7 @@ SpringMeeting SpringBed::along_ray(const Search& search, const Spring& s, const 
   return meeting;
 }
 
-std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, const Spring& s,
+std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search, const Spring& s,
                                                    const TargetPoint& nearest) const {
   const bool behind = nearest.gap <= 0.0 && !nearest.beside;
   if (options_.by_ray) {
@@ -324,7 +324,7 @@ std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, const S
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met && std::abs(met->gap) <= endless_ray * std::abs(nearest.gap)) return along_ray(search, s, *met, nearest);
+    if (met && std::abs(met->gap) <= max_ray_length * std::abs(nearest.gap)) return along_ray(search, s, *met, nearest);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
@@ -332,12 +332,12 @@ std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, const S
   if (behind && !faces) return std::nullopt;
   // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
   // away from the rim.
-  if (!behind && point.gap < 0.0) look_from_other_side(point);
+  if (!behind && point.gap < 0.0) reverse_side(point);
   // Where nothing is met the spring only says how far the load reaches into its triangles.
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
       meets || options_.direction == ForceDirection::normal ? options_.direction : ForceDirection::energy;
-  return SpringMeeting{.met = point, .by_ray = false, .direction = direction};
+  return SpringContact{.met = point, .by_ray = false, .direction = direction};
 }
 
 void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
@@ -349,14 +349,14 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
     }
     return;
   }
-  const auto meeting = meeting_of(search, casting_.springs()[spring], nearest);
+  const auto meeting = find_spring_contact(search, casting_.springs()[spring], nearest);
   // A side wall beside the load looks neither at T nor away from it.
   const double across = (search.X_CT.R * nearest.normal).dot(casting_.springs()[spring].normal);
-  if (!meeting && std::abs(across) * longest_ray < 1.0) return;
-  Facing& facing = this->facing(search, spring, nearest.triangle);
+  if (!meeting && std::abs(across) * max_ray_ratio < 1.0) return;
+  PieceOrientation& facing = this->facing(search, spring, nearest.triangle);
   ++facing.behind;
   if (!meeting) {
-    ++facing.averted;
+    ++facing.same_side_normals;
     facing.spring = spring;
     return;
   }
@@ -364,36 +364,36 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
 }
 
 [[gnu::always_inline]] inline void SpringBed::place(Search& search, std::uint32_t spring,
-                                                    const SpringMeeting& meeting) const {
+                                                    const SpringContact& meeting) const {
   BedState& state = search.state;
   const Spring& s = casting_.springs()[spring];
   search.memory.places[spring] = {search.memory.question, static_cast<std::uint32_t>(state.springs.size())};
-  LoadedSpring& loaded = state.springs.emplace_back(spring);
+  ActiveSpring& loaded = state.springs.emplace_back(spring);
   loaded.misses = options_.by_ray && !meeting.by_ray;
-  loaded.slants = meeting.shortest.has_value();
-  spring_motion(s, meeting, search.X_CT.p, loaded.motion);
-  if (search.tangents) place_slopes(search, loaded, meeting);
+  loaded.is_shortened = meeting.shortest.has_value();
+  evaluate_spring_kinematics(s, meeting, search.X_CT.p, loaded.motion);
+  if (search.tangents) set_derivatives(search, loaded, meeting);
   if (layer_) place_layer(search, spring, meeting);
 }
 
-void SpringBed::place_slopes(Search& search, LoadedSpring& loaded, const SpringMeeting& meeting) const {
+void SpringBed::set_derivatives(Search& search, ActiveSpring& loaded, const SpringContact& meeting) const {
   BedState& state = search.state;
   loaded.flat = meeting.flat;
-  SpringSlopes& slopes = state.slopes.emplace_back(loaded.motion.rate);
+  SpringDerivatives& slopes = state.slopes.emplace_back(loaded.motion.rate);
   if (loaded.flat && !options_.rates) return;
   Matrix6* const drate = options_.rates ? &state.drate.emplace_back() : nullptr;
-  MotionSlopes motion;
-  motion_slopes(casting_.springs()[loaded.spring], meeting, search.X_CT.p, motion, drate);
+  SpringKinematicsDerivatives motion;
+  differentiate_spring_kinematics(casting_.springs()[loaded.spring], meeting, search.X_CT.p, motion, drate);
   slopes.dd = motion.dd;
   if (!loaded.flat) state.dwrench.push_back(motion.dwrench);
 }
 
-void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
+void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringContact& meeting) const {
   const Spring& s = casting_.springs()[spring];
   const TargetPoint& met = meeting.met;
   const Vector3 p_C = meeting.by_ray ? Vector3(s.point + met.gap * s.normal) : s.point;
   const Vector3 p_T = search.X_TC * p_C;
-  LayerPlace place = meeting.by_ray ? layer_->at(met.triangle, p_T) : layer_->nearest(met.triangle, p_T);
+  LayerPoint place = meeting.by_ray ? layer_->at(met.triangle, p_T) : layer_->nearest(met.triangle, p_T);
   place.gradient = search.X_CT.R * place.gradient;
   // Only where the force is the derivative of the energy does the thickness bring one of its own.
   const bool second = search.tangents && options_.direction == ForceDirection::energy;
@@ -407,9 +407,9 @@ void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringMe
 }
 
 /// Of a spring behind T.
-inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
+inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringContact& meeting) const {
   // Corrected to the midsurface or not, a compression has the sign of the raw one.
-  if (!(meeting.met.gap < 0.0) || meeting.bears_nothing()) return;
+  if (!(meeting.met.gap < 0.0) || meeting.is_unloaded()) return;
   place(search, spring, meeting);
   BedState& state = search.state;
   const double d = state.springs.back().motion.d;
@@ -423,33 +423,33 @@ inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringMee
 
 /// Walking from where the spring was last or from where its neighbour has just been, whichever is nearer, then from the
 /// other.
-inline bool SpringBed::met_close_by(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const {
+inline bool SpringBed::find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const {
   if (!options_.by_ray) return false;
-  const Memory::OfSpring& last = search.memory.springs[spring];
+  const CommittedState::SpringSearchState& last = search.memory.springs[spring];
   std::array<std::uint32_t, 2> near{last.triangle, search.near};
   if (!((q - last.p_T).squaredNorm() < (q - search.p_TNear).squaredNorm())) std::swap(near[0], near[1]);
   const Vector3 away = search.X_TC.R * casting_.springs()[spring].normal;
   const bool meets = target_->local_crossing(q, away, near[0], met) ||
                      (near[0] != near[1] && target_->local_crossing(q, away, near[1], met));
   if (!meets || (!target_->closed() && std::abs(met.gap) > options_.search_distance)) return false;
-  if (-met.normal.dot(away) < cosine_of_short_rays) return false;
+  if (-met.normal.dot(away) < short_ray_cosine) return false;
   search.note(q, met.triangle);
   return true;
 }
 
-inline void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
-  Memory::OfSpring& last = search.memory.springs[spring];
+inline void SpringBed::project_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
+  CommittedState::SpringSearchState& last = search.memory.springs[spring];
   LocalCrossing met;
-  if (met_close_by(search, spring, q, met)) {
+  if (find_local_crossing(search, spring, q, met)) {
     last.note(q, met.clear, met.triangle);
     if (met.gap > 0.0) return;
     ++facing(search, spring, met.triangle).behind;
     add(search, spring, along_normal(search, spring, met));
     return;
   }
-  const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
+  const TargetPoint nearest = target_->closest(q, last.has_contact ? last.triangle : search.near);
   search.note(q, nearest.triangle);
-  const double clear = target_->is_distance() ? clear_of(nearest) : 0.0;
+  const double clear = target_->is_distance() ? clearance_of(nearest) : 0.0;
   last.note(q, clear, nearest.triangle);
   if (clear > 0.0) {
     search.p_TFree = q;
@@ -459,34 +459,34 @@ inline void SpringBed::meet_spring(Search& search, std::uint32_t spring, const V
   meet(search, spring, nearest);
 }
 
-void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
+void SpringBed::project_springs(Search& search, const SpringGroup& group) const {
   for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
     const Vector3 q = search.X_TC * casting_.springs()[spring].point;
     // Neighbours of a spring that is far from T are, too, and so is the same spring after a short way.
-    if (search.memory.springs[spring].still_free(q)) continue;
+    if (search.memory.springs[spring].is_still_clear(q)) continue;
     if (is_within(q, search.p_TFree, search.free)) continue;
     // Of one that was behind T the grid hardly says more.
-    if (!search.memory.springs[spring].was_behind() && clearance_.about(q, search.near).value_or(0.0) > 0.0) continue;
-    meet_spring(search, spring, q);
+    if (!search.memory.springs[spring].was_penetrating() && clearance_.about(q, search.near).value_or(0.0) > 0.0) continue;
+    project_spring(search, spring, q);
   }
 }
 
-double SpringBed::clear_of(const TargetPoint& around) const {
-  return clear_behind(around, options_.search_distance);
+double SpringBed::clearance_of(const TargetPoint& around) const {
+  return clearance_behind(around, options_.search_distance);
 }
 
 /// [m] no spring nearer to a point than this is behind T; <= 0: perhaps one is.
-double SpringBed::clear_around(Search& search, const Vector3& p_T) const {
+double SpringBed::clearance_around(Search& search, const Vector3& p_T) const {
   if (const auto known = clearance_.about(p_T, search.near)) return *known;
   if (!target_->is_distance()) return 0.0;
   const TargetPoint around = target_->closest(p_T, search.near);
   search.note(p_T, around.triangle);
-  return clear_of(around);
+  return clearance_of(around);
 }
 
 template <class PassesOver, class Meet>
 void SpringBed::visit_groups(const PassesOver& passes_over, const Meet& meet) const {
-  std::array<std::uint32_t, deepest_tree> visits{};
+  std::array<std::uint32_t, max_tree_depth> visits{};
   std::size_t n_visits = 1;
   while (n_visits > 0) {
     const SpringGroup& group = casting_.groups()[visits[--n_visits]];
@@ -505,26 +505,26 @@ void SpringBed::find_compressed(Search& search) const {
   if (const auto plane = target_->plane()) return find_over_plane(search, *plane);
   visit_groups(
       [&](const SpringGroup& group) {
-        return clear_around(search, search.X_TC * group.centre) > group.radius * rounded_up;
+        return clearance_around(search, search.X_TC * group.centre) > group.radius * rounded_up;
       },
-      [&](const SpringGroup& group) { meet_springs(search, group); });
+      [&](const SpringGroup& group) { project_springs(search, group); });
 }
 
 /// What the spring's normal meets where T is a plane; null = T is another surface, or its normal does not lead there.
-inline const SpringMeeting* SpringBed::over_plane(Search& search, std::uint32_t spring) const {
+inline const SpringContact* SpringBed::over_plane(Search& search, std::uint32_t spring) const {
   if (!search.plane || !options_.by_ray) return nullptr;
   const Spring& s = casting_.springs()[spring];
   const auto gap = crossing_gap(*search.plane, s.point, s.normal);
   if (!gap) return nullptr;
   const double slope = -search.plane->normal.dot(s.normal);
-  if (slope * longest_ray >= 1.0) {
+  if (slope * max_ray_ratio >= 1.0) {
     search.along.met.gap = *gap;
     return &search.along;
   }
-  if (slope * endless_ray < 1.0) return nullptr;
-  search.slanting.met.gap = *gap;
-  search.slanting.shortest->gap = slope * *gap;
-  return &search.slanting;
+  if (slope * max_ray_length < 1.0) return nullptr;
+  search.shortened_ray.met.gap = *gap;
+  search.shortened_ray.shortest->gap = slope * *gap;
+  return &search.shortened_ray;
 }
 
 /// Seen from C, one product tells how far a point is in front of the plane. It rounds otherwise than the query in T, so
@@ -537,12 +537,12 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
   const double in_front = normal.dot(through) + (rounded_up - 1.0) * largest;
   search.plane = {.normal = normal, .point = through};
   search.along.met.normal = search.along.met.smooth_normal = normal;
-  search.slanting = search.along;
-  search.slanting.flat = false;
-  search.slanting.shortest = search.along.met;
+  search.shortened_ray = search.along;
+  search.shortened_ray.flat = false;
+  search.shortened_ray.shortest = search.along.met;
   const auto meet = [&](std::uint32_t spring) {
-    const SpringMeeting* over = over_plane(search, spring);
-    if (over == nullptr) return meet_spring(search, spring, search.X_TC * casting_.springs()[spring].point);
+    const SpringContact* over = over_plane(search, spring);
+    if (over == nullptr) return project_spring(search, spring, search.X_TC * casting_.springs()[spring].point);
     if (over->met.gap > 0.0) return;
     ++facing(search, spring, 0).behind;
     add(search, spring, *over);
@@ -557,10 +557,10 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
 
 void SpringBed::load_centres(BedState& state) const {
   const auto load = [&](std::uint32_t i, double of_target) {
-    LoadedSpring& loaded = state.springs[i];
+    ActiveSpring& loaded = state.springs[i];
     const double area = casting_.area(loaded.spring);
     const std::array<double, 2> h = layers(casting_.springs()[loaded.spring].thickness, of_target);
-    const BedPressure p = law_over(loaded.spring, [&] { return law_.at(loaded.motion.d, h); });
+    const BedPressure p = evaluate_law_at(loaded.spring, [&] { return law_.at(loaded.motion.d, h); });
     loaded.force = area * p.pressure;
     if (!state.slopes.empty()) state.slopes[i].dforce = area * p.slope * state.slopes[i].dd;
     state.energy += area * p.energy;
@@ -573,12 +573,12 @@ void SpringBed::load_centres(BedState& state) const {
     return;
   }
   for (std::uint32_t i = 0; i < state.springs.size(); ++i) {
-    LoadedLayer& layer = state.layers[i];
-    const ThicknessSlopes by = law_.by_thickness(load(i, layer.motion.h), target_layer());
+    ActiveLayer& layer = state.layers[i];
+    const ThicknessDerivatives by = law_.by_thickness(load(i, layer.motion.h), target_layer());
     const double area = casting_.area(state.springs[i].spring);
     layer.slope = area * by.energy;
     if (state.slopes.empty()) continue;
-    SpringSlopes& slopes = state.slopes[i];
+    SpringDerivatives& slopes = state.slopes[i];
     slopes.dforce += area * by.pressure * layer.motion.dh;
     layer.dslope = area * (by.pressure * slopes.dd + by.energy_curvature * layer.motion.dh);
   }
@@ -586,7 +586,7 @@ void SpringBed::load_centres(BedState& state) const {
 
 /// What the normal of a spring in front of T meets where the flat face of T that another spring meets goes on beyond
 /// its rim: how far a load that begins on that face reaches is a matter of where the face lies, not of where it ends.
-std::optional<SpringMeeting> SpringBed::beyond_rim(const Search& search, const Spring& s, const Spring& behind) const {
+std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search, const Spring& s, const Spring& behind) const {
   const Vector3 q = search.X_TC * behind.point;
   const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
   const auto face =
@@ -595,10 +595,10 @@ std::optional<SpringMeeting> SpringBed::beyond_rim(const Search& search, const S
   TargetPoint met = turned(*face, search.X_CT.R);
   const double height = met.normal.dot(s.point - behind.point - met.gap * behind.normal);
   const double slope = -met.normal.dot(s.normal);
-  if (!(height > 0.0) || !(slope * endless_ray >= 1.0)) return std::nullopt;
+  if (!(height > 0.0) || !(slope * max_ray_length >= 1.0)) return std::nullopt;
   met.gap = height / slope;
-  SpringMeeting meeting{.met = met, .by_ray = true, .direction = options_.direction};
-  if (slope * longest_ray >= 1.0) {
+  SpringContact meeting{.met = met, .by_ray = true, .direction = options_.direction};
+  if (slope * max_ray_ratio >= 1.0) {
     meeting.flat = options_.direction == ForceDirection::energy;
   } else {
     meeting.shortest = met;
@@ -609,24 +609,24 @@ std::optional<SpringMeeting> SpringBed::beyond_rim(const Search& search, const S
 
 /// A spring that is not compressed, whose gap says how far the load reaches into its triangles. false = it meets
 /// nothing. @param behind  a spring of such a triangle that is compressed
-bool SpringBed::place_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const {
-  if (const SpringMeeting* over = over_plane(search, spring)) {
+bool SpringBed::project_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const {
+  if (const SpringContact* over = over_plane(search, spring)) {
     place(search, spring, *over);
     return true;
   }
-  const Memory::OfSpring& last = search.memory.springs[spring];
+  const CommittedState::SpringSearchState& last = search.memory.springs[spring];
   const Spring& s = casting_.springs()[spring];
   const Vector3 q = search.X_TC * s.point;
   LocalCrossing met;
-  if (met_close_by(search, spring, q, met)) {
+  if (find_local_crossing(search, spring, q, met)) {
     place(search, spring, along_normal(search, spring, met));
     return true;
   }
-  const TargetPoint nearest = target_->closest(q, last.has_met ? last.triangle : search.near);
+  const TargetPoint nearest = target_->closest(q, last.has_contact ? last.triangle : search.near);
   search.note(q, nearest.triangle);
-  auto meeting = meeting_of(search, s, nearest);
+  auto meeting = find_spring_contact(search, s, nearest);
   if (meeting && options_.by_ray && !meeting->by_ray && !layer_) {
-    if (const auto beyond = beyond_rim(search, s, casting_.springs()[behind])) meeting = beyond;
+    if (const auto beyond = project_beyond_rim(search, s, casting_.springs()[behind])) meeting = beyond;
   }
   if (meeting) place(search, spring, *meeting);
   return meeting.has_value();
@@ -634,7 +634,7 @@ bool SpringBed::place_at_rim(Search& search, std::uint32_t spring, std::uint32_t
 
 /// Where the springs of a triangle's corners and of its centre stand in the state, which those that are not under load
 /// join; false = one of them meets nothing.
-inline bool SpringBed::find_places(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const {
+inline bool SpringBed::find_spring_positions(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const {
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
   const std::array<std::uint32_t, 4> springs{a, b, c, casting_.centre_spring(triangle)};
   const auto depth = [&](std::uint32_t spring) {
@@ -643,7 +643,7 @@ inline bool SpringBed::find_places(Search& search, std::uint32_t triangle, std::
   };
   for (std::size_t k = 0; k < 4; ++k) {
     if (!search.memory.is_placed(springs[k]) &&
-        !place_at_rim(search, springs[k], *std::ranges::max_element(springs, {}, depth))) {
+        !project_at_rim(search, springs[k], *std::ranges::max_element(springs, {}, depth))) {
       return false;
     }
     places[k] = search.memory.places[springs[k]].place;
@@ -671,45 +671,45 @@ void SpringBed::load_triangles(Search& search) const {
 
 /// [-] Where T ends anywhere over an edge of a triangle, the part of it that is loaded stores half of what the whole
 /// edge would on average; so does a depth that falls linearly to this share: (1 + g + g^2) / 3 = 1 / 2.
-const double share_beyond_end = 0.5 * (std::numbers::sqrt3 - 1.0);
+const double overhang_fraction = 0.5 * (std::numbers::sqrt3 - 1.0);
 
 /// Compressions of the springs of a triangle, each a share of that of one of them. Where T ends over the triangle they
 /// break off, and how far beyond says nothing of the depth.
-struct SpringBed::FourDepths {
+struct SpringBed::TriangleDepths {
   std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
   std::array<double, 4> shares{1.0, 1.0, 1.0, 1.0};
   std::array<double, 4> d{};  ///< [m]
   /// What is met from three corners and missed from the centre, or the other way round, is no quadratic function.
-  double bend = four_shares[3];
+  double bend = cubature_weights[3];
   double loaded = 1.0;  ///< [-] share of the triangle that T covers
-  FourDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
+  TriangleDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
       : springs(places) {
     std::size_t deepest = 0;
-    bool all_meet = true;
+    bool all_in_contact = true;
     for (std::size_t k = 0; k < 4; ++k) {
-      const LoadedSpring& spring = state.springs[places[k]];
+      const ActiveSpring& spring = state.springs[places[k]];
       d[k] = spring.motion.d;
       if (d[k] > d[deepest]) deepest = k;
-      all_meet = all_meet && !spring.misses;
+      all_in_contact = all_in_contact && !spring.misses;
     }
-    if (all_meet) return;
+    if (all_in_contact) return;
     for (std::size_t k = 0; k < 3; ++k) {
       if (!state.springs[places[k]].misses) bend = 0.0;
     }
     for (std::size_t k = 0; k < 4; ++k) {
-      if (!bed.ends_before(state.springs[places[deepest]], state.springs[places[k]])) continue;
+      if (!bed.ends_before_neighbour(state.springs[places[deepest]], state.springs[places[k]])) continue;
       springs[k] = places[deepest];
-      shares[k] = share_beyond_end;
-      d[k] = share_beyond_end * d[deepest];
+      shares[k] = overhang_fraction;
+      d[k] = overhang_fraction * d[deepest];
       if (k < 3) loaded -= 1.0 / 3.0;
     }
-    loaded = std::max(loaded, four_shares[0]);
+    loaded = std::max(loaded, cubature_weights[0]);
   }
 };
 
 /// The face of T that the deepest spring meets would be met by the other one, too, if it did not end before it.
-bool SpringBed::ends_before(const LoadedSpring& deepest, const LoadedSpring& beside) const {
-  if (!beside.misses || deepest.misses || deepest.slants) return false;
+bool SpringBed::ends_before_neighbour(const ActiveSpring& deepest, const ActiveSpring& beside) const {
+  if (!beside.misses || deepest.misses || deepest.is_shortened) return false;
   const Spring& below = casting_.springs()[deepest.spring];
   const Vector3 met = below.point - deepest.motion.d * below.normal;
   const Vector3 out_of_T = deepest.motion.rate.tail<3>();
@@ -719,8 +719,8 @@ bool SpringBed::ends_before(const LoadedSpring& deepest, const LoadedSpring& bes
 inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
   BedState& state = search.state;
   std::array<std::uint32_t, 4> places;
-  if (!find_places(search, triangle, places)) return;
-  const FourDepths four(*this, state, places);
+  if (!find_spring_positions(search, triangle, places)) return;
+  const TriangleDepths four(*this, state, places);
   const auto [d_0, d_1, d_2] = plane_of<double>(four.d, four.bend);
   const Vector3 d(d_0, d_1, d_2);
   double of_target = options_.target_thickness;
@@ -733,13 +733,13 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   // The plane lies deeper than the springs by what bends away from it.
   const double deepest = std::max({d_0, d_1, d_2});
   if (deepest >= law_.thickness(h)) too_deep(casting_.centre_spring(triangle), deepest, of_target);
-  const TriangleLoad load = law_over(triangle, [&] { return triangle_load(law_, area, h, d, search.tangents); });
+  const TriangleLoad load = evaluate_law_at(triangle, [&] { return triangle_load(law_, area, h, d, search.tangents); });
   state.energy += load.energy;
   const double loaded_area = four.loaded * load.area;
   state.area += loaded_area;
   state.faces.push_back(
       {.triangle = triangle, .pressure = load.forces.sum() / area, .area = loaded_area, .springs = places});
-  const auto forces = by_four<double>({load.forces[0], load.forces[1], load.forces[2]}, four.bend);
+  const auto forces = by_four_points<double>({load.forces[0], load.forces[1], load.forces[2]}, four.bend);
   for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.shares[k] * forces[k];
   if (options_.rates) {
     state.planes.push_back({.springs = four.springs, .shares = four.shares, .bend = four.bend, .forces = load.forces});
@@ -747,7 +747,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
   if (!search.tangents) return;
-  std::array<SpringSlopes*, 4> slopes;
+  std::array<SpringDerivatives*, 4> slopes;
   for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[four.springs[k]];
   // By two components of the pose, which a processor's registers hold.
   using Two = Eigen::Vector2d;
@@ -758,23 +758,23 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
     const std::array<Two, 3> dplane{K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
                                     K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
     for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
-    const auto dforces = by_four<Two>(dplane, four.bend);
+    const auto dforces = by_four_points<Two>(dplane, four.bend);
     for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.shares[k] * dforces[k];
   }
 }
 
 /// T's layer is as thick over a triangle as on average at its corners.
-void SpringBed::load_layers(Search& search, const LoadedFace& face, const FourDepths& four,
+void SpringBed::load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
                             const TriangleThickness& by) const {
   BedState& state = search.state;
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].slope += by.slope / 3.0;
   if (!search.tangents) return;
   Vector6 dh = Vector6::Zero();
   Vector6 dslope = Vector6::Zero();
-  const auto forces = by_four<double>({by.forces[0], by.forces[1], by.forces[2]}, four.bend);
+  const auto forces = by_four_points<double>({by.forces[0], by.forces[1], by.forces[2]}, four.bend);
   for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
   for (std::size_t k = 0; k < 4; ++k) {
-    SpringSlopes& slopes = state.slopes[four.springs[k]];
+    SpringDerivatives& slopes = state.slopes[four.springs[k]];
     slopes.dforce += four.shares[k] * forces[k] * dh;
     dslope += four.shares[k] * forces[k] * slopes.dd;
   }
@@ -786,7 +786,7 @@ void SpringBed::load_layers(Search& search, const LoadedFace& face, const FourDe
 }
 
 BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
-  Memories::Lease lease(*memories_);
+  SearchStateCache::Lease lease(*search_states_);
   Search search{.X_CT = X_CT,
                 .X_TC = X_CT.inverse(),
                 .memory = lease.memory(),
@@ -796,10 +796,10 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
                           .direction = options_.direction,
                           .flat = options_.direction == ForceDirection::energy}};
   search.memory.ask();
-  search.state.springs.reserve(casting_.order().size() / usually_loaded);
+  search.state.springs.reserve(casting_.order().size() / expected_loaded_ratio);
   if (tangents) search.state.slopes.reserve(search.state.springs.capacity());
   find_compressed(search);
-  check_facing(search);
+  check_orientation(search);
   if (casting_.places() == SpringPlaces::vertices) {
     load_triangles(search);
   } else {
@@ -809,7 +809,7 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
 }
 
 /// The triangle is cut into four again and again where it may lie deepest; parts that cannot lie as deep are left out.
-std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t triangle, double deeper_than) const {
+std::optional<UndetectedPenetration> SpringBed::find_penetration_between(Search& search, std::uint32_t triangle, double min_penetration) const {
   struct Part {
     std::array<Vector3, 3> corners;
     double highest;  ///< [m] no point of it lies deeper than minus that
@@ -820,7 +820,7 @@ std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t 
   Spring spring{.normal = triangle_cross(mesh, triangle).normalized(), .thickness = casting_.thickness(triangle)};
   std::priority_queue<Part> parts;
   parts.push({{mesh.vertices[a], mesh.vertices[b], mesh.vertices[c]}, -std::numeric_limits<double>::infinity()});
-  for (int looks = 0; looks < most_looks && !parts.empty(); ++looks) {
+  for (int looks = 0; looks < max_box_searches && !parts.empty(); ++looks) {
     const std::array<Vector3, 3> p = parts.top().corners;
     parts.pop();
     spring.point = (p[0] + p[1] + p[2]) / 3.0;
@@ -829,16 +829,16 @@ std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t 
     const Vector3 q = search.X_TC * spring.point;
     const TargetPoint nearest = target_->closest(q, search.near);
     search.note(q, nearest.triangle);
-    const double clear = clear_of(nearest);
-    if (clear + deeper_than > reach) continue;
+    const double clear = clearance_of(nearest);
+    if (clear + min_penetration > reach) continue;
     const auto in_front = [&](const Vector3& corner) {
-      return nearest.gap + nearest.normal.dot(search.X_TC.R * (corner - spring.point)) + deeper_than > 0.0;
+      return nearest.gap + nearest.normal.dot(search.X_TC.R * (corner - spring.point)) + min_penetration > 0.0;
     };
     if (target_->convex() && std::ranges::all_of(p, in_front)) continue;
     const bool in_reach = target_->closed() || -nearest.gap <= options_.search_distance;
-    if (-nearest.gap > deeper_than && !nearest.beside && in_reach && meeting_of(search, spring, nearest)) {
+    if (-nearest.gap > min_penetration && !nearest.beside && in_reach && find_spring_contact(search, spring, nearest)) {
       const Vector3 centre = (mesh.vertices[a] + mesh.vertices[b] + mesh.vertices[c]) / 3.0;
-      return Overlooked{.depth = -nearest.gap, .point = spring.point, .spacing = (mesh.vertices[a] - centre).norm()};
+      return UndetectedPenetration{.depth = -nearest.gap, .point = spring.point, .spacing = (mesh.vertices[a] - centre).norm()};
     }
     const std::array<Vector3, 3> middles{0.5 * (p[0] + p[1]), 0.5 * (p[1] + p[2]), 0.5 * (p[2] + p[0])};
     for (std::size_t k = 0; k < 3; ++k) parts.push({{p[k], middles[k], middles[(k + 2) % 3]}, clear - reach});
@@ -847,22 +847,22 @@ std::optional<Overlooked> SpringBed::look_between(Search& search, std::uint32_t 
   return std::nullopt;
 }
 
-std::optional<Overlooked> SpringBed::overlooked(const Pose& X_CT, double deeper_than) const {
+std::optional<UndetectedPenetration> SpringBed::find_undetected_penetration(const Pose& X_CT, double min_penetration) const {
   // Over a plane nothing lies deeper than the corners of a triangle.
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (!target_->is_distance() || (at_vertices && target_->plane())) return std::nullopt;
-  Memories::Lease lease(*memories_);
+  SearchStateCache::Lease lease(*search_states_);
   Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .memory = lease.memory()};
   const std::uint32_t first_centre = at_vertices ? casting_.centre_spring(0) : 0;
-  std::optional<Overlooked> found;
+  std::optional<UndetectedPenetration> found;
   visit_groups(
       [&](const SpringGroup& group) {
-        const double reach = group.radius + casting_.largest_reach();
-        return found || clear_around(search, search.X_TC * group.centre) + deeper_than > reach;
+        const double reach = group.radius + casting_.max_reach();
+        return found || clearance_around(search, search.X_TC * group.centre) + min_penetration > reach;
       },
       [&](const SpringGroup& group) {
         for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
-          if (!found && spring >= first_centre) found = look_between(search, spring - first_centre, deeper_than);
+          if (!found && spring >= first_centre) found = find_penetration_between(search, spring - first_centre, min_penetration);
         }
       });
   return found;
@@ -875,7 +875,7 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
   NearestSpring result;
   TargetPoint best_point;
   std::uint32_t near = 0;
-  std::array<std::uint32_t, deepest_tree> visits{};
+  std::array<std::uint32_t, max_tree_depth> visits{};
   std::size_t n_visits = 1;
   while (n_visits > 0) {
     const SpringGroup& group = casting_.groups()[visits[--n_visits]];
@@ -900,7 +900,7 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
     }
   }
   best_point.gap = best;
-  spring_motion(casting_.springs()[result.spring],
+  evaluate_spring_kinematics(casting_.springs()[result.spring],
                 {.met = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
                 result.motion);
   return result;

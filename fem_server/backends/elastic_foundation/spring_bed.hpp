@@ -11,7 +11,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
 #include "fem_server/backends/elastic_foundation/clearance_grid.hpp"
-#include "fem_server/backends/elastic_foundation/spring_motion.hpp"
+#include "fem_server/backends/elastic_foundation/spring_kinematics.hpp"
 
 namespace heelstrike::fem {
 
@@ -27,41 +27,41 @@ struct BedOptions {
 };
 
 /// A spring that bears load, or is a corner or the centre of a triangle that does.
-struct LoadedSpring {
-  explicit LoadedSpring(std::uint32_t s) : spring(s) {}
-  SpringMotion motion;
+struct ActiveSpring {
+  explicit ActiveSpring(std::uint32_t s) : spring(s) {}
+  SpringKinematics motion;
   double force = 0.0;  ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
   std::uint32_t spring;
-  bool flat = false;    ///< SpringMeeting::flat, where slopes are asked for
+  bool flat = false;    ///< SpringContact::flat, where slopes are asked for
   bool misses = false;  ///< its ray goes past T, and motion.d is minus the distance to it
-  bool slants = false;  ///< its ray is shortened
+  bool is_shortened = false;  ///< its ray is shortened
 };
 
 /// How a loaded spring follows the pose.
-struct SpringSlopes {
-  explicit SpringSlopes(const Vector6& of_d) : dd(of_d) {}
+struct SpringDerivatives {
+  explicit SpringDerivatives(const Vector6& of_d) : dd(of_d) {}
   Vector6 dd;                        ///< derivative of the compression
   Vector6 dforce = Vector6::Zero();  ///< and of the force
 };
 
 /// T's layer under a spring, where it is not everywhere as thick.
-struct LoadedLayer {
+struct ActiveLayer {
   LayerMotion motion{};
   double slope = 0.0;                ///< [N] dE / dh of the bed's energy
   Vector6 dslope = Vector6::Zero();  ///< its derivative by the pose
 };
 
 /// What a triangle bears.
-struct LoadedFace {
+struct ActiveFace {
   std::uint32_t triangle = 0;
   double pressure = 0.0;                   ///< [Pa] elastic, mean over the whole triangle
   double area = 0.0;                       ///< [m^2] loaded part
   std::array<std::uint32_t, 4> springs{};  ///< of corners and centre, in BedState::springs; or the only one
 };
 
-/// The plane of depths over a triangle (four_shares): how its three corners follow from the four springs, and what
+/// The plane of depths over a triangle (cubature_weights): how its three corners follow from the four springs, and what
 /// bears on them.
-struct LoadedPlane {
+struct ActivePlane {
   std::array<std::uint32_t, 4> springs{};  ///< in BedState::springs
   std::array<double, 4> shares{};          ///< [-] with which their compressions stand for those of corners and centre
   double bend = 0.0;                       ///< [-] of plane_of
@@ -71,14 +71,14 @@ struct LoadedPlane {
 
 /// The bed at one pose.
 struct BedState {
-  std::vector<LoadedSpring> springs{};
-  std::vector<SpringSlopes> slopes{};  ///< of each; empty = not asked for
+  std::vector<ActiveSpring> springs{};
+  std::vector<SpringDerivatives> slopes{};  ///< of each; empty = not asked for
   std::vector<Matrix6> dwrench{};      ///< d wrench / d X of those that are not flat, in their order
   std::vector<Matrix6> drate{};        ///< of each: d rate / d X; empty = not asked for
-  std::vector<LoadedLayer> layers{};   ///< of each; empty = T's layer is everywhere as thick
+  std::vector<ActiveLayer> layers{};   ///< of each; empty = T's layer is everywhere as thick
   std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not asked for
-  std::vector<LoadedFace> faces{};
-  std::vector<LoadedPlane> planes{};  ///< of each face; empty = with springs in the centres, or rates are not asked for
+  std::vector<ActiveFace> faces{};
+  std::vector<ActivePlane> planes{};  ///< of each face; empty = with springs in the centres, or rates are not asked for
   double energy = 0.0;                ///< [J]
   double area = 0.0;                  ///< [m^2]
   double deepest = 0.0;               ///< [m] largest compression; <= 0 = no contact
@@ -92,11 +92,11 @@ struct BedState {
 /// The nearest spring of surfaces that are apart.
 struct NearestSpring {
   std::uint32_t spring = 0;
-  SpringMotion motion{};
+  SpringKinematics motion{};
 };
 
 /// Where surfaces overlap between the springs.
-struct Overlooked {
+struct UndetectedPenetration {
   double depth;    ///< [m]
   Vector3 point;   ///< [m] in C
   double spacing;  ///< [m] from the centre of the triangle there to its corners
@@ -124,10 +124,10 @@ class SpringBed {
   /// Parts of T that are smaller than the distance of the springs, and pressed in where none of them stands: a place
   /// where T is deeper than that [m], if one is found.
   /// @pre no spring is compressed
-  [[nodiscard]] std::optional<Overlooked> overlooked(const Pose& X_CT, double deeper_than) const;
+  [[nodiscard]] std::optional<UndetectedPenetration> find_undetected_penetration(const Pose& X_CT, double min_penetration) const;
   /// Pressure [Pa] of the elastic bed over one of the springs of a state, with d > 0.
   [[nodiscard]] double pressure(const BedState& state, std::size_t i) const {
-    const LoadedSpring& loaded = state.springs[i];
+    const ActiveSpring& loaded = state.springs[i];
     const double own = casting_.springs()[loaded.spring].thickness;
     return law_.pressure(loaded.motion.d, layers(own, target_thickness_of(state, i)));
   }
@@ -141,9 +141,9 @@ class SpringBed {
 
  private:
   struct Search;
-  struct Facing;
-  struct Memory;
-  class Memories;
+  struct PieceOrientation;
+  struct CommittedState;
+  class SearchStateCache;
   /// [m] of the casting body's and of T's thickness, as the law counts them.
   [[nodiscard]] std::array<double, 2> layers(double own_thickness, double target_thickness) const {
     if (options_.lumped) return {own_thickness + target_thickness, 0.0};
@@ -152,7 +152,7 @@ class SpringBed {
   /// Which of them T's is.
   [[nodiscard]] std::size_t target_layer() const { return options_.lumped ? 0 : 1; }
   /// Of the pieces that a spring and a triangle of T belong to.
-  [[nodiscard]] Facing& facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const;
+  [[nodiscard]] PieceOrientation& facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const;
   [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const {
     return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
   }
@@ -161,52 +161,52 @@ class SpringBed {
   void visit_groups(const PassesOver& passes_over, const Meet& meet) const;
   void find_compressed(Search& search) const;
   void find_over_plane(Search& search, const PlaneSurface& plane) const;
-  void meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const;
-  void meet_springs(Search& search, const SpringGroup& group) const;
-  [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
+  void project_spring(Search& search, std::uint32_t spring, const Vector3& q) const;
+  void project_springs(Search& search, const SpringGroup& group) const;
+  [[nodiscard]] double clearance_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<Overlooked> look_between(Search& search, std::uint32_t triangle,
-                                                       double deeper_than) const;
-  [[nodiscard]] bool met_close_by(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const;
-  [[nodiscard]] const SpringMeeting* over_plane(Search& search, std::uint32_t spring) const;
-  [[nodiscard]] double clear_of(const TargetPoint& around) const;
-  void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
-  void place_slopes(Search& search, LoadedSpring& loaded, const SpringMeeting& meeting) const;
-  void place_layer(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
-  void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
-  [[nodiscard]] const SpringMeeting& along_normal(Search& search, std::uint32_t spring,
+  [[nodiscard]] std::optional<UndetectedPenetration> find_penetration_between(Search& search, std::uint32_t triangle,
+                                                       double min_penetration) const;
+  [[nodiscard]] bool find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const;
+  [[nodiscard]] const SpringContact* over_plane(Search& search, std::uint32_t spring) const;
+  [[nodiscard]] double clearance_of(const TargetPoint& around) const;
+  void place(Search& search, std::uint32_t spring, const SpringContact& meeting) const;
+  void set_derivatives(Search& search, ActiveSpring& loaded, const SpringContact& meeting) const;
+  void place_layer(Search& search, std::uint32_t spring, const SpringContact& meeting) const;
+  void add(Search& search, std::uint32_t spring, const SpringContact& meeting) const;
+  [[nodiscard]] const SpringContact& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
-  [[nodiscard]] SpringMeeting along_ray(const Search& search, const Spring& s, const TargetPoint& met,
+  [[nodiscard]] SpringContact along_ray(const Search& search, const Spring& s, const TargetPoint& met,
                                         const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, const Spring& spring,
+  [[nodiscard]] std::optional<SpringContact> find_spring_contact(const Search& search, const Spring& spring,
                                                         const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<SpringMeeting> beyond_rim(const Search& search, const Spring& s,
+  [[nodiscard]] std::optional<SpringContact> project_beyond_rim(const Search& search, const Spring& s,
                                                         const Spring& behind) const;
-  [[nodiscard]] bool place_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const;
+  [[nodiscard]] bool project_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const;
   void load_centres(BedState& state) const;
-  struct FourDepths;
-  [[nodiscard]] bool ends_before(const LoadedSpring& deepest, const LoadedSpring& beside) const;
-  [[nodiscard]] bool find_places(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const;
+  struct TriangleDepths;
+  [[nodiscard]] bool ends_before_neighbour(const ActiveSpring& deepest, const ActiveSpring& beside) const;
+  [[nodiscard]] bool find_spring_positions(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const;
   void load_triangles(Search& search) const;
   void load_triangle(Search& search, std::uint32_t triangle) const;
-  void load_layers(Search& search, const LoadedFace& face, const FourDepths& four, const TriangleThickness& by) const;
+  void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four, const TriangleThickness& by) const;
   void check_depth(std::uint32_t spring, double d, double target_thickness) const {
     if (d >= law_.thickness(layers(casting_.springs()[spring].thickness, target_thickness)))
       too_deep(spring, d, target_thickness);
   }
   [[noreturn]] void too_deep(std::uint32_t spring, double d, double target_thickness) const;
   [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
-  void check_facing(const Search& search) const;
+  void check_orientation(const Search& search) const;
   /// What the law answers for a triangle of C. @throws RecoverableError as the law, with the place
   template <class Ask>
-  [[nodiscard]] auto law_over(std::uint32_t triangle, const Ask& ask) const {
+  [[nodiscard]] auto evaluate_law_at(std::uint32_t triangle, const Ask& ask) const {
     try {
       return ask();
     } catch (const RecoverableError& e) {
-      no_pressure(triangle, e);
+      rethrow_at_triangle(triangle, e);
     }
   }
-  [[noreturn]] void no_pressure(std::uint32_t triangle, const RecoverableError& why) const;
+  [[noreturn]] void rethrow_at_triangle(std::uint32_t triangle, const RecoverableError& why) const;
 
   CastingSurface casting_;
   std::vector<std::uint32_t> pieces_;  ///< connected piece of C's surface that each spring stands on
@@ -217,7 +217,7 @@ class SpringBed {
   BedOptions options_;
   std::optional<TargetLayer> layer_;
   ClearanceGrid clearance_;
-  std::unique_ptr<Memories> memories_;
+  std::unique_ptr<SearchStateCache> search_states_;
 };
 
 }  // namespace heelstrike::fem

@@ -10,7 +10,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr double largest_change_of_force = 0.1;
+constexpr double max_force_change = 0.1;
 
 /// Corners of triangles, three each, and which of them belong to one smooth part around their vertex.
 class CornerParts {
@@ -41,9 +41,9 @@ std::uint32_t corner_at(const SurfaceMesh& mesh, std::uint32_t triangle, std::ui
 
 /// Joined over the edges that two triangles share which run against each other and are turned by no more than twice
 /// the lean.
-CornerParts smooth_corners(const SurfaceMesh& mesh, const std::vector<Vector3>& faces, double lean) {
+CornerParts smooth_corners(const SurfaceMesh& mesh, const std::vector<Vector3>& faces, double min_smooth_cosine) {
   CornerParts parts(static_cast<std::uint32_t>(3 * mesh.triangles.size()));
-  const double least = 2.0 * lean * lean - 1.0;
+  const double least = 2.0 * min_smooth_cosine * min_smooth_cosine - 1.0;
   const std::vector<EdgeUse> uses = edge_uses(mesh);
   for (std::size_t begin = 0; begin < uses.size();) {
     const std::size_t end = end_of_edge(uses, begin);
@@ -69,15 +69,15 @@ double angle_at(const SurfaceMesh& mesh, const Triangle& corners, std::size_t k)
 
 }  // namespace
 
-double most_lean() {
-  return 1.0 / std::sqrt(1.0 + largest_change_of_force);
+double min_smooth_cosine() {
+  return 1.0 / std::sqrt(1.0 + max_force_change);
 }
 
-SmoothParts split_at_creases(SurfaceMesh& mesh, double lean) {
+SmoothParts split_at_creases(SurfaceMesh& mesh, double min_smooth_cosine) {
   const std::size_t n_corners = 3 * mesh.triangles.size();
   std::vector<Vector3> faces;
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) faces.push_back(triangle_cross(mesh, t).normalized());
-  CornerParts parts = smooth_corners(mesh, faces, lean);
+  CornerParts parts = smooth_corners(mesh, faces, min_smooth_cosine);
   std::vector<Vector3> of_part(n_corners, Vector3::Zero());
   for (std::uint32_t c = 0; c < n_corners; ++c) {
     of_part[parts.of(c)] += angle_at(mesh, mesh.triangles[c / 3], c % 3) * faces[c / 3];
@@ -92,8 +92,8 @@ SmoothParts split_at_creases(SurfaceMesh& mesh, double lean) {
     std::uint32_t& vertex = mesh.triangles[c / 3][c % 3];
     const Vector3 mean = of_part[part].normalized();
     // At the tip of a cone no edge need be a crease, and yet the mean stands for none of its triangles.
-    const bool leans = mean.dot(faces[c / 3]) < lean;
-    std::uint32_t own = leans ? none : vertex_of[part];
+    const bool is_crease = mean.dot(faces[c / 3]) < min_smooth_cosine;
+    std::uint32_t own = is_crease ? none : vertex_of[part];
     if (own == none) {
       own = vertex;
       if (taken[vertex]) {
@@ -103,8 +103,8 @@ SmoothParts split_at_creases(SurfaceMesh& mesh, double lean) {
         result.origin.push_back(vertex);
       }
       taken[vertex] = true;
-      result.normals[own] = leans ? faces[c / 3] : mean;
-      if (!leans) vertex_of[part] = own;
+      result.normals[own] = is_crease ? faces[c / 3] : mean;
+      if (!is_crease) vertex_of[part] = own;
     }
     vertex = own;
   }

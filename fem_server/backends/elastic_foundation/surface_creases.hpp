@@ -11,10 +11,10 @@ namespace heelstrike::fem {
 /// [-] Cosine of how far an averaged normal may lean from a triangle that it stands for. A spring along it is longer by
 /// 1 / cos than one along the triangle's own normal, and its force, the derivative of a square, by 1 / cos^2: by a
 /// tenth at most, 17.5 degrees. An edge between triangles that are turned by more than twice that is a crease.
-[[nodiscard]] double most_lean();
+[[nodiscard]] double min_smooth_cosine();
 
 /// [-] As if every edge were a crease, but for those within a plane.
-inline constexpr double no_lean = 1.0 - 1e-9;
+inline constexpr double coplanar_cosine = 1.0 - 1e-9;
 
 /// Vertices of creases stand once for each smooth part around them: the first keeps its number, the others are added.
 struct SmoothParts {
@@ -24,6 +24,6 @@ struct SmoothParts {
 
 /// @param mesh  vertices are added, corners of triangles renumbered; without a crease it stays as it is
 /// @param lean  [-] cosine, as above
-[[nodiscard]] SmoothParts split_at_creases(SurfaceMesh& mesh, double lean);
+[[nodiscard]] SmoothParts split_at_creases(SurfaceMesh& mesh, double min_smooth_cosine);
 
 }  // namespace heelstrike::fem

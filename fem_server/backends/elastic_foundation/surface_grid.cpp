@@ -20,7 +20,7 @@ constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr double outside = 0.1;
 /// The outermost lines of the grid lie inside of the rim by so much of the extent: a line through the very rim may
 /// round to either side of it.
-constexpr double inside_of_rim = 1e-6;
+constexpr double rim_inset = 1e-6;
 
 /// Places of the grid and where lines through them meet the surface.
 class Projection {
@@ -31,7 +31,7 @@ class Projection {
       low_ = low_.cwiseMin(p);
       high_ = high_.cwiseMax(p);
     }
-    const Vector3 margin = inside_of_rim * (high_ - low_);
+    const Vector3 margin = rim_inset * (high_ - low_);
     low_ += margin;
     high_ -= margin;
     direction_[grid.axis] = -grid.side;

@@ -25,7 +25,7 @@ std::array<double, 3> shares(const std::array<Vector3, 3>& corners, const Vector
 }  // namespace
 
 TargetLayer::TargetLayer(const SurfaceMesh& mesh, const std::vector<double>& thickness)
-    : mesh_(mesh), thickness_(thickness), thickest_(*std::ranges::max_element(thickness)) {
+    : mesh_(mesh), thickness_(thickness), max_thickness_(*std::ranges::max_element(thickness)) {
   for (std::size_t t = 0; t < mesh_.triangles.size(); ++t) {
     const Triangle& corners = mesh_.triangles[t];
     const Vector3 cross = triangle_cross(mesh_, t);
@@ -39,17 +39,17 @@ TargetLayer::TargetLayer(const SurfaceMesh& mesh, const std::vector<double>& thi
   }
 }
 
-LayerPlace TargetLayer::at(std::uint32_t triangle, const Vector3& p) const {
+LayerPoint TargetLayer::at(std::uint32_t triangle, const Vector3& p) const {
   const std::uint32_t corner = mesh_.triangles[triangle][0];
   const Vector3& gradient = gradient_[triangle];
   return {.thickness = thickness_[corner] + gradient.dot(p - mesh_.vertices[corner]), .gradient = gradient};
 }
 
-LayerPlace TargetLayer::nearest(std::uint32_t triangle, const Vector3& q) const {
+LayerPoint TargetLayer::nearest(std::uint32_t triangle, const Vector3& q) const {
   const Triangle& corners = mesh_.triangles[triangle];
   const std::array<Vector3, 3> p{mesh_.vertices[corners[0]], mesh_.vertices[corners[1]], mesh_.vertices[corners[2]]};
   const Vector3 foot = closest_on_triangle(q, p[0], p[1], p[2]);
-  LayerPlace place = at(triangle, foot);
+  LayerPoint place = at(triangle, foot);
   // Over an edge between two triangles of one plane the point moves on freely.
   if (std::ranges::min(shares(p, q)) >= -on_feature) return place;
   const std::array<double, 3> share = shares(p, foot);

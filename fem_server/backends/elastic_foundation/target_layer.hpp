@@ -9,7 +9,7 @@
 namespace heelstrike::fem {
 
 /// At one place of the layer.
-struct LayerPlace {
+struct LayerPoint {
   double thickness = 0.0;              ///< [m] > 0
   Vector3 gradient = Vector3::Zero();  ///< [-] by the place, in the frame of the query
 };
@@ -22,18 +22,18 @@ class TargetLayer {
   TargetLayer(const SurfaceMesh& mesh, const std::vector<double>& thickness);
 
   /// [m] where it is thickest.
-  [[nodiscard]] double thickest() const { return thickest_; }
+  [[nodiscard]] double max_thickness() const { return max_thickness_; }
   /// @param p  [m] point of the triangle. The gradient lies in the triangle's plane
-  [[nodiscard]] LayerPlace at(std::uint32_t triangle, const Vector3& p) const;
+  [[nodiscard]] LayerPoint at(std::uint32_t triangle, const Vector3& p) const;
   /// At the point of the triangle that is nearest to q. The gradient is that by q, which the point follows over a face
   /// and along an edge; on a corner it stands still.
-  [[nodiscard]] LayerPlace nearest(std::uint32_t triangle, const Vector3& q) const;
+  [[nodiscard]] LayerPoint nearest(std::uint32_t triangle, const Vector3& q) const;
 
  private:
   SurfaceMesh mesh_;
   std::vector<double> thickness_;  ///< [m] of vertices
   std::vector<Vector3> gradient_;  ///< of triangles
-  double thickest_ = 0.0;
+  double max_thickness_ = 0.0;
 };
 
 }  // namespace heelstrike::fem

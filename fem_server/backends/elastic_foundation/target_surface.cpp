@@ -14,9 +14,9 @@ namespace heelstrike::fem {
 namespace {
 
 /// Newton's iteration on the distance along a line doubles the digits from a start at the distance itself.
-constexpr int most_steps_of_newton = 60;
+constexpr int max_newton_iterations = 60;
 /// [-] over the edge of the triangles: each triangle looks at a few hundred others when the surface is prepared.
-constexpr double widest_sheet = 10.0;
+constexpr double max_sheet_extent = 10.0;
 /// More than what a few roundings take.
 constexpr double rounded_down = 1.0 - 1e-9;
 
@@ -49,7 +49,7 @@ class AnalyticTarget final : public TargetSurface {
                                                     bool leaving, std::uint32_t /*near*/) const override {
     const double sense = leaving ? 1.0 : -1.0;
     double way = 0.0;
-    for (int i = 0; i < most_steps_of_newton; ++i) {
+    for (int i = 0; i < max_newton_iterations; ++i) {
       const SurfacePoint point = surface_->closest(q + way * direction);
       const double slope = sense * point.normal.dot(direction);
       if (!(slope > 0.0)) return std::nullopt;
@@ -108,7 +108,7 @@ class MeshTarget final : public TargetSurface {
     if (!(depth > 0.0)) return;
     const SurfaceMesh& triangles = surface_.mesh();
     const double edge = std::sqrt(2.0 * surface_area(triangles) / static_cast<double>(triangles.triangles.size()));
-    sheets_.emplace(surface_, std::min(2.0 * depth, widest_sheet * edge));
+    sheets_.emplace(surface_, std::min(2.0 * depth, max_sheet_extent * edge));
   }
 
   [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t near) const override {

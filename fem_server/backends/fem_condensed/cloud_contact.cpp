@@ -24,7 +24,7 @@ Matrix6 exchange(const Pose& X_AB) {
 
 /// The solver speaks of the partner where the body is meant.
 template <class Work>
-auto with_errors_of_swapped_roles(const Work& work) {
+auto translate_swapped_errors(const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
@@ -38,12 +38,12 @@ auto with_errors_of_swapped_roles(const Work& work) {
 
 }  // namespace
 
-PairState with_roles_swapped(const PairState& state) {
+PairState swap_roles(const PairState& state) {
   const Vector6 V = exchange(state.X_AB) * state.V_AB.vector();
   return {.t = state.t, .X_AB = state.X_AB.inverse(), .V_AB = {.w = V.head<3>(), .v = V.tail<3>()}};
 }
 
-Response with_roles_restored(const Response& on_B, const PairState& state) {
+Response restore_roles(const Response& on_B, const PairState& state) {
   const Matrix3& R = state.X_AB.R;
   const Vector3& p = state.X_AB.p;
   const Matrix6 T = exchange(state.X_AB);
@@ -63,15 +63,15 @@ Response with_roles_restored(const Response& on_B, const PairState& state) {
 }
 
 Response CloudContact::evaluate(const History& history, const PairState& state, const EvaluateOptions& options) const {
-  return with_roles_restored(
-      with_errors_of_swapped_roles([&] { return inner_->evaluate(history, with_roles_swapped(state), options); }),
+  return restore_roles(
+      translate_swapped_errors([&] { return inner_->evaluate(history, swap_roles(state), options); }),
       state);
 }
 
 Committed CloudContact::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
   Committed committed =
-      with_errors_of_swapped_roles([&] { return inner_->commit(history, with_roles_swapped(state), options); });
-  committed.response = with_roles_restored(committed.response, state);
+      translate_swapped_errors([&] { return inner_->commit(history, swap_roles(state), options); });
+  committed.response = restore_roles(committed.response, state);
   return committed;
 }
 
@@ -79,7 +79,7 @@ std::string CloudContact::fields(const History& history, const PairState& state,
   FieldRequest on_cloud = request;
   on_cloud.X_WA = request.X_WA * state.X_AB;
   if (request.part == FieldPart::main)
-    return inner_->draw_deformed_partner(history, with_roles_swapped(state), on_cloud);
+    return inner_->write_deformed_partner(history, swap_roles(state), on_cloud);
   FieldGrid grid{.points = {}, .nodes_per_cell = 1, .connectivity = {}};
   for (const Vector3& p : inner_->model().points) {
     grid.connectivity.push_back(static_cast<std::uint32_t>(grid.points.size()));
@@ -88,7 +88,7 @@ std::string CloudContact::fields(const History& history, const PairState& state,
   return write_fields(grid, {}, {part_of_cells(FieldPart::partner, grid.points.size())});
 }
 
-double cloud_yield(const SurfaceCompliance& body, double share) {
+double find_cloud_compliance(const SurfaceCompliance& body, double share) {
   double smallest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < body.n_nodes(); ++i) {
     const Eigen::SelfAdjointEigenSolver<Matrix3> spectrum(body.self(i), Eigen::EigenvaluesOnly);

@@ -16,16 +16,16 @@
 namespace heelstrike::fem {
 
 /// State of the exchanged pair: pose and twist of A in B. @param state  of B in A
-[[nodiscard]] PairState with_roles_swapped(const PairState& state);
+[[nodiscard]] PairState swap_roles(const PairState& state);
 
 /// The response of the pair from that of the exchanged pair. @param state  of B in A
-[[nodiscard]] Response with_roles_restored(const Response& on_B, const PairState& state);
+[[nodiscard]] Response restore_roles(const Response& on_B, const PairState& state);
 
 class CloudContact final : public ContactBackend {
  public:
   /// @param cloud_on_body  main: the cloud; partner: the body
   explicit CloudContact(std::unique_ptr<CondensedContact> cloud_on_body)
-      : ContactBackend({.parameters = cloud_on_body->traits().parameters, .heavy = cloud_on_body->traits().heavy}),
+      : ContactBackend({.parameters = cloud_on_body->traits().parameters, .expensive = cloud_on_body->traits().expensive}),
         inner_(std::move(cloud_on_body)) {}
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
@@ -44,8 +44,8 @@ class CloudContact final : public ContactBackend {
   std::unique_ptr<CondensedContact> inner_;
 };
 
-/// Share of the body's energy that the points may store, see cloud_yield.
-constexpr double cloud_share = 1e-3;
+/// Share of the body's energy that the points may store, see find_cloud_compliance.
+constexpr double cloud_energy_fraction = 1e-3;
 
 /// [m/N] Compliance of a point of a cloud: c = share / 3 times the smallest compliance of a node of the body, alike in
 /// all directions. Rigid points would have no unique forces where several lie on one triangle. Then, for points that
@@ -54,6 +54,6 @@ constexpr double cloud_share = 1e-3;
 ///     F_rigid / (1 + share) <= F <= F_rigid,      F_rigid - F = c sum |f_i|^2 / d  to first order in c
 ///
 /// for the force F at an approach d that is the same for all points; docs/theory/contact_fem.md, section 8.
-[[nodiscard]] double cloud_yield(const SurfaceCompliance& body, double share = cloud_share);
+[[nodiscard]] double find_cloud_compliance(const SurfaceCompliance& body, double share = cloud_energy_fraction);
 
 }  // namespace heelstrike::fem

@@ -23,8 +23,8 @@
 namespace heelstrike::fem {
 
 /// Everything that the response is made of.
-struct CondensedContact::Solution : SolvedContact {
-  NearNodes near;
+struct CondensedContact::Solution : ContactSolution {
+  ActiveCandidates near;
   std::vector<SurfacePoint> surface;           ///< of the near nodes, in A
   std::vector<Vector3> points;                 ///< [m] where these are, undeformed, in A
   std::vector<double> areas;                   ///< [m^2] that these stand for
@@ -36,9 +36,9 @@ struct CondensedContact::Solution : SolvedContact {
   std::vector<double> node_gaps;             ///< [m] of all candidates
   Vector3 shift = Vector3::Zero();           ///< [m] at which the surfaces were matched, see BodyInterface
   WeightedNodes on_main;                     ///< what the near nodes move with; not used where they are single points
-  PartnerPlaces on_partner;                  ///< the same on a deformable partner
-  std::vector<std::uint32_t> touching_near;  ///< positions of the touching nodes among the near ones
-  std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
+  PartnerPoints on_partner;                  ///< the same on a deformable partner
+  std::vector<std::uint32_t> contact_positions;  ///< positions of the touching nodes among the near ones
+  std::vector<std::optional<Vector3>> stick_point_in_A;  ///< [m] point in A that a touching node sticks to; none = it slides
   std::vector<NodeMotion> found;                 ///< of near nodes, as far as the solver has looked at them
   double penalty_energy = 0.0;                   ///< [J]
   [[nodiscard]] bool touches() const { return gap <= 0.0; }
@@ -47,22 +47,22 @@ struct CondensedContact::Solution : SolvedContact {
 namespace {
 
 /// Motion since the commit, over the size of the body, for which the candidates that may touch are known.
-constexpr double kept_motion = 0.01;
+constexpr double candidate_cache_motion = 0.01;
 /// Of the shift between the surfaces, over the size of the body: the force changes by as much, in relation to itself,
 /// and a committed state that is asked again, which starts elsewhere, answers alike.
 constexpr double shift_tolerance = 1e-10;
 /// Each pass gains a factor of the order of the shift over the size of the contact.
-constexpr int match_limit = 20;
+constexpr int max_matching_passes = 20;
 /// Gap of a deformed node that is left, over the depth: it changes the force of the node by about as much, in relation
 /// to itself, and the gap is a difference of coordinates, which rounds to 1e-13 of them at depths of a thousandth.
-constexpr double gap_left = 1e-9;
+constexpr double gap_tolerance_after_matching = 1e-9;
 /// Passes after which each node keeps its facet: one on an edge of the partner may go back and forth between two.
 constexpr int passes_of_facets = 6;
-constexpr int pass_limit = 40;
+constexpr int max_passes = 40;
 /// Shift of nodes that stick, over the size of the body, beyond which they hardly do: matching starts without it.
-constexpr double largest_stick = 0.1;
+constexpr double max_stick_motion = 0.1;
 /// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
-constexpr double kept_gap = 0.02;
+constexpr double cached_block_gap = 0.02;
 
 const CommittedNode* find_node(const CondensedHistory& history, std::uint32_t candidate) {
   const auto found =
@@ -77,8 +77,8 @@ Eigen::Index row_of(std::size_t node) {
 
 /// Displacements of the touching nodes by the turning of their forces with the pose: d u / d X at fixed force
 /// components, three rows per node.
-Eigen::MatrixXd turned_displacements(const NodeBlocks& blocks, const FrictionContact& contact,
-                                     const std::vector<TouchingNode>& nodes, const Vector3& p_AB) {
+Eigen::MatrixXd rotated_displacements(const NodeBlocks& blocks, const FrictionContact& contact,
+                                     const std::vector<ContactNodeState>& nodes, const Vector3& p_AB) {
   NodeFields<8> forces = NodeFields<8>::Zero(row_of(nodes.size()), 8);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     forces.block<3, 6>(row_of(i), 0) = force_rotation(nodes[i], p_AB);
@@ -86,7 +86,7 @@ Eigen::MatrixXd turned_displacements(const NodeBlocks& blocks, const FrictionCon
   if (contact.committed) {
     Eigen::MatrixXd result = Eigen::MatrixXd::Zero(forces.rows(), 6);
     const Eigen::Index n = forces.rightCols<5>().isZero(0.0) ? 3 : 6;
-    result.leftCols(n) = kept_displacements(contact, forces.leftCols(n));
+    result.leftCols(n) = active_displacements(contact, forces.leftCols(n));
     return result;
   }
   if (forces.rightCols<5>().isZero(0.0)) {  // a plane
@@ -111,7 +111,7 @@ struct PartnerDisplacements {
   }
 };
 
-PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std::vector<TouchingNode>& nodes) {
+PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std::vector<ContactNodeState>& nodes) {
   Eigen::MatrixXd forces(C_B.rows(), 4);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto row = 3 * static_cast<Eigen::Index>(i);
@@ -125,17 +125,17 @@ PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std
 }
 
 /// Adds the turning of a deformable partner's share to the derivatives at fixed force components.
-void turn_partner(const SurfaceCompliance& share, std::span<const std::uint32_t> touching,
-                  const std::vector<TouchingNode>& nodes, Eigen::MatrixXd& turned) {
+void rotate_partner(const SurfaceCompliance& share, std::span<const std::uint32_t> touching,
+                  const std::vector<ContactNodeState>& nodes, Eigen::MatrixXd& turned) {
   const PartnerDisplacements moved = partner_displacements(gathered(share, touching), nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) turned.middleRows<3>(row_of(i)) += moved.by_turning(i);
 }
 
 /// How far B's points lie ahead of those of A that have moved to them: weighted by the pressure, along the interface.
-Vector3 mean_shift(const SolvedContact& solved) {
+Vector3 mean_shift(const ContactSolution& solved) {
   Vector3 sum = Vector3::Zero();
   double weights = 0.0;
-  for (const TouchingNode& node : solved.nodes) {
+  for (const ContactNodeState& node : solved.nodes) {
     const Vector3& n = node.surface.normal;
     sum += node.lambda * (node.u - n.dot(node.u) * n);
     weights += node.lambda;
@@ -154,12 +154,12 @@ bool is_history_independent(const ContactOptions& options) {
 CondensedContact::CondensedContact(std::string name, CondensedModel model, ParameterMap parameters)
     : ContactBackend({.parameters = std::move(parameters),
                       .history_independent = is_history_independent(model.options),
-                      .heavy = model.points.size() >= 500,
+                      .expensive = model.points.size() >= 500,
                       .regions = region_names(model.regions)}),
       name_(std::move(name)),
       model_(std::move(model)),
       ball_(ball_around(model_.points)) {
-  const std::size_t n_compliance = model_.point_yield > 0.0 ? model_.points.size() : model_.compliance.n_nodes();
+  const std::size_t n_compliance = model_.point_compliance > 0.0 ? model_.points.size() : model_.compliance.n_nodes();
   if (model_.points.size() != model_.areas.size() || model_.points.size() != n_compliance) {
     throw Error(ErrorCode::internal, "condensed contact: points, areas and compliance differ in size");
   }
@@ -194,7 +194,7 @@ CondensedContact::Gaps CondensedContact::find_gaps(const CandidateCache* candida
   const Matrix3 R_BA = X_AB.R.transpose();
   const Vector3 p_BA = -(R_BA * X_AB.p);
   Gaps gaps;
-  if (candidate_cache != nullptr && holds_all_near(*candidate_cache, ball_, X_AB)) {
+  if (candidate_cache != nullptr && covers_contact_candidates(*candidate_cache, ball_, X_AB)) {
     gaps.candidates = candidate_cache->candidates;
   } else {
     gaps.candidates.resize(model_.points.size());
@@ -229,7 +229,7 @@ std::shared_ptr<const CandidateCache> CondensedContact::candidate_cache_of(const
   result->X_AB = *history.X_AB;
   const Gaps gaps = find_gaps(nullptr, *history.X_AB);
   result->depth = std::abs(gaps.smallest);
-  result->reach = result->depth + kept_motion * ball_.radius;
+  result->reach = result->depth + candidate_cache_motion * ball_.radius;
   for (std::size_t k = 0; k < gaps.values.size(); ++k) {
     const CommittedNode* node = find_node(history, gaps.candidates[k]);
     const bool loaded = node != nullptr && !node->force.isZero(0.0);
@@ -238,7 +238,7 @@ std::shared_ptr<const CandidateCache> CondensedContact::candidate_cache_of(const
   if (model_.deformable) return result;  // its share of the compliance changes with the pose
   for (const CommittedNode& node : history.nodes) {
     const SurfacePoint point = surface_in_A(*model_.partner, *history.X_AB, model_.points[node.node]);
-    const bool close = point.gap + point.normal.dot(node.u) < kept_gap * result->depth;
+    const bool close = point.gap + point.normal.dot(node.u) < cached_block_gap * result->depth;
     if (close || !node.force.isZero(0.0)) result->block_nodes.push_back(node.node);
   }
   return result;
@@ -282,15 +282,15 @@ void CondensedContact::begin_between_bodies(const CondensedHistory& history, con
   const Interface interface =
       fem::begin_between_bodies(*model_.interface, solution.node_gaps, state, model_.options, ball_.radius, solution);
   if (!solution.touches()) return;
-  take_places(history, interface, solution);
+  set_contact_points(history, interface, solution);
   if (model_.options.friction == 0.0) return;
   const Vector3 shift = stick_shift(history, state, solution);
-  if (!shift.isZero(0.0)) take_interface(history, state, shift, solution);
+  if (!shift.isZero(0.0)) set_interface(history, state, shift, solution);
 }
 
-void CondensedContact::take_places(const CondensedHistory& history, const Interface& interface,
+void CondensedContact::set_contact_points(const CondensedHistory& history, const Interface& interface,
                                    Solution& solution) const {
-  for (const InterfacePlace& place : interface.places) {
+  for (const InterfacePoint& place : interface.places) {
     const CommittedNode* committed = find_node(history, place.node);
     const bool loaded = committed != nullptr && !committed->force.isZero(0.0);
     if (place.gap > -solution.gap && !loaded) continue;
@@ -301,14 +301,14 @@ void CondensedContact::take_places(const CondensedHistory& history, const Interf
   }
 }
 
-void CondensedContact::take_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
+void CondensedContact::set_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
                                       Solution& solution) const {
   Solution anew;
   anew.gap = solution.gap;
   anew.closest = solution.closest;
   anew.node_gaps = std::move(solution.node_gaps);
   anew.shift = shift;
-  take_places(history, model_.interface->at(state.X_AB, anew.node_gaps, shift), anew);
+  set_contact_points(history, model_.interface->at(state.X_AB, anew.node_gaps, shift), anew);
   solution = std::move(anew);
 }
 
@@ -324,7 +324,7 @@ Vector3 CondensedContact::stick_shift(const CondensedHistory& history, const Pai
     sum += weight * (ahead - n.dot(ahead) * n);
     weights += weight;
   }
-  if (weights == 0.0 || sum.norm() > largest_stick * ball_.radius * weights) return Vector3::Zero();
+  if (weights == 0.0 || sum.norm() > max_stick_motion * ball_.radius * weights) return Vector3::Zero();
   return sum / weights;
 }
 
@@ -345,7 +345,7 @@ void CondensedContact::add_partner(const PairState& state, Solution& solution) c
 }
 
 SurfaceCompliance CondensedContact::own_blocks(std::span<const std::uint32_t> candidates) const {
-  return model_.point_yield > 0.0 ? diagonal_compliance(candidates.size(), model_.point_yield)
+  return model_.point_compliance > 0.0 ? diagonal_compliance(candidates.size(), model_.point_compliance)
                                   : copied_blocks(model_.compliance, candidates);
 }
 
@@ -360,7 +360,7 @@ void CondensedContact::find_kept(const CondensedHistory& history, Solution& solu
   }
   if (!std::ranges::includes(positions, first_working_set(solution.near))) return;
   solution.near.kept = std::move(positions);
-  solution.near.kept_blocks = history.candidate_cache->blocks(model_.compliance);
+  solution.near.cached_blocks = history.candidate_cache->blocks(model_.compliance);
 }
 
 CondensedContact::Solution CondensedContact::begin(const CondensedHistory& history, const PairState& state) const {
@@ -387,27 +387,27 @@ CondensedContact::Solution CondensedContact::solve(const CondensedHistory& histo
   if (solution.near.deepest() == 0.0) return solution;  // nobody has to be pushed
   if (model_.options.friction > 0.0) {
     solve_with_friction(history, state, options, solution);
-    if (model_.interface) match_again(history, state, options, solution);
+    if (model_.interface) repeat_matching(history, state, options, solution);
   } else {
     solve_frictionless(state, options, solution);
   }
-  if (model_.deformed_gap) project_again(history, state, options, solution);
-  if (model_.deformable) move_partner(state, solution);
+  if (model_.deformed_gap) repeat_projection(history, state, options, solution);
+  if (model_.deformable) displace_partner(state, solution);
   return solution;
 }
 
-double CondensedContact::take_deformed_gaps(const PairState& state, bool keep_normals, Solution& solution) const {
+double CondensedContact::compute_deformed_gaps(const PairState& state, bool keep_normals, Solution& solution) const {
   NodeFields<1> forces(row_of(solution.nodes.size()));
   for (std::size_t a = 0; a < solution.nodes.size(); ++a) {
     forces.segment<3>(row_of(a)) = solution.nodes[a].force();
   }
   const std::vector<Vector3> u = near_displacements(solution, forces);
-  std::vector<const TouchingNode*> touching(u.size(), nullptr);
-  for (std::size_t a = 0; a < solution.nodes.size(); ++a) touching[solution.touching_near[a]] = &solution.nodes[a];
-  double overlooked = 0.0;
+  std::vector<const ContactNodeState*> touching(u.size(), nullptr);
+  for (std::size_t a = 0; a < solution.nodes.size(); ++a) touching[solution.contact_positions[a]] = &solution.nodes[a];
+  double find_undetected_penetration = 0.0;
   for (std::size_t i = 0; i < u.size(); ++i) {
     SurfacePoint surface = surface_in_A(*model_.partner, state.X_AB, solution.points[i] + u[i]);
-    overlooked = std::max(overlooked, touching[i] != nullptr ? std::abs(surface.gap) : -surface.gap);
+    find_undetected_penetration = std::max(find_undetected_penetration, touching[i] != nullptr ? std::abs(surface.gap) : -surface.gap);
     if (keep_normals) surface.normal = solution.near.normals[i];
     surface.gap -= surface.normal.dot(u[i]);
     solution.surface[i] = surface;
@@ -418,28 +418,28 @@ double CondensedContact::take_deformed_gaps(const PairState& state, bool keep_no
     solution.near.u_before[i] = u[i];
     solution.near.known[i] = true;
   }
-  return overlooked;
+  return find_undetected_penetration;
 }
 
-void CondensedContact::project_again(const CondensedHistory& history, const PairState& state,
+void CondensedContact::repeat_projection(const CondensedHistory& history, const PairState& state,
                                      const EvaluateOptions& options, Solution& solution) const {
-  const double allowed = gap_left * -solution.gap;
+  const double allowed = gap_tolerance_after_matching * -solution.gap;
   for (int pass = 0; !solution.nodes.empty(); ++pass) {
     Solution next = solution;
-    const double overlooked = take_deformed_gaps(state, pass >= passes_of_facets, next);
-    if (overlooked <= allowed) return;
-    if (pass == pass_limit) {
+    const double find_undetected_penetration = compute_deformed_gaps(state, pass >= passes_of_facets, next);
+    if (find_undetected_penetration <= allowed) return;
+    if (pass == max_passes) {
       throw RecoverableError(fmt::format(
           "the gaps of {} touching nodes to the partner's triangles do not settle: after {} projections of "
           "the deformed nodes the largest is {} m, allowed is {} m (overlap {} m, t = {} s); take a smaller "
           "step, or a partner with smaller triangles",
-          solution.nodes.size(), pass, overlooked, allowed, -solution.gap, state.t));
+          solution.nodes.size(), pass, find_undetected_penetration, allowed, -solution.gap, state.t));
     }
     const int iterations = solution.statistics.iterations;
     next.touching.clear();
-    next.touching_near.clear();
+    next.contact_positions.clear();
     next.nodes.clear();
-    next.stuck_to.clear();
+    next.stick_point_in_A.clear();
     next.found.clear();
     next.derivatives = {};
     next.dissipated = 0.0;
@@ -454,17 +454,17 @@ void CondensedContact::project_again(const CondensedHistory& history, const Pair
   }
 }
 
-void CondensedContact::match_again(const CondensedHistory& history, const PairState& state,
+void CondensedContact::repeat_matching(const CondensedHistory& history, const PairState& state,
                                    const EvaluateOptions& options, Solution& solution) const {
   Vector3 shift = mean_shift(solution);
   for (int pass = 0; (shift - solution.shift).norm() > shift_tolerance * ball_.radius; ++pass) {
-    if (pass == match_limit) {
+    if (pass == max_matching_passes) {
       throw RecoverableError(fmt::format(
           "the surfaces of two bodies that slide on one another were matched {} times and still move by {} m, at t = "
           "{} s; take a smaller step",
-          match_limit, (shift - solution.shift).norm(), state.t));
+          max_matching_passes, (shift - solution.shift).norm(), state.t));
     }
-    take_interface(history, state, shift, solution);
+    set_interface(history, state, shift, solution);
     if (solution.near.deepest() == 0.0) return;
     add_partner(state, solution);
     solve_with_friction(history, state, options, solution);
@@ -472,21 +472,21 @@ void CondensedContact::match_again(const CondensedHistory& history, const PairSt
   }
 }
 
-const SurfaceCompliance& CondensedContact::seen_compliance(const Solution& solution) const {
+const SurfaceCompliance& CondensedContact::contact_compliance(const Solution& solution) const {
   return model_.deformable ? solution.both : model_.compliance;
 }
 
-void CondensedContact::move_partner(const PairState& state, Solution& solution) const {
-  for (const std::uint32_t i : solution.touching_near) {
-    if (solution.on_partner.outside[i]) refuse_unknown_place(solution.points[i]);
+void CondensedContact::displace_partner(const PairState& state, Solution& solution) const {
+  for (const std::uint32_t i : solution.contact_positions) {
+    if (solution.on_partner.outside[i]) reject_unknown_point(solution.points[i]);
   }
-  const Eigen::MatrixXd C_B = gathered(solution.share, solution.touching_near);
+  const Eigen::MatrixXd C_B = gathered(solution.share, solution.contact_positions);
   const PartnerDisplacements moved = partner_displacements(C_B, solution.nodes);
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u_B = -moved.by_forces(i);
   if (solution.derivatives.lambda.empty()) return;
   Eigen::MatrixXd dforces(C_B.rows(), 6);
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const TouchingNode& node = solution.nodes[i];
+    const ContactNodeState& node = solution.nodes[i];
     dforces.middleRows<3>(3 * static_cast<Eigen::Index>(i)) = node.surface.normal * solution.derivatives.lambda[i] +
                                                               node.lambda * normal_rotation(node, state.X_AB.p) +
                                                               solution.derivatives.traction[i];
@@ -500,14 +500,14 @@ void CondensedContact::move_partner(const PairState& state, Solution& solution) 
 
 void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const {
   const std::uint32_t candidate = solution.near_candidates[near];
-  TouchingNode node;
+  ContactNodeState node;
   node.x = solution.points[near];
   node.surface = solution.surface[near];
   node.lambda = lambda;
   node.traction = traction;
   node.area = solution.areas[near];
   solution.touching.push_back(candidate);
-  solution.touching_near.push_back(near);
+  solution.contact_positions.push_back(near);
   solution.nodes.push_back(node);
 }
 
@@ -518,32 +518,32 @@ void CondensedContact::take(const NormalContact& contact, Solution& solution) co
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], Vector3::Zero(), solution);
     solution.nodes.back().u = contact.u.segment<3>(row_of(a));
-    solution.stuck_to.emplace_back(std::nullopt);
+    solution.stick_point_in_A.emplace_back(std::nullopt);
   }
   solution.found = {{.positions = contact.active, .u = contact.u}, contact.outside};
 }
 
 void CondensedContact::solve_frictionless(const PairState& state, const EvaluateOptions& options,
                                           Solution& solution) const {
-  NormalTurning turning;
+  NormalRotation turning;
   if (options.tangents) {
     turning = [&](std::uint32_t near) {
-      TouchingNode node;
+      ContactNodeState node;
       node.x = solution.points[near];
       node.surface = solution.surface[near];
       return normal_rotation(node, state.X_AB.p);
     };
   }
   NormalContact contact =
-      solve_normal_contact({.compliance = &seen_compliance(solution), .near = &solution.near, .turning = turning});
+      solve_normal_contact({.compliance = &contact_compliance(solution), .near = &solution.near, .turning = turning});
   take(contact, solution);
   if (solution.nodes.empty() || !options.tangents) return;
   if (model_.deformable) {
-    turn_partner(solution.share, solution.touching_near, solution.nodes, contact.turned);
+    rotate_partner(solution.share, solution.contact_positions, solution.nodes, contact.turned);
   }
   // With one factor on all forces the displacements of single nodes are not needed.
   const bool each = model_.options.hysteresis_factor > 0.0 || model_.deformable;
-  const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
+  const NodeBlocks blocks(contact_compliance(solution), solution.near, contact.active);
   solution.derivatives = frictionless_derivatives(solution.nodes, contact, contact.turned, state.X_AB.p,
                                                   each ? &blocks.compliance() : nullptr, blocks.numbers());
 }
@@ -553,7 +553,7 @@ StickPoint CondensedContact::stick_point_of_near(const CondensedHistory& history
   const std::uint32_t candidate = solution.near_candidates[near];
   const CommittedNode* node = find_node(history, candidate);
   const Vector3& x = solution.points[near];
-  StickPointMemory memory;
+  StickPointHistory memory;
   memory.X_AB = history.X_AB;
   if (node != nullptr) memory.p_BStick = node->p_BStick;
   memory.touched = node != nullptr && !node->force.isZero(0.0);
@@ -596,12 +596,12 @@ friction::LocalProblem CondensedContact::local_problem(const History& history, c
   if (!(model_.options.friction > 0.0)) return ContactBackend::local_problem(history, state);
   const CondensedHistory& committed = CondensedHistory::from(history);
   const Solution solution = begin(committed, state);
-  return fem::local_problem(seen_compliance(solution), friction_problem(committed, state, solution));
+  return fem::local_problem(contact_compliance(solution), friction_problem(committed, state, solution));
 }
 
 std::shared_ptr<const CommittedFriction> CondensedContact::committed_friction(const CondensedHistory& history,
                                                                               const Solution& solution) const {
-  if (!solution.near.kept_blocks) return nullptr;
+  if (!solution.near.cached_blocks) return nullptr;
   const CandidateCache& cache = *history.candidate_cache;
   return cache.friction([&]() -> std::shared_ptr<const CommittedFriction> {
     std::vector<CommittedContactNode> nodes;
@@ -612,8 +612,8 @@ std::shared_ptr<const CommittedFriction> CondensedContact::committed_friction(co
           {.axes = contact_axes(cache.X_AB.R, point.normal), .force = find_node(history, candidate)->force});
       n_active += nodes.back().force.isZero(0.0) ? 0 : 1;
     }
-    if (n_active == 0 || n_active > CommittedFriction::most_active) return nullptr;
-    auto made = std::make_shared<const CommittedFriction>(*solution.near.kept_blocks, nodes);
+    if (n_active == 0 || n_active > CommittedFriction::max_active) return nullptr;
+    auto made = std::make_shared<const CommittedFriction>(*solution.near.cached_blocks, nodes);
     return made->valid() ? made : nullptr;
   });
 }
@@ -623,15 +623,15 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   FrictionProblem problem = friction_problem(history, state, solution);
   // Only where commits keep what saves time near their states: a loaded history does in any case, and its answers must
   // be those of the one that was saved.
-  if (options.next_state_near) problem.committed = committed_friction(history, solution);
-  const FrictionContact contact = solve_friction_contact(seen_compliance(solution), problem);
+  if (options.keep_warm_start) problem.committed = committed_friction(history, solution);
+  const FrictionContact contact = solve_friction_contact(contact_compliance(solution), problem);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
   SlipSpeed slip_speed;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], contact.traction[a], solution);
-    solution.stuck_to.push_back(contact.sliding[a] ? std::optional<Vector3>() : contact.stick_points[a].p_AP);
-    const TouchingNode& node = solution.nodes.back();
+    solution.stick_point_in_A.push_back(contact.sliding[a] ? std::optional<Vector3>() : contact.stick_points[a].p_AP);
+    const ContactNodeState& node = solution.nodes.back();
     SlipStep slipping = slip_before(history, state, solution.touching.back(), node.surface.normal);
     slip_speed.add(slipping.traction, slipping.limit_before, point_velocity(state.V_AB, node.x - state.X_AB.p));
     if (!contact.sliding[a]) continue;
@@ -644,15 +644,15 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
   solution.found = contact.found;
   if (contact.active.empty() || !options.tangents) return;
-  const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
-  Eigen::MatrixXd turned = turned_displacements(blocks, contact, solution.nodes, state.X_AB.p);
-  if (model_.deformable) turn_partner(solution.share, solution.touching_near, solution.nodes, turned);
+  const NodeBlocks blocks(contact_compliance(solution), solution.near, contact.active);
+  Eigen::MatrixXd turned = rotated_displacements(blocks, contact, solution.nodes, state.X_AB.p);
+  if (model_.deformable) rotate_partner(solution.share, solution.contact_positions, solution.nodes, turned);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     by_rotation.emplace_back(turned.middleRows<3>(row_of(i)));
   }
   solution.derivatives =
-      friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p, seen_compliance(solution));
+      friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p, contact_compliance(solution));
 }
 
 std::vector<Vector3> CondensedContact::near_displacements(const Solution& solution, const NodeFields<1>& forces) const {
@@ -668,13 +668,13 @@ std::vector<Vector3> CondensedContact::near_displacements(const Solution& soluti
   for (std::uint32_t i = 0; i < result.size(); ++i) {
     if (!known[i]) missing.push_back(i);
   }
-  const NodeFields<1> u = displacement(seen_compliance(solution), solution.near.candidates(missing),
-                                       solution.near.candidates(solution.touching_near), forces);
+  const NodeFields<1> u = displacement(contact_compliance(solution), solution.near.candidates(missing),
+                                       solution.near.candidates(solution.contact_positions), forces);
   for (std::size_t k = 0; k < missing.size(); ++k) result[missing[k]] = u.segment<3>(row_of(k));
   return result;
 }
 
-std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution, const PairState& state) const {
+std::vector<CommittedNode> CondensedContact::make_committed_nodes(const Solution& solution, const PairState& state) const {
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * solution.nodes.size()));
   for (std::size_t a = 0; a < solution.nodes.size(); ++a) {
     forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = solution.nodes[a].force();
@@ -691,7 +691,7 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
     entry.p_BStick = X_BA * (model_.points[entry.node] + entry.u);
     if (a < solution.touching.size() && solution.touching[a] == entry.node) {
       entry.force = forces.segment<3>(static_cast<Eigen::Index>(3 * a));
-      if (solution.stuck_to[a]) entry.p_BStick = X_BA * *solution.stuck_to[a] + to_node;
+      if (solution.stick_point_in_A[a]) entry.p_BStick = X_BA * *solution.stick_point_in_A[a] + to_node;
       ++a;
     }
     memory.push_back(entry);
@@ -703,20 +703,20 @@ InterfaceContact CondensedContact::interface_contact(const Solution& solution) c
   return {.on_A = &solution.on_main,
           .areas = solution.areas,
           .nodes = solution.near_candidates,
-          .touching = solution.touching_near,
+          .touching = solution.contact_positions,
           .n_nodes = model_.points.size(),
           .contacts = solution.nodes,
           .recovery = &model_.pressure};
 }
 
-Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
+Response CondensedContact::make_response(const Solution& solution, const CondensedHistory& history,
                                    const PairState& state) const {
   // The functions of an interface are no nodes of the surface.
-  static const PressureRecovery of_no_nodes;
-  const PressureRecovery& recovery = model_.interface ? of_no_nodes : model_.pressure;
-  Response response = answer(solution, model_.options, recovery, model_.regions, history.approach_speed, state);
+  static const PressureRecovery empty_recovery;
+  const PressureRecovery& recovery = model_.interface ? empty_recovery : model_.pressure;
+  Response response = answer(solution, model_.options, recovery, model_.regions, history.approach_velocity, state);
   if (model_.interface && !solution.nodes.empty()) {
-    std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, history.approach_speed, state);
+    std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, history.approach_velocity, state);
     for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
     fill_interface_pressure(interface_contact(solution), normal_forces, model_.regions, response);
   }
@@ -732,7 +732,7 @@ Response CondensedContact::respond(const Solution& solution, const CondensedHist
 Response CondensedContact::evaluate(const History& history, const PairState& state,
                                     const EvaluateOptions& options) const {
   const CondensedHistory& own = CondensedHistory::from(history);
-  return respond(solve(own, state, options), own, state);
+  return make_response(solve(own, state, options), own, state);
 }
 
 std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
@@ -753,12 +753,12 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
     entries[asked[k]].error = refusal([&] {
       if (outcomes[k].error) std::rethrow_exception(outcomes[k].error);
       take(outcomes[k].contact, solutions[asked[k]]);
-      const EvaluateOptions forces_only{.tangents = false};
-      if (model_.deformed_gap) project_again(own, states[asked[k]], forces_only, solutions[asked[k]]);
+      const EvaluateOptions without_tangent_options{.tangents = false};
+      if (model_.deformed_gap) repeat_projection(own, states[asked[k]], without_tangent_options, solutions[asked[k]]);
     });
   }
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (!entries[i].error) entries[i].response = respond(solutions[i], own, states[i]);
+    if (!entries[i].error) entries[i].response = make_response(solutions[i], own, states[i]);
   }
   return entries;
 }
@@ -769,10 +769,10 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
   const Solution solution = solve(own, state, options);
   auto next = CondensedHistory::of_backend(name_);
   next->X_AB = state.X_AB;
-  next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
-  next->nodes = memory_of(solution, state);
-  if (options.next_state_near) next->candidate_cache = candidate_cache_of(*next);
-  Response response = respond(solution, *next, state);
+  next->approach_velocity = latched_speed(solution, model_.options, own.approach_velocity, state);
+  next->nodes = make_committed_nodes(solution, state);
+  if (options.keep_warm_start) next->candidate_cache = candidate_cache_of(*next);
+  Response response = make_response(solution, *next, state);
   response.slip_speed = slip_speed_after(solution, model_.options, state);
   return {.history = std::move(next), .response = response};
 }
@@ -783,7 +783,7 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
   std::vector<double> normal_forces;
   result.displacement.assign(model_.points.size(), Vector3::Zero());
   std::vector<Vector3> forces;
-  for (const TouchingNode& node : solution.nodes) {
+  for (const ContactNodeState& node : solution.nodes) {
     normal_forces.push_back(node.lambda);
     forces.push_back(node.force());
   }
@@ -795,12 +795,12 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
       result.pressure[solution.touching[i]] = normal_forces[i] / solution.nodes[i].area;
     }
   } else {
-    const Eigen::MatrixXd pressure = recovered_pressure(solution, model_.pressure, normal_forces).at_touching;
+    const Eigen::MatrixXd pressure = recovered_pressure(solution, model_.pressure, normal_forces).at_contact_nodes;
     for (std::size_t i = 0; i < solution.touching.size(); ++i) result.pressure[solution.touching[i]] = pressure(i, 0);
   }
   const std::vector<Vector3> nodal = on_candidates(solution, forces, Side::main);
-  if (model_.point_yield > 0.0) {
-    for (std::size_t i = 0; i < nodal.size(); ++i) result.displacement[i] = model_.point_yield * nodal[i];
+  if (model_.point_compliance > 0.0) {
+    for (std::size_t i = 0; i < nodal.size(); ++i) result.displacement[i] = model_.point_compliance * nodal[i];
     return result;
   }
   std::vector<std::uint32_t> all(model_.points.size());
@@ -822,23 +822,23 @@ std::string CondensedContact::fields(const History& history, const PairState& st
                                      const FieldRequest& request) const {
   if (!model_.fields) return ContactBackend::fields(history, state, request);
   if (request.part == FieldPart::partner) {
-    return model_.partner_fields ? draw_deformed_partner(history, state, request)
-                                 : model_.fields->draw_partner(state.X_AB, request);
+    return model_.partner_fields ? write_deformed_partner(history, state, request)
+                                 : model_.fields->write_partner(state.X_AB, request);
   }
   const NodeForces forces = node_forces(history, state, Side::main);
   // The body deforms under the elastic forces; pressure and traction are those of the response, hysteresis included.
-  DrawnState picture = model_.fields->linear_state(forces.elastic);
+  FieldState picture = model_.fields->linear_state(forces.elastic);
   picture.forces = forces.drawn;
-  return model_.fields->draw_body(picture, forces.normals, request);
+  return model_.fields->write_body_fields(picture, forces.normals, request);
 }
 
 std::vector<Vector3> CondensedContact::on_candidates(const Solution& solution, std::span<const Vector3> forces,
                                                      Side side) const {
   if (side == Side::partner) {
-    return solution.on_partner.nodes.distributed(solution.touching_near, forces,
+    return solution.on_partner.nodes.distributed(solution.contact_positions, forces,
                                                  model_.deformable->compliance().n_nodes());
   }
-  if (model_.interface) return solution.on_main.distributed(solution.touching_near, forces, model_.points.size());
+  if (model_.interface) return solution.on_main.distributed(solution.contact_positions, forces, model_.points.size());
   std::vector<Vector3> result(model_.points.size(), Vector3::Zero());
   for (std::size_t i = 0; i < forces.size(); ++i) result[solution.touching[i]] = forces[i];
   return result;
@@ -848,12 +848,12 @@ CondensedContact::NodeForces CondensedContact::node_forces(const History& histor
                                                            Side side) const {
   const CondensedHistory& own = CondensedHistory::from(history);
   const Solution solution = solve(own, state);
-  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
+  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_velocity, state);
   std::vector<Vector3> elastic;
   std::vector<Vector3> drawn;
   std::vector<Vector3> normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const TouchingNode& node = solution.nodes[i];
+    const ContactNodeState& node = solution.nodes[i];
     elastic.push_back(node.force());
     drawn.emplace_back(factors[i] * elastic.back());
     normals.push_back(node.surface.normal);
@@ -865,7 +865,7 @@ CondensedContact::NodeForces CondensedContact::node_forces(const History& histor
   return forces;
 }
 
-std::string CondensedContact::draw_deformed_partner(const History& history, const PairState& state,
+std::string CondensedContact::write_deformed_partner(const History& history, const PairState& state,
                                                     const FieldRequest& request) const {
   NodeForces forces = node_forces(history, state, Side::partner);
   FieldRequest on_B = request;
@@ -873,9 +873,9 @@ std::string CondensedContact::draw_deformed_partner(const History& history, cons
   for (auto* of_A : {&forces.elastic, &forces.drawn, &forces.normals}) {
     for (Vector3& v : *of_A) v = -(state.X_AB.R.transpose() * v);
   }
-  DrawnState picture = model_.partner_fields->linear_state(forces.elastic);
+  FieldState picture = model_.partner_fields->linear_state(forces.elastic);
   picture.forces = forces.drawn;
-  return model_.partner_fields->draw_body(picture, forces.normals, on_B);
+  return model_.partner_fields->write_body_fields(picture, forces.normals, on_B);
 }
 
 }  // namespace heelstrike::fem

@@ -15,7 +15,7 @@
 #include "fem_server/backends/fem_condensed/condensed_history.hpp"
 #include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
-#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/contact_solver/contact_wrench.hpp"
 #include "fem_server/backend_interface/slip_work.hpp"
@@ -41,7 +41,7 @@ struct CondensedModel {
   PressureRecovery pressure{};  ///< for these candidates; empty = forces by areas
   std::vector<ContactRegion> regions{};
   SurfaceCompliance compliance{};  ///< of the body that they lie on; empty where they are points that yield
-  double point_yield = 0.0;        ///< [m/N] compliance of each of those on its own, alike in all directions
+  double point_compliance = 0.0;        ///< [m/N] compliance of each of those on its own, alike in all directions
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   bool deformed_gap = false;  ///< the gap to a rigid triangle mesh is taken where the nodes have moved to
@@ -83,7 +83,7 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
 
   /// The deformable partner, its quantities included. @param request  its part only says how cells are labelled
   /// @pre model().partner_fields is set
-  [[nodiscard]] std::string draw_deformed_partner(const History& history, const PairState& state,
+  [[nodiscard]] std::string write_deformed_partner(const History& history, const PairState& state,
                                                   const FieldRequest& request) const;
 
   /// Pressure [Pa] and displacement [m] of all candidates, for fields and tests.
@@ -129,21 +129,21 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   [[nodiscard]] Vector3 stick_shift(const CondensedHistory& history, const PairState& state,
                                     const Solution& solution) const;
   /// The near nodes, from the interface at a shift; forgets what has been solved.
-  void take_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
+  void set_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
                       Solution& solution) const;
   /// Again with the surfaces where the solution says that they are, should it have slid, until they stay there.
   /// @throws RecoverableError  they do not
-  void match_again(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
+  void repeat_matching(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
                    Solution& solution) const;
   /// Again with the gaps of the deformed nodes to a curved partner, until they stay as they are.
   /// @throws RecoverableError  they do not
-  void project_again(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
+  void repeat_projection(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
                      Solution& solution) const;
   /// Gap and normal of the near nodes at their deformed places.
   /// @param keep_normals  only the gaps
   /// @return largest gap [m] of touching nodes, and penetration of others, that the solution has overlooked
-  [[nodiscard]] double take_deformed_gaps(const PairState& state, bool keep_normals, Solution& solution) const;
-  void take_places(const CondensedHistory& history, const Interface& interface, Solution& solution) const;
+  [[nodiscard]] double compute_deformed_gaps(const PairState& state, bool keep_normals, Solution& solution) const;
+  void set_contact_points(const CondensedHistory& history, const Interface& interface, Solution& solution) const;
   /// @param committed  null = the node was far from the partner
   void add_near(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& surface, const Vector3& x,
                 double area, Solution& solution) const;
@@ -157,9 +157,9 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   /// Of a committed state, to be kept with it; null where gaps are no distances.
   [[nodiscard]] std::shared_ptr<const CandidateCache> candidate_cache_of(const CondensedHistory& history) const;
   /// Compliance that the near nodes see: that of the body, or of both bodies.
-  [[nodiscard]] const SurfaceCompliance& seen_compliance(const Solution& solution) const;
+  [[nodiscard]] const SurfaceCompliance& contact_compliance(const Solution& solution) const;
   /// Displacements of a deformable partner and, where the solution has derivatives, theirs.
-  void move_partner(const PairState& state, Solution& solution) const;
+  void displace_partner(const PairState& state, Solution& solution) const;
   void take(const NormalContact& contact, Solution& solution) const;
   void solve_frictionless(const PairState& state, const EvaluateOptions& options, Solution& solution) const;
   /// Refers to the arguments.
@@ -176,10 +176,10 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   void add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const;
   /// Displacements [m] of all near nodes: those that the solver has found, and the others from the forces.
   [[nodiscard]] std::vector<Vector3> near_displacements(const Solution& solution, const NodeFields<1>& forces) const;
-  [[nodiscard]] std::vector<CommittedNode> memory_of(const Solution& solution, const PairState& state) const;
+  [[nodiscard]] std::vector<CommittedNode> make_committed_nodes(const Solution& solution, const PairState& state) const;
   /// Refers to the solution.
   [[nodiscard]] InterfaceContact interface_contact(const Solution& solution) const;
-  [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
+  [[nodiscard]] Response make_response(const Solution& solution, const CondensedHistory& history,
                                  const PairState& state) const;
 
   std::string name_;

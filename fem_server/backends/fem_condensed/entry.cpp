@@ -65,14 +65,14 @@ std::vector<ParameterSchema> schema() {
 void add_partner(PreparedPartner partner, const PreparedBody& main, const PrepareContext& context,
                  CondensedModel& model) {
   SurfaceCompliance compliance =
-      prepared_compliance(partner.body, partner.support, partner.contact, context, main.memory_limit);
+      prepared_compliance(partner.body, partner.support, partner.contact, context, main.max_memory);
   PartnerSurface surface = partner_surface(std::move(partner));
   model.partner = std::move(surface.distance);
   model.partner_fields = std::move(surface.fields);
   model.deformable = std::make_shared<const DeformablePartner>(std::move(surface.surface), std::move(compliance));
   model.interface = std::make_shared<const BodyInterface>(
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
-      main.contact.nodes.size(), model.deformable, main.options.depth_limit);
+      main.contact.nodes.size(), model.deformable, main.options.max_penetration);
 }
 
 void refuse_distance_length(const PairSpec& pair, const char* expected) {
@@ -101,21 +101,21 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
   const std::string where = "contact." + pair.name;
-  if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "candidate_limit")) {
-    throw limit_error(where + ".parameters.candidate_limit",
-                      fmt::format("{}.partner.surface.points: {} points, candidate_limit is {}; take fewer points or "
+  if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "max_candidates")) {
+    throw limit_error(where + ".parameters.max_candidates",
+                      fmt::format("{}.partner.surface.points: {} points, max_candidates is {}; take fewer points or "
                                   "raise the limit",
-                                  where, cloud.points.size(), number(pair.parameters, "candidate_limit")));
+                                  where, cloud.points.size(), number(pair.parameters, "max_candidates")));
   }
   const BodyModel& body = prepared.body;
   require_linear_tetrahedra(pair, body.mesh().nodes_per_element);
   const bool exact = text(pair.parameters, "cloud_distance") == "exact";
   SurfaceCompliance compliance =
-      prepared_compliance(body, prepared.support, prepared.contact, context, prepared.memory_limit);
+      prepared_compliance(body, prepared.support, prepared.contact, context, prepared.max_memory);
   CondensedModel model;
   model.points = cloud.points;
   model.areas = cloud.areas;
-  model.point_yield = cloud_yield(compliance);
+  model.point_compliance = find_cloud_compliance(compliance);
   if (exact) {
     model.partner = mesh_distance(boundary_surface(body.mesh()).surface);
   } else {
@@ -172,7 +172,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const 
   model.regions = prepared.regions;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
   model.compliance =
-      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
+      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.max_memory);
   model.partner = prepared.partner;
   if (partner) add_partner(std::move(*partner), prepared, context, model);
   model.options = prepared.options;
@@ -196,8 +196,8 @@ BackendEntry fem_condensed_entry() {
           .surface_pairs = body_surface_pairs(true),
           .make = make_condensed,
           .check = check_condensed_pair,
-          .doubts = body_pair_doubts,
-          .tunable = {"friction", "restitution", "approach_speed_floor", "penalty"}};
+          .warnings = find_body_pair_warnings,
+          .tunable = {"friction", "restitution", "min_approach_velocity", "penalty"}};
 }
 
 }  // namespace heelstrike::fem

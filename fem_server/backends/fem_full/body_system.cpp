@@ -89,11 +89,11 @@ Eigen::VectorXd BodySystem::step(const Eigen::VectorXd& rhs, const Eigen::Vector
 Eigen::MatrixXd BodySystem::solve(const Eigen::MatrixXd& rhs, const Eigen::MatrixXd& mean) const {
   if (!free_flight_) return factor_->solve(rhs);
   Eigen::MatrixXd u = factor_->solve(rhs);
-  Eigen::MatrixXd unbalanced(12, rhs.cols());
+  Eigen::MatrixXd equilibrium_loads(12, rhs.cols());
   for (std::size_t i = 0; i < isostatic_.size(); ++i)
-    unbalanced.row(static_cast<Eigen::Index>(i)) = u.row(isostatic_[i]);
-  unbalanced.bottomRows<6>() = mean - mass_modes_.transpose() * u;
-  u += correction_ * border_.solve(unbalanced);
+    equilibrium_loads.row(static_cast<Eigen::Index>(i)) = u.row(isostatic_[i]);
+  equilibrium_loads.bottomRows<6>() = mean - mass_modes_.transpose() * u;
+  u += correction_ * border_.solve(equilibrium_loads);
   return u;
 }
 

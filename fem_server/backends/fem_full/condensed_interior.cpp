@@ -20,7 +20,7 @@ std::vector<std::uint32_t> others(std::span<const std::uint32_t> elements, std::
   return rest;
 }
 
-std::uint32_t place_of(const std::vector<std::uint32_t>& nodes, std::uint32_t node) {
+std::uint32_t location_of(const std::vector<std::uint32_t>& nodes, std::uint32_t node) {
   return static_cast<std::uint32_t>(std::ranges::lower_bound(nodes, node) - nodes.begin());
 }
 
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> places_of(const std::vector<std::uint32_t>& chosen,
                                      const std::vector<std::uint32_t>& nodes) {
   std::vector<std::uint32_t> places;
   for (const std::uint32_t node : chosen) {
-    if (std::ranges::binary_search(nodes, node)) places.push_back(place_of(nodes, node));
+    if (std::ranges::binary_search(nodes, node)) places.push_back(location_of(nodes, node));
   }
   return places;
 }
@@ -49,7 +49,7 @@ void check_stop(const std::stop_token& stop) {
 
 }  // namespace
 
-CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double interface_limit,
+CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double max_interface_nodes,
                                      const PrepareContext& context)
     : whole_(std::move(whole)),
       layer_elements_(layer.begin(), layer.end()),
@@ -58,20 +58,20 @@ CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::ui
       interior_(whole_.body.part(interior_elements_, interior_nodes_)) {
   find_interface();
   const double n = static_cast<double>(interface_.size());
-  if (n > interface_limit) {
+  if (n > max_interface_nodes) {
     // Dense in K*, in the matrix with its row numbers, in the lower triangle given to the factor and in the factor.
-    throw limit_error("interface_limit",
-                      fmt::format("the interface of layer and interior has {} nodes, interface_limit is {}; its dense "
+    throw limit_error("max_interface_nodes",
+                      fmt::format("the interface of layer and interior has {} nodes, max_interface_nodes is {}; its dense "
                                   "stiffness would take {:.1f} GB in all. Take a thinner layer, fewer contact nodes, "
                                   "larger elements or fem_full, or raise the limit",
-                                  interface_.size(), interface_limit, 360e-9 * n * n));
+                                  interface_.size(), max_interface_nodes, 360e-9 * n * n));
   }
   check_stop(context.stop);
   // Nine numbers for each pair of coupled nodes. It stays: stresses inside need it.
   const MemoryNeed own = matrix_memory(9.0 * static_cast<double>(node_graph(interior_).inner.size()));
-  within_memory(whole_.memory_limit, own, "the stiffness of the interior behind the layer",
+  within_memory(whole_.max_memory, own, "the stiffness of the interior behind the layer",
                 [&] { interior_matrix_ = linear_stiffness(interior_); });
-  whole_.memory_limit.held += own.total();
+  whole_.max_memory.held += own.total();
   Eigen::Index n_layer = 0;
   if (whole_.support.inertia_relief) {
     InertiaModes own = inertia_modes(whole_.body);
@@ -91,7 +91,7 @@ InteriorProduct CondensedInterior::condense(const PrepareContext& context) const
   };
   if (!interface_.empty()) {
     product.stiffness = condensed_stiffness(interior_, interior_clamp_, interior_interface_, progress, context.stop,
-                                            whole_.memory_limit);
+                                            whole_.max_memory);
   }
   check_stop(context.stop);
   if (whole_.support.inertia_relief) condense_inertia(product, context);
@@ -111,7 +111,7 @@ void CondensedInterior::find_interface() {
 void CondensedInterior::condense_inertia(InteriorProduct& product, const PrepareContext& context) const {
   Eigen::MatrixXd inside = at_nodes(mass_modes_, interior_nodes_);
   for (const std::uint32_t node : interior_interface_) inside.middleRows<3>(3 * Eigen::Index{node}).setZero();
-  const Eigen::MatrixXd u = solve_inside(inside, context.stop);
+  const Eigen::MatrixXd u = solve_interior(inside, context.stop);
   const Eigen::MatrixXd moved = interior_matrix_ * u;
   product.inertia_loads = at_nodes(mass_modes_, layer_nodes_);
   for (std::size_t i = 0; i < interface_.size(); ++i) {
@@ -122,7 +122,7 @@ void CondensedInterior::condense_inertia(InteriorProduct& product, const Prepare
   product.inertia_compliance = 0.5 * (D + D.transpose());
 }
 
-Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs, const std::stop_token& stop) const {
+Eigen::MatrixXd CondensedInterior::solve_interior(const Eigen::MatrixXd& rhs, const std::stop_token& stop) const {
   if (!inside_) {
     std::vector<bool> held(interior_.mesh().nodes.size(), false);
     for (const std::uint32_t node : interior_clamp_) held[node] = true;
@@ -136,7 +136,7 @@ Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs, cons
     check_stop(stop);
     MemoryNeed need = factorisation_memory(order.size());
     need.matrices -= matrix_memory(order.size().matrix).matrices;  // held
-    within_memory(whole_.memory_limit, need, "solving the interior behind the layer", [&] {
+    within_memory(whole_.max_memory, need, "solving the interior behind the layer", [&] {
       auto factor = std::make_unique<SparseCholesky>(interior_matrix_, std::move(order));
       check_stop(stop);
       if (!factor->factorize(interior_matrix_)) {
@@ -158,7 +158,7 @@ PreparedBody CondensedInterior::layer() const {
                     .partner = whole_.partner,
                     .options = whole_.options,
                     .shape = whole_.shape,
-                    .memory_limit = whole_.memory_limit};
+                    .max_memory = whole_.max_memory};
   part.contact.nodes = places_of(whole_.contact.nodes, layer_nodes_);
   part.contact.faces.clear();  // for pictures, which are of the whole body
   return part;
@@ -245,7 +245,7 @@ Eigen::VectorXd CondensedInterior::displacement(const Eigen::VectorXd& u_layer,
   }
   {
     const std::scoped_lock lock(mutex_);
-    u += solve_inside(load);
+    u += solve_interior(load);
   }
   Eigen::VectorXd all = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(whole_.body.n_dofs()));
   for (std::size_t i = 0; i < interior_nodes_.size(); ++i) {

@@ -26,11 +26,11 @@ namespace heelstrike::fem {
 class CondensedInterior {
  public:
   /// @param layer  elements of the outer layer, ascending; neither none nor all; they hold all contact nodes
-  /// @param interface_limit  largest number of interface nodes
+  /// @param max_interface_nodes  largest number of interface nodes
   /// @param context  whose cache and locks the product goes through; its stop is checked between the stages of the
   ///                 factorisation and between blocks of columns, the numerical factorisation itself runs through
   /// @throws Error{limit} above it, Error{invalid_input} without support or mass, Error{cancelled}
-  CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double interface_limit,
+  CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double max_interface_nodes,
                     const PrepareContext& context);
 
   /// The body that the layer is part of.
@@ -63,7 +63,7 @@ class CondensedInterior {
   [[nodiscard]] InteriorProduct condense(const PrepareContext& context) const;
   void condense_inertia(InteriorProduct& product, const PrepareContext& context) const;
   /// Solves K_aa u = r, in dofs of the interior.
-  [[nodiscard]] Eigen::MatrixXd solve_inside(const Eigen::MatrixXd& rhs, const std::stop_token& stop = {}) const;
+  [[nodiscard]] Eigen::MatrixXd solve_interior(const Eigen::MatrixXd& rhs, const std::stop_token& stop = {}) const;
 
   PreparedBody whole_;
   std::vector<std::uint32_t> layer_elements_, interior_elements_;

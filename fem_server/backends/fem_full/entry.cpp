@@ -24,7 +24,7 @@ std::unique_ptr<ContactBackend> make_bodies(const PairSpec& pair, const PrepareC
   PreparedBody& main = prepared.body;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
   const auto compliance = [&](const auto& body) {
-    return prepared_compliance(body.body, body.support, body.contact, context, main.memory_limit);
+    return prepared_compliance(body.body, body.support, body.contact, context, main.max_memory);
   };
   SurfaceCompliance of_main = compliance(main);
   SurfaceCompliance of_partner = compliance(*partner);
@@ -35,12 +35,12 @@ std::unique_ptr<ContactBackend> make_bodies(const PairSpec& pair, const PrepareC
                                  .support = main.support,
                                  .laws = prepared.laws,
                                  .compliance = std::move(of_main),
-                                 .memory_limit = main.memory_limit},
+                                 .max_memory = main.max_memory},
                         .partner = {.fields = std::move(surface.fields),
                                     .support = std::move(partner_support),
                                     .laws = laws_of_partner(with_laws(pair)),
                                     .compliance = std::move(of_partner),
-                                    .memory_limit = main.memory_limit},
+                                    .max_memory = main.max_memory},
                         .main_surface = contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes,
                                                         main.support.clamped_nodes),
                         .partner_surface = std::move(surface.surface),
@@ -55,7 +55,7 @@ std::unique_ptr<ContactBackend> make_bodies(const PairSpec& pair, const PrepareC
 std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareContext& context) {
   if (!pair.partner.materials.empty()) return make_bodies(pair, context);
   FullPreparation prepared = prepare_full(pair, context);
-  SurfaceCompliance compliance = rest_compliance(prepared.body, context);
+  SurfaceCompliance compliance = initial_compliance(prepared.body, context);
   context.on_progress("factorize", 0.5);
   return std::make_unique<FullContact>(pair.backend, std::move(prepared.body), prepared.laws,
                                        std::move(prepared.parameters), std::move(compliance), context.stop);
@@ -78,8 +78,8 @@ BackendEntry fem_full_entry() {
           .surface_pairs = body_surface_pairs(),
           .make = make_full,
           .check = check_pair,
-          .doubts = body_pair_doubts,
-          .tunable = {"restitution", "approach_speed_floor"}};
+          .warnings = find_body_pair_warnings,
+          .tunable = {"restitution", "min_approach_velocity"}};
 }
 
 }  // namespace heelstrike::fem

@@ -14,7 +14,7 @@
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
-#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/backend_interface/slip_speed.hpp"
 #include "fem_server/backend_interface/slip_work.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
@@ -26,12 +26,12 @@ namespace heelstrike::fem {
 namespace {
 
 /// Each step gains a factor of the order of the strains.
-constexpr int step_limit = 60;
+constexpr int max_newton_steps = 60;
 /// Steps after which the functions of the interface keep their places: one at the edge of joining its neighbour, or two
 /// triangles at the edge of facing each other, may go back and forth.
-constexpr int matching_limit = 30;
+constexpr int max_matching_iterations = 30;
 /// From this factor between the changes of two steps on new matrices are worth their price.
-constexpr double slow_step = 0.5;
+constexpr double slow_convergence_ratio = 0.5;
 /// Last change of the displacements over the depth.
 constexpr double step_tolerance = 1e-9;
 /// Motion by which derivatives of the interface are differences, over the depth. Its error is of second order in it,
@@ -43,8 +43,8 @@ constexpr int derivative_passes = 20;
 /// Of each correction.
 constexpr double correction_accuracy = 1e-5;
 
-const InterfacePlace* find_place(const std::vector<InterfacePlace>& places, std::uint32_t node) {
-  const auto found = std::ranges::lower_bound(places, node, {}, &InterfacePlace::node);
+const InterfacePoint* find_interface_point(const std::vector<InterfacePoint>& places, std::uint32_t node) {
+  const auto found = std::ranges::lower_bound(places, node, {}, &InterfacePoint::node);
   return found != places.end() && found->node == node ? &*found : nullptr;
 }
 
@@ -90,29 +90,29 @@ struct LinearContact {
 
 }  // namespace
 
-struct FullBodies::Solution : SolvedContact {
-  Both<Eigen::VectorXd> u;                   // [m]
+struct FullBodies::Solution : ContactSolution {
+  PerBody<Eigen::VectorXd> u;                   // [m]
   Eigen::VectorXd lambda;                    // [N] of all contact nodes of A
   Eigen::VectorXd tau;                       // [N] 3 of each; empty without friction
   double energy = 0.0;                       // [J]
-  std::vector<InterfacePlace> places;        // of the displaced surfaces
-  Both<Eigen::VectorXd> matched;             // [m] at which these were found
+  std::vector<InterfacePoint> places;        // of the displaced surfaces
+  PerBody<Eigen::VectorXd> matched;             // [m] at which these were found
   std::vector<std::uint32_t> near;           // places that may touch
-  std::vector<std::uint32_t> touching_near;  // positions in `near`
+  std::vector<std::uint32_t> contact_positions;  // positions in `near`
   std::vector<NodeLinearisation> linear;     // of these, in the axes of each
   FrictionContact friction;                  // the same ones; empty without friction
   double length = 0.0;                       // [m] what errors are measured by: the depth, or an old dent
-  Both<BodyMemory> memory;                   // of the history that is solved from, which outlives the solution
-  Both<Eigen::VectorXd> remembered;          // the memory after a commit
+  PerBody<BodyHistoryVariables> memory;                   // of the history that is solved from, which outlives the solution
+  PerBody<Eigen::VectorXd> remembered;          // the memory after a commit
   WeightedNodes on_A;                        // of `near`
   std::vector<double> areas;                 // [m^2] of `near`
-  std::vector<std::uint32_t> near_nodes;
-  [[nodiscard]] const InterfacePlace& touching_place(std::size_t i) const { return places[near[touching_near[i]]]; }
+  std::vector<std::uint32_t> active_candidates;
+  [[nodiscard]] const InterfacePoint& contact_point_at(std::size_t i) const { return places[near[contact_positions[i]]]; }
   [[nodiscard]] InterfaceContact contact(const PressureRecovery& recovery) const {
     return {.on_A = &on_A,
             .areas = areas,
-            .nodes = near_nodes,
-            .touching = touching_near,
+            .nodes = active_candidates,
+            .touching = contact_positions,
             .n_nodes = static_cast<std::size_t>(lambda.size()),
             .contacts = nodes,
             .recovery = &recovery};
@@ -120,12 +120,12 @@ struct FullBodies::Solution : SolvedContact {
 };
 
 FullBodies::FullBodies(std::string name, FullBodiesModel model, ParameterMap parameters, const std::stop_token& stop)
-    : ContactBackend({.parameters = std::move(parameters), .heavy = true, .regions = region_names(model.regions)}),
+    : ContactBackend({.parameters = std::move(parameters), .expensive = true, .regions = region_names(model.regions)}),
       name_(std::move(name)),
       model_(std::move(model)) {
   use_one_blas_thread();
   bodies_.emplace_back(std::move(model_.main), stop);
-  model_.partner.memory_limit.held += bodies_[0].memory_need().total();
+  model_.partner.max_memory.held += bodies_[0].memory_need().total();
   bodies_.emplace_back(std::move(model_.partner), stop);
   std::vector<Vector3> points;
   for (const std::uint32_t node : bodies_[0].contact_nodes()) points.push_back(bodies_[0].body().mesh().nodes[node]);
@@ -133,8 +133,8 @@ FullBodies::FullBodies(std::string name, FullBodiesModel model, ParameterMap par
   rounding_ = std::max(rounding_of(bodies_[0].body()), rounding_of(bodies_[1].body()));
 }
 
-bool FullBodies::remembers() const {
-  return std::ranges::any_of(bodies_, [](const FullBody& body) { return body.laws().remembers(); });
+bool FullBodies::has_history() const {
+  return std::ranges::any_of(bodies_, [](const FullBody& body) { return body.laws().has_history(); });
 }
 
 std::shared_ptr<const History> FullBodies::initial_history() const {
@@ -161,10 +161,10 @@ std::shared_ptr<const History> FullBodies::load_history(std::string_view bytes) 
                                                         {history->u_B.size(), bodies_[1].body().n_dofs()},
                                                         {history->lambda.size(), n}});
   check("tangential forces", {{history->tau.size(), 3 * n}});
-  check("memory of both materials", {{history->memory_A.size(), memory_size(bodies_[0].body(), bodies_[0].laws())},
-                                     {history->memory_B.size(), memory_size(bodies_[1].body(), bodies_[1].laws())}});
+  check("memory of both materials", {{history->history_variables_A.size(), memory_size(bodies_[0].body(), bodies_[0].laws())},
+                                     {history->history_variables_B.size(), memory_size(bodies_[1].body(), bodies_[1].laws())}});
   const bool displaced = history->u_A.size() > 0;
-  const bool remembered = history->memory_A.size() + history->memory_B.size() > 0;
+  const bool remembered = history->history_variables_A.size() + history->history_variables_B.size() > 0;
   if ((displaced && !history->X_AB) || (!displaced && history->tau.size() > 0) ||
       (remembered && !(displaced && history->t))) {
     throw input_error("state", fmt::format("history of back-end '{}': expected tangential forces and memories only "
@@ -175,7 +175,7 @@ std::shared_ptr<const History> FullBodies::load_history(std::string_view bytes) 
   return history;
 }
 
-Interface FullBodies::begin(const PairState& state, const Both<Eigen::VectorXd>& u, Solution& solution) const {
+Interface FullBodies::begin(const PairState& state, const PerBody<Eigen::VectorXd>& u, Solution& solution) const {
   ContactSurface of_A = model_.main_surface;
   ContactSurface of_B = model_.partner_surface;
   std::shared_ptr<const SignedDistance> distance = model_.partner_distance;
@@ -198,25 +198,25 @@ Interface FullBodies::begin(const PairState& state, const Both<Eigen::VectorXd>&
   }
   const BodyInterface interface(std::move(of_A), gaps.size(),
                                 std::make_shared<const DeformablePartner>(std::move(of_B), SurfaceCompliance()),
-                                model_.options.depth_limit);
+                                model_.options.max_penetration);
   return begin_between_bodies(interface, gaps, state, model_.options, size_, solution);
 }
 
-std::vector<InterfacePlace> FullBodies::places_at(const Pose& X_AB, const Interface& undeformed,
-                                                  const Both<Eigen::VectorXd>& u) const {
+std::vector<InterfacePoint> FullBodies::places_at(const Pose& X_AB, const Interface& undeformed,
+                                                  const PerBody<Eigen::VectorXd>& u) const {
   const BodyInterface interface(
       displaced(model_.main_surface, u[0]), bodies_[0].contact_nodes().size(),
       std::make_shared<const DeformablePartner>(displaced(model_.partner_surface, u[1]), SurfaceCompliance()),
-      model_.options.depth_limit);
-  return interface.displaced_places(X_AB, undeformed);
+      model_.options.max_penetration);
+  return interface.displace_points(X_AB, undeformed);
 }
 
-Vector3 FullBodies::relative(const InterfacePlace& place, const Matrix3& R_AB, const Both<Eigen::VectorXd>& u) const {
+Vector3 FullBodies::relative(const InterfacePoint& place, const Matrix3& R_AB, const PerBody<Eigen::VectorXd>& u) const {
   return bodies_[0].mean(place.on_A, u[0]) - R_AB * bodies_[1].mean(place.on_B, u[1]);
 }
 
-void FullBodies::add_loads(const InterfacePlace& place, const Matrix3& R_AB, const Vector3& force,
-                           Both<Eigen::VectorXd>& loads) const {
+void FullBodies::add_loads(const InterfacePoint& place, const Matrix3& R_AB, const Vector3& force,
+                           PerBody<Eigen::VectorXd>& loads) const {
   const auto add = [&](std::size_t body, std::span<const WeightedNodes::Entry> weights, const Vector3& own) {
     for (const auto& [c, weight] : weights) {
       loads[body].segment<3>(3 * Eigen::Index{bodies_[body].contact_nodes()[c]}) += weight * own;
@@ -226,34 +226,34 @@ void FullBodies::add_loads(const InterfacePlace& place, const Matrix3& R_AB, con
   add(1, place.on_B, -(R_AB.transpose() * force));
 }
 
-Vector3 FullBodies::slid(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePlace& place,
-                         const Both<Eigen::VectorXd>& matched, const Both<Eigen::VectorXd>& u) const {
-  const auto since = [&](const Both<Eigen::VectorXd>& now) {
-    return history.u_A.size() == 0 ? now : Both<Eigen::VectorXd>{now[0] - history.u_A, now[1] - history.u_B};
+Vector3 FullBodies::compute_slip_increment(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePoint& place,
+                         const PerBody<Eigen::VectorXd>& matched, const PerBody<Eigen::VectorXd>& u) const {
+  const auto since = [&](const PerBody<Eigen::VectorXd>& now) {
+    return history.u_A.size() == 0 ? now : PerBody<Eigen::VectorXd>{now[0] - history.u_A, now[1] - history.u_B};
   };
   Vector3 by_elasticity = relative(place, X_AB.R, since(u));
   const double lambda_before = history.lambda.size() > 0 ? history.lambda[place.node] : 0.0;
   if (!history.X_AB) return by_elasticity;
   // Where A's points were at the commit, and where they would be if they had moved with B since then.
-  const Both<Eigen::VectorXd> until_matched = since(matched);
-  const Vector3 before = place.point - bodies_[0].mean(place.on_A, until_matched[0]);
+  const PerBody<Eigen::VectorXd> displacements_since_matching = since(matched);
+  const Vector3 before = place.point - bodies_[0].mean(place.on_A, displacements_since_matching[0]);
   const Vector3 ahead = before - X_AB * (history.X_AB->inverse() * before);
   if (lambda_before > 0.0) return by_elasticity + ahead;
   // Of a function that has come down since the commit the way before the two met does not count.
-  const double gap = place.gap - place.normal.dot(relative(place, X_AB.R, until_matched));
+  const double gap = place.gap - place.normal.dot(relative(place, X_AB.R, displacements_since_matching));
   const double gap_before = std::max(gap - place.normal.dot(ahead), 0.0);
   return gap < 0.0 ? Vector3(by_elasticity - gap / (gap_before - gap) * ahead) : by_elasticity;
 }
 
-FullBodies::Both<Eigen::VectorXd> FullBodies::press(const FullBodiesHistory& history, const PairState& state,
-                                                    double offset, const Both<Eigen::VectorXd>& free,
+FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const FullBodiesHistory& history, const PairState& state,
+                                                    double offset, const PerBody<Eigen::VectorXd>& free,
                                                     Solution& solution) const {
   const Matrix3& R_AB = state.X_AB.R;
-  const bool rubs = model_.options.friction > 0.0;
+  const bool has_friction = model_.options.friction > 0.0;
   std::vector<double> gaps;  // [m] of the places, without contact forces
   double depth = solution.length;
-  const Both<Eigen::VectorXd> since{free[0] - solution.matched[0], free[1] - solution.matched[1]};
-  for (const InterfacePlace& place : solution.places) {
+  const PerBody<Eigen::VectorXd> since{free[0] - solution.matched[0], free[1] - solution.matched[1]};
+  for (const InterfacePoint& place : solution.places) {
     gaps.push_back(place.gap + offset + place.normal.dot(relative(place, R_AB, since)));
     depth = std::max(depth, -gaps.back());
   }
@@ -261,17 +261,17 @@ FullBodies::Both<Eigen::VectorXd> FullBodies::press(const FullBodiesHistory& his
   problem.friction = model_.options.friction;
   problem.R_AB = R_AB;
   problem.stick_point = [](std::uint32_t) { return StickPoint(); };  // positions are slips
-  NearNodes& near = problem.near;
+  ActiveCandidates& near = problem.near;
   WeightedNodes on_B;
   solution.near.clear();
   solution.on_A = {};
   solution.areas.clear();
-  solution.near_nodes.clear();
-  solution.touching_near.clear();
+  solution.active_candidates.clear();
+  solution.contact_positions.clear();
   solution.linear.clear();
   solution.friction = {};
   for (std::uint32_t i = 0; i < solution.places.size(); ++i) {
-    const InterfacePlace& place = solution.places[i];
+    const InterfacePoint& place = solution.places[i];
     const double before = solution.lambda[place.node];
     // The surface rises nowhere by more than the partner has pushed it down: farther functions cannot touch.
     if (gaps[i] > depth && !(before > 0.0)) continue;
@@ -281,12 +281,12 @@ FullBodies::Both<Eigen::VectorXd> FullBodies::press(const FullBodiesHistory& his
     near.force_before.emplace_back(before * place.normal);
     near.u_before.emplace_back(Vector3::Zero());
     near.known.push_back(false);
-    if (rubs) {
+    if (has_friction) {
       near.force_before.back() += solution.tau.segment<3>(3 * Eigen::Index{place.node});
-      problem.positions.push_back(slid(history, state.X_AB, place, solution.matched, free));
+      problem.positions.push_back(compute_slip_increment(history, state.X_AB, place, solution.matched, free));
     }
     solution.near.push_back(i);
-    solution.near_nodes.push_back(place.node);
+    solution.active_candidates.push_back(place.node);
     solution.areas.push_back(place.area);
     solution.on_A.add_place(place.on_A);
     on_B.add_place(place.on_B);
@@ -296,60 +296,60 @@ FullBodies::Both<Eigen::VectorXd> FullBodies::press(const FullBodiesHistory& his
   solution.tau.setZero();
   if (near.deepest() == 0.0) return free;  // nobody has to be pushed
   const SurfaceCompliance both =
-      sum(bodies_[0].seen_from(solution.on_A, Matrix3::Identity()), bodies_[1].seen_from(on_B, R_AB));
+      sum(bodies_[0].compliance_in_frame(solution.on_A, Matrix3::Identity()), bodies_[1].compliance_in_frame(on_B, R_AB));
   Eigen::VectorXd lambda;
-  if (rubs) {
+  if (has_friction) {
     solution.friction = solve_friction_contact(both, problem);
-    solution.touching_near = solution.friction.active;
+    solution.contact_positions = solution.friction.active;
     lambda = solution.friction.lambda;
     for (const std::uint32_t member : solution.friction.members) {
       solution.linear.push_back(solution.friction.nodes[member]);
     }
   } else {
     const NormalContact contact = solve_normal_contact({.compliance = &both, .near = &near});
-    solution.touching_near = contact.active;
+    solution.contact_positions = contact.active;
     lambda = contact.lambda;
     for (const std::uint32_t i : contact.active) {
       solution.linear.push_back(frictionless(contact_axes(R_AB, near.normals[i]), both.self(i)));
     }
   }
-  Both<Eigen::VectorXd> loads{bodies_[0].at_rest(), bodies_[1].at_rest()};
-  for (std::size_t a = 0; a < solution.touching_near.size(); ++a) {
-    const InterfacePlace& place = solution.touching_place(a);
+  PerBody<Eigen::VectorXd> loads{bodies_[0].initial_displacements(), bodies_[1].initial_displacements()};
+  for (std::size_t a = 0; a < solution.contact_positions.size(); ++a) {
+    const InterfacePoint& place = solution.contact_point_at(a);
     Vector3 force = lambda[static_cast<Eigen::Index>(a)] * place.normal;
     solution.lambda[place.node] = lambda[static_cast<Eigen::Index>(a)];
-    if (rubs) {
+    if (has_friction) {
       force += solution.friction.traction[a];
       solution.tau.segment<3>(3 * Eigen::Index{place.node}) = solution.friction.traction[a];
     }
     add_loads(place, R_AB, force, loads);
   }
-  Both<Eigen::VectorXd> u = free;
-  for (std::size_t body = 0; body < u.size(); ++body) u[body] += bodies_[body].moved_by(loads[body]);
+  PerBody<Eigen::VectorXd> u = free;
+  for (std::size_t body = 0; body < u.size(); ++body) u[body] += bodies_[body].solve_displacements(loads[body]);
   return u;
 }
 
 bool FullBodies::equilibrium(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
                              double offset, Solution& solution) const {
   const double length = solution.length;
-  for (FullBody& body : bodies_) body.take_matrix_at_rest();
+  for (FullBody& body : bodies_) body.use_initial_matrix();
   double change_before = std::numeric_limits<double>::infinity();
-  bool may_refresh = true;
-  for (int iteration = 1; iteration <= step_limit; ++iteration) {
+  bool may_refactor = true;
+  for (int iteration = 1; iteration <= max_newton_steps; ++iteration) {
     ++solution.statistics.iterations;
-    Both<Eigen::VectorXd> free;
+    PerBody<Eigen::VectorXd> free;
     solution.energy = 0.0;
     for (std::size_t body = 0; body < free.size(); ++body) {
-      std::optional<FullBody::Step> step = bodies_[body].without_load(solution.u[body], solution.memory[body]);
+      std::optional<FullBody::Step> step = bodies_[body].solve_unloaded(solution.u[body], solution.memory[body]);
       if (!step) return false;
       free[body] = std::move(step->u);
       solution.energy += step->energy;
     }
-    if (iteration <= matching_limit) {
+    if (iteration <= max_matching_iterations) {
       solution.places = places_at(state.X_AB, undeformed, solution.u);
       solution.matched = solution.u;
     }
-    const Both<Eigen::VectorXd> u = press(history, state, offset, free, solution);
+    const PerBody<Eigen::VectorXd> u = solve_linearised_contact(history, state, offset, free, solution);
     double change = 0.0;
     for (std::size_t body = 0; body < u.size(); ++body) {
       change = std::max(change, (u[body] - solution.u[body]).cwiseAbs().maxCoeff());
@@ -359,13 +359,13 @@ bool FullBodies::equilibrium(const FullBodiesHistory& history, const PairState& 
     solution.statistics.residual = change / length;
     if (change <= step_tolerance * length) return true;
     // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
-    if (change <= rounding_ && change > slow_step * change_before) return true;
-    const bool refresh = may_refresh && change > slow_step * change_before;
+    if (change <= rounding_ && change > slow_convergence_ratio * change_before) return true;
+    const bool refresh = may_refactor && change > slow_convergence_ratio * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
-    may_refresh = false;
+    may_refactor = false;
     for (std::size_t body = 0; body < u.size(); ++body) {
-      may_refresh |= bodies_[body].take_matrix_at(u[body], solution.memory[body]);
+      may_refactor |= bodies_[body].assemble_matrix_at(u[body], solution.memory[body]);
     }
   }
   return false;
@@ -374,25 +374,25 @@ bool FullBodies::equilibrium(const FullBodiesHistory& history, const PairState& 
 FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const PairState& state,
                                        const EvaluateOptions& options) const {
   Solution solution;
-  if (remembers()) {
-    solution.memory = {memory_at(name_, history.memory_A, history.t, state.t),
-                       memory_at(name_, history.memory_B, history.t, state.t)};
+  if (has_history()) {
+    solution.memory = {history_variables_at(name_, history.history_variables_A, history.t, state.t),
+                       history_variables_at(name_, history.history_variables_B, history.t, state.t)};
   }
-  const bool dented = remembers() && history.u_A.size() > 0;
+  const bool has_residual_deformation = has_history() && history.u_A.size() > 0;
   Interface undeformed = begin(state, {}, solution);
-  if (solution.gap >= 0.0 && !dented) return solution;
+  if (solution.gap >= 0.0 && !has_residual_deformation) return solution;
   const std::scoped_lock lock(mutex_);
   solution.length = -solution.gap;
-  if (dented) {
+  if (has_residual_deformation) {
     solution.length = std::max({solution.length, history.u_A.cwiseAbs().maxCoeff(), history.u_B.cwiseAbs().maxCoeff()});
-    undeformed.smallest_gap = -solution.length;
+    undeformed.min_gap = -solution.length;
   }
-  const auto start = [&](bool at_rest) {
-    solution.u = {bodies_[0].at_rest(), bodies_[1].at_rest()};
+  const auto start = [&](bool initial_displacements) {
+    solution.u = {bodies_[0].initial_displacements(), bodies_[1].initial_displacements()};
     const auto n = static_cast<Eigen::Index>(bodies_[0].contact_nodes().size());
     solution.lambda = Eigen::VectorXd::Zero(n);
     if (model_.options.friction > 0.0) solution.tau = Eigen::VectorXd::Zero(3 * n);
-    if (at_rest || history.u_A.size() == 0) return;
+    if (initial_displacements || history.u_A.size() == 0) return;
     solution.u = {history.u_A, history.u_B};
     solution.lambda = history.lambda;
     if (solution.tau.size() > 0 && history.tau.size() > 0) solution.tau = history.tau;
@@ -406,15 +406,15 @@ FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const P
   };
   start(false);
   if (!found(0.0)) {
-    load_in_steps(name_, -solution.gap, [&](double offset, bool restart) {
+    solve_in_load_steps(name_, -solution.gap, [&](double offset, bool restart) {
       if (restart) start(true);
       return found(offset);
     });
   }
-  for (std::size_t i = 0; i < solution.touching_near.size(); ++i) {
-    const InterfacePlace& place = solution.touching_place(i);
-    if (place.outside) refuse_unknown_place(place.point);
-    TouchingNode node;
+  for (std::size_t i = 0; i < solution.contact_positions.size(); ++i) {
+    const InterfacePoint& place = solution.contact_point_at(i);
+    if (place.outside) reject_unknown_point(place.point);
+    ContactNodeState node;
     node.x = place.point;
     node.surface = {.gap = 0.0, .normal = place.normal};
     node.lambda = solution.lambda[place.node];
@@ -423,13 +423,13 @@ FullBodies::Solution FullBodies::solve(const FullBodiesHistory& history, const P
     solution.touching.push_back(place.node);
     solution.nodes.push_back(node);
   }
-  tell_slip(history, state, solution);
+  compute_slip(history, state, solution);
   if (options.tangents && !solution.nodes.empty()) differentiate(history, state, undeformed, solution);
-  if (remembers()) remember(history, state, solution);
+  if (has_history()) update_history(history, state, solution);
   return solution;
 }
 
-void FullBodies::tell_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
+void FullBodies::compute_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
   const FrictionContact& contact = solution.friction;
   const double friction = model_.options.friction;
   double work = 0.0;
@@ -438,7 +438,7 @@ void FullBodies::tell_slip(const FullBodiesHistory& history, const PairState& st
     SlipStep step{.trial = contact.traction[a] - contact.rho[a] * contact.slip[a],
                   .limit = friction * contact.lambda[static_cast<Eigen::Index>(a)],
                   .slip = contact.slip[a].norm()};
-    const Eigen::Index node = solution.touching_place(a).node;
+    const Eigen::Index node = solution.contact_point_at(a).node;
     if (history.X_AB && history.tau.size() > 0) {
       // The traction turns with the surface of B.
       step.traction = state.X_AB.R * (history.X_AB->R.transpose() * history.tau.segment<3>(3 * node));
@@ -451,9 +451,9 @@ void FullBodies::tell_slip(const FullBodiesHistory& history, const PairState& st
   solution.slip_speed = slip_speed.value();
 }
 
-void FullBodies::remember(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
+void FullBodies::update_history(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
   for (std::size_t body = 0; body < bodies_.size(); ++body) {
-    Remembered after = remembered(bodies_[body].body(), bodies_[body].laws(), solution.u[body], solution.memory[body]);
+    HistoryUpdate after = update_history_variables(bodies_[body].body(), bodies_[body].laws(), solution.u[body], solution.memory[body]);
     solution.dissipated += after.dissipated;
     solution.remembered[body] = std::move(after.values);
   }
@@ -477,10 +477,10 @@ void FullBodies::remember(const FullBodiesHistory& history, const PairState& sta
 
 /// With the pose, along one direction of it. Components are in axes that turn with the normals.
 struct FullBodies::Derivative {
-  Both<Eigen::VectorXd> u;  ///< [m] of the displacements
+  PerBody<Eigen::VectorXd> u;  ///< [m] of the displacements
   Eigen::VectorXd force;    ///< [N] components of the forces of the touching functions
   Eigen::VectorXd motion;  ///< [m] of their gaps and slips, by the motion of the surfaces; and, at constant components,
-  Both<Eigen::VectorXd> load;  ///< [N] of their loads
+  PerBody<Eigen::VectorXd> load;  ///< [N] of their loads
   std::vector<Vector3> normal;
   std::vector<Vector3> point;     ///< [m]
   std::vector<Vector3> traction;  ///< [N]
@@ -489,18 +489,18 @@ struct FullBodies::Derivative {
 void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const PairState& state,
                                         const Interface& undeformed, const Solution& solution, Eigen::Index direction,
                                         Derivative& now) const {
-  const Vector6 e = Vector6::Unit(direction);
+  const Vector6 e = Vector6::Fmu(direction);
   // Of the largest motion of a surface.
   double motion = direction < 3 ? size_ : 1.0;
   for (const Eigen::VectorXd& u : now.u) motion = std::max(motion, u.cwiseAbs().maxCoeff());
   const double h = difference_step * solution.length / motion;
   const std::size_t m = solution.nodes.size();
-  now.load = {bodies_[0].at_rest(), bodies_[1].at_rest()};
+  now.load = {bodies_[0].initial_displacements(), bodies_[1].initial_displacements()};
   now.motion = Eigen::VectorXd::Zero(3 * static_cast<Eigen::Index>(m));
   for (std::vector<Vector3>* values : {&now.normal, &now.point, &now.traction}) values->assign(m, Vector3::Zero());
-  Both<Pose> poses{state.X_AB, state.X_AB};
-  Both<Both<Eigen::VectorXd>> u;
-  Both<std::vector<InterfacePlace>> places;
+  PerBody<Pose> poses{state.X_AB, state.X_AB};
+  PerBody<PerBody<Eigen::VectorXd>> u;
+  PerBody<std::vector<InterfacePoint>> places;
   for (std::size_t end = 0; end < 2; ++end) {
     const double step = end == 0 ? -h : h;
     poses[end].R = rotation_from_vector(step * e.head<3>()) * poses[end].R;
@@ -509,13 +509,13 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
     places[end] = places_at(poses[end], undeformed, u[end]);
   }
   for (std::size_t i = 0; i < m; ++i) {
-    const InterfacePlace& place = solution.touching_place(i);
+    const InterfacePoint& place = solution.contact_point_at(i);
     const Matrix3& axes = solution.linear[i].axes;
     const Vector3 force = axes.transpose() * solution.nodes[i].force();
-    const Both<const InterfacePlace*> found{find_place(places[0], place.node), find_place(places[1], place.node)};
+    const PerBody<const InterfacePoint*> found{find_interface_point(places[0], place.node), find_interface_point(places[1], place.node)};
     for (std::size_t end = 0; end < 2; ++end) {
       const double step = end == 0 ? -h : h;
-      InterfacePlace there = place;
+      InterfacePoint there = place;
       if (found[0] != nullptr && found[1] != nullptr) {
         there = *found[end];
       } else {
@@ -531,7 +531,7 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
       now.motion[row] += weight * there.gap;
       if (model_.options.friction > 0.0) {
         now.motion.segment<2>(row + 1) +=
-            weight * (turned.rightCols<2>().transpose() * slid(history, poses[end], there, u[end], u[end]));
+            weight * (turned.rightCols<2>().transpose() * compute_slip_increment(history, poses[end], there, u[end], u[end]));
       }
       now.normal[i] += weight * there.normal;
       now.point[i] += weight * there.point;
@@ -549,29 +549,29 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   const std::vector<NodeLinearisation>& linear = solution.linear;
   WeightedNodes on_A, on_B;
   for (std::size_t i = 0; i < m; ++i) {
-    on_A.add_place(solution.touching_place(i).on_A);
-    on_B.add_place(solution.touching_place(i).on_B);
+    on_A.add_place(solution.contact_point_at(i).on_A);
+    on_B.add_place(solution.contact_point_at(i).on_B);
   }
   std::optional<LinearContact> contact;
-  const auto take_present = [&] {
-    contact.emplace(sum(bodies_[0].seen_from(on_A, Matrix3::Identity()), bodies_[1].seen_from(on_B, R_AB)), linear);
+  const auto set_current_state = [&] {
+    contact.emplace(sum(bodies_[0].compliance_in_frame(on_A, Matrix3::Identity()), bodies_[1].compliance_in_frame(on_B, R_AB)), linear);
   };
   // Of the matrices that the solution was found with: mostly near enough to correct by, and for nothing.
-  take_present();
-  bool may_refresh = false;
+  set_current_state();
+  bool may_refactor = false;
   for (std::size_t body = 0; body < 2; ++body) {
-    may_refresh |= bodies_[body].take_matrix_at(solution.u[body], solution.memory[body]);
+    may_refactor |= bodies_[body].assemble_matrix_at(solution.u[body], solution.memory[body]);
   }
 
   std::array<Derivative, 6> directions;
   for (Derivative& now : directions) {
-    now.u = {bodies_[0].at_rest(), bodies_[1].at_rest()};
+    now.u = {bodies_[0].initial_displacements(), bodies_[1].initial_displacements()};
     now.force = Eigen::VectorXd::Zero(rows);
   }
-  const auto add_all = [&](const Eigen::VectorXd& forces, Both<Eigen::VectorXd>& loads) {
+  const auto add_all = [&](const Eigen::VectorXd& forces, PerBody<Eigen::VectorXd>& loads) {
     for (std::size_t i = 0; i < m; ++i) {
       const auto row = 3 * static_cast<Eigen::Index>(i);
-      add_loads(solution.touching_place(i), R_AB, linear[i].axes * forces.segment<3>(row), loads);
+      add_loads(solution.contact_point_at(i), R_AB, linear[i].axes * forces.segment<3>(row), loads);
     }
   };
   for (Eigen::Index k = 0; k < 6; ++k) {
@@ -579,27 +579,27 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
     double before = std::numeric_limits<double>::infinity();
     for (int pass = 0; pass < derivative_passes; ++pass) {
       differentiate_geometry(history, state, undeformed, solution, k, now);
-      Both<Eigen::VectorXd> loads = now.load;
+      PerBody<Eigen::VectorXd> loads = now.load;
       add_all(now.force, loads);
-      Both<Eigen::VectorXd> u{bodies_[0].towards(loads[0], now.u[0]), bodies_[1].towards(loads[1], now.u[1])};
-      const Both<Eigen::VectorXd> step{u[0] - now.u[0], u[1] - now.u[1]};
+      PerBody<Eigen::VectorXd> u{bodies_[0].towards(loads[0], now.u[0]), bodies_[1].towards(loads[1], now.u[1])};
+      const PerBody<Eigen::VectorXd> step{u[0] - now.u[0], u[1] - now.u[1]};
       Eigen::VectorXd left(rows);
       for (std::size_t i = 0; i < m; ++i) {
         const auto row = 3 * static_cast<Eigen::Index>(i);
         const Vector3 motion =
-            now.motion.segment<3>(row) + linear[i].axes.transpose() * relative(solution.touching_place(i), R_AB, step);
+            now.motion.segment<3>(row) + linear[i].axes.transpose() * relative(solution.contact_point_at(i), R_AB, step);
         left.segment<3>(row) = -(linear[i].S * motion + linear[i].E * now.force.segment<3>(row));
       }
       const Eigen::VectorXd correction = contact->system.solve(left, correction_accuracy).x;
       now.force += correction;
-      loads = {bodies_[0].at_rest(), bodies_[1].at_rest()};
+      loads = {bodies_[0].initial_displacements(), bodies_[1].initial_displacements()};
       add_all(correction, loads);
-      for (std::size_t body = 0; body < 2; ++body) now.u[body] = u[body] + bodies_[body].moved_by(loads[body]);
+      for (std::size_t body = 0; body < 2; ++body) now.u[body] = u[body] + bodies_[body].solve_displacements(loads[body]);
       const double change = correction.norm();
       if (change <= derivative_accuracy * now.force.norm()) break;
-      if (may_refresh && change > slow_step * before) {
-        take_present();
-        may_refresh = false;
+      if (may_refactor && change > slow_convergence_ratio * before) {
+        set_current_state();
+        may_refactor = false;
       }
       before = change;
     }
@@ -622,13 +622,13 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   }
 }
 
-Response FullBodies::respond(const Solution& solution, const std::optional<double>& approach_speed,
+Response FullBodies::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                              const PairState& state) const {
-  Response response = answer(solution, model_.options, {}, model_.regions, approach_speed, state);
+  Response response = answer(solution, model_.options, {}, model_.regions, approach_velocity, state);
   response.dissipated_increment = solution.dissipated;
   if (solution.nodes.empty()) return response;
   response.stored_energy = solution.energy;
-  std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, approach_speed, state);
+  std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, approach_velocity, state);
   for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
   fill_interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces, model_.regions,
                           response);
@@ -637,30 +637,30 @@ Response FullBodies::respond(const Solution& solution, const std::optional<doubl
 
 Response FullBodies::evaluate(const History& history, const PairState& state, const EvaluateOptions& options) const {
   const FullBodiesHistory& own = FullBodiesHistory::from(history);
-  return respond(solve(own, state, options), own.approach_speed, state);
+  return make_response(solve(own, state, options), own.approach_velocity, state);
 }
 
 Committed FullBodies::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
   const FullBodiesHistory& own = FullBodiesHistory::from(history);
-  EvaluateOptions until_now = options;
-  until_now.tangents = options.tangents && !remembers();  // those of the answer come below
-  const Solution solution = solve(own, state, until_now);
+  EvaluateOptions options_at_end = options;
+  options_at_end.tangents = options.tangents && !has_history();  // those of the answer come below
+  const Solution solution = solve(own, state, options_at_end);
   auto next = FullBodiesHistory::of_backend(name_);
-  next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
+  next->approach_velocity = latched_speed(solution, model_.options, own.approach_velocity, state);
   next->u_A = solution.u[0];
   next->u_B = solution.u[1];
   next->lambda = solution.lambda;
   next->tau = solution.tau;
   next->X_AB = state.X_AB;
   next->t = state.t;
-  next->memory_A = solution.remembered[0];
-  next->memory_B = solution.remembered[1];
+  next->history_variables_A = solution.remembered[0];
+  next->history_variables_B = solution.remembered[1];
   Response response;
-  if (!remembers()) {
-    response = respond(solution, next->approach_speed, state);
+  if (!has_history()) {
+    response = make_response(solution, next->approach_velocity, state);
   } else {
     // From here on the materials have had no time yet: forces are the same, tangents those of a sudden change.
-    response = respond(solve(*next, state, options), next->approach_speed, state);
+    response = make_response(solve(*next, state, options), next->approach_velocity, state);
     response.dissipated_increment = solution.dissipated;
   }
   response.slip_speed = slip_speed_after(solution, model_.options, state);
@@ -672,7 +672,7 @@ std::vector<Vector3> FullBodies::on_nodes(const Solution& solution, const PairSt
   std::vector<Vector3> values(bodies_[body].contact_nodes().size(), Vector3::Zero());
   const Matrix3 turn = body == 0 ? Matrix3(Matrix3::Identity()) : Matrix3(-state.X_AB.R.transpose());
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const InterfacePlace& place = solution.touching_place(i);
+    const InterfacePoint& place = solution.contact_point_at(i);
     for (const auto& [c, weight] : body == 0 ? place.on_A : place.on_B) values[c] += weight * (turn * of_function(i));
   }
   return values;
@@ -687,7 +687,7 @@ std::array<std::vector<Vector3>, 2> FullBodies::nodal_forces(const History& hist
 std::vector<double> FullBodies::pressure(const History& history, const PairState& state) const {
   const Solution solution = solve(FullBodiesHistory::from(history), state, {.tangents = false});
   std::vector<double> normal_forces;
-  for (const TouchingNode& node : solution.nodes) normal_forces.push_back(node.lambda);
+  for (const ContactNodeState& node : solution.nodes) normal_forces.push_back(node.lambda);
   return interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces);
 }
 
@@ -696,9 +696,9 @@ std::string FullBodies::fields(const History& history, const PairState& state, c
   const Solution solution = solve(own, state, {.tangents = false});
   const std::size_t side = request.part == FieldPart::partner ? 1 : 0;
   const FullBody& body = bodies_[side];
-  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
-  DrawnState picture;
-  picture.displacement = solution.u[side].size() > 0 ? solution.u[side] : body.at_rest();
+  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_velocity, state);
+  FieldState picture;
+  picture.displacement = solution.u[side].size() > 0 ? solution.u[side] : body.initial_displacements();
   picture.stress = stress(body.body(), body.laws(), picture.displacement, solution.memory[side]);
   picture.forces =
       on_nodes(solution, state, side, [&](std::size_t i) { return Vector3(factors[i] * solution.nodes[i].force()); });
@@ -707,7 +707,7 @@ std::string FullBodies::fields(const History& history, const PairState& state, c
   for (Vector3& n : normals) n = n.isZero(0.0) ? n : n.normalized();
   FieldRequest own_request = request;
   if (side == 1) own_request.X_WA = request.X_WA * state.X_AB;
-  return body.fields().draw_body(picture, normals, own_request);
+  return body.fields().write_body_fields(picture, normals, own_request);
 }
 
 }  // namespace heelstrike::fem

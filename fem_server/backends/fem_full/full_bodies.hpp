@@ -68,41 +68,41 @@ class FullBodies final : public ContactBackend {
  private:
   /// Something of A, and of B in its own axes.
   template <class T>
-  using Both = std::array<T, 2>;
+  using PerBody = std::array<T, 2>;
   struct Solution;
   struct Derivative;
   [[nodiscard]] Solution solve(const FullBodiesHistory& history, const PairState& state,
                                const EvaluateOptions& options) const;
   /// Smallest gap and what meets, of the bodies displaced by u; undeformed ones for u of no size.
-  [[nodiscard]] Interface begin(const PairState& state, const Both<Eigen::VectorXd>& u, Solution& solution) const;
+  [[nodiscard]] Interface begin(const PairState& state, const PerBody<Eigen::VectorXd>& u, Solution& solution) const;
   /// Functions of the interface of the displaced surfaces.
-  [[nodiscard]] std::vector<InterfacePlace> places_at(const Pose& X_AB, const Interface& undeformed,
-                                                      const Both<Eigen::VectorXd>& u) const;
+  [[nodiscard]] std::vector<InterfacePoint> places_at(const Pose& X_AB, const Interface& undeformed,
+                                                      const PerBody<Eigen::VectorXd>& u) const;
   /// With all gaps enlarged by `offset` [m]. @return whether it converged
   [[nodiscard]] bool equilibrium(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
                                  double offset, Solution& solution) const;
   /// Contact of the linear bodies that are displaced by `free` without contact forces: sets lambda, tau and what
   /// touches.
   /// @return displacements under these forces
-  [[nodiscard]] Both<Eigen::VectorXd> press(const FullBodiesHistory& history, const PairState& state, double offset,
-                                            const Both<Eigen::VectorXd>& free, Solution& solution) const;
+  [[nodiscard]] PerBody<Eigen::VectorXd> solve_linearised_contact(const FullBodiesHistory& history, const PairState& state, double offset,
+                                            const PerBody<Eigen::VectorXd>& free, Solution& solution) const;
   /// [m] in A: motion of A relative to B at `place` since the commit, or since the two have met. Along the normal it
   /// has no meaning.
   /// @param place  of the surfaces displaced by `matched`
-  [[nodiscard]] Vector3 slid(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePlace& place,
-                             const Both<Eigen::VectorXd>& matched, const Both<Eigen::VectorXd>& u) const;
+  [[nodiscard]] Vector3 compute_slip_increment(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePoint& place,
+                             const PerBody<Eigen::VectorXd>& matched, const PerBody<Eigen::VectorXd>& u) const;
   /// Work and speed of functions that slide.
-  void tell_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;
+  void compute_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;
   /// What a commit of materials with a memory would keep, and what they have turned into heat since the last one; where
   /// nothing touches, the gap of the bodies as they are.
-  void remember(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;
-  [[nodiscard]] bool remembers() const;
+  void update_history(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;
+  [[nodiscard]] bool has_history() const;
   /// What `place` sees of displacements: that of A relative to B, in A.
-  [[nodiscard]] Vector3 relative(const InterfacePlace& place, const Matrix3& R_AB,
-                                 const Both<Eigen::VectorXd>& u) const;
+  [[nodiscard]] Vector3 relative(const InterfacePoint& place, const Matrix3& R_AB,
+                                 const PerBody<Eigen::VectorXd>& u) const;
   /// Loads on both bodies of forces [N] on places, in A.
-  void add_loads(const InterfacePlace& place, const Matrix3& R_AB, const Vector3& force,
-                 Both<Eigen::VectorXd>& loads) const;
+  void add_loads(const InterfacePoint& place, const Matrix3& R_AB, const Vector3& force,
+                 PerBody<Eigen::VectorXd>& loads) const;
   /// What the touching functions have, brought to the contact nodes of a body by their weights: for A as it is given,
   /// for B the opposite, in its axes.
   [[nodiscard]] std::vector<Vector3> on_nodes(const Solution& solution, const PairState& state, std::size_t body,
@@ -111,7 +111,7 @@ class FullBodies final : public ContactBackend {
                      Solution& solution) const;
   void differentiate_geometry(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
                               const Solution& solution, Eigen::Index direction, Derivative& now) const;
-  [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
+  [[nodiscard]] Response make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                  const PairState& state) const;
 
   std::string name_;

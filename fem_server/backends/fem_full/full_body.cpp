@@ -12,14 +12,14 @@ FullBody::FullBody(FullBodyParts parts, const std::stop_token& stop) : parts_(st
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "fem_full: preparation stopped on request");
   };
   const NodeGraph graph = node_graph(body());
-  rest_system_ = std::make_unique<BodySystem>(body(), parts_.support, graph);
-  if (!parts_.laws.is_linear()) present_system_ = std::make_unique<BodySystem>(body(), parts_.support, graph);
-  within_memory(parts_.memory_limit, memory_need(), full_order_task, [&] {
+  initial_system_ = std::make_unique<BodySystem>(body(), parts_.support, graph);
+  if (!parts_.laws.is_linear()) current_system_ = std::make_unique<BodySystem>(body(), parts_.support, graph);
+  within_memory(parts_.max_memory, memory_need(), full_order_task, [&] {
     tangent_ = linear_stiffness(body());
     check();
-    rest_system_->analyse(tangent_);
-    check_memory(parts_.memory_limit, memory_need(), full_order_task);
-    if (!rest_system_->factorize(tangent_)) {
+    initial_system_->analyse(tangent_);
+    check_memory(parts_.max_memory, memory_need(), full_order_task);
+    if (!initial_system_->factorize(tangent_)) {
       throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
     }
   });
@@ -27,10 +27,10 @@ FullBody::FullBody(FullBodyParts parts, const std::stop_token& stop) : parts_(st
 }
 
 MemoryNeed FullBody::memory_need() const {
-  return factorisation_memory(rest_system_->size(), present_system_ ? 2.0 : 1.0);
+  return factorisation_memory(initial_system_->size(), current_system_ ? 2.0 : 1.0);
 }
 
-std::optional<FullBody::Step> FullBody::without_load(const Eigen::VectorXd& u, const BodyMemory& memory) {
+std::optional<FullBody::Step> FullBody::solve_unloaded(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) {
   const BodyEquations equations = assemble_equations(body(), parts_.laws, u, tangent_, 0, memory);
   if (!equations.valid) return std::nullopt;
   return Step{.u = u + system().step(-equations.force, u), .energy = equations.energy};
@@ -42,29 +42,29 @@ Vector3 FullBody::mean(std::span<const WeightedNodes::Entry> weights, const Eige
   return sum;
 }
 
-SurfaceCompliance FullBody::seen_from(const WeightedNodes& places, const Matrix3& R) {
-  if (!present_) return weighted(parts_.compliance, places, R);
+SurfaceCompliance FullBody::compliance_in_frame(const WeightedNodes& places, const Matrix3& R) {
+  if (!is_current_) return weighted(parts_.compliance, places, R);
   const std::vector<std::uint32_t> used = places.used_nodes();
-  if (!std::ranges::includes(seen_nodes_, used)) {
+  if (!std::ranges::includes(compliance_nodes_, used)) {
     std::vector<std::uint32_t> all;
-    std::ranges::set_union(seen_nodes_, used, std::back_inserter(all));
-    seen_nodes_ = std::move(all);
+    std::ranges::set_union(compliance_nodes_, used, std::back_inserter(all));
+    compliance_nodes_ = std::move(all);
     std::vector<std::uint32_t> of_mesh;
-    for (const std::uint32_t c : seen_nodes_) of_mesh.push_back(contact_nodes()[c]);
-    seen_ = present_system_->compliance(of_mesh);
+    for (const std::uint32_t c : compliance_nodes_) of_mesh.push_back(contact_nodes()[c]);
+    seen_ = current_system_->compliance(of_mesh);
   }
-  return weighted(seen_, places.among(seen_nodes_), R);
+  return weighted(seen_, places.among(compliance_nodes_), R);
 }
 
-bool FullBody::take_matrix_at(const Eigen::VectorXd& u, const BodyMemory& memory) {
-  if (!present_system_) return false;
+bool FullBody::assemble_matrix_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) {
+  if (!current_system_) return false;
   bool good = assemble_equations(body(), parts_.laws, u, tangent_, 0, memory).valid;
   // The first one takes the memory of the factor.
-  telling_memory(parts_.memory_limit, memory_need(), full_order_task,
-                 [&] { good = good && present_system_->factorize(tangent_); });
-  seen_nodes_.clear();
-  const bool changed = good || present_;
-  present_ = good;
+  with_memory_report(parts_.max_memory, memory_need(), full_order_task,
+                 [&] { good = good && current_system_->factorize(tangent_); });
+  compliance_nodes_.clear();
+  const bool changed = good || is_current_;
+  is_current_ = good;
   return changed;
 }
 

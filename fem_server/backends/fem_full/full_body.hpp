@@ -29,7 +29,7 @@ struct FullBodyParts {
   Support support;
   MaterialLaws laws;
   SurfaceCompliance compliance;  ///< of the contact nodes of the undeformed body
-  MemoryLimit memory_limit{};
+  MemoryLimit max_memory{};
 };
 
 /// Not thread-safe.
@@ -44,7 +44,7 @@ class FullBody {
   [[nodiscard]] const BodyModel& body() const { return parts_.fields->body(); }
   [[nodiscard]] const MaterialLaws& laws() const { return parts_.laws; }
   [[nodiscard]] std::span<const std::uint32_t> contact_nodes() const { return parts_.fields->contact().nodes; }
-  [[nodiscard]] Eigen::VectorXd at_rest() const {
+  [[nodiscard]] Eigen::VectorXd initial_displacements() const {
     return Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body().n_dofs()));
   }
 
@@ -53,9 +53,9 @@ class FullBody {
     double energy = 0.0;  ///< [J] stored at u
   };
   /// @return none when an element is inside out
-  [[nodiscard]] std::optional<Step> without_load(const Eigen::VectorXd& u, const BodyMemory& memory);
+  [[nodiscard]] std::optional<Step> solve_unloaded(const Eigen::VectorXd& u, const BodyHistoryVariables& memory);
   /// K^-1 r [m]. @param loads  [N] r, n_dofs x n
-  [[nodiscard]] Eigen::MatrixXd moved_by(const Eigen::MatrixXd& loads) const { return system().solve(loads); }
+  [[nodiscard]] Eigen::MatrixXd solve_displacements(const Eigen::MatrixXd& loads) const { return system().solve(loads); }
   /// One step from du towards f'(u) du = r, u being that of the last call with a displacement: all the way when K is
   /// f'(u).
   [[nodiscard]] Eigen::VectorXd towards(const Eigen::VectorXd& load, const Eigen::VectorXd& du) const {
@@ -64,27 +64,27 @@ class FullBody {
   /// [m] mean of contact nodes
   [[nodiscard]] Vector3 mean(std::span<const WeightedNodes::Entry> weights, const Eigen::VectorXd& u) const;
   /// Compliance by K of places that move with contact nodes, in axes turned by R.
-  [[nodiscard]] SurfaceCompliance seen_from(const WeightedNodes& places, const Matrix3& R);
+  [[nodiscard]] SurfaceCompliance compliance_in_frame(const WeightedNodes& places, const Matrix3& R);
 
   /// What it keeps.
   [[nodiscard]] MemoryNeed memory_need() const;
 
-  void take_matrix_at_rest() { present_ = false; }
+  void use_initial_matrix() { is_current_ = false; }
   /// K at u. Where it is not positive definite (a free body under pressure, without its contact) that at rest has to
   /// do.
   /// @return whether K has changed
-  bool take_matrix_at(const Eigen::VectorXd& u, const BodyMemory& memory);
+  bool assemble_matrix_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory);
 
  private:
-  [[nodiscard]] const BodySystem& system() const { return present_ ? *present_system_ : *rest_system_; }
+  [[nodiscard]] const BodySystem& system() const { return is_current_ ? *current_system_ : *initial_system_; }
 
   FullBodyParts parts_;
-  std::unique_ptr<BodySystem> rest_system_;
-  std::unique_ptr<BodySystem> present_system_;  ///< null for a linear body
+  std::unique_ptr<BodySystem> initial_system_;
+  std::unique_ptr<BodySystem> current_system_;  ///< null for a linear body
   SparseMatrix tangent_;                        ///< of what was assembled last
-  bool present_ = false;                        ///< K is the present one
+  bool is_current_ = false;                        ///< K is the present one
   /// By the present K, of the contact nodes that have been asked for since it was taken; ascending.
-  std::vector<std::uint32_t> seen_nodes_;
+  std::vector<std::uint32_t> compliance_nodes_;
   SurfaceCompliance seen_;
 };
 

@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
-#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/backend_interface/slip_speed.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -18,13 +18,13 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr int iteration_limit = 40;
+constexpr int max_newton_iterations = 40;
 /// Iterations after which each node keeps its normal: one on an edge of the partner may go back and forth between two
 /// facets. The gap remains that of the facet where it is.
 constexpr int iterations_of_facets = 12;
 /// With friction: iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
 /// with the strain; from `slow` on a new matrix is worth its price.
-constexpr int surface_iteration_limit = 60;
+constexpr int max_surface_iterations = 60;
 constexpr double slow = 0.5;
 /// Last change of the displacement over the depth.
 constexpr double surface_tolerance = 1e-9;
@@ -36,64 +36,64 @@ constexpr double penalty_factor = 1e3;
 constexpr int tangent_passes = 3;
 /// Of the systems of the tangents with friction, whose matrix is not symmetric.
 constexpr double tangent_accuracy = 1e-9;
-constexpr Eigen::Index krylov_limit = 80;
+constexpr Eigen::Index max_krylov_dimension = 80;
 
 }  // namespace
 
-struct FullContact::Solution : SolvedContact {
+struct FullContact::Solution : ContactSolution {
   Eigen::VectorXd u;
   Eigen::VectorXd lambda;
   Eigen::VectorXd tau;                   ///< [N] 3 per contact node; empty without friction
   Eigen::VectorXd rho;                   ///< [N/m] tangential stiffness of the touching contact nodes, with friction
   std::vector<StickPoint> stick_points;  ///< per contact node; empty without friction
-  std::vector<Vector3> kept_normals;     ///< of a partner with facets, per contact node; empty = of the facet it is at
+  std::vector<Vector3> fixed_normals;     ///< of a partner with facets, per contact node; empty = of the facet it is at
   double energy = 0.0;
   std::vector<bool> sliding;   ///< per touching node
-  BodyMemory memory;           ///< of the history that is solved from; it outlives the solution
+  BodyHistoryVariables memory;           ///< of the history that is solved from; it outlives the solution
   Eigen::VectorXd remembered;  ///< the memory after a commit
   double length = 0.0;         ///< [m] what errors of displacements are measured by: the depth, or an old dent
 };
 
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws laws, ParameterMap parameters,
-                         SurfaceCompliance rest_compliance, const std::stop_token& stop,
+                         SurfaceCompliance initial_compliance, const std::stop_token& stop,
                          std::shared_ptr<const CondensedInterior> interior)
-    : ContactBackend({.parameters = std::move(parameters), .heavy = true, .regions = region_names(prepared.regions)}),
+    : ContactBackend({.parameters = std::move(parameters), .expensive = true, .regions = region_names(prepared.regions)}),
       name_(std::move(name)),
       prepared_(std::move(prepared)),
       laws_(std::move(laws)),
       interior_(std::move(interior)),
-      rest_compliance_(std::move(rest_compliance)) {
+      initial_compliance_(std::move(initial_compliance)) {
   use_one_blas_thread();
   const auto check = [&] {
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, name_ + ": preparation stopped on request");
   };
   check();
-  // A widened pattern is known only with its matrix, whose dense block `interface_limit` has allowed.
+  // A widened pattern is known only with its matrix, whose dense block `max_interface_nodes` has allowed.
   if (interior_) tangent_ = interior_->widened(linear_stiffness(prepared_.body));
   const NodeGraph graph = interior_ ? node_graph(tangent_) : node_graph(prepared_.body);
   const auto make_system = [&] {
     return std::make_unique<BodySystem>(prepared_.body, prepared_.support, graph, interior_.get());
   };
   system_ = make_system();
-  within_memory(prepared_.memory_limit, memory_need(), full_order_task, [&] {
+  within_memory(prepared_.max_memory, memory_need(), full_order_task, [&] {
     if (!interior_) tangent_ = linear_stiffness(prepared_.body);
     check();
     system_->analyse(tangent_);
-    check_memory(prepared_.memory_limit, memory_need(), full_order_task);
+    check_memory(prepared_.max_memory, memory_need(), full_order_task);
     for (const std::uint32_t node : prepared_.contact.nodes) {
       double trace = 0.0;
       for (Eigen::Index k = 0; k < 3; ++k) trace += tangent_.coeff(3 * node + k, 3 * node + k);
       penalty_.push_back(penalty_factor * trace / 3.0);
     }
     if (!(prepared_.options.friction > 0.0)) return;
-    if (rest_compliance_.n_nodes() == 0) {
+    if (initial_compliance_.n_nodes() == 0) {
       const PreparedBody& whole = interior_ ? interior_->whole() : prepared_;
-      rest_compliance_ = condense(
-          whole.body, whole.support, whole.contact.nodes, [](std::string_view, double) {}, stop, whole.memory_limit);
+      initial_compliance_ = condense(
+          whole.body, whole.support, whole.contact.nodes, [](std::string_view, double) {}, stop, whole.max_memory);
     }
     check();
-    rest_system_ = make_system();
-    if (!rest_system_->factorize(tangent_)) {
+    initial_system_ = make_system();
+    if (!initial_system_->factorize(tangent_)) {
       throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
     }
   });
@@ -109,7 +109,7 @@ MemoryNeed FullContact::memory_need() const {
 bool FullContact::factorize() const {
   bool good = false;
   // The first one takes the memory of the factor.
-  telling_memory(prepared_.memory_limit, memory_need(), full_order_task, [&] { good = system_->factorize(tangent_); });
+  with_memory_report(prepared_.max_memory, memory_need(), full_order_task, [&] { good = system_->factorize(tangent_); });
   return good;
 }
 
@@ -130,7 +130,7 @@ std::shared_ptr<const History> FullContact::load_history(std::string_view bytes)
   check_size(history->lambda, n_contact, "normal forces");
   check_size(history->tau, 3 * n_contact, "tangential forces");
   check_size(history->memory, memory_size(prepared_.body, laws_), "the material's memory");
-  check_size(history->p_BSticks, 3 * n_contact, "stick points");
+  check_size(history->p_BStickPoints, 3 * n_contact, "stick points");
   if ((history->u.size() == 0) != (history->lambda.size() == 0)) {
     throw input_error("state", fmt::format("history of back-end '{}': expected displacement and normal forces or "
                                            "neither, found {} and {} numbers; the bytes are damaged",
@@ -145,7 +145,7 @@ FullNode FullContact::node_at(const PairState& state, const Solution& solution, 
   FullNode node;
   node.surface = surface_in_A(*prepared_.partner, state.X_AB, y);
   node.surface.gap += offset;
-  if (!solution.kept_normals.empty() && node.surface.bend == 0.0) node.surface.normal = solution.kept_normals[c];
+  if (!solution.fixed_normals.empty() && node.surface.bend == 0.0) node.surface.normal = solution.fixed_normals[c];
   node.penalty = penalty_[c];
   node.rho = penalty_[c] / penalty_factor;
   node.lambda = solution.lambda[static_cast<Eigen::Index>(c)];
@@ -167,7 +167,7 @@ struct FullContact::Linearised {
   std::vector<std::pair<std::uint32_t, Matrix3>> rest;  ///< node of the mesh, what of its stiffness is not symmetric
 };
 
-BodyEquations FullContact::equations_at(const Eigen::VectorXd& u, const BodyMemory& memory) const {
+BodyEquations FullContact::equations_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) const {
   BodyEquations equations = assemble_equations(prepared_.body, laws_, u, tangent_, 0, memory);
   if (interior_) interior_->add(u, equations, tangent_);
   return equations;
@@ -229,7 +229,7 @@ Eigen::MatrixXd FullContact::solve_system(const NodeMatrices& rest, const Eigen:
   for (Eigen::Index k = 0; k < rhs.cols(); ++k) {
     Eigen::VectorXd q = rhs.col(k);
     // Short of its accuracy it is as good as it gets.
-    (void)gmres(apply, identity, rhs.col(k), accuracy, krylov_limit, q, steps);
+    (void)gmres(apply, identity, rhs.col(k), accuracy, max_krylov_dimension, q, steps);
     x.col(k) = system_->solve(q);
   }
   return x;
@@ -250,8 +250,8 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
   std::vector<int> states_before;
   double change = std::numeric_limits<double>::infinity();  // [m] of the last step
   double change_before = change;
-  solution.kept_normals.clear();
-  for (int iteration = 1; iteration <= iteration_limit; ++iteration) {
+  solution.fixed_normals.clear();
+  for (int iteration = 1; iteration <= max_newton_iterations; ++iteration) {
     ++solution.statistics.iterations;
     Linearised now;
     if (!linearise(state, offset, solution, now)) return false;
@@ -275,12 +275,12 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     advance(now, step, solution);
     states_before = std::move(now.states);
     if (iteration != iterations_of_facets) continue;
-    for (const FullNode& node : now.nodes) solution.kept_normals.push_back(node.surface.normal);
+    for (const FullNode& node : now.nodes) solution.fixed_normals.push_back(node.surface.normal);
   }
   return false;
 }
 
-Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const SurfaceCompliance& compliance,
+Eigen::VectorXd FullContact::solve_frictional_contact(const PairState& state, double offset, const SurfaceCompliance& compliance,
                                  const Eigen::VectorXd& u_free, Solution& solution) const {
   const auto& contact = prepared_.contact.nodes;
   FrictionProblem problem;
@@ -293,7 +293,7 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
     points.push_back(
         surface_in_A(*prepared_.partner, state.X_AB, prepared_.body.mesh().nodes[node] + solution.u.segment<3>(dof)));
     SurfacePoint& point = points.back();
-    if (!solution.kept_normals.empty() && point.bend == 0.0) point.normal = solution.kept_normals[points.size() - 1];
+    if (!solution.fixed_normals.empty() && point.bend == 0.0) point.normal = solution.fixed_normals[points.size() - 1];
     point.gap += offset + point.normal.dot(u_free.segment<3>(dof) - solution.u.segment<3>(dof));
     depth = std::max(depth, -point.gap);
   }
@@ -333,24 +333,24 @@ double FullContact::rounding() const {
 }
 
 bool FullContact::solve_with_friction(const PairState& state, double offset, Solution& solution) const {
-  const BodySystem* system = rest_system_.get();
-  const SurfaceCompliance* compliance = &rest_compliance_;
+  const BodySystem* system = initial_system_.get();
+  const SurfaceCompliance* compliance = &initial_compliance_;
   SurfaceCompliance present;
-  bool may_refresh = !laws_.is_linear();
-  solution.kept_normals.clear();
+  bool may_refactor = !laws_.is_linear();
+  solution.fixed_normals.clear();
   double change_before = std::numeric_limits<double>::infinity();
-  for (int iteration = 1; iteration <= surface_iteration_limit; ++iteration) {
+  for (int iteration = 1; iteration <= max_surface_iterations; ++iteration) {
     ++solution.statistics.iterations;
     const BodyEquations equations = equations_at(solution.u, solution.memory);
     if (!equations.valid) return false;
     Eigen::VectorXd u = solution.u + system->step(-equations.force, solution.u);
-    u += system->solve(rub(state, offset, *compliance, u, solution));
+    u += system->solve(solve_frictional_contact(state, offset, *compliance, u, solution));
     if (iteration == iterations_of_facets) {
-      std::vector<Vector3> present_normals;
+      std::vector<Vector3> current_normals;
       for (std::size_t c = 0; c < prepared_.contact.nodes.size(); ++c) {
-        present_normals.push_back(node_at(state, solution, c, offset).surface.normal);
+        current_normals.push_back(node_at(state, solution, c, offset).surface.normal);
       }
-      solution.kept_normals = std::move(present_normals);
+      solution.fixed_normals = std::move(current_normals);
     }
     const double change = (u - solution.u).cwiseAbs().maxCoeff();
     solution.u = u;
@@ -359,14 +359,14 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
     if (change <= rounding() && change > slow * change_before) return true;
     if (!std::isfinite(change)) return false;
-    const bool refresh = may_refresh && change > slow * change_before;
+    const bool refresh = may_refactor && change > slow * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
-    may_refresh = equations_at(u, solution.memory).valid && factorize();
-    if (may_refresh) present = system_->compliance(prepared_.contact.nodes);
+    may_refactor = equations_at(u, solution.memory).valid && factorize();
+    if (may_refactor) present = system_->compliance(prepared_.contact.nodes);
     // A free body under pressure may have no definite matrix without its contact: then the first one has to do.
-    system = may_refresh ? system_.get() : rest_system_.get();
-    compliance = may_refresh ? &present : &rest_compliance_;
+    system = may_refactor ? system_.get() : initial_system_.get();
+    compliance = may_refactor ? &present : &initial_compliance_;
   }
   return false;
 }
@@ -384,8 +384,8 @@ bool FullContact::equilibrium(const PairState& state, double offset, Solution& s
   return linearise(state, offset, solution, now) && factorize();
 }
 
-void FullContact::load_in_steps(const PairState& state, Solution& solution) const {
-  fem::load_in_steps(name_, -solution.gap, [&](double offset, bool restart) {
+void FullContact::solve_in_load_steps(const PairState& state, Solution& solution) const {
+  fem::solve_in_load_steps(name_, -solution.gap, [&](double offset, bool restart) {
     if (restart) {
       solution.u.setZero();
       solution.lambda.setZero();
@@ -403,7 +403,7 @@ struct TangentialByPose {
   Matrix36 turning = Matrix36::Zero();  ///< of the traction with these axes
 };
 
-TangentialByPose tangential_by_pose(const TouchingNode& node, const StickPoint& stick_point, const Vector3& p_AB) {
+TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoint& stick_point, const Vector3& p_AB) {
   const Vector3& n = node.surface.normal;
   const Vector3 off = node.x - stick_point.p_AP;
   Matrix36 bending = normal_rotation(node, p_AB);
@@ -422,7 +422,7 @@ TangentialByPose tangential_by_pose(const TouchingNode& node, const StickPoint& 
 void FullContact::differentiate(const PairState& state, Solution& solution) const {
   const auto n = static_cast<Eigen::Index>(prepared_.body.n_dofs());
   const Vector3& p_AB = state.X_AB.p;
-  const bool rubs = !solution.stick_points.empty();
+  const bool has_friction = !solution.stick_points.empty();
   std::vector<Eigen::Matrix<double, 1, 6>> dlambda(solution.nodes.size(), Eigen::Matrix<double, 1, 6>::Zero());
   std::vector<Matrix36> dtau(solution.nodes.size(), Matrix36::Zero());
   std::vector<FullNodeForce> forces;
@@ -431,13 +431,13 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const std::uint32_t c = solution.touching[i];
     forces.emplace_back(node_at(state, solution, c, 0.0));
-    if (!rubs) continue;
+    if (!has_friction) continue;
     by_pose[i] = tangential_by_pose(solution.nodes[i], solution.stick_points[c], p_AB);
     rest.emplace_back(prepared_.contact.nodes[c], forces[i].stiffness(true) - forces[i].symmetric_stiffness());
   }
   const auto traction_change = [&](std::size_t i, const Eigen::Matrix<double, 1, 6>& dp, const Matrix36& du) {
     Matrix36 change = Matrix36::Zero();
-    for (Eigen::Index k = 0; rubs && k < 6; ++k) {
+    for (Eigen::Index k = 0; has_friction && k < 6; ++k) {
       change.col(k) =
           forces[i].traction_change(dp[k], dtau[i].col(k), forces[i].slip_slope() * du.col(k) + by_pose[i].slip.col(k));
     }
@@ -448,7 +448,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
-      const TouchingNode& node = solution.nodes[i];
+      const ContactNodeState& node = solution.nodes[i];
       const Eigen::Matrix<double, 1, 6> dp = penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i];
       rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
           node.surface.normal * dp + node.lambda * normal_rotation(node, p_AB) +
@@ -457,14 +457,14 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     du = solve_system(rest, rhs, tangent_accuracy);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
-      const TouchingNode& node = solution.nodes[i];
+      const ContactNodeState& node = solution.nodes[i];
       const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
       dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du);
       dtau[i] = traction_change(i, dlambda[i], own_du);
     }
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const TouchingNode& node = solution.nodes[i];
+    const ContactNodeState& node = solution.nodes[i];
     const Matrix36 own_du =
         du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[solution.touching[i]]));
     solution.derivatives.u.emplace_back(own_du);
@@ -483,9 +483,9 @@ void FullContact::find_stick_points(const FullHistory& history, const PairState&
   const auto gap_at = [&](const Vector3& p_BQ) { return prepared_.partner->closest(p_BQ).gap; };
   for (std::size_t c = 0; c < contact.size(); ++c) {
     const auto i = static_cast<Eigen::Index>(c);
-    StickPointMemory memory;
+    StickPointHistory memory;
     memory.X_AB = history.X_AB;
-    if (history.p_BSticks.size() > 0) memory.p_BStick = history.p_BSticks.segment<3>(3 * i);
+    if (history.p_BStickPoints.size() > 0) memory.p_BStick = history.p_BStickPoints.segment<3>(3 * i);
     memory.touched = history.lambda.size() > 0 && history.lambda[i] > 0.0;
     const Vector3& x = prepared_.body.mesh().nodes[contact[c]];
     solution.stick_points.push_back(
@@ -518,7 +518,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     solution.closest.x = x;
     solution.closest.surface = point;
   }
-  if (laws_.remembers()) solution.memory = memory_at(name_, history.memory, history.t, state.t);
+  if (laws_.has_history()) solution.memory = history_variables_at(name_, history.memory, history.t, state.t);
   if (solution.gap >= 0.0 && solution.memory.values.empty()) return solution;
   check_depth(solution, prepared_.options, state);
   solution.u = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
@@ -533,13 +533,13 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   }
   find_stick_points(history, state, solution);
   const std::scoped_lock lock(mutex_);
-  if (!equilibrium(state, 0.0, solution)) load_in_steps(state, solution);
+  if (!equilibrium(state, 0.0, solution)) solve_in_load_steps(state, solution);
   Eigen::VectorXd load = Eigen::VectorXd::Zero(solution.u.size());
   SlipSpeed slip_speed;
   for (std::uint32_t c = 0; c < contact.size(); ++c) {
     const double lambda = solution.lambda[static_cast<Eigen::Index>(c)];
     if (!(lambda > 0.0)) continue;
-    TouchingNode node;
+    ContactNodeState node;
     node.x = prepared_.body.mesh().nodes[contact[c]] + solution.u.segment<3>(3 * static_cast<Eigen::Index>(contact[c]));
     const FullNode full = node_at(state, solution, c, 0.0);
     node.surface = full.surface;
@@ -560,12 +560,12 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   solution.slip_speed = slip_speed.value();
   solution.energy += system_->inertia_energy(load);
   differentiate(state, solution);
-  if (laws_.remembers()) remember(history, state, solution);
+  if (laws_.has_history()) update_history(history, state, solution);
   return solution;
 }
 
-void FullContact::remember(const FullHistory& history, const PairState& state, Solution& solution) const {
-  Remembered after = remembered(prepared_.body, laws_, solution.u, solution.memory);
+void FullContact::update_history(const FullHistory& history, const PairState& state, Solution& solution) const {
+  HistoryUpdate after = update_history_variables(prepared_.body, laws_, solution.u, solution.memory);
   solution.dissipated += after.dissipated;
   solution.remembered = std::move(after.values);
   if (solution.nodes.empty()) {
@@ -595,9 +595,9 @@ void FullContact::remember(const FullHistory& history, const PairState& state, S
   solution.gap = solution.nodes.empty() ? std::max(solution.gap, 0.0) : std::min(solution.gap, -rounding());
 }
 
-Response FullContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
+Response FullContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                               const PairState& state) const {
-  Response response = answer(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_speed, state);
+  Response response = answer(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   response.dissipated_increment = solution.dissipated;
   return response;
@@ -622,7 +622,7 @@ Eigen::VectorXd FullContact::stick_points_after(const Solution& solution, const 
 Response FullContact::evaluate(const History& history, const PairState& state,
                                const EvaluateOptions& /*options*/) const {
   const FullHistory& full = FullHistory::from(history);
-  return respond(solve(full, state), full.approach_speed, state);
+  return make_response(solve(full, state), full.approach_velocity, state);
 }
 
 Committed FullContact::commit(const History& history, const PairState& state,
@@ -630,18 +630,18 @@ Committed FullContact::commit(const History& history, const PairState& state,
   const FullHistory& full = FullHistory::from(history);
   const Solution solution = solve(full, state);
   auto next = FullHistory::of_backend(name_);
-  next->approach_speed = latched_speed(solution, prepared_.options, full.approach_speed, state);
+  next->approach_velocity = latched_speed(solution, prepared_.options, full.approach_velocity, state);
   next->u = solution.u;
   next->lambda = solution.lambda;
   next->tau = solution.tau;
   next->X_AB = state.X_AB;
   next->t = state.t;
   next->memory = solution.remembered;
-  next->p_BSticks = stick_points_after(solution, state);
-  Response response = respond(solution, next->approach_speed, state);
-  if (laws_.remembers()) {
+  next->p_BStickPoints = stick_points_after(solution, state);
+  Response response = make_response(solution, next->approach_velocity, state);
+  if (laws_.has_history()) {
     // From here on the material has had no time yet: forces are the same, tangents those of a sudden change.
-    response = respond(solve(*next, state), next->approach_speed, state);
+    response = make_response(solve(*next, state), next->approach_velocity, state);
     response.dissipated_increment = solution.dissipated;
   }
   response.slip_speed = slip_speed_after(solution, prepared_.options, state);
@@ -649,12 +649,12 @@ Committed FullContact::commit(const History& history, const PairState& state,
 }
 
 std::string FullContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
-  if (request.part == FieldPart::partner) return fields_->draw_partner(state.X_AB, request);
+  if (request.part == FieldPart::partner) return fields_->write_partner(state.X_AB, request);
   const FullHistory& full = FullHistory::from(history);
   const Solution solution = solve(full, state);
-  const std::vector<double> factors = hysteresis_factors(solution, prepared_.options, full.approach_speed, state);
+  const std::vector<double> factors = hysteresis_factors(solution, prepared_.options, full.approach_velocity, state);
   std::vector<Vector3> normals(prepared_.contact.nodes.size(), Vector3::Zero());
-  DrawnState picture;
+  FieldState picture;
   picture.displacement = solution.u;
   if (picture.displacement.size() == 0) {
     picture.displacement = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
@@ -663,7 +663,7 @@ std::string FullContact::fields(const History& history, const PairState& state, 
   picture.forces = normals;
   std::vector<Vector3> elastic = normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const TouchingNode& node = solution.nodes[i];
+    const ContactNodeState& node = solution.nodes[i];
     normals[solution.touching[i]] = node.surface.normal;
     elastic[solution.touching[i]] = node.force();
     picture.forces[solution.touching[i]] = factors[i] * elastic[solution.touching[i]];
@@ -672,7 +672,7 @@ std::string FullContact::fields(const History& history, const PairState& state, 
     picture.displacement = interior_->displacement(picture.displacement, elastic);
     picture.stress = interior_->stress(picture.stress, picture.displacement);
   }
-  return fields_->draw_body(picture, normals, request);
+  return fields_->write_body_fields(picture, normals, request);
 }
 
 }  // namespace heelstrike::fem

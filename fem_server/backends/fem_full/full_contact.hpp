@@ -41,12 +41,12 @@ namespace heelstrike::fem {
 
 class FullContact final : public ContactBackend {
  public:
-  /// @param rest_compliance  of the contact nodes of the undeformed body, needed with friction; empty = computed here
+  /// @param initial_compliance  of the contact nodes of the undeformed body, needed with friction; empty = computed here
   /// @param stop             checked between stages
   /// @param interior         behind the body, which then is its layer(); null = none
   /// @throws Error{invalid_input} without support (names the six free motions); Error{cancelled} when stopped
   FullContact(std::string name, PreparedBody prepared, MaterialLaws laws, ParameterMap parameters,
-              SurfaceCompliance rest_compliance = {}, const std::stop_token& stop = {},
+              SurfaceCompliance initial_compliance = {}, const std::stop_token& stop = {},
               std::shared_ptr<const CondensedInterior> interior = nullptr);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
@@ -70,14 +70,14 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] bool newton(const PairState& state, double offset, Solution& solution) const;
   /// What a commit of a material with a memory would keep, and what has been turned into heat since the last one, with
   /// what is left in a body that has been released; without contact the gap of the body as it is.
-  void remember(const FullHistory& history, const PairState& state, Solution& solution) const;
+  void update_history(const FullHistory& history, const PairState& state, Solution& solution) const;
   /// [m] by which rounding moves the solution of the body.
   [[nodiscard]] double rounding() const;
   /// As newton, with friction. @return whether it converged
   [[nodiscard]] bool solve_with_friction(const PairState& state, double offset, Solution& solution) const;
   /// Contact of the linear body that is displaced by `u_free` without contact forces: sets lambda and tau.
   /// @return their load [N], n_dofs
-  [[nodiscard]] Eigen::VectorXd rub(const PairState& state, double offset, const SurfaceCompliance& compliance,
+  [[nodiscard]] Eigen::VectorXd solve_frictional_contact(const PairState& state, double offset, const SurfaceCompliance& compliance,
                                     const Eigen::VectorXd& u_free, Solution& solution) const;
   /// newton or solve_with_friction; at offset 0 system_ then holds the matrix of the tangents.
   [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
@@ -86,7 +86,7 @@ class FullContact final : public ContactBackend {
   /// tangent_ by system_. @return false when it is not positive definite
   [[nodiscard]] bool factorize() const;
   /// Body and interior; their matrix is left in tangent_.
-  [[nodiscard]] BodyEquations equations_at(const Eigen::VectorXd& u, const BodyMemory& memory) const;
+  [[nodiscard]] BodyEquations equations_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) const;
   /// @return false when an element is inside out
   [[nodiscard]] bool linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const;
   /// Displacements and multipliers after a Newton step.
@@ -101,9 +101,9 @@ class FullContact final : public ContactBackend {
                                  std::uint32_t c, const FullNodeForce& force) const;
   void find_stick_points(const FullHistory& history, const PairState& state, Solution& solution) const;
   [[nodiscard]] Eigen::VectorXd stick_points_after(const Solution& solution, const PairState& state) const;
-  void load_in_steps(const PairState& state, Solution& solution) const;
+  void solve_in_load_steps(const PairState& state, Solution& solution) const;
   void differentiate(const PairState& state, Solution& solution) const;
-  [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
+  [[nodiscard]] Response make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                  const PairState& state) const;
 
   std::string name_;
@@ -112,8 +112,8 @@ class FullContact final : public ContactBackend {
   std::shared_ptr<const CondensedInterior> interior_;  ///< null = none
   std::vector<double> penalty_;                        ///< [N/m] k_i
   std::unique_ptr<const BodyFields> fields_;
-  SurfaceCompliance rest_compliance_;        ///< of the undeformed body; empty without friction
-  std::unique_ptr<BodySystem> rest_system_;  ///< the same matrix, factored; null without friction
+  SurfaceCompliance initial_compliance_;        ///< of the undeformed body; empty without friction
+  std::unique_ptr<BodySystem> initial_system_;  ///< the same matrix, factored; null without friction
   mutable std::mutex mutex_;                 ///< guards the two below; their content does not outlive an evaluation
   mutable SparseMatrix tangent_;
   mutable std::unique_ptr<BodySystem> system_;

@@ -8,7 +8,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// Bounds the stiffness of a node that hardly slides by rho / (1 - this), about the penalty.
-constexpr double largest_share = 0.999;
+constexpr double max_relaxation = 0.999;
 
 }  // namespace
 
@@ -23,8 +23,8 @@ FullNodeForce::FullNodeForce(const FullNode& node) : node_(node), p_(node.lambda
   slides_ = v.norm() > bound;
   if (!slides_) return;
   direction_ = v.normalized();
-  share_ = std::min(bound / v.norm(), largest_share);
-  aim_ = bound * direction_;
+  share_ = std::min(bound / v.norm(), max_relaxation);
+  friction_bound_ = bound * direction_;
   // Away from the solution tau, cut to the disc, takes the place of one v: stable for any iterate [hueber2008, 5].
   const double size = node_.tau.norm();
   const Vector3 on_disc = size > bound ? Vector3(node_.tau / size) : Vector3(node_.tau / bound);
@@ -33,11 +33,11 @@ FullNodeForce::FullNodeForce(const FullNode& node) : node_(node), p_(node.lambda
 }
 
 Vector3 FullNodeForce::correction() const {
-  return slides_ ? Vector3(inverse_ * (aim_ - node_.tau)) : Vector3(-node_.penalty * slip_);
+  return slides_ ? Vector3(inverse_ * (friction_bound_ - node_.tau)) : Vector3(-node_.penalty * slip_);
 }
 
 double FullNodeForce::tangential_error() const {
-  return slides_ ? (aim_ - node_.tau).norm() / node_.rho : slip_.norm();
+  return slides_ ? (friction_bound_ - node_.tau).norm() / node_.rho : slip_.norm();
 }
 
 Matrix3 FullNodeForce::symmetric_stiffness() const {
@@ -53,7 +53,7 @@ Matrix3 FullNodeForce::slip_slope() const {
   return plane_ - node_.surface.normal.dot(node_.off) * node_.surface.curvature;
 }
 
-Matrix3 FullNodeForce::stiffness(bool with_turning) const {
+Matrix3 FullNodeForce::stiffness(bool with_rotation) const {
   if (!(node_.friction > 0.0)) return symmetric_stiffness();
   const Vector3& n = node_.surface.normal;
   Matrix3 K = node_.penalty * n * n.transpose() - node_.lambda * node_.surface.curvature;
@@ -62,7 +62,7 @@ Matrix3 FullNodeForce::stiffness(bool with_turning) const {
   } else {
     K += node_.penalty * slip_slope();
   }
-  if (with_turning) K += n * (node_.tau.transpose() * node_.surface.curvature);
+  if (with_rotation) K += n * (node_.tau.transpose() * node_.surface.curvature);
   return K;
 }
 

@@ -41,7 +41,7 @@ class FullNodeForce {
   /// - d force / d u [N/m]: what is symmetric and positive semidefinite for any iterate,
   [[nodiscard]] Matrix3 symmetric_stiffness() const;
   /// and all of it; with the turning of the traction on a curved partner when asked for.
-  [[nodiscard]] Matrix3 stiffness(bool with_turning) const;
+  [[nodiscard]] Matrix3 stiffness(bool with_rotation) const;
   /// d slip / d u, in axes that turn with the tangent plane of a curved partner.
   [[nodiscard]] Matrix3 slip_slope() const;
   /// Change of the traction when p changes by `dp`, tau by `dtau` and the slip by `dw`, to first order.
@@ -55,7 +55,7 @@ class FullNodeForce {
   Vector3 slip_ = Vector3::Zero();
   Vector3 direction_ = Vector3::Zero();    ///< v / |v|
   double share_ = 0.0;                     ///< mu p / |v|, kept below 1
-  Vector3 aim_ = Vector3::Zero();          ///< [N] mu p v / |v|
+  Vector3 friction_bound_ = Vector3::Zero();          ///< [N] mu p v / |v|
   Matrix3 slope_ = Matrix3::Zero();        ///< d aim / d v
   Matrix3 inverse_ = Matrix3::Identity();  ///< (1 - slope)^-1: tau is part of v
 };

@@ -6,9 +6,9 @@
 
 namespace heelstrike::fem {
 
-BodyMemory memory_at(const std::string& backend, const Eigen::VectorXd& values,
+BodyHistoryVariables history_variables_at(const std::string& backend, const Eigen::VectorXd& values,
                      const std::optional<double>& committed_at, double t) {
-  const BodyMemory memory{.values = {values.data(), static_cast<std::size_t>(values.size())},
+  const BodyHistoryVariables memory{.values = {values.data(), static_cast<std::size_t>(values.size())},
                           .dt = committed_at ? t - *committed_at : 0.0};
   if (memory.dt >= 0.0) return memory;
   throw input_error("state.t",

@@ -17,14 +17,14 @@ struct FullHistory final : SavedHistory<FullHistory> {
   Eigen::VectorXd u;          ///< [m] displacement at the commit; empty = undeformed
   Eigen::VectorXd lambda;     ///< [N] of all contact nodes; empty = none
   Eigen::VectorXd tau;        ///< [N] tangential, 3 per contact node; empty = none
-  Eigen::VectorXd p_BSticks;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
+  Eigen::VectorXd p_BStickPoints;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
   std::optional<Pose> X_AB;   ///< committed pose; none = nothing has been committed
   std::optional<double> t;    ///< [s] of the commit; none = nothing has been committed
-  Eigen::VectorXd memory;     ///< BodyMemory of a material that relaxes; empty = always at rest
+  Eigen::VectorXd memory;     ///< BodyHistoryVariables of a material that relaxes; empty = always at rest
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
-    archive(self.u, self.lambda, self.tau, self.p_BSticks, self.X_AB, self.t, self.memory);
+    archive(self.u, self.lambda, self.tau, self.p_BStickPoints, self.X_AB, self.t, self.memory);
   }
 };
 
@@ -39,12 +39,12 @@ struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
   Eigen::VectorXd tau;       ///< [N] tangential, 3 per contact node of A; empty = none
   std::optional<Pose> X_AB;  ///< committed pose; none = nothing has been committed
   std::optional<double> t;   ///< [s] of the commit; none = nothing has been committed
-  Eigen::VectorXd memory_A;  ///< BodyMemory of a body that relaxes; empty = always at rest
-  Eigen::VectorXd memory_B;
+  Eigen::VectorXd history_variables_A;  ///< BodyHistoryVariables of a body that relaxes; empty = always at rest
+  Eigen::VectorXd history_variables_B;
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
-    archive(self.u_A, self.u_B, self.lambda, self.tau, self.X_AB, self.t, self.memory_A, self.memory_B);
+    archive(self.u_A, self.u_B, self.lambda, self.tau, self.X_AB, self.t, self.history_variables_A, self.history_variables_B);
   }
 };
 
@@ -52,7 +52,7 @@ struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
 /// @param committed_at  [s] none = never
 /// @param t             [s] of the state that is solved for
 /// @throws Error{invalid_input} for a time before the commit
-[[nodiscard]] BodyMemory memory_at(const std::string& backend, const Eigen::VectorXd& values,
+[[nodiscard]] BodyHistoryVariables history_variables_at(const std::string& backend, const Eigen::VectorXd& values,
                                    const std::optional<double>& committed_at, double t);
 
 }  // namespace heelstrike::fem

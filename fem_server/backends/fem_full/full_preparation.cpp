@@ -12,9 +12,9 @@ FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context
   return {.body = std::move(body), .laws = laws_of_main(with_own), .parameters = std::move(parameters)};
 }
 
-SurfaceCompliance rest_compliance(const PreparedBody& body, const PrepareContext& context) {
+SurfaceCompliance initial_compliance(const PreparedBody& body, const PrepareContext& context) {
   if (!(body.options.friction > 0.0)) return {};
-  return prepared_compliance(body.body, body.support, body.contact, context, body.memory_limit);
+  return prepared_compliance(body.body, body.support, body.contact, context, body.max_memory);
 }
 
 }  // namespace heelstrike::fem

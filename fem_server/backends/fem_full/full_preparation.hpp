@@ -19,6 +19,6 @@ struct FullPreparation {
 [[nodiscard]] FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context);
 
 /// Compliance of the linear body at its contact nodes, from which the friction solver starts; empty without friction.
-[[nodiscard]] SurfaceCompliance rest_compliance(const PreparedBody& body, const PrepareContext& context);
+[[nodiscard]] SurfaceCompliance initial_compliance(const PreparedBody& body, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

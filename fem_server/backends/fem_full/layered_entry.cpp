@@ -22,21 +22,21 @@ namespace {
 
 /// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
 /// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
-void leave_out_split_pressures(std::vector<ParameterSchema>& parameters) {
+void remove_split_pressures(std::vector<ParameterSchema>& parameters) {
   ParameterSchema& element = *std::ranges::find(parameters, element_key, &ParameterSchema::name);
   for (const ElementKind& kind : element_kinds()) {
     if (kind.pressure != PressureKind::nodal || element_topology(kind.n_nodes).quadratic()) continue;
     std::erase(element.choices, kind.name);
-    element.absent_choices.emplace_back(
+    element.removed_choices.emplace_back(
         kind.name,
         "it has pressures around its corners, which the border of the layer would cut until it locks; expected "
         "tet10_mixed, hex8, hex27, an element without pressures, or fem_full");
   }
 }
 
-std::vector<ParameterSchema> schema() {
+std::vector<ParameterSchema> layered_parameters() {
   std::vector<ParameterSchema> parameters = body_parameters("all");
-  leave_out_split_pressures(parameters);
+  remove_split_pressures(parameters);
   for (ParameterSchema& own : material_parameters("of the layer, over an interior of Hooke's law: ")) {
     parameters.push_back(std::move(own));
   }
@@ -44,7 +44,7 @@ std::vector<ParameterSchema> schema() {
   depth.name = "layer_depth";
   depth.unit = "m";
   depth.meaning =
-      "elements with their centre this near to a contact node belong to the layer; default depth_limit, so that what "
+      "elements with their centre this near to a contact node belong to the layer; default max_penetration, so that what "
       "the partner may reach is nonlinear";
   depth.range = {.min = 0.0};
   parameters.push_back(depth);
@@ -55,7 +55,7 @@ std::vector<ParameterSchema> schema() {
   set.fallback = std::string();
   parameters.push_back(set);
   ParameterSchema limit;
-  limit.name = "interface_limit";
+  limit.name = "max_interface_nodes";
   limit.unit = "-";
   limit.meaning = "largest number of nodes between layer and interior; memory grows with its square, 3000 take 3 GB";
   limit.fallback = 3000.0;
@@ -70,7 +70,7 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
   std::vector<std::uint32_t> layer;
   std::string source;
   if (set.empty()) {
-    const double depth = optional_number(pair.parameters, "layer_depth").value_or(body.options.depth_limit);
+    const double depth = optional_number(pair.parameters, "layer_depth").value_or(body.options.max_penetration);
     parameters["layer_depth"] = depth;
     layer = layer_of_depth(body.body, body.contact, depth);
     source = fmt::format("{}layer_depth: {} m takes", where, depth);
@@ -95,7 +95,7 @@ void check_layered_pair(const PairSpec& pair) {
 }
 
 /// A law of large strain that no element of the layer follows would be left out without a word.
-void tell_unused_laws(const PairSpec& pair, const BodyModel& body, std::span<const std::uint32_t> layer,
+void warn_about_unused_laws(const PairSpec& pair, const BodyModel& body, std::span<const std::uint32_t> layer,
                       const PrepareContext& context) {
   std::vector<bool> in_layer(body.n_materials(), false);
   for (const std::uint32_t e : layer) in_layer[body.material_index(e)] = true;
@@ -113,12 +113,12 @@ std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const Prepare
   FullPreparation prepared = prepare_full(pair, context);
   PreparedBody& whole = prepared.body;
   const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
-  tell_unused_laws(pair, whole.body, layer, context);
-  SurfaceCompliance compliance = rest_compliance(whole, context);
+  warn_about_unused_laws(pair, whole.body, layer, context);
+  SurfaceCompliance compliance = initial_compliance(whole, context);
   context.on_progress(fmt::format("the layer has {} of {} elements", layer.size(), whole.body.mesh().n_elements()),
                       0.3);
   auto interior = std::make_shared<const CondensedInterior>(std::move(whole), layer,
-                                                            number(pair.parameters, "interface_limit"), context);
+                                                            number(pair.parameters, "max_interface_nodes"), context);
   context.on_progress("factorize", 0.7);
   PreparedBody outer = interior->layer();
   return std::make_unique<FullContact>(pair.backend, std::move(outer), prepared.laws, std::move(prepared.parameters),
@@ -134,12 +134,12 @@ BackendEntry fem_layered_entry() {
           "an outer layer of finite strain over a linear interior that is condensed once; between fem_condensed and "
           "fem_full",
       .reference = "melo2023",
-      .parameters = schema(),
+      .parameters = layered_parameters(),
       .surface_pairs = body_surface_pairs(),
       .make = make_layered,
       .check = check_layered_pair,
-      .doubts = body_pair_doubts,
-      .tunable = {"restitution", "approach_speed_floor"}};
+      .warnings = find_body_pair_warnings,
+      .tunable = {"restitution", "min_approach_velocity"}};
 }
 
 }  // namespace heelstrike::fem

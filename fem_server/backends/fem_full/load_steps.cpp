@@ -10,13 +10,13 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr int largest_number_of_steps = 32;
+constexpr int max_load_steps = 32;
 
 }  // namespace
 
-void load_in_steps(std::string_view backend, double depth,
+void solve_in_load_steps(std::string_view backend, double depth,
                    const std::function<bool(double offset, bool restart)>& equilibrium) {
-  for (int n_steps = 4; n_steps <= largest_number_of_steps; n_steps *= 2) {
+  for (int n_steps = 4; n_steps <= max_load_steps; n_steps *= 2) {
     bool good = true;
     for (int step = 1; step <= n_steps && good; ++step) {
       good = equilibrium(std::max(depth, 0.0) * (1.0 - static_cast<double>(step) / n_steps), step == 1);
@@ -26,7 +26,7 @@ void load_in_steps(std::string_view backend, double depth,
   throw RecoverableError(
       fmt::format("{} found no equilibrium at {} m overlap, also not in {} load steps; take a smaller "
                   "step, a finer mesh or, where Poisson's ratio is near 0.5, a mixed element",
-                  backend, depth, largest_number_of_steps));
+                  backend, depth, max_load_steps));
 }
 
 }  // namespace heelstrike::fem

@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 /// @param equilibrium  with all gaps enlarged by `offset` [m], starting from what the step before has found, or from
 ///                     the undeformed body when `restart` is set; tells whether it has found one
 /// @throws RecoverableError  none of these numbers of steps has
-void load_in_steps(std::string_view backend, double depth,
+void solve_in_load_steps(std::string_view backend, double depth,
                    const std::function<bool(double offset, bool restart)>& equilibrium);
 
 }  // namespace heelstrike::fem

@@ -21,7 +21,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// Of a linear force, for which the step is told: (omega h)^2 / 12.
-constexpr double told_error = 0.01;
+constexpr double max_time_error = 0.01;
 
 std::vector<ParameterSchema> schema() {
   std::vector<ParameterSchema> parameters = body_parameters("all");
@@ -60,7 +60,7 @@ void check_modal_pair(const PairSpec& pair) {
   }
 }
 
-void foretell_vibrations(const PairSpec& pair, PairDescription& description) {
+void predict_modal_vibrations(const PairSpec& pair, PairDescription& description) {
   description.vibrates = number(pair.parameters, "modes") > 0.0;
   description.vibrates_on_support = description.vibrates && text(pair.parameters, "support") != "inertia_relief";
 }
@@ -69,7 +69,7 @@ void foretell_vibrations(const PairSpec& pair, PairDescription& description) {
 VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std::size_t n_modes,
                         const std::stop_token& stop) {
   try {
-    return vibration_modes(prepared.body, prepared.support, n_modes, stop, prepared.memory_limit);
+    return vibration_modes(prepared.body, prepared.support, n_modes, stop, prepared.max_memory);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_input) throw;
     const std::string key = "contact." + pair.name + ".parameters." + error.field();
@@ -79,7 +79,7 @@ VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std:
 
 /// [-] Modes that take part when the nodes are pressed evenly: a bar with n modes along it leaves the share
 /// sum 1 / k^2 over k > n, over pi^2 / 6, of what it yields to, about 6 / (pi^2 n).
-double resolved_waves(const ModalModel& model, const ContactNodes& contact) {
+double find_resolved_wavelength(const ModalModel& model, const ContactNodes& contact) {
   NodeFields<1> f(3 * std::ssize(model.points));
   std::vector<std::uint32_t> numbers(model.points.size());
   for (std::uint32_t i = 0; i < numbers.size(); ++i) {
@@ -88,13 +88,13 @@ double resolved_waves(const ModalModel& model, const ContactNodes& contact) {
   }
   const double all = f.dot(displacement<1>(model.compliance, numbers, f));
   const double kept = ((model.Phi.transpose() * f).array() / model.modes.frequencies.array()).square().sum();
-  return 6.0 / (std::numbers::pi * std::numbers::pi) / std::max(1.0 - kept / all, told_error);
+  return 6.0 / (std::numbers::pi * std::numbers::pi) / std::max(1.0 - kept / all, max_time_error);
 }
 
 /// What the kept modes can show of an impact that lasts as long as a wave needs through the body and back: theory,
 /// section 3.
-void tell_resolution(const ModalModel& model, const ContactNodes& contact, const PrepareContext& context) {
-  const double waves = resolved_waves(model, contact);
+void warn_about_time_resolution(const ModalModel& model, const ContactNodes& contact, const PrepareContext& context) {
+  const double waves = find_resolved_wavelength(model, contact);
   context.on_progress(
       fmt::format(
           "pressed evenly, the body yields to {:.3g} % by its {} vibration modes, as if {:.2g} of them lay along "
@@ -115,7 +115,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
   model.pressure = prepared.pressure;
   model.regions = prepared.regions;
   model.compliance =
-      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
+      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.max_memory);
   model.damping = number(pair.parameters, "modal_damping");
   model.held = !prepared.support.inertia_relief;
   if (const auto n_modes = static_cast<std::size_t>(number(pair.parameters, "modes")); n_modes > 0) {
@@ -127,7 +127,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
                     "and with steps of {:.2g} s (analysis.integrator.max_step) misses {} % of what swings as fast as "
                     "the last of them",
                     model.modes.frequencies[0] / (2.0 * std::numbers::pi), highest / (2.0 * std::numbers::pi),
-                    std::sqrt(12.0 * told_error) / highest, 100.0 * told_error),
+                    std::sqrt(12.0 * max_time_error) / highest, 100.0 * max_time_error),
         0.95);
   }
   model.Phi.resize(3 * std::ssize(model.points), model.modes.frequencies.size());
@@ -135,7 +135,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
     model.Phi.middleRows<3>(3 * static_cast<Eigen::Index>(i)) =
         model.modes.shapes.middleRows<3>(3 * static_cast<Eigen::Index>(prepared.contact.nodes[i]));
   }
-  if (model.Phi.cols() > 0) tell_resolution(model, prepared.contact, context);
+  if (model.Phi.cols() > 0) warn_about_time_resolution(model, prepared.contact, context);
   model.partner = prepared.partner;
   model.options = prepared.options;
   model.fields =
@@ -156,9 +156,9 @@ BackendEntry fem_modal_entry() {
           .surface_pairs = body_surface_pairs(),
           .make = make_modal,
           .check = check_modal_pair,
-          .doubts = body_pair_doubts,
-          .foretell = foretell_vibrations,
-          .tunable = {"restitution", "approach_speed_floor"}};
+          .warnings = find_body_pair_warnings,
+          .predict_vibrations = predict_modal_vibrations,
+          .tunable = {"restitution", "min_approach_velocity"}};
 }
 
 }  // namespace heelstrike::fem

@@ -9,7 +9,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/contact_solver/detection/candidate_cache.hpp"
-#include "fem_server/contact_solver/detection/near_nodes.hpp"
+#include "fem_server/contact_solver/detection/active_candidates.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_derivatives.hpp"
@@ -30,7 +30,7 @@ Eigen::Index row_of(std::size_t node) {
   return 3 * static_cast<Eigen::Index>(node);
 }
 
-bool at_rest(const std::vector<ModeState>& modes) {
+bool initial_displacements(const std::vector<ModeState>& modes) {
   return std::ranges::all_of(modes, [](const ModeState& m) { return m.q == 0.0 && m.v == 0.0 && m.g == 0.0; });
 }
 
@@ -44,7 +44,7 @@ std::vector<Vector3> moved(const std::vector<Vector3>& points, const Eigen::Vect
 
 ModalContact::ModalContact(std::string name, ModalModel model, ParameterMap parameters)
     : ContactBackend({.parameters = std::move(parameters),
-                      .heavy = model.points.size() >= 500,
+                      .expensive = model.points.size() >= 500,
                       .vibrates = model.modes.frequencies.size() > 0,
                       .vibrates_on_support = model.modes.frequencies.size() > 0 && model.held,
                       .regions = region_names(model.regions)}),
@@ -67,7 +67,7 @@ std::shared_ptr<const History> ModalContact::load_history(std::string_view bytes
 ModalContact::Vibration ModalContact::vibration(const ModalHistory& history, const PairState& state) const {
   const Eigen::VectorXd& omega = model_.modes.frequencies;
   Vibration result{
-      .steps = {}, .q_free = Eigen::VectorXd::Zero(omega.size()), .yield = omega.cwiseProduct(omega).cwiseInverse()};
+      .steps = {}, .q_free = Eigen::VectorXd::Zero(omega.size()), .modal_compliance = omega.cwiseProduct(omega).cwiseInverse()};
   if (!history.t) return result;
   const double h = state.t - *history.t;
   if (h < 0.0) {
@@ -79,7 +79,7 @@ ModalContact::Vibration ModalContact::vibration(const ModalHistory& history, con
   for (Eigen::Index k = 0; k < omega.size(); ++k) {
     const ModeStep& step = result.steps.emplace_back(omega[k], model_.damping, h);
     result.q_free[k] = step.released(history.modes[static_cast<std::size_t>(k)]);
-    result.yield[k] = step.yield();
+    result.modal_compliance[k] = step.modal_compliance();
   }
   return result;
 }
@@ -138,7 +138,7 @@ SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& 
   std::vector<double> blocks = copied_blocks(model_.compliance, candidates).data();
   Eigen::MatrixXd Phi(3 * static_cast<Eigen::Index>(n), yield.size());
   for (std::size_t i = 0; i < n; ++i) Phi.middleRows<3>(row_of(i)) = model_.Phi.middleRows<3>(row_of(candidates[i]));
-  const Eigen::MatrixXd change = Phi * yield_change(yield).asDiagonal() * Phi.transpose();
+  const Eigen::MatrixXd change = Phi * differentiate_modal_compliance(yield).asDiagonal() * Phi.transpose();
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t i = j; i < n; ++i) {
       Eigen::Map<Matrix3> block(blocks.data() + 9 * (j * n + i));
@@ -150,7 +150,7 @@ SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& 
   return {n, std::move(blocks)};
 }
 
-Eigen::VectorXd ModalContact::yield_change(const Eigen::VectorXd& yield) const {
+Eigen::VectorXd ModalContact::differentiate_modal_compliance(const Eigen::VectorXd& yield) const {
   return yield - model_.modes.frequencies.cwiseAbs2().cwiseInverse();
 }
 
@@ -169,7 +169,7 @@ std::vector<std::size_t> ModalContact::penetrating(const std::vector<NearPoint>&
   NodeFields<1> forces(row_of(solution.nodes.size()));
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) forces.segment<3>(row_of(i)) = solution.nodes[i].force();
   const NodeFields<1> u = displacement(model_.compliance, numbers, solution.touching, forces);
-  const Eigen::VectorXd q = yield_change(vibration.yield).cwiseProduct(modal_force(solution));
+  const Eigen::VectorXd q = differentiate_modal_compliance(vibration.modal_compliance).cwiseProduct(modal_force(solution));
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < others.size(); ++i) {
     const Vector3 moved = u.segment<3>(row_of(i)) + model_.Phi.middleRows<3>(row_of(numbers[i])) * q;
@@ -189,11 +189,11 @@ void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vi
         starts ? ModeStep(model_.modes.frequencies[k], 0.0, 0.0) : vibration.steps[static_cast<std::size_t>(k)];
     const ModeState last = starts ? ModeState{} : history.modes[static_cast<std::size_t>(k)];
     const ModeState& now = solution.modes.emplace_back(
-        starts ? ModeState{.q = vibration.yield[k] * g[k], .v = 0.0, .g = g[k]} : step.after(last, g[k]));
+        starts ? ModeState{.q = vibration.modal_compliance[k] * g[k], .v = 0.0, .g = g[k]} : step.after(last, g[k]));
     before += step.energy(last);
     if (!starts) damped += step.dissipated(last, now);
     // The contact problem takes what the modes yield to now for elastic; what they have is this.
-    solution.energy += step.energy(now) - 0.5 * vibration.yield[k] * g[k] * g[k];
+    solution.energy += step.energy(now) - 0.5 * vibration.modal_compliance[k] * g[k] * g[k];
   }
   // Nobody asks what a body that touches nothing still holds: told as lost when it is let go, as given back when it
   // touches again.
@@ -204,10 +204,10 @@ void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vi
   }
 }
 
-void ModalContact::solve_among(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points,
+void ModalContact::solve_contact_of(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points,
                                const PairState& state, const Vibration& vibration, bool tangents,
                                Solution& solution) const {
-  NearNodes near;
+  ActiveCandidates near;
   std::vector<std::uint32_t> candidates;
   for (const NearPoint& point : chosen) {
     near.nodes.push_back(static_cast<std::uint32_t>(candidates.size()));
@@ -219,9 +219,9 @@ void ModalContact::solve_among(const std::vector<NearPoint>& chosen, const std::
   near.u_before.assign(candidates.size(), Vector3::Zero());
   near.known.assign(candidates.size(), false);
   near.compliance_changed = true;
-  const SurfaceCompliance compliance = compliance_of(candidates, vibration.yield);
+  const SurfaceCompliance compliance = compliance_of(candidates, vibration.modal_compliance);
   const auto node_at = [&](std::uint32_t position) {
-    TouchingNode node;
+    ContactNodeState node;
     node.x = points[candidates[position]];
     node.surface = chosen[position].surface;
     return node;
@@ -236,7 +236,7 @@ void ModalContact::solve_among(const std::vector<NearPoint>& chosen, const std::
   solution.touching.clear();
   solution.nodes.clear();
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    TouchingNode node = node_at(contact.active[a]);
+    ContactNodeState node = node_at(contact.active[a]);
     solution.touching.push_back(candidates[contact.active[a]]);
     node.lambda = contact.lambda[static_cast<Eigen::Index>(a)];
     node.u = contact.u.segment<3>(row_of(a));
@@ -266,19 +266,19 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
     for (auto i = joining.rbegin(); i != joining.rend(); ++i)
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(*i));
     std::ranges::sort(chosen, {}, &NearPoint::candidate);
-    solve_among(chosen, points, state, now, tangents, solution);
+    solve_contact_of(chosen, points, state, now, tangents, solution);
     joining = penetrating(others, now, solution);
   }
   finish_modes(history, now, solution);
   return solution;
 }
 
-Response ModalContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
+Response ModalContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.pressure, model_.regions, approach_speed, state);
+  Response response = answer(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   if (solution.touches()) response.stored_energy += solution.energy;
   response.dissipated_increment = solution.dissipated;
-  if (at_rest(solution.modes) && model_.partner->is_distance()) {
+  if (initial_displacements(solution.modes) && model_.partner->is_distance()) {
     const CandidateBall ball = ball_around(model_.points);
     const Vector3 normal = model_.partner->half_space();
     response.bound = {
@@ -289,37 +289,37 @@ Response ModalContact::respond(const Solution& solution, const std::optional<dou
 
 Response ModalContact::evaluate(const History& history, const PairState& state, const EvaluateOptions& options) const {
   const ModalHistory& own = ModalHistory::from(history);
-  return respond(solve(own, state, options.tangents), own.approach_speed, state);
+  return make_response(solve(own, state, options.tangents), own.approach_velocity, state);
 }
 
 Committed ModalContact::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
   const ModalHistory& own = ModalHistory::from(history);
   const Solution solution = solve(own, state, false);
   auto next = ModalHistory::of_backend(name_);
-  next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
+  next->approach_velocity = latched_speed(solution, model_.options, own.approach_velocity, state);
   next->t = state.t;
   next->touches = solution.touches();
   next->modes = solution.modes;
-  Response response = respond(solve(*next, state, options.tangents), next->approach_speed, state);
+  Response response = make_response(solve(*next, state, options.tangents), next->approach_velocity, state);
   response.dissipated_increment = solution.dissipated;
   return {.history = std::move(next), .response = response};
 }
 
 std::string ModalContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
-  if (request.part == FieldPart::partner) return model_.fields->draw_partner(state.X_AB, request);
+  if (request.part == FieldPart::partner) return model_.fields->write_partner(state.X_AB, request);
   const ModalHistory& own = ModalHistory::from(history);
   const Solution solution = solve(own, state, false);
-  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
+  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_velocity, state);
   std::vector<Vector3> elastic(model_.points.size(), Vector3::Zero());
   std::vector<Vector3> drawn = elastic;
   std::vector<Vector3> normals = elastic;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const TouchingNode& node = solution.nodes[i];
+    const ContactNodeState& node = solution.nodes[i];
     elastic[solution.touching[i]] = node.force();
     drawn[solution.touching[i]] = factors[i] * node.force();
     normals[solution.touching[i]] = node.surface.normal;
   }
-  DrawnState picture = model_.fields->linear_state(std::move(elastic));
+  FieldState picture = model_.fields->linear_state(std::move(elastic));
   // Where the modes are instead of where they would rest.
   for (std::size_t k = 0; k < solution.modes.size(); ++k) {
     const auto column = static_cast<Eigen::Index>(k);
@@ -329,7 +329,7 @@ std::string ModalContact::fields(const History& history, const PairState& state,
   }
   picture.stress = linear_stress(model_.fields->body(), picture.displacement);
   picture.forces = std::move(drawn);
-  return model_.fields->draw_body(picture, normals, request);
+  return model_.fields->write_body_fields(picture, normals, request);
 }
 
 }  // namespace heelstrike::fem

@@ -20,7 +20,7 @@
 #include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/fem_modal/modal_history.hpp"
-#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
@@ -68,9 +68,9 @@ class ModalContact final : public ContactBackend {
   struct Vibration {
     std::vector<ModeStep> steps;  ///< empty = nothing committed: the body starts at rest under its load
     Eigen::VectorXd q_free;       ///< coordinates if nothing touches
-    Eigen::VectorXd yield;        ///< D
+    Eigen::VectorXd modal_compliance;        ///< D
   };
-  struct Solution : SolvedContact {
+  struct Solution : ContactSolution {
     std::vector<ModeState> modes;
     double overlap = 0.0;  ///< [m] of the candidates where they are if nothing pushes: > 0 where the bodies touch
     double energy = 0.0;   ///< [J] elastic and kinetic
@@ -94,17 +94,17 @@ class ModalContact final : public ContactBackend {
   [[nodiscard]] std::vector<std::size_t> penetrating(const std::vector<NearPoint>& others, const Vibration& vibration,
                                                      const Solution& solution) const;
   /// Contact of these candidates alone.
-  void solve_among(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points, const PairState& state,
+  void solve_contact_of(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points, const PairState& state,
                    const Vibration& vibration, bool tangents, Solution& solution) const;
   /// Compliance among some candidates over the time since the commit.
   [[nodiscard]] SurfaceCompliance compliance_of(const std::vector<std::uint32_t>& candidates,
                                                 const Eigen::VectorXd& yield) const;
   /// [(rad/s)^-2] what modes yield to over the time since the commit beyond what they yield to at rest.
-  [[nodiscard]] Eigen::VectorXd yield_change(const Eigen::VectorXd& yield) const;
+  [[nodiscard]] Eigen::VectorXd differentiate_modal_compliance(const Eigen::VectorXd& yield) const;
   /// [N/sqrt(kg)] of the touching nodes on each mode.
   [[nodiscard]] Eigen::VectorXd modal_force(const Solution& solution) const;
   void finish_modes(const ModalHistory& history, const Vibration& vibration, Solution& solution) const;
-  [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
+  [[nodiscard]] Response make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                  const PairState& state) const;
 
   std::string name_;

@@ -7,15 +7,15 @@ namespace heelstrike::fem {
 namespace {
 
 /// Below it the integrals are summed as series: their closed forms are differences of nearly equal numbers.
-constexpr double short_step = 0.1;
-/// (short_step)^14 / 14! is far below rounding.
+constexpr double series_step_limit = 0.1;
+/// (series_step_limit)^14 / 14! is far below rounding.
 constexpr int n_terms = 14;
 
 }  // namespace
 
 ModeStep::ModeStep(double omega, double zeta, double h) : omega2_(omega * omega), zeta_omega_(zeta * omega), h_(h) {
   if (h == 0.0) return;
-  if (omega * h < short_step) {
+  if (omega * h < series_step_limit) {
     // S = sum a_n h^n with S'' + 2 zeta omega S' + omega^2 S = 0, S(0) = 0, S'(0) = 1; `term` is a_n h^n.
     double before = 0.0;
     double term = h;
@@ -24,7 +24,7 @@ ModeStep::ModeStep(double omega, double zeta, double h) : omega2_(omega * omega)
       s_ += term;
       rate_ += n * term / h;
       s1_ += term * h / (n + 1);
-      yield_ += term * h / ((n + 1) * (n + 2));
+      compliance_ += term * h / ((n + 1) * (n + 2));
       const double next = -(2.0 * zeta_omega_ * h * n * term + omega2_ * h * h * before) / ((n + 1) * n);
       before = term;
       term = next;
@@ -35,17 +35,17 @@ ModeStep::ModeStep(double omega, double zeta, double h) : omega2_(omega * omega)
     s_ = decay * std::sin(damped * h) / damped;
     rate_ = decay * std::cos(damped * h) - zeta_omega_ * s_;
     s1_ = (1.0 - rate_ - 2.0 * zeta_omega_ * s_) / omega2_;
-    yield_ = (h - s_ - 2.0 * zeta_omega_ * s1_) / (omega2_ * h);
+    compliance_ = (h - s_ - 2.0 * zeta_omega_ * s1_) / (omega2_ * h);
   }
   s1_rate_ = s1_ / h;
 }
 
 double ModeStep::released(const ModeState& before) const {
-  return (1.0 - omega2_ * s1_) * before.q + s_ * before.v + (s1_ - yield_) * before.g;
+  return (1.0 - omega2_ * s1_) * before.q + s_ * before.v + (s1_ - compliance_) * before.g;
 }
 
 ModeState ModeStep::after(const ModeState& before, double g1) const {
-  return {.q = released(before) + yield_ * g1,
+  return {.q = released(before) + compliance_ * g1,
           .v = -omega2_ * s_ * before.q + rate_ * before.v + (s_ - s1_rate_) * before.g + s1_rate_ * g1,
           .g = g1};
 }

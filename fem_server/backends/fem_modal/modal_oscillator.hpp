@@ -30,7 +30,7 @@ class ModeStep {
   ModeStep(double omega, double zeta, double h);
 
   /// [1/(rad/s)^2] d q1 / d g1
-  [[nodiscard]] double yield() const { return yield_; }
+  [[nodiscard]] double yield() const { return compliance_; }
   /// q1 where the force ends at zero.
   [[nodiscard]] double released(const ModeState& before) const;
   [[nodiscard]] ModeState after(const ModeState& before, double g1) const;
@@ -44,7 +44,7 @@ class ModeStep {
   double s_ = 0.0;        ///< S
   double rate_ = 1.0;     ///< its derivative
   double s1_ = 0.0;       ///< S1
-  double yield_ = 0.0;    ///< S2 / h
+  double compliance_ = 0.0;    ///< S2 / h
   double s1_rate_ = 0.0;  ///< S1 / h
 };
 

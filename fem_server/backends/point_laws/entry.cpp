@@ -18,7 +18,7 @@ namespace {
 
 /// Speed below which an impact no longer matters: a body that falls 51 nm has 1 mm/s, below the roughness of any
 /// machined surface and 1/300 of the slowest impacts in the sources (docs/theory/contact_laws.md, section 5).
-constexpr double default_speed_floor = 1e-3;
+constexpr double default_min_velocity = 1e-3;
 
 std::vector<ParameterSchema> friction_schema() {
   return {
@@ -39,7 +39,7 @@ std::vector<ParameterSchema> friction_schema() {
                        std::nullopt, {.min = 0.0}),
       number_parameter("slip_speed", "m/s",
                        "friction_model regularised: speed at which 0.71 of the Coulomb limit is reached",
-                       default_speed_floor, positive)};
+                       default_min_velocity, positive)};
 }
 
 /// Depth over effective radius at which the normal contact lends its stiffness to the stick spring: solids of metal or
@@ -89,14 +89,14 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
   if (kind.form == LawForm::hysteresis) {
     schema.push_back(number_parameter("restitution", "-", "nominal coefficient of restitution c_r; 1 is elastic", 1.0,
                                       {.min = 0.0, .max = 1.0, .min_excluded = true}));
-    schema.push_back(number_parameter("approach_speed_floor", "m/s",
+    schema.push_back(number_parameter("min_approach_velocity", "m/s",
                                       "smallest approach speed that enters the damping, so that resting contact is not "
                                       "singular",
-                                      default_speed_floor, positive));
+                                      default_min_velocity, positive));
   }
   for (ParameterSchema& parameter : friction_schema()) schema.push_back(std::move(parameter));
   if (kind.approximate_factor != nullptr) {
-    schema.push_back(text_parameter("factor_form",
+    schema.push_back(text_parameter("hysteresis_factor_form",
                                     "exact = root of the implicit equation, approximate = (1 - c_r^2) / c_r", "exact",
                                     {"exact", "approximate"}));
   }
@@ -152,7 +152,7 @@ void check_profiles(bool has_stiffness, double friction, const std::string& wher
 
 double factor_of(const LawKind& kind, const ParameterMap& parameters) {
   const double c_r = number(parameters, "restitution");
-  const bool approximate = kind.approximate_factor != nullptr && text(parameters, "factor_form") == "approximate";
+  const bool approximate = kind.approximate_factor != nullptr && text(parameters, "hysteresis_factor_form") == "approximate";
   return approximate ? kind.approximate_factor(c_r) : kind.factor(c_r);
 }
 
@@ -174,7 +174,7 @@ std::unique_ptr<ContactBackend> make_point_contact(const LawKind& kind, const Pa
   }
   if (kind.form == LawForm::hysteresis) {
     law.hysteresis_factor = factor_of(kind, parameters);
-    law.approach_speed_floor = number(parameters, "approach_speed_floor");
+    law.min_approach_velocity = number(parameters, "min_approach_velocity");
     parameters["hysteresis_factor"] = law.hysteresis_factor;
     parameters["effective_restitution"] = effective_restitution(law.hysteresis_factor);
   }
@@ -213,7 +213,7 @@ std::vector<std::string> law_pairs() {
 }
 
 /// Says what stands for a surface that has more to it than a ball.
-void tell_balls(const PairSpec& pair, const PrepareContext& context) {
+void report_equivalent_spheres(const PairSpec& pair, const PrepareContext& context) {
   if (kind_of(pair.main.surface).compartments == nullptr) return;
   context.on_progress(
       fmt::format("contact.{}: {} acts in one point of every compartment, between a ball and a socket of "
@@ -234,7 +234,7 @@ std::vector<BackendEntry> point_law_entries() {
                        .surface_pairs = law_pairs(),
                        .make =
                            [&kind](const PairSpec& pair, const PrepareContext& context) {
-                             tell_balls(pair, context);
+                             report_equivalent_spheres(pair, context);
                              return make_law(kind, pair);
                            },
                        // Making one takes no time.

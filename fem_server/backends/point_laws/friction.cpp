@@ -39,7 +39,7 @@ LimitChange limit_change(double coefficient, const LawForce& normal, const Point
 
 }  // namespace
 
-double spring_slip_work(const PointFriction& friction, const CarriedSlip& stretched, double limit_before,
+double spring_slip_work(const PointFriction& friction, const TransportedSlip& stretched, double limit_before,
                         const Vector3& stretch, double limit) {
   return slip_work({.traction = friction.stiffness * stretched.carried,
                     .limit_before = limit_before,
@@ -48,7 +48,7 @@ double spring_slip_work(const PointFriction& friction, const CarriedSlip& stretc
                     .slip = (stretched.value - stretch).norm()});
 }
 
-Traction friction_traction(const PointFriction& friction, const CarriedSlip& stretched, double limit_before,
+Traction friction_traction(const PointFriction& friction, const TransportedSlip& stretched, double limit_before,
                            const LawForce& normal, const PointGeometry& geometry, const PairState& state) {
   Traction t;
   if (!(normal.force > 0.0) || friction.coefficient == 0.0) return t;

@@ -32,12 +32,12 @@ struct Traction {
 /// @param stretched     [m] spring before slipping (slip_after); of no matter when regularised
 /// @param limit_before  [N] mu N at the commit
 /// @param normal        force of the law; tension carries no friction
-[[nodiscard]] Traction friction_traction(const PointFriction& friction, const CarriedSlip& stretched,
+[[nodiscard]] Traction friction_traction(const PointFriction& friction, const TransportedSlip& stretched,
                                          double limit_before, const LawForce& normal, const PointGeometry& geometry,
                                          const PairState& state);
 
 /// [J] dissipated since the commit by a spring that ends with this stretch.
-[[nodiscard]] double spring_slip_work(const PointFriction& friction, const CarriedSlip& stretched, double limit_before,
+[[nodiscard]] double spring_slip_work(const PointFriction& friction, const TransportedSlip& stretched, double limit_before,
                                       const Vector3& stretch, double limit);
 
 }  // namespace heelstrike::fem

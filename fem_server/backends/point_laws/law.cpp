@@ -31,7 +31,7 @@ std::span<const LawKind> law_table() {
   return table;
 }
 
-LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_speed) {
+LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_velocity) {
   const double K = law.stiffness;
   const double n = law.exponent;
   const double power = std::pow(depth, n - 1.0);
@@ -44,10 +44,10 @@ LawForce law_force(const PointLaw& law, double depth, double rate, std::optional
     f.force += law.damping * rate;
     f.dF_drate = law.damping;
   } else if (law.form == LawForm::hysteresis) {
-    const double v0 = std::max(approach_speed.value_or(rate), law.approach_speed_floor);
+    const double v0 = std::max(approach_velocity.value_or(rate), law.min_approach_velocity);
     const double factor = 1.0 + law.hysteresis_factor * (rate / v0);
     // Without a latched value v0 follows the rate, their quotient is 1 and does not change with it.
-    const bool follows = !approach_speed && rate > law.approach_speed_floor;
+    const bool follows = !approach_velocity && rate > law.min_approach_velocity;
     f.dF_drate = follows ? 0.0 : f.elastic * law.hysteresis_factor / v0;
     f.force *= factor;
     f.dF_ddepth *= factor;

@@ -36,7 +36,7 @@ struct PointLaw {
   double damping = 0.0;               ///< [N s/m] D >= 0, viscous form
   bool tensile = false;               ///< viscous form: keep the attraction at the end of restitution
   double hysteresis_factor = 0.0;     ///< [-] H >= 0, hysteresis form
-  double approach_speed_floor = 0.0;  ///< [m/s] > 0, lower bound of v0, hysteresis form
+  double min_approach_velocity = 0.0;  ///< [m/s] > 0, lower bound of v0, hysteresis form
 };
 
 struct LawForce {
@@ -51,7 +51,7 @@ struct LawForce {
 /// derivatives are then exactly zero, and (F - F_elastic) d' >= 0 still accounts for the stored energy that is lost.
 /// @param depth           [m]    d >= 0
 /// @param rate            [m/s]  d', > 0 while approaching
-/// @param approach_speed  [m/s]  v0 latched at onset; none = not latched yet: max(rate, floor), derivatives included
-[[nodiscard]] LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_speed);
+/// @param approach_velocity  [m/s]  v0 latched at onset; none = not latched yet: max(rate, floor), derivatives included
+[[nodiscard]] LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_velocity);
 
 }  // namespace heelstrike::fem

@@ -61,7 +61,7 @@ std::shared_ptr<const History> PointContact::load_history(std::string_view bytes
 Response PointContact::evaluate(const History& history, const PairState& state,
                                 const EvaluateOptions& /*options*/) const {
   const PointHistory& own = PointHistory::from(history);
-  return respond(pair_.at(state), state, own.approach_speed, own.stick);
+  return make_response(pair_.at(state), state, own.approach_velocity, own.stick);
 }
 
 Committed PointContact::commit(const History& history, const PairState& state,
@@ -69,11 +69,11 @@ Committed PointContact::commit(const History& history, const PairState& state,
   const PointGeometry geometry = pair_.at(state);
   const PointHistory& before = PointHistory::from(history);
   auto next = PointHistory::of_backend(name_);
-  std::optional<double>& speed = next->approach_speed;
-  speed = before.approach_speed;
+  std::optional<double>& speed = next->approach_velocity;
+  speed = before.approach_velocity;
   const double closing = -geometry.gap_rate;
   if (!speed && (geometry.gap < 0.0 || (geometry.gap == 0.0 && closing >= 0.0))) {
-    speed = std::max(closing, law_.approach_speed_floor);
+    speed = std::max(closing, law_.min_approach_velocity);
   } else if (speed && (geometry.gap > 0.0 ? closing <= 0.0 : geometry.gap == 0.0 && closing < 0.0)) {
     speed.reset();
   }
@@ -88,19 +88,19 @@ Committed PointContact::commit(const History& history, const PairState& state,
       stick->limit = t.limit;
       slip_work = t.slip_work;
     } else if (before.stick && before.stick->limit > 0.0) {
-      const CarriedSlip freed = stretched(geometry, state, before.stick);
-      slip_work = spring_slip_work(friction_, freed, before.stick->limit, Vector3::Zero(), 0.0);
+      const TransportedSlip released_slip = stretched(geometry, state, before.stick);
+      slip_work = spring_slip_work(friction_, released_slip, before.stick->limit, Vector3::Zero(), 0.0);
     }
   }
-  Response response = respond(geometry, state, speed, stick);
+  Response response = make_response(geometry, state, speed, stick);
   response.dissipated_increment = slip_work;
   return {.history = std::move(next), .response = response};
 }
 
-CarriedSlip PointContact::stretched(const PointGeometry& geometry, const PairState& state,
+TransportedSlip PointContact::stretched(const PointGeometry& geometry, const PairState& state,
                                     const std::optional<PointHistory::Stick>& before) const {
   if (!before) return {};
-  const ContactPlace place{.X_AB = before->X_AB,
+  const ContactPointPosition place{.X_AB = before->X_AB,
                            .geometry = pair_.at({.t = state.t, .X_AB = before->X_AB, .V_AB = {}})};
   return slip_after(pair_, place, before->stretch, geometry, state.X_AB);
 }
@@ -111,7 +111,7 @@ Traction PointContact::traction(const PointGeometry& geometry, const PairState& 
                            geometry, state);
 }
 
-Response PointContact::respond(const PointGeometry& g, const PairState& state, std::optional<double> approach_speed,
+Response PointContact::make_response(const PointGeometry& g, const PairState& state, std::optional<double> approach_velocity,
                                const std::optional<PointHistory::Stick>& before) const {
   Response r;
   r.gap = g.gap;
@@ -122,7 +122,7 @@ Response PointContact::respond(const PointGeometry& g, const PairState& state, s
 
   const double depth = -g.gap;
   const double rate = -g.gap_rate;
-  const LawForce f = law_force(law_, depth, rate, approach_speed);
+  const LawForce f = law_force(law_, depth, rate, approach_velocity);
   add_normal_force(g, f, r);
   r.stored_energy = f.stored_energy;
   r.dissipated_power = (f.force - f.elastic) * rate;

@@ -51,13 +51,13 @@ class PointContact final : public ContactBackend {
 
  private:
   /// How far the spring of the friction would be stretched without slipping.
-  [[nodiscard]] CarriedSlip stretched(const PointGeometry& geometry, const PairState& state,
+  [[nodiscard]] TransportedSlip stretched(const PointGeometry& geometry, const PairState& state,
                                       const std::optional<PointHistory::Stick>& before) const;
   /// The friction and its spring, with the normal force of the approach speed in force. @pre geometry.gap <= 0
   [[nodiscard]] Traction traction(const PointGeometry& geometry, const PairState& state, const LawForce& normal,
                                   const std::optional<PointHistory::Stick>& before) const;
-  [[nodiscard]] Response respond(const PointGeometry& geometry, const PairState& state,
-                                 std::optional<double> approach_speed,
+  [[nodiscard]] Response make_response(const PointGeometry& geometry, const PairState& state,
+                                 std::optional<double> approach_velocity,
                                  const std::optional<PointHistory::Stick>& before) const;
 
   std::string name_;

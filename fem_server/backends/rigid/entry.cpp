@@ -19,14 +19,14 @@ namespace {
 /// Rigid bodies remember nothing but where to look first, which changes no answer and is not saved.
 struct RigidHistory final : SavedHistory<RigidHistory> {
   static constexpr std::string_view format = "heelstrike rigid history 1";
-  std::shared_ptr<const NearProbes> near{};  ///< null = not known
+  std::shared_ptr<const ProbeCache> near{};  ///< null = not known
   template <class Archive, class Self>
   static void transfer(Archive& /*archive*/, Self& /*self*/) {}
 };
 
 /// How far probes are remembered, over the reach of the answers: farther costs more at every answer, nearer has to be
 /// looked for again more often. Any number gives the same points; others were not measured.
-constexpr double near_reaches = 8.0;
+constexpr double probe_cache_radius = 8.0;
 
 class RigidContact final : public ContactBackend {
  public:
@@ -60,9 +60,9 @@ class RigidContact final : public ContactBackend {
                                  const EvaluateOptions& options) const override {
     auto next = RigidHistory::of_backend(name_);
     next->near = RigidHistory::from(history).near;
-    const double margin = near_reaches * reach_;
+    const double margin = probe_cache_radius * reach_;
     if (!next->near || 2.0 * geometry_.way(next->near->X_AB, state.X_AB) > margin) {
-      next->near = std::make_shared<NearProbes>(geometry_.near_probes(state.X_AB, margin));
+      next->near = std::make_shared<ProbeCache>(geometry_.cached_probes(state.X_AB, margin));
     }
     return {.history = next, .response = evaluate(*next, state, options)};
   }
@@ -86,13 +86,13 @@ std::vector<ParameterSchema> schema(bool friction) {
   parameters.push_back(text_parameter(
       impact_law_parameter,
       "newton = every contact leaves with restitution times the speed at which it came, poisson = the impulse of "
-      "compression is given back times the restitution; neither creates energy. in_turn = newton, and a contact that "
+      "compression is given back times the restitution; neither creates energy. sequential = newton, and a contact that "
       "does not approach takes no part until what strikes before it has set it in motion: bodies that touch hand on "
       "motion as in Newton's cradle",
-      "newton", {"newton", "poisson", "in_turn"}));
+      "newton", {"newton", "poisson", "sequential"}));
   // [piazza2001] takes 5 mm/s for an implant; a millimetre per second is a fall from 51 nm, below any roughness.
   parameters.push_back(number_parameter(
-      "resting_speed", "m/s", "slower approaches are no impacts: the bodies rest on each other", 1e-3, not_negative));
+      "restitution_threshold", "m/s", "slower approaches are no impacts: the bodies rest on each other", 1e-3, not_negative));
   parameters.push_back(number_parameter("reach", "m",
                                         "points are told up to this gap; default: a thousandth of the smaller body",
                                         std::nullopt, not_negative));
@@ -114,19 +114,19 @@ std::vector<std::string> pairs() {
 }
 
 /// Where triangles stand for a curve, bodies roll as polyhedra.
-std::vector<std::string> rolling_doubts(const PairSpec& pair, const PrepareContext& context) {
-  std::vector<std::string> doubts;
+std::vector<std::string> find_rolling_warnings(const PairSpec& pair, const PrepareContext& context) {
+  std::vector<std::string> warnings;
   for (const auto& [side, body] : {std::pair{"main", &pair.main}, std::pair{"partner", &pair.partner}}) {
     const double turn =
-        RigidGeometry::curve_turn(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
+        RigidGeometry::edge_rotation(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
     if (turn == 0.0) continue;
-    doubts.push_back(
+    warnings.push_back(
         fmt::format("contact.{}.{}.surface: flat triangles stand for a curve and turn by up to {:.2g} degrees: "
                     "the body rolls as a polyhedron and loses energy at its edges; a sphere or a cylinder "
                     "rolls as one, finer triangles lose less",
                     pair.name, side, turn * 180.0 / std::numbers::pi));
   }
-  return doubts;
+  return warnings;
 }
 
 BackendEntry entry(std::string name, std::string summary, bool friction) {
@@ -142,7 +142,7 @@ BackendEntry entry(std::string name, std::string summary, bool friction) {
     parameters["reach"] = reach;
     return std::make_unique<RigidContact>(name, std::move(geometry), reach, std::move(parameters));
   };
-  entry.doubts = rolling_doubts;
+  entry.warnings = find_rolling_warnings;
   entry.name = std::move(name);
   return entry;
 }

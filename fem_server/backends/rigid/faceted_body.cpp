@@ -11,7 +11,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// [rad] Faces that turn by less are one plane: coordinates of files in single precision round by this.
-constexpr double one_plane = 1e-6;
+constexpr double coplanar_angle = 1e-6;
 
 struct NearFace {
   FacetedBody::Face face;
@@ -21,7 +21,7 @@ struct NearFace {
 };
 
 bool same_plane(const FacetedBody::Face& one, const FacetedBody::Face& other, double margin) {
-  return one.normal.cross(other.normal).norm() <= one_plane && one.normal.dot(other.normal) > 0.0 &&
+  return one.normal.cross(other.normal).norm() <= coplanar_angle && one.normal.dot(other.normal) > 0.0 &&
          std::abs(one.gap - other.gap) <= margin;
 }
 
@@ -32,9 +32,9 @@ bool convex_between(const NearFace& one, const NearFace& other, const Vector3& p
 
 }  // namespace
 
-bool bears(const Probe& corner, const Matrix3& R, const Vector3& n) {
+bool supports(const Probe& corner, const Matrix3& R, const Vector3& n) {
   const Vector3 own = R.transpose() * n;
-  return std::ranges::all_of(corner.spokes, [&](const Vector3& spoke) { return own.dot(spoke) >= -cone_rounding; });
+  return std::ranges::all_of(corner.edge_directions, [&](const Vector3& spoke) { return own.dot(spoke) >= -cone_rounding; });
 }
 
 std::vector<Probe> corners_of(const SurfaceMesh& mesh, const std::vector<SharpEdge>& edges) {
@@ -49,11 +49,11 @@ std::vector<Probe> corners_of(const SurfaceMesh& mesh, const std::vector<SharpEd
     if (end_of_edge(uses, begin) - begin == 2) continue;
     for (const std::uint32_t vertex : uses[begin].edge) on_rim[vertex] = 1;
   }
-  std::vector<std::vector<Vector3>> spokes(mesh.vertices.size());
+  std::vector<std::vector<Vector3>> edge_directions(mesh.vertices.size());
   for (const SharpEdge& edge : edges) {
     const Vector3 along = (edge.b - edge.a).normalized();
-    spokes[edge.vertices[0]].push_back(along);
-    spokes[edge.vertices[1]].push_back(-along);
+    edge_directions[edge.vertices[0]].push_back(along);
+    edge_directions[edge.vertices[1]].push_back(-along);
   }
   std::vector<Probe> corners;
   for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
@@ -61,11 +61,11 @@ std::vector<Probe> corners_of(const SurfaceMesh& mesh, const std::vector<SharpEd
     bool spans = on_rim[v] != 0;
     for (std::size_t i = 1; i < normals[v].size() && !spans; ++i) {
       const Vector3 across = normals[v][0].cross(normals[v][i]);
-      spans = across.norm() > one_plane && std::ranges::any_of(normals[v], [&](const Vector3& n) {
-                return std::abs(across.normalized().dot(n)) > one_plane;
+      spans = across.norm() > coplanar_angle && std::ranges::any_of(normals[v], [&](const Vector3& n) {
+                return std::abs(across.normalized().dot(n)) > coplanar_angle;
               });
     }
-    if (spans) corners.push_back({.center = mesh.vertices[v], .spokes = std::move(spokes[v])});
+    if (spans) corners.push_back({.center = mesh.vertices[v], .edge_directions = std::move(edge_directions[v])});
   }
   return corners;
 }
@@ -83,7 +83,7 @@ FacetedBody::Faces FacetedBody::faces_at(const Probe& corner, const Vector3& p, 
     const Vector3 &a = mesh_.vertices[k[0]], &b = mesh_.vertices[k[1]], &c = mesh_.vertices[k[2]];
     const Vector3& n = normals_[t];
     const Vector3 away = p - closest_on_triangle(p, a, b, c);
-    if (away.norm() > radius + margin || !bears(corner, R, n)) return;
+    if (away.norm() > radius + margin || !supports(corner, R, n)) return;
     NearFace found{.face = {.normal = n, .gap = n.dot(p - a), .triangle = t}, .centre = (a + b + c) / 3.0};
     found.beside = (away - n.dot(away) * n).norm();
     found.is_level = std::abs(found.face.gap) <= margin;

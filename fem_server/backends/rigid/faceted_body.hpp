@@ -19,11 +19,11 @@ struct Probe {
   Vector3 center = Vector3::Zero();  ///< [m] in the frame of its body
   double radius = 0.0;               ///< [m] >= 0
   /// [-] Directions of the sharp edges that leave a corner; none for everything else.
-  std::vector<Vector3> spokes{};
+  std::vector<Vector3> edge_directions{};
 };
 
 /// Whether the body around a corner lies beyond the plane through the corner with normal `n` [-].
-[[nodiscard]] bool bears(const Probe& corner, const Matrix3& R, const Vector3& n);
+[[nodiscard]] bool supports(const Probe& corner, const Matrix3& R, const Vector3& n);
 
 /// Vertices that can be the first to touch: not those within flat faces or straight edges, whose ends say the same.
 /// @param edges  sharp ones of the mesh

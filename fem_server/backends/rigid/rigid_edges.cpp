@@ -18,7 +18,7 @@ constexpr double parallel = 1e-7;
 
 /// `edge` ends (at its share `s` of the way from a to b) on a face of `other`, of which n is the normal, and leaves it
 /// over that face's border.
-bool ends_beyond(const SharpEdge& edge, double s, double end, const SharpEdge& other, const Vector3& n) {
+bool is_end_beyond(const SharpEdge& edge, double s, double end, const SharpEdge& other, const Vector3& n) {
   const bool at_a = s <= end, at_b = s >= 1.0 - end;
   if (at_a == at_b) return false;
   const Vector3 along = at_a ? Vector3((edge.b - edge.a).normalized()) : Vector3((edge.a - edge.b).normalized());
@@ -53,13 +53,13 @@ std::vector<SharpEdge> edges_of(const SurfaceMesh& mesh) {
 }
 
 /// [rad] > 0 where it is convex.
-double turn_of(const SharpEdge& edge) {
+double rotation_of_edge(const SharpEdge& edge) {
   const auto& [n0, n1] = edge.normals;
   return std::atan2(n0.cross(n1).dot((edge.b - edge.a).normalized()), n0.dot(n1));
 }
 
 bool is_sharp(const SharpEdge& edge) {
-  return turn_of(edge) > flat;
+  return rotation_of_edge(edge) > flat;
 }
 
 }  // namespace
@@ -93,15 +93,15 @@ bool is_convex(const SurfaceMesh& mesh) {
   // everywhere is then convex.
   return 2 * edges.size() == 3 * mesh.triangles.size() &&
          edges.size() + 2 == mesh.vertices.size() + mesh.triangles.size() &&
-         std::ranges::all_of(edges, [](const SharpEdge& edge) { return turn_of(edge) >= -none; });
+         std::ranges::all_of(edges, [](const SharpEdge& edge) { return rotation_of_edge(edge) >= -none; });
 }
 
-double largest_curve_turn(const SurfaceMesh& mesh) {
+double max_edge_rotation(const SurfaceMesh& mesh) {
   // Flat faces of files in single precision turn by less.
   constexpr double none = 1e-3;
   double largest = 0.0;
   for (const SharpEdge& edge : edges_of(mesh)) {
-    const double turn = turn_of(edge);
+    const double turn = rotation_of_edge(edge);
     if (!is_sharp(edge) && turn > none) largest = std::max(largest, turn);
   }
   return largest;
@@ -122,7 +122,7 @@ std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, dou
   if (!(s >= -end_A && s <= 1.0 + end_A && t >= -end_B && t <= 1.0 + end_B)) return std::nullopt;
   if (!in_cone(A, n, edge_tilt)) n = -n;
   if (!in_cone(A, n, edge_tilt) || !in_cone(B, -n, edge_tilt)) return std::nullopt;
-  if (ends_beyond(A, s, end_A, B, -n) || ends_beyond(B, t, end_B, A, n)) return std::nullopt;
+  if (is_end_beyond(A, s, end_A, B, -n) || is_end_beyond(B, t, end_B, A, n)) return std::nullopt;
   const double gap = r.dot(n);
   return EdgeCrossing{.p_A = A.a + s * d,
                       .p_B = B.a + t * f,
@@ -130,7 +130,7 @@ std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, dou
                       .gap = gap,
                       .gap_A = from_wedge(A, n, gap),
                       .gap_B = from_wedge(B, -n, gap),
-                      .tips = !in_cone(A, n) || !in_cone(B, -n)};
+                      .from_cone = !in_cone(A, n) || !in_cone(B, -n)};
 }
 
 }  // namespace heelstrike::fem

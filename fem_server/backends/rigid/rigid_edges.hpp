@@ -30,7 +30,7 @@ struct SharpEdge {
 [[nodiscard]] bool is_convex(const SurfaceMesh& mesh);
 
 /// [rad] largest turn of faces at convex edges that are not sharp: triangles that stand for a curve. 0 = none do.
-[[nodiscard]] double largest_curve_turn(const SurfaceMesh& mesh);
+[[nodiscard]] double max_edge_rotation(const SurfaceMesh& mesh);
 
 /// [rad] by which a normal may lie outside of the cone of an edge or a corner: where faces lie on each other it is the
 /// border of the cone, and the pose of a body at rest rounds to either side.

@@ -23,29 +23,29 @@ namespace heelstrike::fem {
 namespace {
 
 /// [m] Distances below are rounding, over the size of the smaller body: a hundred times what a gap in contact may be
-/// where the model is ten times as large as the body (RigidContactSet::contact_rounding).
+/// where the model is ten times as large as the body (RigidContactSet::contact_tolerance).
 constexpr double rounding_share = 1e-8;
 /// How deep a corner may be in a body, over that size, to be found on a face that is not the nearest one.
-constexpr double deepest_share = 0.1;
+constexpr double max_depth_ratio = 0.1;
 
 bool is_ball(const std::vector<Probe>& probes) {
   return probes.size() == 1 && probes.front().radius > 0.0;
 }
 
-double largest_edge(const std::vector<Probe>& probes) {
+double max_edge_length(const std::vector<Probe>& probes) {
   if (probes.empty()) return std::numeric_limits<double>::infinity();
   std::vector<Vector3> centers;
   for (const Probe& probe : probes) centers.push_back(probe.center);
   return extents_of(centers).maxCoeff() + 2.0 * probes.front().radius;
 }
 
-double largest_edge(const RollingCylinder& cylinder) {
+double max_edge_length(const RollingCylinder& cylinder) {
   const double diameter = 2.0 * cylinder.radius;
   return std::isfinite(cylinder.half_length) ? std::max(diameter, 2.0 * cylinder.half_length) : diameter;
 }
 
 bool has_sharp_corners(const std::vector<Probe>& probes) {
-  return std::ranges::any_of(probes, [](const Probe& probe) { return !probe.spokes.empty(); });
+  return std::ranges::any_of(probes, [](const Probe& probe) { return !probe.edge_directions.empty(); });
 }
 
 }  // namespace
@@ -78,9 +78,9 @@ RigidGeometry::Side RigidGeometry::side_of(const Surface& surface, const Prepare
   return side;
 }
 
-double RigidGeometry::curve_turn(const Surface& surface, const PrepareContext& context, const std::string& where) {
+double RigidGeometry::edge_rotation(const Surface& surface, const PrepareContext& context, const std::string& where) {
   const Side side = side_of(surface, context, where);
-  return side.mesh ? largest_curve_turn(*side.mesh) : 0.0;
+  return side.mesh ? max_edge_rotation(*side.mesh) : 0.0;
 }
 
 RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context) {
@@ -89,7 +89,7 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
   B_ = side_of(pair.partner.surface, context, where + ".partner.surface");
   size_ = std::numeric_limits<double>::infinity();
   for (const Side* side : {&A_, &B_}) {
-    size_ = std::min(size_, side->cylinder ? largest_edge(*side->cylinder) : largest_edge(side->probes));
+    size_ = std::min(size_, side->cylinder ? max_edge_length(*side->cylinder) : max_edge_length(side->probes));
   }
   margin_ = rounding_share * size_;
   const auto surface_of = [](const Surface& surface, const Side& side) -> std::unique_ptr<SignedDistance> {
@@ -111,7 +111,7 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
     std::iota(all.begin(), all.end(), std::size_t{0});
     make_clusters(side->probes, std::move(all), side->clusters);
   }
-  take_edges();
+  find_edges();
   const auto rolls = [](const Side& side, const Side& on) {
     return side.cylinder && on.surface && (std::isfinite(side.cylinder->half_length) || !on.edges.empty());
   };
@@ -123,7 +123,7 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
 }
 
 /// Edges meet edges and cylinders; faces meet sharp corners.
-void RigidGeometry::take_edges() {
+void RigidGeometry::find_edges() {
   for (const auto& [side, other] : {std::pair{&A_, &B_}, std::pair{&B_, &A_}}) {
     if (!side->edges.empty() && has_sharp_corners(other->probes)) {
       side->faces = std::make_unique<FacetedBody>(std::move(side->mesh).value());
@@ -193,7 +193,7 @@ double RigidGeometry::bound_on_gap(const Side& from, const Side& to, const Pose&
   return bound;
 }
 
-void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
+void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
                             double reach, Found& found) const {
   const Probe& own = from.probes[probe];
   const Vector3 c = X_to_from * own.center;
@@ -210,7 +210,7 @@ void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to,
   point.curvature_B = own.radius > 0.0 ? 1.0 / own.radius : 0.0;
   if (gap < found.nearest.gap) found.nearest = point;
   if (gap > reach) return;
-  if (to.faces && !own.spokes.empty()) {
+  if (to.faces && !own.edge_directions.empty()) {
     add_at_faces(from, probe, to, X_to_from, at, reach, found.points);
   } else {
     found.points.push_back(point);
@@ -228,7 +228,7 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
   // Inside, the face that is nearest may be one that the corner's body is beside of: then farther ones are asked.
   double radius = std::abs(at.gap);
   FacetedBody::Faces faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
-  while (at.gap < 0.0 && faces.touched.empty() && !faces.level && radius < deepest_share * size_) {
+  while (at.gap < 0.0 && faces.touched.empty() && !faces.level && radius < max_depth_ratio * size_) {
     radius = std::max(8.0 * radius, 100.0 * margin_);
     faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
   }
@@ -239,7 +239,7 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
     feature +=
         &face == faces.touched.data() ? from.probes.size() + A_.edges.size() * B_.edges.size() : from.probes.size();
   }
-  if (faces.touched.empty() && !faces.level && at.gap > margin_ && bears(corner, X_to_from.R, at.normal)) {
+  if (faces.touched.empty() && !faces.level && at.gap > margin_ && supports(corner, X_to_from.R, at.normal)) {
     add(probe, at.normal, at.gap);
   }
 }
@@ -257,18 +257,18 @@ void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_f
       i = cluster.next;
       continue;
     }
-    for (const std::size_t probe : cluster.probes) look_at(from, probe, to, X_to_from, least, reach, found);
+    for (const std::size_t probe : cluster.probes) check_probe(from, probe, to, X_to_from, least, reach, found);
     ++i;
   }
 }
 
-bool RigidGeometry::collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
+bool RigidGeometry::collect_near(const Side& from, std::span<const ProbeCache::Entry> near, double margin, double moved,
                                  const Side& to, const Pose& X_to_from, double reach, Found& found) const {
   if (reach + moved > margin) return false;
   const ContactPoint none = found.nearest;
   for (const auto& [probe, gap] : near) {
     const double least = std::max(reach, found.nearest.gap);
-    if (gap - moved <= least) look_at(from, probe, to, X_to_from, least, reach, found);
+    if (gap - moved <= least) check_probe(from, probe, to, X_to_from, least, reach, found);
   }
   if (std::max(reach, found.nearest.gap) + moved > margin) {
     found = {.nearest = none};
@@ -277,9 +277,9 @@ bool RigidGeometry::collect_near(const Side& from, std::span<const NearProbes::E
   return true;
 }
 
-std::vector<NearProbes::Entry> RigidGeometry::near_probes_of(const Side& from, const Side& to, const Pose& X_to_from,
+std::vector<ProbeCache::Entry> RigidGeometry::find_cached_probes(const Side& from, const Side& to, const Pose& X_to_from,
                                                              double margin) {
-  std::vector<NearProbes::Entry> near;
+  std::vector<ProbeCache::Entry> near;
   for (std::size_t i = 0; i < from.clusters.size();) {
     const Cluster& cluster = from.clusters[i];
     const double far = margin + cluster.radius;
@@ -297,10 +297,10 @@ std::vector<NearProbes::Entry> RigidGeometry::near_probes_of(const Side& from, c
   return near;
 }
 
-NearProbes RigidGeometry::near_probes(const Pose& X_AB, double margin) const {
-  NearProbes near{.X_AB = X_AB, .margin = margin};
-  if (probes_of_B_) near.of_B = near_probes_of(B_, A_, X_AB, margin);
-  if (probes_of_A_) near.of_A = near_probes_of(A_, B_, X_AB.inverse(), margin);
+ProbeCache RigidGeometry::cached_probes(const Pose& X_AB, double margin) const {
+  ProbeCache near{.X_AB = X_AB, .margin = margin};
+  if (probes_of_B_) near.of_B = find_cached_probes(B_, A_, X_AB, margin);
+  if (probes_of_A_) near.of_A = find_cached_probes(A_, B_, X_AB.inverse(), margin);
   return near;
 }
 
@@ -366,7 +366,7 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, Found& fou
                                .n_A = met->n,
                                .gap = met->gap};
       if (met->gap > 0.0 && met->gap < found.nearest.gap) found.nearest = point;
-      if (met->gap <= reach) (met->tips ? found.tipping : found.points).push_back(point);
+      if (met->gap <= reach) (met->tips ? found.edge_candidates : found.points).push_back(point);
     }
   }
 }
@@ -395,15 +395,15 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
 /// Leaves out what says the same as a point before it, and what is deeper than another point: of two convex bodies that
 /// have met, the facets of their Minkowski difference that are farther than the nearest one bound nothing; of others,
 /// those at the same place.
-void RigidGeometry::keep_true_points(Found& found) const {
+void RigidGeometry::remove_redundant_points(Found& found) const {
   const auto same_normal = [](const ContactPoint& p, const ContactPoint& q, double turn) {
     return p.n_A.cross(q.n_A).norm() <= 2.0 * turn && p.n_A.dot(q.n_A) > 0.0;
   };
-  const auto says_less = [&](const ContactPoint& p, const ContactPoint& than) {
+  const auto is_redundant = [&](const ContactPoint& p, const ContactPoint& than) {
     return p.gap < -margin_ && than.gap > (1.0 - cone_rounding) * p.gap + margin_ && !same_normal(p, than, edge_tilt) &&
            ((A_.convex && B_.convex) || (p.p_AC - than.p_AC).norm() <= 0.75 * std::abs(p.gap) + margin_);
   };
-  const auto says_the_same = [&](const ContactPoint& p, const ContactPoint& as) {
+  const auto is_duplicate = [&](const ContactPoint& p, const ContactPoint& as) {
     return same_normal(p, as, cone_rounding) && std::abs(p.gap - as.gap) <= margin_ &&
            (p.p_AC - as.p_AC).norm() <= 3.0 * margin_;
   };
@@ -411,19 +411,19 @@ void RigidGeometry::keep_true_points(Found& found) const {
   std::ranges::sort(points, {}, &ContactPoint::feature);
   // What tips bounds nothing yet.
   const std::size_t n_bounds = points.size();
-  points.insert(points.end(), found.tipping.begin(), found.tipping.end());
+  points.insert(points.end(), found.edge_candidates.begin(), found.edge_candidates.end());
   std::vector<ContactPoint> kept;
   for (const ContactPoint& p : points) {
     const auto begin = points.begin(), end = begin + static_cast<std::ptrdiff_t>(n_bounds);
-    if (std::any_of(begin, end, [&](const ContactPoint& q) { return says_less(p, q); })) continue;
-    if (std::ranges::any_of(kept, [&](const ContactPoint& q) { return says_the_same(p, q); })) continue;
+    if (std::any_of(begin, end, [&](const ContactPoint& q) { return is_redundant(p, q); })) continue;
+    if (std::ranges::any_of(kept, [&](const ContactPoint& q) { return is_duplicate(p, q); })) continue;
     kept.push_back(p);
   }
   std::ranges::sort(kept, {}, &ContactPoint::feature);
   points = std::move(kept);
 }
 
-RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const NearProbes* near) const {
+RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCache* near) const {
   constexpr double none = std::numeric_limits<double>::infinity();
   Found of_B{.nearest = {.gap = none}}, of_A{.nearest = {.gap = none}};
   const double margin = near != nullptr ? near->margin : 0.0;
@@ -448,7 +448,7 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const NearProb
   for (const ContactPoint& point : of_A.points) of_B.points.push_back(turned(point));
   if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = turned(of_A.nearest);
   collect_crossings(X_AB, reach, of_B);
-  keep_true_points(of_B);
+  remove_redundant_points(of_B);
   RigidPoints result{.points = std::move(of_B.points), .nearest = of_B.nearest};
   if (!result.points.empty()) result.nearest = *std::ranges::min_element(result.points, {}, &ContactPoint::gap);
   return result;

@@ -18,7 +18,7 @@ namespace heelstrike::fem {
 
 /// Probes that were near the other surface at one pose: while the bodies have hardly moved since, no other comes near,
 /// for a distance changes by no more than the way.
-struct NearProbes {
+struct ProbeCache {
   struct Entry {
     std::size_t probe = 0;
     double gap = 0.0;  ///< [m]
@@ -43,14 +43,14 @@ class RigidGeometry {
 
   /// Points with gaps up to `reach` [m].
   /// @param near  of another pose, or null: changes the time, not the answer
-  [[nodiscard]] RigidPoints points(const Pose& X_AB, double reach, const NearProbes* near = nullptr) const;
+  [[nodiscard]] RigidPoints points(const Pose& X_AB, double reach, const ProbeCache* near = nullptr) const;
   /// Probes with gaps up to `margin` [m].
-  [[nodiscard]] NearProbes near_probes(const Pose& X_AB, double margin) const;
+  [[nodiscard]] ProbeCache cached_probes(const Pose& X_AB, double margin) const;
   /// [m] that no probe has moved farther between both poses, seen from the other body.
   [[nodiscard]] double way(const Pose& X_AB, const Pose& Y_AB) const;
 
   /// [rad] by which triangles turn that stand for a curve of the surface, 0 where none do. @throws what reading throws
-  [[nodiscard]] static double curve_turn(const Surface& surface, const PrepareContext& context,
+  [[nodiscard]] static double edge_rotation(const Surface& surface, const PrepareContext& context,
                                          const std::string& where);
 
   /// [m] largest edge of a box around the smaller body.
@@ -80,7 +80,7 @@ class RigidGeometry {
   /// What a search has found so far.
   struct Found {
     std::vector<ContactPoint> points{};
-    std::vector<ContactPoint> tipping{};  ///< crossings with `tips`
+    std::vector<ContactPoint> edge_candidates{};  ///< crossings with `tips`
     ContactPoint nearest{};
   };
   [[nodiscard]] static Side side_of(const Surface& surface, const PrepareContext& context, const std::string& where);
@@ -88,11 +88,11 @@ class RigidGeometry {
                             std::vector<Cluster>& clusters);
   /// [m] gap of a probe that is among the nearest ones: none that is farther matters.
   static double bound_on_gap(const Side& from, const Side& to, const Pose& X_to_from);
-  void look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least, double reach,
+  void check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least, double reach,
                Found& found) const;
   void add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, const SurfacePoint& at,
                     double reach, std::vector<ContactPoint>& points) const;
-  void take_edges();
+  void find_edges();
   /// Edges of one side that are not farther from the surface of the other than `reach`.
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
                                                            double reach);
@@ -100,10 +100,10 @@ class RigidGeometry {
   void collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach, Found& found) const;
   void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, Found& found) const;
   /// The same among probes that were near before they moved by up to `moved`. @returns false when others may matter
-  bool collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
+  bool collect_near(const Side& from, std::span<const ProbeCache::Entry> near, double margin, double moved,
                     const Side& to, const Pose& X_to_from, double reach, Found& found) const;
-  void keep_true_points(Found& found) const;
-  static std::vector<NearProbes::Entry> near_probes_of(const Side& from, const Side& to, const Pose& X_to_from,
+  void remove_redundant_points(Found& found) const;
+  static std::vector<ProbeCache::Entry> find_cached_probes(const Side& from, const Side& to, const Pose& X_to_from,
                                                        double margin);
 
   Side A_, B_;

@@ -13,14 +13,14 @@ namespace {
 
 /// [-] sine of the angle between the axis and a normal below which the end lies flat, and points around its rim bear:
 /// an inscribed polygon, which where it matters for the motion, at larger angles, is out of reach.
-constexpr double flat_end = 0.02;
+constexpr double flat_end_slope = 0.02;
 /// Points around a rim: the support of an end that lies flat is smaller than the end by 2 % at most.
 constexpr int n_around = 16;
 /// [-] between normals that are one.
 constexpr double same_normal = 1e-13;
 /// Of the search for the lowest point of a rim. A flat partner needs two rounds; a round one of radius R brings the
 /// point nearer by r / (r + R) in each.
-constexpr int most_rounds = 50;
+constexpr int max_projection_rounds = 50;
 /// [-] sine of the angle between lines below which they have no common normal.
 constexpr double parallel_axes = 1e-7;
 
@@ -62,7 +62,7 @@ struct Crossed {
   double s = 0, t = 0;  ///< along `d` and `f`
   double way = 0.0;     ///< [m] from the first line to the second, along n
 };
-std::optional<Crossed> crossed(const Vector3& a, const Vector3& d, const Vector3& b, const Vector3& f) {
+std::optional<Crossed> shear_terms(const Vector3& a, const Vector3& d, const Vector3& b, const Vector3& f) {
   const Vector3 product = d.cross(f);
   const double length = product.norm();
   if (!(length > parallel_axes * d.norm() * f.norm())) return std::nullopt;
@@ -103,7 +103,7 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
     SurfacePoint at = to.closest(middle);
     double down = 0.0;
     Vector3 p = middle;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_projection_rounds; ++round) {
       const Vector3 n = at.normal;
       const Vector3 radial = n.dot(out) * out - n;
       down = radial.norm();
@@ -113,8 +113,8 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
       if ((at.normal - n).norm() <= same_normal) break;
     }
     // The normal meets the axis at radius / down: there is the centre of what rolls.
-    if (down > 1e-9) add(rim_point(end, p, at, down > flat_end ? down / cylinder.radius : 0.0), p);
-    if (down > flat_end || at.normal.dot(out) > 0.0) continue;
+    if (down > 1e-9) add(rim_point(end, p, at, down > flat_end_slope ? down / cylinder.radius : 0.0), p);
+    if (down > flat_end_slope || at.normal.dot(out) > 0.0) continue;
     const Vector3 x = cylinder.axis.unitOrthogonal(), y = cylinder.axis.cross(x);
     for (int k = 0; k < n_around; ++k) {
       const double angle = 2.0 * std::numbers::pi * k / n_around;
@@ -128,7 +128,7 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
 std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const SharpEdge& edge,
                                          const SignedDistance& to, double margin) {
   const Vector3 f = edge.b - edge.a;
-  const auto met = crossed(cylinder.center, cylinder.axis, edge.a, f);
+  const auto met = shear_terms(cylinder.center, cylinder.axis, edge.a, f);
   if (!met) return std::nullopt;
   const double end = margin / f.norm();
   if (std::abs(met->s) > cylinder.half_length + margin || met->t < -end || met->t > 1.0 + end) return std::nullopt;
@@ -148,7 +148,7 @@ std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const 
 }
 
 std::optional<ContactPoint> side_on_side(const RollingCylinder& A, const RollingCylinder& B, double margin) {
-  const auto met = crossed(A.center, A.axis, B.center, B.axis);
+  const auto met = shear_terms(A.center, A.axis, B.center, B.axis);
   if (!met || std::abs(met->s) > A.half_length + margin || std::abs(met->t) > B.half_length + margin) {
     return std::nullopt;
   }

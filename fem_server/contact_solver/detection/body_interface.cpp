@@ -20,25 +20,25 @@ using Eigen::Vector2d;
 /// Triangles face each other up to this cosine between a normal and the opposite of the other: 60 degrees. The faces
 /// of a cube that stands on a corner are at 54.7 degrees; the sides of blocks that are tilted by less than 30 degrees
 /// do not face what they stand on.
-constexpr double least_facing = 0.5;
+constexpr double min_facing_cosine = 0.5;
 /// Pairs of triangles may be as deep in one another as this many depths of the deepest node, and as this part of an
 /// element, for what lies between nodes. Behind a thin slice in which two bodies overlap their sides face each other
 /// too, across the whole of it: far deeper than any node, which knows the shortest way out.
-constexpr double depths_seen = 2.0;
-constexpr double elements_seen = 0.25;
+constexpr double facet_search_factor = 2.0;
+constexpr double element_search_fraction = 0.25;
 /// Of a triangle of A, over its longest edge: gaps that are told while the bodies do not touch. A point of a triangle
 /// is no farther than an edge from its corners, whose distances are known.
-constexpr double gaps_seen = 2.0;
+constexpr double facet_gap_factor = 2.0;
 /// Part of its area below which a function joins a neighbour. With a strip of width e of its triangles the function of
 /// a node beyond the edge of B has e^2 / 2 of its area and loads its own node by e of its force, so that without this
 /// the system becomes singular like e^2; 0.05 is e = 0.3.
-constexpr double least_part = 0.05;
+constexpr double min_part = 0.05;
 /// Of an area: below it is what the rounding of edges in one place leaves of a polygon.
 constexpr double touched = 1e-12;
 /// Of weights, sums of products of rounded numbers, and of distances over elements.
 constexpr double rounding = 1e-9;
 /// Overlap, over the size of the body, that the rounding of sides which lie in one plane may leave.
-constexpr double touching_side = 1e-9;
+constexpr double side_overlap_tolerance = 1e-9;
 
 double cross(const Vector2d& a, const Vector2d& b) {
   return a.x() * b.y() - a.y() * b.x();
@@ -92,7 +92,7 @@ struct BodyInterface::Facet {
 struct BodyInterface::Pair {
   std::uint32_t facet = 0;     ///< in the list of facets
   std::uint32_t triangle = 0;  ///< of B
-  double least_gap = 0.0;      ///< [m] of the corners of the facet: nothing of the pair is deeper
+  double min_gap = 0.0;      ///< [m] of the corners of the facet: nothing of the pair is deeper
 };
 
 namespace {
@@ -117,17 +117,17 @@ bool boxes_overlap(const PlaneTriangle& a, const PlaneTriangle& b, double margin
 }
 
 /// The way from A to B leans by half the angle between triangles that face each other, 30 degrees at most.
-constexpr double steepest_way = std::numbers::inv_sqrt3;
+constexpr double max_ray_slope = std::numbers::inv_sqrt3;
 
 /// Whether a triangle of B can lie before that of A along any such way.
 template <class Facet>
-bool may_meet(const Facet& facet, const Corners& y) {
+bool may_contact(const Facet& facet, const Corners& y) {
   double farthest = 0.0;
   for (const Vector3& p : y) {
     farthest = std::max(farthest, std::abs(facet.normal.dot(p - facet.shift - facet.corners[0])));
   }
   return boxes_overlap(plane_corners(facet), {facet.met(y[0]), facet.met(y[1]), facet.met(y[2])},
-                       steepest_way * farthest);
+                       max_ray_slope * farthest);
 }
 
 /// A triangle of A and one of B, projected on A's plane.
@@ -184,7 +184,7 @@ class Overlap {
 
 /// A function while its integrals are summed up.
 struct Sums {
-  InterfacePlace place;  // gap and normal times the area, point not yet divided by it
+  InterfacePoint place;  // gap and normal times the area, point not yet divided by it
   double unknown = 0.0;  // [m^2]
   bool alive = true;
 };
@@ -217,15 +217,15 @@ std::size_t nearest_function(const std::vector<Sums>& functions, std::size_t j) 
 }
 
 /// Functions with hardly any area join others: the sum of all stays one.
-void join_small(const std::vector<double>& full_areas, std::vector<Sums>& functions) {
+void merge_small_functions(const std::vector<double>& full_areas, std::vector<Sums>& functions) {
   std::vector<std::size_t> small;
   const auto part = [&](std::size_t j) { return functions[j].place.area / full_areas[functions[j].place.node]; };
   for (std::size_t j = 0; j < functions.size(); ++j) {
-    if (part(j) < least_part) small.push_back(j);
+    if (part(j) < min_part) small.push_back(j);
   }
   std::ranges::stable_sort(small, {}, part);
   for (const std::size_t j : small) {
-    if (part(j) >= least_part) continue;
+    if (part(j) >= min_part) continue;
     const std::size_t k = nearest_function(functions, j);
     if (k == j) continue;
     add(functions[j], functions[k]);
@@ -234,7 +234,7 @@ void join_small(const std::vector<double>& full_areas, std::vector<Sums>& functi
 }
 
 /// Means from integrals. @param of_node  of every contact node, also those that meet nothing
-std::vector<InterfacePlace> places_of(std::vector<Sums> of_node, const std::vector<double>& full_areas) {
+std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vector<double>& full_areas) {
   std::vector<Sums> functions;
   for (std::uint32_t node = 0; node < of_node.size(); ++node) {
     Sums& sums = of_node[node];
@@ -244,11 +244,11 @@ std::vector<InterfacePlace> places_of(std::vector<Sums> of_node, const std::vect
     merge_entries(sums.place.on_B);
     functions.push_back(std::move(sums));
   }
-  join_small(full_areas, functions);
-  std::vector<InterfacePlace> places;
+  merge_small_functions(full_areas, functions);
+  std::vector<InterfacePoint> places;
   for (Sums& sums : functions) {
     if (!sums.alive) continue;
-    InterfacePlace& place = sums.place;
+    InterfacePoint& place = sums.place;
     const double area = place.area;
     place.gap /= place.normal.norm();
     place.normal.normalize();
@@ -265,8 +265,8 @@ std::vector<InterfacePlace> places_of(std::vector<Sums> of_node, const std::vect
 }  // namespace
 
 BodyInterface::BodyInterface(ContactSurface main, std::size_t n_nodes, std::shared_ptr<const DeformablePartner> partner,
-                             double depth_limit)
-    : main_(std::move(main)), partner_(std::move(partner)), depth_limit_(depth_limit), full_areas_(n_nodes, 0.0) {
+                             double max_penetration)
+    : main_(std::move(main)), partner_(std::move(partner)), max_penetration_(max_penetration), full_areas_(n_nodes, 0.0) {
   for (std::uint32_t t = 0; t < main_.triangles.size(); ++t) {
     const ContactTriangle& triangle = main_.triangles[t];
     const Eigen::Vector4d shares = triangle.functions.colwise().sum() * triangle_cross(main_.mesh, t).norm() / 6.0;
@@ -280,29 +280,29 @@ BodyInterface::BodyInterface(ContactSurface main, std::size_t n_nodes, std::shar
 
 Interface BodyInterface::at(const Pose& X_AB, std::span<const double> node_gaps, const Vector3& shift) const {
   Interface interface;
-  interface.smallest_gap = std::numeric_limits<double>::infinity();
+  interface.min_gap = std::numeric_limits<double>::infinity();
   std::vector<Facet> facets = facets_near(X_AB.inverse(), node_gaps, X_AB.R.transpose() * shift);
-  interface.seen = depth_seen(facets, node_gaps);
+  interface.seen = find_facet_penetration(facets, node_gaps);
   const std::vector<Pair> pairs = pairs_of(facets, interface.seen);
   aim(pairs, facets);
   find_closest(facets, pairs, X_AB, interface);
-  if (interface.smallest_gap >= 0.0) return interface;
-  interface.places = places_in_A(facets, pairs, -interface.smallest_gap, X_AB);
+  if (interface.min_gap >= 0.0) return interface;
+  interface.places = interface_points_in_A(facets, pairs, -interface.min_gap, X_AB);
   return interface;
 }
 
-std::vector<InterfacePlace> BodyInterface::displaced_places(const Pose& X_AB, const Interface& undeformed) const {
+std::vector<InterfacePoint> BodyInterface::displace_points(const Pose& X_AB, const Interface& undeformed) const {
   const std::vector<double> near_enough(full_areas_.size(), 0.0);
   std::vector<Facet> facets = facets_near(X_AB.inverse(), near_enough, Vector3::Zero());
   const std::vector<Pair> pairs = pairs_of(facets, undeformed.seen);
   aim(pairs, facets);
-  return places_in_A(facets, pairs, -undeformed.smallest_gap, X_AB);
+  return interface_points_in_A(facets, pairs, -undeformed.min_gap, X_AB);
 }
 
-std::vector<InterfacePlace> BodyInterface::places_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
+std::vector<InterfacePoint> BodyInterface::interface_points_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
                                                        double depth, const Pose& X_AB) const {
-  std::vector<InterfacePlace> places = integrate(facets, pairs, depth);
-  for (InterfacePlace& place : places) {
+  std::vector<InterfacePoint> places = integrate(facets, pairs, depth);
+  for (InterfacePoint& place : places) {
     place.normal = X_AB.R * place.normal;
     place.point = X_AB * place.point;
   }
@@ -323,7 +323,7 @@ std::vector<BodyInterface::Facet> BodyInterface::facets_near(const Pose& X_BA, s
     for (std::size_t k = 0; k < 3; ++k) facet.corners[k] = X_BA * main_.mesh.vertices[main_.mesh.triangles[t][k]];
     const auto& c = facet.corners;
     facet.longest = std::max({(c[1] - c[0]).norm(), (c[2] - c[1]).norm(), (c[0] - c[2]).norm()});
-    if (nearest > (gaps_seen + 1.0) * facet.longest) continue;
+    if (nearest > (facet_gap_factor + 1.0) * facet.longest) continue;
     facet.e1 = (c[1] - c[0]).normalized();
     facet.normal = (c[1] - c[0]).cross(c[2] - c[0]).normalized();
     facet.e2 = facet.normal.cross(facet.e1);
@@ -334,15 +334,15 @@ std::vector<BodyInterface::Facet> BodyInterface::facets_near(const Pose& X_BA, s
   return facets;
 }
 
-double BodyInterface::depth_seen(std::span<const Facet> facets, std::span<const double> node_gaps) const {
-  const double limit = depths_seen * depth_limit_;
+double BodyInterface::find_facet_penetration(std::span<const Facet> facets, std::span<const double> node_gaps) const {
+  const double limit = facet_search_factor * max_penetration_;
   double deepest = 0.0;
   for (const double gap : node_gaps) deepest = std::max(deepest, -gap);
   double longest = 0.0;
   for (const Facet& facet : facets) longest = std::max(longest, facet.longest);
   // No node of A is inside B: what pokes into an element is a part of B, however deep.
   if (deepest <= rounding * longest) return limit;
-  return std::min(limit, depths_seen * deepest + elements_seen * longest);
+  return std::min(limit, facet_search_factor * deepest + element_search_fraction * longest);
 }
 
 std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> facets, double depth) const {
@@ -350,10 +350,10 @@ std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> 
   std::vector<Pair> pairs;
   for (std::uint32_t f = 0; f < facets.size(); ++f) {
     const Facet& facet = facets[f];
-    const double farthest = gaps_seen * facet.longest;
-    const Vector3 forth = facet.shift + farthest / least_facing * facet.normal;
-    const Vector3 back = facet.shift - depth / least_facing * facet.normal;
-    const Vector3 aside = Vector3::Constant(steepest_way * (farthest + depth));
+    const double farthest = facet_gap_factor * facet.longest;
+    const Vector3 forth = facet.shift + farthest / min_facing_cosine * facet.normal;
+    const Vector3 back = facet.shift - depth / min_facing_cosine * facet.normal;
+    const Vector3 aside = Vector3::Constant(max_ray_slope * (farthest + depth));
     Vector3 low = facet.corners[0] + forth;
     Vector3 high = low;
     for (const Vector3& corner : facet.corners) {
@@ -364,12 +364,12 @@ std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> 
     }
     for (const std::uint32_t t : partner_->tree().overlapping(low - aside, high + aside)) {
       const Vector3& n = normals_B_[t];
-      if (n.dot(facet.normal) > -least_facing || !may_meet(facet, corners_of(B, t))) continue;
+      if (n.dot(facet.normal) > -min_facing_cosine || !may_contact(facet, corners_of(B, t))) continue;
       const double offset = n.dot(B.vertices[B.triangles[t][0]]);
       Vector3 gaps;
       for (std::size_t k = 0; k < 3; ++k) gaps[static_cast<Eigen::Index>(k)] = n.dot(facet.corners[k]) - offset;
       if (gaps.minCoeff() > farthest || gaps.maxCoeff() < -depth) continue;
-      pairs.push_back({.facet = f, .triangle = t, .least_gap = gaps.minCoeff()});
+      pairs.push_back({.facet = f, .triangle = t, .min_gap = gaps.minCoeff()});
     }
   }
   return pairs;
@@ -391,29 +391,29 @@ void BodyInterface::find_closest(std::span<const Facet> facets, std::span<const 
                                  Interface& interface) const {
   // Most promising first: few pairs are clipped before no other can be deeper.
   std::vector<Pair> sorted(pairs.begin(), pairs.end());
-  std::ranges::stable_sort(sorted, {}, &Pair::least_gap);
+  std::ranges::stable_sort(sorted, {}, &Pair::min_gap);
   for (const Pair& pair : sorted) {
-    if (pair.least_gap >= interface.smallest_gap) break;
+    if (pair.min_gap >= interface.min_gap) break;
     const Facet& facet = facets[pair.facet];
     const Overlap overlap(facet, partner_->surface().mesh, pair.triangle, normals_B_[pair.triangle]);
     for (const Vector2d& x : overlap.polygon()) {
       const double gap = overlap.gap(x);
-      if (gap >= interface.smallest_gap) continue;
-      interface.smallest_gap = gap;
+      if (gap >= interface.min_gap) continue;
+      interface.min_gap = gap;
       interface.closest = X_AB * (facet.corners[0] + x.x() * facet.e1 + x.y() * facet.e2);
       interface.closest_normal = X_AB.R * normals_B_[pair.triangle];
     }
   }
 }
 
-std::vector<InterfacePlace> BodyInterface::integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
+std::vector<InterfacePoint> BodyInterface::integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
                                                      double depth) const {
   std::vector<Sums> of_node(full_areas_.size());
   const ContactSurface& B = partner_->surface();
   for (const Pair& pair : pairs) {
     const Facet& facet = facets[pair.facet];
     // The pressure lies on nodes whose gap is at most the depth; their triangles reach an edge farther.
-    if (pair.least_gap > depth + gaps_seen * facet.longest) continue;
+    if (pair.min_gap > depth + facet_gap_factor * facet.longest) continue;
     const Overlap overlap(facet, B.mesh, pair.triangle, normals_B_[pair.triangle]);
     if (overlap.polygon().empty()) continue;
     const PairIntegrals sums = overlap.integrals();
@@ -439,16 +439,16 @@ std::vector<InterfacePlace> BodyInterface::integrate(std::span<const Facet> face
 
 Interface begin_between_bodies(const BodyInterface& interface, std::span<const double> node_gaps,
                                const PairState& state, const ContactOptions& options, double size,
-                               SolvedContact& solved) {
+                               ContactSolution& solved) {
   Interface found = interface.at(state.X_AB, node_gaps);
-  if (found.smallest_gap < solved.gap) {
-    solved.gap = found.smallest_gap;
+  if (found.min_gap < solved.gap) {
+    solved.gap = found.min_gap;
     solved.closest.x = found.closest;
-    solved.closest.surface = {.gap = found.smallest_gap, .normal = found.closest_normal};
+    solved.closest.surface = {.gap = found.min_gap, .normal = found.closest_normal};
   }
   if (solved.gap > 0.0) return found;
   check_depth(solved, options, state);
-  if (found.places.empty() && -solved.gap > touching_side * size) {
+  if (found.places.empty() && -solved.gap > side_overlap_tolerance * size) {
     const Vector3& p = solved.closest.x;
     throw RecoverableError(
         fmt::format("the bodies overlap by {} m at ({}, {}, {}) m of the main body, where no faces that may touch look "
@@ -459,7 +459,7 @@ Interface begin_between_bodies(const BodyInterface& interface, std::span<const d
   return found;
 }
 
-void refuse_unknown_place(const Vector3& p_AQ) {
+void reject_unknown_point(const Vector3& p_AQ) {
   throw input_error("partner_contact_direction",
                     fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
                                 "nodes; widen partner_contact_set, partner_contact_box or partner_contact_direction",

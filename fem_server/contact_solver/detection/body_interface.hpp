@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "fem_server/contact_solver/deformable_partner.hpp"
-#include "fem_server/contact_solver/contact_answer.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
 
 namespace heelstrike::fem {
 
 /// The function of one contact node of A, at one pose.
-struct InterfacePlace {
+struct InterfacePoint {
   std::uint32_t node = 0;                  ///< contact node of A
   double gap = 0.0;                        ///< [m] gamma of the undeformed bodies
   Vector3 normal = Vector3::Zero();        ///< [-] out of B, in A: mean of n, unit length
@@ -37,11 +37,11 @@ struct InterfacePlace {
 
 struct Interface {
   /// [m] of single points, on the polygons; infinite when the bodies do not face each other nearby.
-  double smallest_gap = 0.0;
+  double min_gap = 0.0;
   Vector3 closest = Vector3::Zero();         ///< [m] point of A with that gap, in A
   Vector3 closest_normal = Vector3::Zero();  ///< [-] out of B, in A
   double seen = 0.0;                         ///< [m] how deep in one another triangles were looked for
-  std::vector<InterfacePlace> places;        ///< nodes ascending; none when the smallest gap is not negative
+  std::vector<InterfacePoint> places;        ///< nodes ascending; none when the smallest gap is not negative
 };
 
 /// Thread-safe.
@@ -49,9 +49,9 @@ class BodyInterface {
  public:
   /// @param main         the faces of A that may touch
   /// @param n_nodes      contact nodes of A
-  /// @param depth_limit  [m] deepest overlap that is solved
+  /// @param max_penetration  [m] deepest overlap that is solved
   BodyInterface(ContactSurface main, std::size_t n_nodes, std::shared_ptr<const DeformablePartner> partner,
-                double depth_limit);
+                double max_penetration);
 
   /// @param node_gaps  [m] distance of each contact node of A to B, negative inside
   /// @param shift      [m] how far B's points lie ahead, along the interface, of the points of A that they really meet
@@ -61,29 +61,29 @@ class BodyInterface {
 
   /// Of surfaces that have been displaced, which may hardly overlap any more: all functions up to some gap.
   /// @param undeformed  of the surfaces as they were: says how deep triangles are looked for, and its depth is the gap
-  [[nodiscard]] std::vector<InterfacePlace> displaced_places(const Pose& X_AB, const Interface& undeformed) const;
+  [[nodiscard]] std::vector<InterfacePoint> displace_points(const Pose& X_AB, const Interface& undeformed) const;
 
  private:
   struct Facet;
   struct Pair;
   [[nodiscard]] std::vector<Facet> facets_near(const Pose& X_BA, std::span<const double> node_gaps,
                                                const Vector3& shift_B) const;
-  [[nodiscard]] std::vector<InterfacePlace> places_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
+  [[nodiscard]] std::vector<InterfacePoint> interface_points_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
                                                         double depth, const Pose& X_AB) const;
   /// [m] to which pairs are looked for
-  [[nodiscard]] double depth_seen(std::span<const Facet> facets, std::span<const double> node_gaps) const;
+  [[nodiscard]] double find_facet_penetration(std::span<const Facet> facets, std::span<const double> node_gaps) const;
   [[nodiscard]] std::vector<Pair> pairs_of(std::span<const Facet> facets, double depth) const;
   /// Points meet along the mean of the normals of both bodies, one direction for each triangle of A: what two equal
   /// bodies press on one another is then a mirror image.
   void aim(std::span<const Pair> pairs, std::vector<Facet>& facets) const;
   void find_closest(std::span<const Facet> facets, std::span<const Pair> pairs, const Pose& X_AB,
                     Interface& interface) const;
-  [[nodiscard]] std::vector<InterfacePlace> integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
+  [[nodiscard]] std::vector<InterfacePoint> integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
                                                       double depth) const;
 
   ContactSurface main_;
   std::shared_ptr<const DeformablePartner> partner_;
-  double depth_limit_;              // [m]
+  double max_penetration_;              // [m]
   std::vector<double> full_areas_;  // [m^2] integral of psi over all of main_, per contact node
   std::vector<Vector3> normals_B_;  // [-] of the partner's triangles, in B
 };
@@ -95,9 +95,9 @@ class BodyInterface {
 /// @throws RecoverableError deeper than the limit, or where no faces that may touch look at each other
 [[nodiscard]] Interface begin_between_bodies(const BodyInterface& interface, std::span<const double> node_gaps,
                                              const PairState& state, const ContactOptions& options, double size,
-                                             SolvedContact& solved);
+                                             ContactSolution& solved);
 
 /// @throws Error{invalid_input}  the bodies touch at this place [m] of A, where the displacement of B is not known
-[[noreturn]] void refuse_unknown_place(const Vector3& p_AQ);
+[[noreturn]] void reject_unknown_point(const Vector3& p_AQ);
 
 }  // namespace heelstrike::fem

@@ -1,6 +1,6 @@
 #include "fem_server/contact_solver/detection/candidate_cache.hpp"
 
-#include "fem_server/contact_solver/detection/near_nodes.hpp"
+#include "fem_server/contact_solver/detection/active_candidates.hpp"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ CandidateBall ball_around(const std::vector<Vector3>& points) {
   return ball;
 }
 
-bool holds_all_near(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB) {
+bool covers_contact_candidates(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB) {
   const Pose& before = candidate_cache.X_AB;
   const Vector3 moved = X_AB.R.transpose() * (ball.center - X_AB.p) - before.R.transpose() * (ball.center - before.p);
   // The gap of a point changes by no more than the point moves relative to B, and no point of the ball moves by more

@@ -46,6 +46,6 @@ struct CandidateBall {
 
 /// At `X_AB` nothing else can touch, nor be the closest node: gaps are distances, so none has changed by more than its
 /// node moved relative to B, and the largest of these motions is bounded for the ball.
-[[nodiscard]] bool holds_all_near(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB);
+[[nodiscard]] bool covers_contact_candidates(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB);
 
 }  // namespace heelstrike::fem

@@ -28,7 +28,7 @@ std::vector<double> interface_pressure(const InterfaceContact& contact, std::spa
   }
   Eigen::VectorXd loads(static_cast<Eigen::Index>(loaded.size()));
   for (std::size_t k = 0; k < loaded.size(); ++k) loads[static_cast<Eigen::Index>(k)] = forces[loaded[k]];
-  const Eigen::MatrixXd found = contact.recovery->recover(loaded, loaded_normals, loads, loaded_areas).at_touching;
+  const Eigen::MatrixXd found = contact.recovery->recover(loaded, loaded_normals, loads, loaded_areas).at_contact_nodes;
   std::vector<double> pressure(contact.n_nodes, 0.0);
   for (std::size_t k = 0; k < loaded.size(); ++k) pressure[loaded[k]] = found(static_cast<Eigen::Index>(k), 0);
   return pressure;

@@ -20,7 +20,7 @@ struct InterfaceContact {
   std::span<const std::uint32_t> nodes{};      ///< contact node of A of each
   std::span<const std::uint32_t> touching{};   ///< those that do, as positions among them, ascending
   std::size_t n_nodes = 0;                     ///< contact nodes of A
-  std::span<const TouchingNode> contacts{};    ///< of the touching functions: their normals out of B
+  std::span<const ContactNodeState> contacts{};    ///< of the touching functions: their normals out of B
   const PressureRecovery* recovery = nullptr;  ///< of the contact nodes of A
 };
 

@@ -136,7 +136,7 @@ void three_panel_products(const PanelView& P, std::size_t stride, const float* f
 }
 
 HEELSTRIKE_FUSED_CLONES
-void rough_panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums) {
+void approximate_panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums) {
   product<false, true, true>(P, f, x, y, sums);
 }
 

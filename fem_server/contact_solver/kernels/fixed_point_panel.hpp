@@ -36,7 +36,7 @@ void panel_product(const PanelView& P, const float* f, const float* x, float* y,
 void three_panel_products(const PanelView& P, std::size_t stride, const float* f, const float* x, float* y,
                           float* sums);
 /// As panel_product, with upper halves.
-void rough_panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums);
+void approximate_panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums);
 /// y += P f, upper halves.
 void add_panel(const PanelView& P, const float* f, float* y);
 /// sums = P^T x, upper halves.

@@ -232,8 +232,8 @@ Eigen::VectorXd LocalCompliance::product(const Eigen::VectorXd& x) const {
   return multiply(x, panel_product);
 }
 
-Eigen::VectorXd LocalCompliance::rough_product(const Eigen::VectorXd& x) const {
-  return multiply(x, rough_panel_product);
+Eigen::VectorXd LocalCompliance::approximate_product(const Eigen::VectorXd& x) const {
+  return multiply(x, approximate_panel_product);
 }
 
 Eigen::MatrixXf LocalCompliance::part(int direction, std::span<const std::uint32_t> nodes) const {

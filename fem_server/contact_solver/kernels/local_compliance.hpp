@@ -31,7 +31,7 @@ class LocalCompliance {
   /// Of several fields, one per column.
   [[nodiscard]] Eigen::MatrixXd products(const Eigen::MatrixXd& x) const;
   /// B x with the upper halves: good to about a thousandth.
-  [[nodiscard]] Eigen::VectorXd rough_product(const Eigen::VectorXd& x) const;
+  [[nodiscard]] Eigen::VectorXd approximate_product(const Eigen::VectorXd& x) const;
 
   /// [m/N] the block of one node.
   [[nodiscard]] const Eigen::Matrix3f& own(std::size_t node) const { return own_[node]; }

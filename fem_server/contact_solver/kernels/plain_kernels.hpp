@@ -62,7 +62,7 @@ inline float entry(const PanelView& P, std::size_t row, std::size_t column, bool
   return static_cast<float>(P.upper[at]) + (both ? static_cast<float>(P.lower[at]) / panel_fine : 0.0F);
 }
 
-/// As panel_product and rough_panel_product, with sums in another order.
+/// As panel_product and approximate_panel_product, with sums in another order.
 inline void panel_product(const PanelView& P, bool both, const float* f, const float* x, float* y, float* sums) {
   for (std::size_t column = 0; column < 3; ++column) {
     sums[column] = 0.0F;

@@ -8,11 +8,11 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr int guess_step_limit = 80;
+constexpr int max_estimate_steps = 80;
 /// Steps without a change of the active set after which it is believed.
-constexpr int steady_steps = 5;
+constexpr int min_steady_steps = 5;
 /// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
-constexpr double good_enough = 1e-2;
+constexpr double accepted_gap_error = 1e-2;
 
 /// @param times_A  x -> A x
 template <class Product>
@@ -32,7 +32,7 @@ Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
   double before = 1.0;
   bool conjugate = false;
   int steady = 0;
-  for (int step = 0; step < guess_step_limit; ++step) {
+  for (int step = 0; step < max_estimate_steps; ++step) {
     double square = 0.0;
     double largest = 0.0;
     for (Eigen::Index i = 0; i < n; ++i) {
@@ -40,7 +40,7 @@ Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
       square += gamma[i] * gamma[i];
       largest = std::max(largest, std::abs(gamma[i]));
     }
-    if (square == 0.0 || (steady >= steady_steps && largest < good_enough * scale)) break;
+    if (square == 0.0 || (steady >= min_steady_steps && largest < accepted_gap_error * scale)) break;
     // A direction is conjugate to the last one only while the active set grows by nothing: after a node has joined, the
     // next step is one of steepest descent [polonsky1999].
     const double keep = conjugate ? square / before : 0.0;

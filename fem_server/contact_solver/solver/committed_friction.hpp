@@ -48,7 +48,7 @@ class CommittedFriction {
   [[nodiscard]] bool valid() const { return valid_; }
 
   /// Nodes that may have carried force at the commit: the inverse of more would take longer than what it saves.
-  static constexpr std::size_t most_active = 300;
+  static constexpr std::size_t max_active = 300;
 
  private:
   friend class CommittedInverse;

@@ -18,12 +18,12 @@ namespace {
 
 using Tangents = Eigen::Matrix<double, 3, 2>;
 
-constexpr int iteration_limit = 120;
+constexpr int max_newton_iterations = 120;
 /// Newton's method takes 3 to 10 iterations where it converges at all.
-constexpr int newton_patience = 20;
+constexpr int max_newton_iterations = 20;
 /// Iterations with the matrix of a committed state.
-constexpr int committed_patience = 12;
-constexpr int sweeps_per_rescue = 200;
+constexpr int max_committed_iterations = 12;
+constexpr int sweeps_per_restart = 200;
 /// Sort out which nodes stick before Newton's method looks: from a first guess, judged by the slip of a rigid motion,
 /// nearly all would slide. Saves two to four Newton iterations. A Newton step that keeps what stuck at the commit in
 /// their place costs less and leads to 8 or 9 iterations instead of 5 when the foot has moved on by 25 um.
@@ -32,23 +32,23 @@ constexpr int first_sweeps = 10;
 /// Newton's method is mostly far below. With 1e-10 some of the problems of benchmarks/bench_friction missed 1e-8 of
 /// FCLIB's error, for as many iterations.
 constexpr double tolerance = 5e-12;
-/// Of the measure of friction::natural_map_error, for a start that Newton's method only has to polish.
-constexpr double rescue_tolerance = 1e-12;
+/// Of the measure of friction::compute_natural_map_error, for a start that Newton's method only has to polish.
+constexpr double restart_tolerance = 1e-12;
 /// Tangents: their error enters a Newton matrix of the integrator only.
 constexpr double tangent_tolerance = 1e-5;
 /// of a pass in single precision.
 constexpr double tangent_step = 5e-6;
 
 /// Gap, over the largest penetration, up to which an open node belongs to the first working set.
-constexpr double close_gap = 0.05;
+constexpr double working_set_gap = 0.05;
 /// Accuracy of Newton steps far from the solution.
-constexpr double coarse_step = 1e-2;
+constexpr double coarse_tolerance = 1e-2;
 /// Error of a product in single precision, of its largest entry.
 constexpr double single_error = 1e-6;
 /// [m] Overlaps below are none: they are the rounding of places of 1e-8 m and less, and forces that belong to them
 /// would leave the range of single precision, in which Newton's steps are taken. Bodies that just touch and turn by
 /// what rounds in their wrenches come by overlaps of 1e-90 m.
-constexpr double smallest_depth = 1e-24;
+constexpr double min_penetration = 1e-24;
 
 Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
   return contact_axes(problem.R_AB, problem.near.normals[position]);
@@ -80,16 +80,16 @@ class Iterate {
       : compliance_(compliance), problem_(problem), scale_(problem.near.deepest()) {}
 
   /// Committed forces as first guess.
-  void start_from_commit() {
+  void initialise_from_commit() {
     set_members(first_working_set(problem_.near));
-    take_committed_forces();
+    restore_committed_forces();
     follow();
   }
 
   /// Committed forces and displacements as first guess, with the committed matrix.
-  void start_at_commit() {
+  void initialise_at_commit() {
     set_members_of(*problem_.committed);
-    take_committed_forces();
+    restore_committed_forces();
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const Member& m = members_[i];
       u_.segment<3>(row_of(i)) = m.linear.axes.transpose() * problem_.near.u_before[m.position];
@@ -99,8 +99,8 @@ class Iterate {
   }
 
   /// Frictionless estimate with the committed tractions.
-  void start_without_friction() {
-    const NormalEstimate start = estimate_normal_contact(compliance_, problem_.near, close_gap);
+  void initialise_frictionless() {
+    const NormalEstimate start = estimate_normal_contact(compliance_, problem_.near, working_set_gap);
     set_members(start.positions);
     for (std::size_t a = 0; a < members_.size(); ++a) {
       Member& m = members_[a];
@@ -112,7 +112,7 @@ class Iterate {
   }
 
   /// Reactions of all near nodes as first guess. @param local  [N] in the axes of each contact
-  void start_from(const Eigen::VectorXd& local) {
+  void initialise_from(const Eigen::VectorXd& local) {
     std::vector<std::uint32_t> loaded;
     for (std::uint32_t i = 0; i < problem_.near.nodes.size(); ++i) {
       if (local[row_of(i)] > 0.0) loaded.push_back(i);
@@ -145,7 +145,7 @@ class Iterate {
   }
 
   /// The same where nobody carries a force: without displacement, exactly. @pre !any_active()
-  void sort_unloaded() {
+  void update_unloaded() {
     follow();
     sort();
   }
@@ -171,7 +171,7 @@ class Iterate {
   [[nodiscard]] double target() const { return std::max(tolerance * scale_, exact() ? 0.0 : drift_); }
 
   /// Near nodes outside the working set that penetrate join it. @return whether there were any
-  bool join_penetrating() {
+  bool add_penetrating() {
     const std::vector<std::uint32_t> working = positions();
     std::vector<std::uint32_t> loaded;
     Eigen::VectorXd forces = Eigen::VectorXd::Zero(n_rows());
@@ -258,7 +258,7 @@ class Iterate {
     }
     // Far from the solution the states of nodes still change, and more accuracy would be lost on them.
     const double accuracy =
-        std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_step)), 1e-5, 1e-1);
+        std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_tolerance)), 1e-5, 1e-1);
     const auto [change, motion] = system.solve(rhs, accuracy);
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const Vector3 local = members_[i].turn.transpose() * change.middleRows<3>(row_of(i));
@@ -439,7 +439,7 @@ class Iterate {
     u_.resize(n_rows());
   }
 
-  void take_committed_forces() {
+  void restore_committed_forces() {
     for (Member& m : members_) {
       const Vector3& force = problem_.near.force_before[m.position];
       m.linear.active = !force.isZero(0.0);
@@ -487,7 +487,7 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error,
       error = iterate.error();
     }
     if (!iterate.changed() && error <= iterate.target()) {
-      if (!iterate.join_penetrating()) {
+      if (!iterate.add_penetrating()) {
         iterate.store(result);
         return true;
       }
@@ -497,17 +497,17 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error,
     if (!iterate.any_active()) {
       // All forces pulled and have been let go. Who penetrates without them is pushed again, by sweeps, because
       // Newton's step from there would pull once more.
-      iterate.sort_unloaded();
-      if (!iterate.any_active() && !iterate.join_penetrating()) return true;
-      iterate.sweep(sweeps_per_rescue);
+      iterate.update_unloaded();
+      if (!iterate.any_active() && !iterate.add_penetrating()) return true;
+      iterate.sweep(sweeps_per_restart);
       continue;
     }
     if (iteration == 1 && !is_near) {
       iterate.sweep(first_sweeps);
       iterate.sort();
       error = iterate.error();
-    } else if (iteration % newton_patience == 0) {
-      iterate.sweep(sweeps_per_rescue);
+    } else if (iteration % max_newton_iterations == 0) {
+      iterate.sweep(sweeps_per_restart);
       continue;
     }
     FrictionSystem system = iterate.linearise();
@@ -520,30 +520,30 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error,
 
 FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, const FrictionProblem& problem) {
   FrictionContact result;
-  if (problem.near.deepest() < smallest_depth) return result;
+  if (problem.near.deepest() < min_penetration) return result;
   Iterate iterate(compliance, problem);
   double error = 0.0;
   if (problem.committed) {
-    iterate.start_at_commit();
-    if (newton(iterate, committed_patience, result, error)) return result;
+    iterate.initialise_at_commit();
+    if (newton(iterate, max_committed_iterations, result, error)) return result;
   }
   if (problem.near.warm()) {
-    iterate.start_from_commit();
-    if (newton(iterate, newton_patience - 1, result, error)) return result;
+    iterate.initialise_from_commit();
+    if (newton(iterate, max_newton_iterations - 1, result, error)) return result;
   }
-  iterate.start_without_friction();
-  if (newton(iterate, iteration_limit, result, error)) return result;
+  iterate.initialise_frictionless();
+  if (newton(iterate, max_newton_iterations, result, error)) return result;
   // Newton's method on the equations as they are may cycle, mostly with large coefficients of friction. The general
   // solver works on proximal problems, which costs more and fails less; what it finds only has to be polished.
   const friction::FrictionSolution solution =
       friction::solve_friction(local_problem(compliance, problem),
-                               {.tolerance = rescue_tolerance, .most_sweeps = 2000, .most_newton_steps = 200});
-  iterate.start_from(solution.r);
-  if (newton(iterate, newton_patience - 1, result, error, true)) return result;
+                               {.tolerance = restart_tolerance, .max_sweeps = 2000, .max_newton_steps = 200});
+  iterate.initialise_from(solution.r);
+  if (newton(iterate, max_newton_iterations - 1, result, error, true)) return result;
   throw RecoverableError(
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
                   "{} m); take a smaller step",
-                  iteration_limit, error, iterate.scale()));
+                  max_newton_iterations, error, iterate.scale()));
 }
 
 friction::LocalProblem local_problem(const SurfaceCompliance& compliance, const FrictionProblem& problem) {
@@ -595,7 +595,7 @@ Eigen::MatrixXd in_A(const FrictionContact& contact, const Eigen::MatrixXd& all)
 }
 
 /// Solves J x = rhs for the active nodes with what the committed state keeps.
-TangentSolution solve_kept_tangents(const FrictionContact& contact, const Eigen::MatrixXd& rhs) {
+TangentSolution solve_active_tangents(const FrictionContact& contact, const Eigen::MatrixXd& rhs) {
   FrictionSystem system(*contact.committed, contact.nodes);
   const auto [x, Bx] = system.solve(padded(contact, rhs), tangent_tolerance);
   TangentSolution solution{.forces = Eigen::MatrixXd(rhs.rows(), rhs.cols()), .u = in_A(contact, Bx)};
@@ -610,7 +610,7 @@ TangentSolution solve_kept_tangents(const FrictionContact& contact, const Eigen:
 TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionContact& contact,
                                const SurfaceCompliance& compliance, const Eigen::MatrixXd& rhs) {
   const auto m = static_cast<Eigen::Index>(contact.active.size());
-  if (contact.committed) return solve_kept_tangents(contact, rhs);
+  if (contact.committed) return solve_active_tangents(contact, rhs);
   const NodeBlocks blocks(compliance, problem.near, contact.active);
   FrictionSystem system(*contact.B, contact.nodes, *contact.factors);
   const auto row_of_member = [&](Eigen::Index a) {
@@ -644,7 +644,7 @@ TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionCon
 
 }  // namespace
 
-Eigen::MatrixXd kept_displacements(const FrictionContact& contact, const Eigen::MatrixXd& forces) {
+Eigen::MatrixXd active_displacements(const FrictionContact& contact, const Eigen::MatrixXd& forces) {
   Eigen::MatrixXd local(forces.rows(), forces.cols());
   for (std::size_t a = 0; a < contact.members.size(); ++a) {
     local.middleRows<3>(node_row(a)) =
@@ -654,7 +654,7 @@ Eigen::MatrixXd kept_displacements(const FrictionContact& contact, const Eigen::
 }
 
 NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,
-                                     const std::vector<TouchingNode>& nodes, std::span<const Matrix36> by_rotation,
+                                     const std::vector<ContactNodeState>& nodes, std::span<const Matrix36> by_rotation,
                                      const Vector3& p_AB, const SurfaceCompliance& compliance) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd rhs(3 * m, 6);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/friction/local_problem.hpp"
-#include "fem_server/contact_solver/detection/near_nodes.hpp"
+#include "fem_server/contact_solver/detection/active_candidates.hpp"
 #include "fem_server/contact_solver/solver/committed_friction.hpp"
 #include "fem_server/contact_solver/solver/friction_linearisation.hpp"
 #include "fem_server/contact_solver/contact_wrench.hpp"
@@ -28,7 +28,7 @@ namespace heelstrike::fem {
 struct FrictionProblem {
   double friction = 0.0;  ///< [-] mu > 0
   Matrix3 R_AB = Matrix3::Identity();
-  NearNodes near;
+  ActiveCandidates near;
   std::vector<Vector3> positions;                        ///< [m] reference positions of the near nodes
   std::function<StickPoint(std::uint32_t)> stick_point;  ///< of a near node; asked for nodes that are looked at
   /// Of the nodes near.kept, where the committed state is one to start from; null = it is not.
@@ -66,11 +66,11 @@ struct FrictionContact {
 
 /// Displacements [m] of the active nodes under forces [N] on them, a field per column, in A: as single precision.
 /// @pre contact.committed is set
-[[nodiscard]] Eigen::MatrixXd kept_displacements(const FrictionContact& contact, const Eigen::MatrixXd& forces);
+[[nodiscard]] Eigen::MatrixXd active_displacements(const FrictionContact& contact, const Eigen::MatrixXd& forces);
 
 /// Derivatives of the converged solution. @param by_rotation  d u / d X of each active node at fixed force components
 [[nodiscard]] NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,
-                                                   const std::vector<TouchingNode>& nodes,
+                                                   const std::vector<ContactNodeState>& nodes,
                                                    std::span<const Matrix36> by_rotation, const Vector3& p_AB,
                                                    const SurfaceCompliance& compliance);
 

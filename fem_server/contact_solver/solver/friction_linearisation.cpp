@@ -12,18 +12,18 @@ namespace heelstrike::fem {
 namespace {
 
 /// Directions for one right-hand side, in all repetitions; beyond, the whole matrix is factored.
-constexpr Eigen::Index gmres_step_limit = 60;
+constexpr Eigen::Index max_gmres_iterations = 60;
 /// What rough products are good for: their errors, up to 1.5e-5 of the diagonal in each entry, have a norm of about
 /// 7e-4 of the diagonal for two thousand rows.
-constexpr double rough_step = 2e-3;
+constexpr double rough_tolerance = 2e-3;
 /// The same with both halves, and
-constexpr double full_step = 1e-5;
+constexpr double fine_tolerance = 1e-5;
 /// what a repetition must leave at most to go on in the same way.
-constexpr double worth_while = 0.2;
+constexpr double max_residual_ratio = 0.2;
 /// Of the inverse of a committed state; each gains two to four digits.
 constexpr int inverse_passes = 4;
 /// Nodes that may differ before a factor is made anew, as a part of all: each costs about a direction.
-constexpr std::size_t kept_part = 50;
+constexpr std::size_t refactor_fraction = 50;
 
 Eigen::Index row_of(std::size_t node) {
   return 3 * static_cast<Eigen::Index>(node);
@@ -40,7 +40,7 @@ std::size_t n_different(const std::vector<std::uint32_t>& a, const std::vector<s
 }
 
 /// Takes out of v what lies in the first n columns of W. @return W^T v
-Eigen::VectorXd take_out(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::VectorXd& v) {
+Eigen::VectorXd orthogonalise(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::VectorXd& v) {
   Eigen::VectorXd h(n);
   multiply_transposed(W.leftCols(n), v, h);
   subtract_product(W.leftCols(n), h, v);
@@ -61,7 +61,7 @@ void DirectionFactors::match(const LocalCompliance& B, const std::vector<NodeLin
     }
     // A factor of nearly the same nodes still is a good preconditioner: its error has the rank of the difference, and
     // each rank costs conjugate residuals about one more direction.
-    if (n_different(factor.wanted, factor.members) > factor.wanted.size() / kept_part) {
+    if (n_different(factor.wanted, factor.members) > factor.wanted.size() / refactor_fraction) {
       factor.members = factor.wanted;
       if (!factor.cholesky.factorize(B.part(direction, factor.members))) {
         throw RecoverableError("the friction solver met a singular system; take a smaller step");
@@ -124,10 +124,10 @@ Fields FrictionSystem::apply(const Fields& x, Fields Bx) const {
 
 Eigen::VectorXd FrictionSystem::precondition(const Eigen::VectorXd& r) const {
   if (inverse_ != nullptr) return inverse_->solve(r);
-  return precondition_by_directions(r);
+  return apply_preconditioner(r);
 }
 
-Eigen::VectorXd FrictionSystem::precondition_by_directions(const Eigen::VectorXd& r) const {
+Eigen::VectorXd FrictionSystem::apply_preconditioner(const Eigen::VectorXd& r) const {
   Eigen::VectorXd x = Eigen::VectorXd::Zero(r.size());
   for (int direction = 0; direction < 3; ++direction) factors_->solve(direction, r, x);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
@@ -148,11 +148,11 @@ bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
     W_.conservativeResize(z.size(), capacity);
     R_.conservativeResize(capacity, capacity);
   }
-  Eigen::VectorXd w = apply(z, both_halves_ ? B_.product(z) : B_.rough_product(z));
+  Eigen::VectorXd w = apply(z, full_precision_ ? B_.product(z) : B_.approximate_product(z));
   const double before = w.norm();
-  R_.col(n).head(n) = take_out(W_, n, w);
+  R_.col(n).head(n) = orthogonalise(W_, n, w);
   // Once more where most of it has gone: what is left is then not orthogonal enough.
-  if (w.norm() < 1e-3 * before) R_.col(n).head(n) += take_out(W_, n, w);
+  if (w.norm() < 1e-3 * before) R_.col(n).head(n) += orthogonalise(W_, n, w);
   // What is left after two passes is rounding when it is this small: the direction is a sum of those before.
   const double length = w.norm();
   if (!(length > 1e-10 * before)) return false;
@@ -169,7 +169,7 @@ bool FrictionSystem::solve_by_residuals(const Eigen::VectorXd& rhs, double toler
   // of no product with J. This is why right-hand sides of one J share their directions.
   const double target = tolerance * rhs.norm();
   Eigen::VectorXd residual = rhs;
-  Eigen::VectorXd share = take_out(W_, n_directions_, residual);
+  Eigen::VectorXd share = orthogonalise(W_, n_directions_, residual);
   while (residual.norm() > target) {
     if (n_directions_ == last || !add_direction(precondition(residual))) return false;
     const Eigen::Index newest = n_directions_ - 1;
@@ -187,24 +187,24 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
   const double target = tolerance * rhs.norm();
   Eigen::VectorXd residual = rhs;
   Eigen::VectorXd change = Eigen::VectorXd::Zero(rhs.size());
-  Eigen::Index last = n_directions_ + std::min(gmres_step_limit, rhs.size());
+  Eigen::Index last = n_directions_ + std::min(max_gmres_iterations, rhs.size());
   double left = residual.norm();
   while (left > target) {
     // Below `step` the residual that the directions know is that of another matrix, the rounded one: solving further
     // would gain nothing, so the true residual is taken and solved for in turn.
     const double wanted = target / left;
-    const double step = both_halves_ ? full_step : rough_step;
+    const double step = full_precision_ ? fine_tolerance : rough_tolerance;
     if (!solve_by_residuals(residual, std::max(wanted, step), last, change)) return false;
     x += change;
     if (wanted >= step) return true;
     residual = rhs - apply<Eigen::VectorXd>(x, B_.product(x));
     const double before = std::exchange(left, residual.norm());
-    if (left <= worth_while * before) continue;
+    if (left <= max_residual_ratio * before) continue;
     // B is too near to a singular matrix for its upper halves: points of a cloud that their body cannot tell apart.
-    if (both_halves_) return false;
-    both_halves_ = true;
+    if (full_precision_) return false;
+    full_precision_ = true;
     n_directions_ = 0;
-    last = std::min(gmres_step_limit, rhs.size());
+    last = std::min(max_gmres_iterations, rhs.size());
   }
   return true;
 }
@@ -230,7 +230,7 @@ bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double toleranc
                  factor.solve(z);
                  return z.cast<double>();
                },
-               rhs, tolerance, gmres_step_limit, x, n_steps);
+               rhs, tolerance, max_gmres_iterations, x, n_steps);
 }
 
 bool FrictionSystem::solve_by_inverse(const Eigen::MatrixXd& rhs, double tolerance, Solution& solution) const {
@@ -246,7 +246,7 @@ bool FrictionSystem::solve_by_inverse(const Eigen::MatrixXd& rhs, double toleran
     const Eigen::RowVectorXd now = left.colwise().norm();
     if ((now.array() <= target.array()).all()) return true;
     // Where nodes have joined since the commit the conjugate residuals do better.
-    if ((now.array() > worth_while * before.array()).any()) return false;
+    if ((now.array() > max_residual_ratio * before.array()).any()) return false;
     before = now;
   }
   return false;

@@ -86,7 +86,7 @@ class FrictionSystem {
   /// As solve, all columns at once, by the inverse alone. @return whether that was enough
   [[nodiscard]] bool solve_by_inverse(const Eigen::MatrixXd& rhs, double tolerance, Solution& solution) const;
   [[nodiscard]] Eigen::VectorXd precondition(const Eigen::VectorXd& r) const;
-  [[nodiscard]] Eigen::VectorXd precondition_by_directions(const Eigen::VectorXd& r) const;
+  [[nodiscard]] Eigen::VectorXd apply_preconditioner(const Eigen::VectorXd& r) const;
   /// Adds J z, orthogonal to what is there. @return whether it is independent of that
   [[nodiscard]] bool add_direction(const Eigen::VectorXd& z);
   /// As solve, to what the products are good for. @param last  directions that there may be
@@ -102,7 +102,7 @@ class FrictionSystem {
   DirectionFactors* factors_ = nullptr;           ///< null = those of a committed state
   std::unique_ptr<CommittedInverse> inverse_;     ///< refers to nodes_; null = factors_
   std::vector<Eigen::Matrix2d> sliding_inverse_;  ///< of the tangential rows of sliding nodes
-  bool both_halves_ = false;                      // products of directions: the upper halves have not been enough
+  bool full_precision_ = false;                      // products of directions: the upper halves have not been enough
   // J Z = W R for all directions so far, with these products: W has orthonormal columns, R is upper triangular.
   Eigen::MatrixXd Z_;
   Eigen::MatrixXd W_;

@@ -20,24 +20,24 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr int most_active_sets = 200;
+constexpr int max_active_set_changes = 200;
 /// Full exchanges that may pass without fewer violations before single pivots take over [judice1994 recommends 3 to
 /// 10].
-constexpr int patience = 5;
+constexpr int reconnect_timeout = 5;
 /// Violations below this part of the largest penetration (or force) are rounding.
 constexpr double gap_tolerance = 1e-11;
 /// Of gaps that were solved for, over the largest penetration: what a factorisation in double leaves.
 constexpr double rounding = 1e-15;
 /// Each repetition gains three to five digits.
-constexpr int repetition_limit = 8;
+constexpr int max_restarts = 8;
 
-std::vector<Vector3> normals_of(const NearNodes& near, std::span<const std::uint32_t> positions) {
+std::vector<Vector3> normals_of(const ActiveCandidates& near, std::span<const std::uint32_t> positions) {
   std::vector<Vector3> normals;
   for (const std::uint32_t i : positions) normals.push_back(near.normals[i]);
   return normals;
 }
 
-Eigen::VectorXd gaps_of(const NearNodes& near, std::span<const std::uint32_t> positions) {
+Eigen::VectorXd gaps_of(const ActiveCandidates& near, std::span<const std::uint32_t> positions) {
   Eigen::VectorXd gaps(static_cast<Eigen::Index>(positions.size()));
   for (Eigen::Index i = 0; i < gaps.size(); ++i) gaps[i] = near.gaps[positions[static_cast<std::size_t>(i)]];
   return gaps;
@@ -48,7 +48,7 @@ class WorkingProblem {
  public:
   /// @param A            of the working set, lower triangle
   /// @param with_factor  result.factor is wanted
-  WorkingProblem(const NearNodes& near, Eigen::MatrixXd A, bool with_factor, NormalContact& result)
+  WorkingProblem(const ActiveCandidates& near, Eigen::MatrixXd A, bool with_factor, NormalContact& result)
       : near_(near),
         scale_(near.deepest()),
         with_factor_(with_factor),
@@ -77,16 +77,16 @@ class WorkingProblem {
   void exchange() {
     if (result_.iterations == 0 && !near_.warm()) guess();
     std::size_t fewest = result_.working.size() + 1;
-    int budget = patience;
+    int budget = reconnect_timeout;
     bool descended = false;
-    for (int round = 0; round < most_active_sets; ++round) {
+    for (int round = 0; round < max_active_set_changes; ++round) {
       ++result_.iterations;
       solve_active();
       std::vector<std::uint32_t> wrong = violations();
       if (wrong.empty()) return;
       if (wrong.size() < fewest) {
         fewest = wrong.size();
-        budget = patience;
+        budget = reconnect_timeout;
       } else if (budget > 0) {
         --budget;
       } else if (!descended) {
@@ -107,7 +107,7 @@ class WorkingProblem {
     for (std::size_t a = 0; a < active_.size(); ++a) {
       start[active_[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
     }
-    ProjectedNewton found = descend(A_, gaps_, start, most_active_sets);
+    ProjectedNewton found = descend(A_, gaps_, start, max_active_set_changes);
     result_.iterations += found.iterations;
     active_ = std::move(found.active);
   }
@@ -125,7 +125,7 @@ class WorkingProblem {
     throw RecoverableError(
         fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
                     "deepest {} m); take a smaller step",
-                    most_active_sets, near_.nodes.size(), active_.size(), scale_));
+                    max_active_set_changes, near_.nodes.size(), active_.size(), scale_));
   }
 
   [[nodiscard]] double penalty(std::size_t member) const { return near_.penalty[result_.working[member]]; }
@@ -138,7 +138,7 @@ class WorkingProblem {
     Eigen::VectorXd s(A_.rows());
     for (Eigen::Index i = 0; i < s.size(); ++i) s[i] = std::max(-gap(static_cast<std::size_t>(i)), 0.0);
     double change = scale_;
-    while (result_.iterations < most_active_sets) {
+    while (result_.iterations < max_active_set_changes) {
       ++result_.iterations;
       solve_linearised(s);
       if (change <= gap_tolerance * scale_) return finish(s);
@@ -217,7 +217,7 @@ class WorkingProblem {
     result_.lambda = Eigen::VectorXd::Zero(rhs.size());
     Eigen::VectorXd rest = rhs;
     double before = std::numeric_limits<double>::infinity();
-    for (int repetition = 0; repetition < repetition_limit; ++repetition) {
+    for (int repetition = 0; repetition < max_restarts; ++repetition) {
       Eigen::VectorXf change = rest.cast<float>();
       factor.solve(change);
       result_.lambda += change.cast<double>();
@@ -285,7 +285,7 @@ class WorkingProblem {
     active_ = std::move(next);
   }
 
-  const NearNodes& near_;
+  const ActiveCandidates& near_;
   double scale_;
   bool with_factor_;
   NormalContact& result_;
@@ -295,7 +295,7 @@ class WorkingProblem {
 };
 
 /// Of the active nodes.
-NodeFields<1> active_forces(const NearNodes& near, const NormalContact& contact) {
+NodeFields<1> active_forces(const ActiveCandidates& near, const NormalContact& contact) {
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * contact.active.size()));
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     const auto at = static_cast<Eigen::Index>(a);
@@ -355,7 +355,7 @@ void begin(const NormalTask& task, Search& search) {
 }
 
 /// The active set of the working set.
-void search_active(Search& search, Eigen::MatrixXd A) {
+void find_active_set(Search& search, Eigen::MatrixXd A) {
   NormalContact& contact = search.outcome.contact;
   try {
     WorkingProblem(*search.task->near, std::move(A), bool{search.task->turning}, contact).solve(search.members);
@@ -370,8 +370,8 @@ void search_active(Search& search, Eigen::MatrixXd A) {
 }
 
 /// Near nodes outside the working set that have to be looked at.
-std::vector<std::uint32_t> nodes_to_look_at(const Search& search) {
-  const NearNodes& near = *search.task->near;
+std::vector<std::uint32_t> nodes_to_check(const Search& search) {
+  const ActiveCandidates& near = *search.task->near;
   const NormalContact& result = search.outcome.contact;
   const NodeFields<1> forces = active_forces(near, result);
   // Nodes that have lost their force belong to the change too.
@@ -398,7 +398,7 @@ std::vector<std::uint32_t> nodes_to_look_at(const Search& search) {
 
 /// Takes nodes that penetrate into the working set; without any the search has ended.
 void grow(Search& search) {
-  const NearNodes& near = *search.task->near;
+  const ActiveCandidates& near = *search.task->near;
   NormalContact& result = search.outcome.contact;
   const double scale = near.deepest();
   double deepest = 0.0;
@@ -459,15 +459,15 @@ void displace_active(std::span<Search* const> searches) {
   for (std::size_t k = 0; k < loaded.size(); ++k) loaded[k]->u = std::move(u[k]);
 }
 
-void look_outside(std::span<Search* const> searches) {
+void check_outside_candidates(std::span<Search* const> searches) {
   std::vector<std::vector<std::uint32_t>> rows;
   std::vector<std::vector<std::uint32_t>> columns;
   std::vector<LoadedNodes> loads;
   std::vector<NormalContact*> loaded;
   for (Search* search : searches) {
     NormalContact& contact = search->outcome.contact;
-    const NearNodes& near = *search->task->near;
-    contact.outside = {.positions = nodes_to_look_at(*search), .u = {}};
+    const ActiveCandidates& near = *search->task->near;
+    contact.outside = {.positions = nodes_to_check(*search), .u = {}};
     if (contact.outside.positions.empty()) continue;
     rows.push_back(near.candidates(contact.outside.positions));
     columns.push_back(near.candidates(contact.active));
@@ -488,10 +488,10 @@ std::vector<NormalOutcome> solve_normal_contacts(std::span<const NormalTask> tas
   for (std::size_t k = 0; k < tasks.size(); ++k) begin(tasks[k], searches[k]);
   for (std::vector<Search*> open = running(searches); !open.empty(); open = running(searches)) {
     std::vector<Eigen::MatrixXd> A = working_matrices(open);
-    for (std::size_t k = 0; k < open.size(); ++k) search_active(*open[k], std::move(A[k]));
+    for (std::size_t k = 0; k < open.size(); ++k) find_active_set(*open[k], std::move(A[k]));
     std::erase_if(open, [](const Search* search) { return search->ended; });
     displace_active(open);
-    look_outside(open);
+    check_outside_candidates(open);
     for (Search* search : open) grow(*search);
   }
   std::vector<NormalOutcome> outcomes;
@@ -505,9 +505,9 @@ NormalContact solve_normal_contact(const NormalTask& task) {
   return std::move(outcome.contact);
 }
 
-NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near, double close_gap) {
+NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const ActiveCandidates& near, double working_set_gap) {
   const std::vector<std::uint32_t> working = first_working_set(near);
-  const double limit = close_gap * near.deepest();
+  const double limit = working_set_gap * near.deepest();
   const NodeBlocks numbers(compliance, near, working);
   const std::vector<Vector3> normals = normals_of(near, working);
   const NormalBlocks blocks{.compliance = &numbers.compliance(), .nodes = numbers.numbers(), .normals = normals};

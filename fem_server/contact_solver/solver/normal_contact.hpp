@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "fem_server/contact_solver/detection/near_nodes.hpp"
+#include "fem_server/contact_solver/detection/active_candidates.hpp"
 #include "fem_server/contact_solver/contact_wrench.hpp"
 #include "fem_server/fem/condensation.hpp"
 
@@ -38,12 +38,12 @@ struct NormalContact {
 };
 
 /// d n / d X of a near node.
-using NormalTurning = std::function<Matrix36(std::uint32_t)>;
+using NormalRotation = std::function<Matrix36(std::uint32_t)>;
 
 struct NormalTask {
   const SurfaceCompliance* compliance = nullptr;
-  const NearNodes* near = nullptr;
-  NormalTurning turning{};  ///< asked for active nodes; empty = `turned` is not wanted
+  const ActiveCandidates* near = nullptr;
+  NormalRotation turning{};  ///< asked for active nodes; empty = `turned` is not wanted
 };
 
 struct NormalOutcome {
@@ -65,8 +65,8 @@ struct NormalEstimate {
 };
 
 /// The same problem on the first working set, by conjugate gradients alone.
-/// @param close_gap  largest gap of open nodes that belong to the estimate, over the largest penetration
-[[nodiscard]] NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
-                                                     double close_gap);
+/// @param working_set_gap  largest gap of open nodes that belong to the estimate, over the largest penetration
+[[nodiscard]] NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const ActiveCandidates& near,
+                                                     double working_set_gap);
 
 }  // namespace heelstrike::fem

@@ -13,7 +13,7 @@ Eigen::Index first_of(std::size_t node) {
 
 }  // namespace
 
-NodeDerivatives frictionless_derivatives(const std::vector<TouchingNode>& nodes, const NormalContact& contact,
+NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes, const NormalContact& contact,
                                          const Eigen::MatrixXd& turned, const Vector3& p_AB,
                                          const SurfaceCompliance* compliance, std::span<const std::uint32_t> numbers) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
@@ -34,10 +34,10 @@ NodeDerivatives frictionless_derivatives(const std::vector<TouchingNode>& nodes,
   }
   if (compliance == nullptr) {
     // sum lambda D^T du = (C Lambda D)^T (N dlambda + Lambda D): the compliance is symmetric.
-    derivatives.turning_work.setZero();
+    derivatives.rotation_work.setZero();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const Matrix36 df = forces.block<3, 6>(first_of(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
-      derivatives.turning_work += turned.middleRows<3>(first_of(i)).transpose() * df;
+      derivatives.rotation_work += turned.middleRows<3>(first_of(i)).transpose() * df;
     }
     return derivatives;
   }

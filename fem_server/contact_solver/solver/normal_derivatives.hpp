@@ -17,7 +17,7 @@ namespace heelstrike::fem {
 /// @param turned      d u / d X at fixed lambda
 /// @param compliance  that the nodes see; null = the nodes' own d u / d X are not wanted
 /// @param numbers     of the nodes within it
-[[nodiscard]] NodeDerivatives frictionless_derivatives(const std::vector<TouchingNode>& nodes,
+[[nodiscard]] NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes,
                                                        const NormalContact& contact, const Eigen::MatrixXd& turned,
                                                        const Vector3& p_AB, const SurfaceCompliance* compliance,
                                                        std::span<const std::uint32_t> numbers);

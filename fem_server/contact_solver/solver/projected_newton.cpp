@@ -14,7 +14,7 @@ constexpr double rounding_gap = 1e-11;
 /// Of the decrease that the slope foretells, what a step must bring [bertsekas1982 takes 0 to 1/2].
 constexpr double sufficient = 1e-4;
 /// Steps this short change nothing in double precision.
-constexpr double shortest_step = 1e-12;
+constexpr double min_step_length = 1e-12;
 
 /// Newton step on the free unknowns; zero elsewhere. @return false when A is not definite
 bool newton_step(const Eigen::MatrixXd& A, const Eigen::VectorXd& gradient, const std::vector<std::uint32_t>& free,
@@ -54,10 +54,10 @@ ProjectedNewton descend(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap, co
     if (!newton_step(A, gradient, free, step)) break;
     // A full step that meets no bound is the solution for these free unknowns; nobody else pulls or penetrates then, or
     // the next iteration sees it.
-    bool meets_bound = false;
-    for (const std::uint32_t i : free) meets_bound = meets_bound || lambda[i] + step[i] < 0.0;
+    bool reaches_bound = false;
+    for (const std::uint32_t i : free) reaches_bound = reaches_bound || lambda[i] + step[i] < 0.0;
     double length = 1.0;
-    for (; length > shortest_step; length *= 0.5) {
+    for (; length > min_step_length; length *= 0.5) {
       const Eigen::VectorXd next = (lambda + length * step).cwiseMax(0.0);
       const Eigen::VectorXd change = next - lambda;
       Eigen::VectorXd by_change(change.size());
@@ -68,9 +68,9 @@ ProjectedNewton descend(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap, co
       product += by_change;
       break;
     }
-    const bool stuck = length <= shortest_step;
+    const bool stuck = length <= min_step_length;
     const Eigen::VectorXd after = gap + product;
-    bool settled = !meets_bound && length == 1.0;
+    bool settled = !reaches_bound && length == 1.0;
     for (std::uint32_t i = 0; settled && i < lambda.size(); ++i) {
       settled = lambda[i] > 0.0 || after[i] >= -rounding_gap * scale;
     }

@@ -26,8 +26,8 @@ namespace {
 /// inverse.
 std::span<const unsigned> vertex_order(std::size_t n_corners) {
   static constexpr std::array<unsigned, 8> alike{0, 1, 2, 3, 4, 5};
-  static constexpr std::array<unsigned, 8> line_by_line{0, 1, 3, 2, 4, 5, 7, 6};
-  return n_corners == 8 ? line_by_line : std::span(alike).first(n_corners);
+  static constexpr std::array<unsigned, 8> lexicographic_order{0, 1, 3, 2, 4, 5, 7, 6};
+  return n_corners == 8 ? lexicographic_order : std::span(alike).first(n_corners);
 }
 
 /// Numbers of a cell in deal.II's order; one for each thread.
@@ -36,9 +36,9 @@ struct CellScratch {
 };
 
 /// Memory of the terms of one turn of a thread: they stay in its second-level cache.
-constexpr std::size_t bytes_per_turn = 1U << 17U;
+constexpr std::size_t bytes_per_batch = 1U << 17U;
 /// Below this a thread costs more than it saves.
-constexpr std::size_t least_cells_per_thread = 4096;
+constexpr std::size_t min_cells_per_thread = 4096;
 
 /// Calls work(n_threads) from an arena of deal.II's threads that is not wider than that.
 /// @param wanted  0 = as many as pay, otherwise at most so many; never more than deal.II may have (DEAL_II_NUM_THREADS)
@@ -48,7 +48,7 @@ void within_threads(std::size_t n_items, unsigned wanted, const Work& work) {
   // Debian's TBB is not built with the thread sanitizer, which cannot see that its tasks wait for each other.
   wanted = 1;
 #endif
-  const std::size_t useful = wanted > 0 ? wanted : std::max<std::size_t>(1, n_items / least_cells_per_thread);
+  const std::size_t useful = wanted > 0 ? wanted : std::max<std::size_t>(1, n_items / min_cells_per_thread);
   const auto n = static_cast<unsigned>(std::min<std::size_t>(useful, dealii::MultithreadInfo::n_threads()));
   tbb::task_arena(static_cast<int>(n)).execute([&] { work(n); });
 }
@@ -83,7 +83,7 @@ void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> m
     dealii::CellData<2> face(static_cast<unsigned>(corners.size()));
     for (std::size_t a = 0; a < corners.size(); ++a) face.vertices[a] = vertex_of[corners[a]];
     if (corners.size() == 4) std::swap(face.vertices[2], face.vertices[3]);  // line by line
-    face.boundary_id = held_boundary;
+    face.boundary_id = clamped_boundary;
     faces.boundary_quads.push_back(std::move(face));
   };
   for (const ElementFace face : held) {
@@ -180,7 +180,7 @@ void ElasticSpace::sum(const Compute& compute, const AddCell& add, unsigned n_th
   const auto add_owned = [&](const CellTerms& terms) {
     if (!terms.dofs.empty()) attempt([&] { add(terms); });
   };
-  const std::size_t cells_per_turn = std::max<std::size_t>(1, bytes_per_turn / (sizeof(double) * n_rows * n_rows));
+  const std::size_t cells_per_turn = std::max<std::size_t>(1, bytes_per_batch / (sizeof(double) * n_rows * n_rows));
   within_threads(dofs_.get_triangulation().n_active_cells(), n_threads, [&](unsigned n) {
     dealii::WorkStream::run(dofs_.begin_active(), dofs_.end(), compute_owned, add_owned, CellScratch(), CellTerms(),
                             2 * n, static_cast<unsigned>(cells_per_turn));
@@ -203,7 +203,7 @@ class SerialCells final : public BodyCells {
     space_->sum([&](const ElasticSpace::Cell&, CellTerms& terms) { compute(terms); }, add, n_threads);
   }
 
-  void share_out(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
+  void parallel_for(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
                  unsigned n_threads) const override {
     within_threads(n, n_threads, [&](unsigned n_parts) {
       dealii::parallel::apply_to_subranges(std::size_t{0}, n, work, static_cast<unsigned>((n + n_parts - 1) / n_parts));

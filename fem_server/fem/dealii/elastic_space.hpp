@@ -23,12 +23,12 @@
 namespace heelstrike::fem {
 
 /// Boundary id of the faces that make_triangulation() was told are held.
-inline constexpr dealii::types::boundary_id held_boundary = 1;
+inline constexpr dealii::types::boundary_id clamped_boundary = 1;
 
 /// The elements of a mesh by their corners: straight edges, whatever the degree of the mesh. Cell e is element e until
 /// a partition orders cells anew.
 /// @param material_of    becomes the cells' material id
-/// @param held           faces that get `held_boundary`; all others have 0
+/// @param held           faces that get `clamped_boundary`; all others have 0
 /// @param triangulation  empty, of any kind that deal.II can fill from cells
 void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of,
                         std::span<const ElementFace> held, dealii::Triangulation<3>& triangulation);

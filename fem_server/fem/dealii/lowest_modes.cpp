@@ -31,8 +31,8 @@ struct Operator {
 
 Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
   // ARPACK keeps its state in variables of the library.
-  static std::mutex one_at_a_time;
-  const std::scoped_lock lock(one_at_a_time);
+  static std::mutex factorisation_mutex;
+  const std::scoped_lock lock(factorisation_mutex);
   using Solver = dealii::ArpackSolver;
   // Eigenvalues to rounding: what is left of an error in them enters the compliance that the modes leave.
   dealii::SolverControl control(1'000, 1e-14);

@@ -9,7 +9,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-MaterialLaw make_fibers(const ParameterPlace& place) {
+MaterialLaw make_fibers(const ParameterPrefix& place) {
   FiberFamilies fibers;
   fibers.stiffness = needed_number(place, "fiber_stiffness", "k1 [Pa] of the fibres");
   fibers.exponent = needed_number(place, "fiber_exponent", "k2 [-] of the fibres, e.g. 1");
@@ -30,8 +30,8 @@ MaterialLaw make_fibers(const ParameterPlace& place) {
   }
   fibers.prony = prony_of(place, "fiber_");
   if (fibers.stiffness == 0.0 && !fibers.prony.empty()) {
-    throw input_error(place.where + "fiber_prony_shares",
-                      fmt::format("{}fiber_prony_shares: fibres of fiber_stiffness 0 bear nothing that could relax; "
+    throw input_error(place.where + "fiber_prony_coefficients",
+                      fmt::format("{}fiber_prony_coefficients: fibres of fiber_stiffness 0 bear nothing that could relax; "
                                   "remove it",
                                   place.where));
   }
@@ -67,11 +67,11 @@ MaterialKind holzapfel_gasser_ogden_kind() {
                list_parameter("fiber_directions", "-",
                               "of holzapfel_gasser_ogden: x, y, z of each family in the frame of the undeformed body, "
                               "of any length"),
-               positive_list("fiber_prony_shares", "-",
+               positive_list("fiber_prony_coefficients", "-",
                              "of holzapfel_gasser_ogden: parts of the fibres' tension that relax; without them fibres "
                              "are elastic"),
                positive_list("fiber_prony_times", "s",
-                             "of holzapfel_gasser_ogden: in which each of the fiber_prony_shares relaxes to 1/e")},
+                             "of holzapfel_gasser_ogden: in which each of the fiber_prony_coefficients relaxes to 1/e")},
           .relaxes = true,
           .make = make_fibers};
 }

@@ -22,7 +22,7 @@ struct MaterialKind {
   std::vector<ParameterSchema> parameters;  ///< its own, none required or with a fallback: what is missing `make` says
   bool relaxes = false;                     ///< takes a PronySeries
   /// @throws Error{invalid_input} with the key for what is missing, does not fit together or is not stable
-  MaterialLaw (*make)(const ParameterPlace& place) = nullptr;
+  MaterialLaw (*make)(const ParameterPrefix& place) = nullptr;
 };
 
 [[nodiscard]] MaterialKind neo_hookean_kind();
@@ -42,17 +42,17 @@ struct MaterialKind {
 /// The law that the parameters ask for.
 /// @throws Error{invalid_input} with the key: as MaterialKind::make, and for parameters of laws that were not chosen
 /// or a relaxation that the law does not have
-[[nodiscard]] MaterialLaw material_law(const ParameterPlace& place);
+[[nodiscard]] MaterialLaw material_law(const ParameterPrefix& place);
 
-/// The relaxation of `prony_shares` and `prony_times`; elastic without them.
-/// @param prefix  of another series: "fiber_" for `fiber_prony_shares` and `fiber_prony_times`
+/// The relaxation of `prony_coefficients` and `prony_times`; elastic without them.
+/// @param prefix  of another series: "fiber_" for `fiber_prony_coefficients` and `fiber_prony_times`
 /// @throws Error{invalid_input} with the key for lists of different lengths and shares that leave no stiffness
-[[nodiscard]] PronySeries prony_of(const ParameterPlace& place, const std::string& prefix = "");
+[[nodiscard]] PronySeries prony_of(const ParameterPrefix& place, const std::string& prefix = "");
 
 /// A number or list that the chosen law cannot do without. @throws Error{invalid_input} naming what it means
-[[nodiscard]] double needed_number(const ParameterPlace& place, const std::string& name, const std::string& meaning);
+[[nodiscard]] double needed_number(const ParameterPrefix& place, const std::string& name, const std::string& meaning);
 /// @param expected  number of entries, 0 = any but none
-[[nodiscard]] std::vector<double> needed_numbers(const ParameterPlace& place, const std::string& name,
+[[nodiscard]] std::vector<double> needed_numbers(const ParameterPrefix& place, const std::string& name,
                                                  std::size_t expected, const std::string& meaning);
 
 }  // namespace heelstrike::fem

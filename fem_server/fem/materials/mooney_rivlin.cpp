@@ -6,16 +6,16 @@ namespace heelstrike::fem {
 
 MaterialKind mooney_rivlin_kind() {
   return {.name = "mooney_rivlin",
-          .meaning = "with mooney_share [mooney1940, rivlin1948]",
-          .parameters = {number_parameter("mooney_share", "-",
+          .meaning = "with mooney_fraction [mooney1940, rivlin1948]",
+          .parameters = {number_parameter("mooney_fraction", "-",
                                           "of mooney_rivlin: c01 / (c10 + c01), the part of the shear modulus that "
                                           "goes with the second invariant",
                                           std::nullopt, {})},
           .relaxes = true,
-          .make = [](const ParameterPlace& place) {
+          .make = [](const ParameterPrefix& place) {
             const StretchLaw law =
-                StretchLaw::mooney_rivlin(needed_number(place, "mooney_share", "c01 / (c10 + c01), e.g. 0.2"));
-            require_stable(law, place.where + "mooney_share");
+                StretchLaw::mooney_rivlin(needed_number(place, "mooney_fraction", "c01 / (c10 + c01), e.g. 0.2"));
+            require_stable(law, place.where + "mooney_fraction");
             return material_of({.isotropic = law, .prony = prony_of(place)});
           }};
 }

@@ -12,19 +12,19 @@ namespace heelstrike::fem {
 
 namespace {
 
-MaterialLaw make_ogden(const ParameterPlace& place) {
+MaterialLaw make_ogden(const ParameterPrefix& place) {
   const auto exponents = needed_numbers(place, "ogden_exponents", 0, "one exponent for each term, e.g. [1.3, -2]");
   for (const double exponent : exponents) {
     if (exponent != 0.0) continue;
     const std::string key = place.where + "ogden_exponents";
     throw input_error(key, fmt::format("{}: an exponent is 0, and its term has no energy; expected others", key));
   }
-  const auto shares = needed_numbers(place, "ogden_shares", exponents.size(),
+  const auto shares = needed_numbers(place, "ogden_fractions", exponents.size(),
                                      fmt::format("one share for each of the {} ogden_exponents", exponents.size()));
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   // People write shares with three digits or more.
   if (!(std::abs(sum - 1.0) <= 1e-3)) {
-    const std::string key = place.where + "ogden_shares";
+    const std::string key = place.where + "ogden_fractions";
     throw input_error(key,
                       fmt::format("{}: expected shares of the shear modulus that add up to 1, found {}; a share is "
                                   "mu_p alpha_p / (2 mu) of its term",
@@ -33,7 +33,7 @@ MaterialLaw make_ogden(const ParameterPlace& place) {
   std::vector<double> normalised = shares;
   for (double& share : normalised) share /= sum;
   const StretchLaw law = StretchLaw::ogden(exponents, normalised);
-  require_stable(law, place.where + "ogden_shares");
+  require_stable(law, place.where + "ogden_fractions");
   return material_of({.isotropic = law, .prony = prony_of(place)});
 }
 
@@ -41,9 +41,9 @@ MaterialLaw make_ogden(const ParameterPlace& place) {
 
 MaterialKind ogden_kind() {
   return {.name = "ogden",
-          .meaning = "with ogden_exponents and ogden_shares [ogden1984]",
+          .meaning = "with ogden_exponents and ogden_fractions [ogden1984]",
           .parameters = {list_parameter("ogden_exponents", "-", "of ogden: alpha_p of its terms, not 0"),
-                         list_parameter("ogden_shares", "-",
+                         list_parameter("ogden_fractions", "-",
                                         "of ogden: mu_p alpha_p / (2 mu), the part of the shear modulus in each term; "
                                         "they add up to 1")},
           .relaxes = true,

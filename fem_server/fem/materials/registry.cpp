@@ -25,10 +25,10 @@ std::vector<ParameterSchema> material_parameters(const std::string& of) {
   }
   parameters.insert(parameters.begin(), std::move(law));
   ParameterSchema shares =
-      list_parameter("prony_shares", "-",
+      list_parameter("prony_coefficients", "-",
                      "parts of the shear modulus that relax, e.g. [0.3, 0.2]; with them the moduli "
                      "of the material are those of a sudden load [fung1993]");
-  ParameterSchema times = list_parameter("prony_times", "s", "in which each of the prony_shares relaxes to 1/e");
+  ParameterSchema times = list_parameter("prony_times", "s", "in which each of the prony_coefficients relaxes to 1/e");
   for (ParameterSchema* list : {&shares, &times}) {
     list->range = positive;
     parameters.push_back(std::move(*list));
@@ -38,14 +38,14 @@ std::vector<ParameterSchema> material_parameters(const std::string& of) {
 
 namespace {
 
-bool is_given(const ParameterPlace& place, const ParameterSchema& schema) {
+bool is_given(const ParameterPrefix& place, const ParameterSchema& schema) {
   const auto given = place.parameters.find(schema.name);
   return given != place.parameters.end() && !(schema.fallback && given->second == *schema.fallback);
 }
 
 }  // namespace
 
-MaterialLaw material_law(const ParameterPlace& place) {
+MaterialLaw material_law(const ParameterPrefix& place) {
   const std::string& name = text(place.parameters, "material_law");
   const MaterialKind* chosen = nullptr;
   for (const MaterialKind& kind : material_kinds()) {
@@ -63,16 +63,16 @@ MaterialLaw material_law(const ParameterPlace& place) {
   }
   if (chosen == nullptr) throw Error(ErrorCode::internal, "material_law was not checked against its choices");
   if (!chosen->relaxes && !prony_of(place).empty()) {
-    throw input_error(place.where + "prony_shares",
-                      fmt::format("{}prony_shares: material_law {} is elastic; take one whose isochoric stress stands "
-                                  "alone, e.g. mooney_rivlin, which is neo-Hookean with mooney_share: 0",
+    throw input_error(place.where + "prony_coefficients",
+                      fmt::format("{}prony_coefficients: material_law {} is elastic; take one whose isochoric stress stands "
+                                  "alone, e.g. mooney_rivlin, which is neo-Hookean with mooney_fraction: 0",
                                   place.where, name));
   }
   return chosen->make(place);
 }
 
-PronySeries prony_of(const ParameterPlace& place, const std::string& prefix) {
-  const std::string of_shares = prefix + "prony_shares";
+PronySeries prony_of(const ParameterPrefix& place, const std::string& prefix) {
+  const std::string of_shares = prefix + "prony_coefficients";
   const std::string of_times = prefix + "prony_times";
   const auto& shares = std::get<std::vector<double>>(place.parameters.at(of_shares));
   const auto& times = std::get<std::vector<double>>(place.parameters.at(of_times));
@@ -90,13 +90,13 @@ PronySeries prony_of(const ParameterPlace& place, const std::string& prefix) {
   return {shares, times};
 }
 
-double needed_number(const ParameterPlace& place, const std::string& name, const std::string& meaning) {
+double needed_number(const ParameterPrefix& place, const std::string& name, const std::string& meaning) {
   if (const auto value = optional_number(place.parameters, name)) return *value;
   throw input_error(place.where + name, fmt::format("{}{}: missing; material_law {} needs {}", place.where, name,
                                                     text(place.parameters, "material_law"), meaning));
 }
 
-std::vector<double> needed_numbers(const ParameterPlace& place, const std::string& name, std::size_t expected,
+std::vector<double> needed_numbers(const ParameterPrefix& place, const std::string& name, std::size_t expected,
                                    const std::string& meaning) {
   std::vector<double> values = std::get<std::vector<double>>(place.parameters.at(name));
   if (values.empty() || (expected > 0 && values.size() != expected)) {

@@ -104,7 +104,7 @@ Refinement read_refinement(const json& item, std::string_view& bytes) {
 
 Request parse_request(std::string_view bytes) {
   Request request;
-  request.header = protocol::take_header(bytes);
+  request.header = protocol::read_header_line(bytes);
   if (request.header.at("version").get<int>() != protocol::version) {
     throw Error(ErrorCode::version_mismatch, "heelstrike-mesher: the caller is of another version");
   }
@@ -170,7 +170,7 @@ void build_volume_of_surface(const Request& request, bool remesh) {
   gmsh::model::geo::synchronize();
 }
 
-Reply take_mesh(const Request& request) {
+Reply receive_mesh(const Request& request) {
   std::vector<std::size_t> node_tags;
   std::vector<double> coordinates;
   std::vector<double> parameters;
@@ -211,7 +211,7 @@ Reply run(const Request& request, bool remesh) {
   const SizeEvaluator size(request.size);
   gmsh::model::mesh::setSizeCallback([&](int, int, double x, double y, double z) { return size(Vector3(x, y, z)); });
   gmsh::model::mesh::generate(3);
-  return take_mesh(request);
+  return receive_mesh(request);
 }
 
 /// Errors that Gmsh only logged.
@@ -245,7 +245,7 @@ std::string failed_place() {
 }
 
 /// What Gmsh has logged as an error, and where.
-std::string what_gmsh_says() {
+std::string gmsh_error_message() {
   std::string text = logged_errors();
   try {
     text += failed_place();
@@ -256,7 +256,7 @@ std::string what_gmsh_says() {
 }
 
 /// A triangle so thin that a surface mesher stumbles over it, with its place; the first thing to repair.
-std::string thinnest_triangle(const SurfaceMesh& surface) {
+std::string min_height_triangle(const SurfaceMesh& surface) {
   double least = std::numeric_limits<double>::infinity();
   Vector3 where = Vector3::Zero();
   for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
@@ -328,14 +328,14 @@ std::string answer(const std::string& bytes) {
     return header;
   } catch (const Error& error) {
     const std::string_view code = error.code() == ErrorCode::limit ? "limit" : "solver_failed";
-    return failure(code, error.what() + (started ? what_gmsh_says() + thinnest_triangle(request.surface) : ""));
+    return failure(code, error.what() + (started ? gmsh_error_message() + min_height_triangle(request.surface) : ""));
   } catch (const std::exception& error) {
     return failure("solver_failed",
-                   error.what() + (started ? what_gmsh_says() + thinnest_triangle(request.surface) : ""));
+                   error.what() + (started ? gmsh_error_message() + min_height_triangle(request.surface) : ""));
   } catch (...) {
     // Gmsh throws numbers.
     return failure("solver_failed",
-                   "Gmsh gave up" + (started ? what_gmsh_says() + thinnest_triangle(request.surface) : ""));
+                   "Gmsh gave up" + (started ? gmsh_error_message() + min_height_triangle(request.surface) : ""));
   }
 }
 

@@ -30,17 +30,17 @@ using Mesh = CGAL::Surface_mesh<Kernel::Point_3>;
 using Features = Mesh::Property_map<Mesh::Edge_index, bool>;
 
 /// [rad] Rounding an edge of this angle with edges of length h moves the surface by h tan(20 deg) / 8, 5 % of h.
-constexpr double largest_angle = 20.0 / 180.0 * std::numbers::pi;
+constexpr double max_angle = 20.0 / 180.0 * std::numbers::pi;
 /// [-] of the edge length: where the new surface lies farther off, twice what rounding takes, it gets smaller edges.
-constexpr double rounded_off = 0.1;
+constexpr double edge_rounding_ratio = 0.1;
 /// [rad] Gmsh takes faces that meet in less than some degrees for overlapping ones.
-constexpr double fold_angle = 5.0 / 180.0 * std::numbers::pi;
+constexpr double min_dihedral_angle = 5.0 / 180.0 * std::numbers::pi;
 /// [-] of the edge length: thinner triangles, of which slivers of the given surface have left some, become tetrahedra
 /// that are as flat.
 constexpr double thinnest = 0.1;
 /// Down to a quarter of the edge length: whoever keeps a surface with smaller features in larger elements is told how
 /// far it lies off.
-constexpr int most_halvings = 2;
+constexpr int max_halvings = 2;
 /// Passes over all edges; more change nothing that can be measured.
 constexpr unsigned passes = 5;
 
@@ -96,7 +96,7 @@ void remesh(const Faces& faces, double size, const Features& features, Mesh& mes
 }
 
 /// Where triangles cross each other or lie on each other, face to face: vertices have slid past each other.
-std::vector<Vector3> folds(const SurfaceMesh& surface) {
+std::vector<Vector3> has_folds(const SurfaceMesh& surface) {
   const Mesh mesh = to_cgal(surface);
   std::vector<std::pair<Mesh::Face_index, Mesh::Face_index>> pairs;
   PMP::self_intersections(mesh, std::back_inserter(pairs));
@@ -104,7 +104,7 @@ std::vector<Vector3> folds(const SurfaceMesh& surface) {
     const Mesh::Face_index a = mesh.face(mesh.halfedge(e, 0));
     const Mesh::Face_index b = mesh.face(mesh.halfedge(e, 1));
     const double cosine = PMP::compute_face_normal(a, mesh) * PMP::compute_face_normal(b, mesh);
-    if (cosine < -std::cos(fold_angle)) pairs.emplace_back(a, b);
+    if (cosine < -std::cos(min_dihedral_angle)) pairs.emplace_back(a, b);
   }
   std::vector<Vector3> points;
   for (const auto& [a, b] : pairs) {
@@ -150,16 +150,16 @@ SurfaceMesh remeshed_once(const SurfaceMesh& surface, const SizeField& size, dou
 }
 
 /// Vertices and centroids of either surface that lie far from the other one.
-std::vector<Vector3> far_points(const SurfaceMesh& a, const SurfaceMesh& b, double distance) {
+std::vector<Vector3> find_deviating_points(const SurfaceMesh& a, const SurfaceMesh& b, double distance) {
   std::vector<Vector3> points;
   for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     const TriangleTree tree(*to);
     const auto look_at = [&](const Vector3& p) {
       if (tree.closest(p).distance > distance) points.push_back(p);
     };
-    for (const Vector3& p : from->vertices) look_at(p);
+    for (const Vector3& p : from->vertices) check_probe(p);
     for (const Triangle& t : from->triangles) {
-      look_at((from->vertices[t[0]] + from->vertices[t[1]] + from->vertices[t[2]]) / 3.0);
+      check_probe((from->vertices[t[0]] + from->vertices[t[1]] + from->vertices[t[2]]) / 3.0);
     }
   }
   return points;
@@ -168,18 +168,18 @@ std::vector<Vector3> far_points(const SurfaceMesh& a, const SurfaceMesh& b, doub
 }  // namespace
 
 SurfaceMesh remeshed(const SurfaceMesh& surface, const SizeField& size, double feature_angle) {
-  const double angle = std::min(feature_angle, largest_angle);
+  const double angle = std::min(feature_angle, max_angle);
   SizeField field = size;
   double finest = size.size;
   std::optional<SurfaceMesh> sound;
   for (int halvings = 0;; ++halvings) {
     SurfaceMesh result = remeshed_once(surface, field, angle);
-    remove_slivers(result, thinnest * finest, rounded_off * size.size);
-    std::vector<Vector3> points = far_points(surface, result, rounded_off * size.size);
-    const std::vector<Vector3> folded = folds(result);
-    if (folded.empty()) sound = result;
-    if (halvings == most_halvings || (points.empty() && folded.empty())) return sound.value_or(result);
-    points.insert(points.end(), folded.begin(), folded.end());
+    remove_slivers(result, thinnest * finest, edge_rounding_ratio * size.size);
+    std::vector<Vector3> points = find_deviating_points(surface, result, edge_rounding_ratio * size.size);
+    const std::vector<Vector3> is_folded = has_folds(result);
+    if (is_folded.empty()) sound = result;
+    if (halvings == max_halvings || (points.empty() && is_folded.empty())) return sound.value_or(result);
+    points.insert(points.end(), is_folded.begin(), is_folded.end());
     finest *= 0.5;
     field.refinements.push_back({.region = region_around(points, finest), .size = finest});
   }

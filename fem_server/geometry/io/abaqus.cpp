@@ -99,7 +99,7 @@ class AbaqusReader {
     while (!scanner_.at_end()) {
       offset_of_line_ = scanner_.offset();
       line_ = scanner_.line();
-      const std::string_view line = scanner_.rest_of_line();
+      const std::string_view line = scanner_.remaining_line();
       if (!line.empty() && !line.starts_with("**")) return line;
     }
     return std::nullopt;
@@ -110,14 +110,14 @@ class AbaqusReader {
     const auto first = next_line();
     if (!first) return std::nullopt;
     if (first->starts_with('*')) {
-      scanner_.rewind(offset_of_line_, line_);
+      scanner_.roll_back(offset_of_line_, line_);
       return std::nullopt;
     }
     DataLine data{split(*first), line_};
     while (continues_after_comma && data.fields.back().empty() && data.fields.size() > 1) {
       const auto more = next_line();
       if (!more || more->starts_with('*')) {
-        if (more) scanner_.rewind(offset_of_line_, line_);
+        if (more) scanner_.roll_back(offset_of_line_, line_);
         break;
       }
       data.fields.pop_back();
@@ -192,7 +192,7 @@ class AbaqusReader {
     while (const auto line = next_line()) {
       if (line->starts_with('*') && lower_case(trimmed(split(line->substr(1)).front())) == "instance") ++n_instances_;
     }
-    scanner_.rewind(0, 1);
+    scanner_.roll_back(0, 1);
   }
 
   /// Of a file with instances, a part is read where they are.
@@ -247,12 +247,12 @@ class AbaqusReader {
       const auto found = parts_.find(lower_case(part));
       if (found == parts_.end()) fail(fmt::format("expected the name of a part given before, found '{}'", part));
       const std::size_t offset = scanner_.offset(), line = scanner_.line();
-      scanner_.rewind(found->second.first, found->second.second);
+      scanner_.roll_back(found->second.first, found->second.second);
       read_keywords("end part");
       check_limit(options_.name, "bytes of parts, read once for every instance,",
                   n_bytes_of_parts_ += scanner_.offset() - found->second.first,
                   bytes_per_node * options_.limits.max_nodes);
-      scanner_.rewind(offset, line);
+      scanner_.roll_back(offset, line);
     }
     read_keywords("end instance");
     current_ = nullptr;

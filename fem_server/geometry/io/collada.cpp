@@ -120,8 +120,8 @@ Eigen::Affine3d ColladaFile::transform_of(XmlNode node) const {
 }
 
 void ColladaFile::add_node(XmlNode node, const Eigen::Affine3d& outer, std::size_t depth) {
-  constexpr std::size_t most_nodes = 1'000'000;
-  if (depth > max_xml_depth || ++n_nodes_ > most_nodes) fail(node, "expected nodes that do not go round in circles");
+  constexpr std::size_t max_scene_nodes = 1'000'000;
+  if (depth > max_xml_depth || ++n_nodes_ > max_scene_nodes) fail(node, "expected nodes that do not go round in circles");
   const Eigen::Affine3d X = outer * transform_of(node);
   for (const XmlNode child : node.children()) {
     const std::string_view kind = child.name();
@@ -186,9 +186,9 @@ void ColladaFile::add_primitives(XmlNode primitives, const Positions& positions,
   std::size_t stride = 1, vertex = 0;
   for (const XmlNode input : primitives.children("input")) {
     const std::size_t offset = input.attribute("offset").as_ullong();
-    constexpr std::size_t most_inputs = 64;
-    if (offset >= most_inputs)
-      fail(primitives, fmt::format("expected offsets below {}, found {}", most_inputs, offset));
+    constexpr std::size_t max_inputs = 64;
+    if (offset >= max_inputs)
+      fail(primitives, fmt::format("expected offsets below {}, found {}", max_inputs, offset));
     stride = std::max(stride, offset + 1);
     if (std::string_view(input.attribute("semantic").value()) == "VERTEX") vertex = offset;
   }

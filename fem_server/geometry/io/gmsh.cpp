@@ -98,7 +98,7 @@ class GmshReader {
     binary_ = scanner_.count("the file type 0 (ASCII) or 1 (binary)", 1) == 1;
     if (scanner_.count("the size of a number") != 8) scanner_.fail("expected 8-byte numbers");
     if (binary_) {
-      scanner_.rest_of_line();
+      scanner_.remaining_line();
       std::int32_t one = 0;
       std::memcpy(&one, scanner_.raw(sizeof one, "the byte-order mark").data(), sizeof one);
       if (one != 1) scanner_.fail("expected a little-endian binary file; save the mesh again as ASCII");
@@ -117,10 +117,10 @@ class GmshReader {
     } else if (section == "Entities" && version4_) {
       read_entities();
     } else if (section == "Nodes") {
-      scanner_.rest_of_line();
+      scanner_.remaining_line();
       version4_ ? read_nodes4() : read_nodes2();
     } else if (section == "Elements") {
-      scanner_.rest_of_line();
+      scanner_.remaining_line();
       has_elements_ = true;
       version4_ ? read_elements4() : read_elements2();
     } else if (section == "PartitionedEntities") {
@@ -134,9 +134,9 @@ class GmshReader {
 
   void skip(const std::string& section) {
     builder_.add_note(fmt::format("section ${} was left out", section));
-    scanner_.rest_of_line();
+    scanner_.remaining_line();
     while (!scanner_.at_end()) {
-      if (scanner_.rest_of_line() == "$End" + section) return;
+      if (scanner_.remaining_line() == "$End" + section) return;
     }
     scanner_.fail(fmt::format("expected $End{}, found the end of the file: it is truncated", section));
   }
@@ -147,7 +147,7 @@ class GmshReader {
     for (std::uint64_t i = 0; i < n; ++i) {
       const auto dimension = static_cast<int>(scanner_.count("a dimension between 0 and 3", 3));
       const std::int64_t tag = scanner_.integer("the tag of a physical group");
-      const std::string_view rest = scanner_.rest_of_line();
+      const std::string_view rest = scanner_.remaining_line();
       if (rest.size() < 2 || rest.front() != '"' || rest.back() != '"') {
         scanner_.fail_expected("the name of a physical group in quotes", rest);
       }
@@ -163,7 +163,7 @@ class GmshReader {
   }
 
   void read_entities() {
-    scanner_.rest_of_line();
+    scanner_.remaining_line();
     Values values(scanner_, binary_);
     std::array<std::uint64_t, 4> counts{};
     for (std::uint64_t& count : counts) {
@@ -205,7 +205,7 @@ class GmshReader {
 
   /// After the count in the first line, which is text in both encodings of version 2.
   Values section_body() {
-    scanner_.rest_of_line();
+    scanner_.remaining_line();
     return {scanner_, binary_};
   }
 
@@ -240,8 +240,8 @@ class GmshReader {
 
   std::uint64_t n_tags(Values& values) {
     const std::int64_t n = values.integer("the number of tags");
-    constexpr std::int64_t plausible = 1000;
-    if (n < 0 || n > plausible) scanner_.fail(fmt::format("expected between 0 and {} tags, found {}", plausible, n));
+    constexpr std::int64_t max_plausible_tag = 1000;
+    if (n < 0 || n > max_plausible_tag) scanner_.fail(fmt::format("expected between 0 and {} tags, found {}", max_plausible_tag, n));
     return static_cast<std::uint64_t>(n);
   }
 
@@ -299,7 +299,7 @@ class GmshReader {
     scanner_.check_count("elements", n, options_.limits.max_elements, values.bytes(2, 16));
     scanner_.check_count("element blocks", n_blocks, options_.limits.max_elements, values.bytes(4, 20));
     std::uint64_t done = 0;
-    static const std::vector<std::string> no_groups;
+    static const std::vector<std::string> empty_groups;
     for (std::uint64_t block = 0; block < n_blocks; ++block) {
       const auto dimension = static_cast<int>(values.integer("the dimension of an entity"));
       const std::int64_t entity = values.integer("the tag of an entity");
@@ -308,7 +308,7 @@ class GmshReader {
       if (n_in_block > n - done) scanner_.fail(fmt::format("expected {} elements in all, found more", n));
       done += n_in_block;
       const auto found = groups_.find({dimension, entity});
-      const auto& groups = found == groups_.end() ? no_groups : found->second;
+      const auto& groups = found == groups_.end() ? empty_groups : found->second;
       for (std::uint64_t i = 0; i < n_in_block; ++i) {
         const Place place = values.place();
         values.size("the tag of an element");
@@ -386,9 +386,9 @@ class GmshReader {
     std::array<std::uint32_t, 8> key{};
     std::copy_n(nodes.begin(), element_topology(static_cast<std::uint32_t>(nodes.size())).n_corners, key.begin());
     std::sort(key.begin(), key.end());
-    const auto known = known_elements_.find(key);
-    if (known != known_elements_.end()) return known->second;
-    return known_elements_[key] = builder_.add_element(nodes, place);
+    const auto known = element_index_.find(key);
+    if (known != element_index_.end()) return known->second;
+    return element_index_[key] = builder_.add_element(nodes, place);
   }
 
   const ReadOptions& options_;
@@ -400,7 +400,7 @@ class GmshReader {
   std::map<DimTag, std::string> names_;
   std::map<DimTag, std::vector<std::string>> groups_;
   std::vector<std::string> group_;  ///< of the element being read (version 2)
-  std::map<std::array<std::uint32_t, 8>, std::uint32_t> known_elements_;
+  std::map<std::array<std::uint32_t, 8>, std::uint32_t> element_index_;
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ std::string_view next_word(Scanner& scanner) {
     std::string_view word = scanner.word_in_line();
     if (!word.ends_with('\\')) return word;
     word.remove_suffix(1);
-    if (const auto rest = scanner.rest_of_line(); !rest.empty()) scanner.fail_expected("a line end behind '\\'", rest);
+    if (const auto rest = scanner.remaining_line(); !rest.empty()) scanner.fail_expected("a line end behind '\\'", rest);
     if (!word.empty()) return word;
   }
 }
@@ -57,7 +57,7 @@ void read_vertex(Scanner& scanner, SurfaceBuilder& builder) {
 }  // namespace
 
 SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options) {
-  static const std::set<std::string_view> of_no_use{"vt",     "vn",       "vp",       "s",    "mtllib",     "usemtl",
+  static const std::set<std::string_view> ignored_keywords{"vt",     "vn",       "vp",       "s",    "mtllib",     "usemtl",
                                                     "maplib", "usemap",   "mg",       "lod",  "shadow_obj", "trace_obj",
                                                     "bevel",  "c_interp", "d_interp", "illum"};
   static const std::set<std::string_view> no_surface{"l",    "p",    "cstype", "deg",  "bmat", "step", "curv", "curv2",
@@ -75,18 +75,18 @@ SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options) {
     } else if (keyword == "g" || keyword == "o") {
       const std::size_t offset = scanner.offset();
       const std::size_t line = scanner.line();
-      builder.start_group(std::string(scanner.rest_of_line()));
-      scanner.rewind(offset, line);
+      builder.start_group(std::string(scanner.remaining_line()));
+      scanner.roll_back(offset, line);
     } else if (no_surface.contains(keyword)) {
       skipped.emplace(keyword);
       while (!next_word(scanner).empty()) {
       }
-    } else if (!keyword.empty() && keyword.front() != '#' && !of_no_use.contains(keyword)) {
+    } else if (!keyword.empty() && keyword.front() != '#' && !ignored_keywords.contains(keyword)) {
       scanner.fail_expected("an OBJ statement (v, vt, vn, f, g, o, s, usemtl, mtllib, #)", keyword);
     }
     // A statement that is of no use may go on, too; a comment does not.
     const bool is_comment = !keyword.empty() && keyword.front() == '#';
-    while (scanner.rest_of_line().ends_with('\\') && !is_comment) {
+    while (scanner.remaining_line().ends_with('\\') && !is_comment) {
     }
   }
   for (const auto& keyword : skipped)

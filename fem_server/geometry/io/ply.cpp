@@ -94,7 +94,7 @@ void read_format(Scanner& scanner, Header& header) {
 }
 
 Header read_header(Scanner& scanner) {
-  if (scanner.rest_of_line() != "ply") scanner.fail("expected 'ply' in the first line");
+  if (scanner.remaining_line() != "ply") scanner.fail("expected 'ply' in the first line");
   Header header;
   bool has_format = false;
   while (!scanner.at_end()) {
@@ -114,13 +114,13 @@ Header read_header(Scanner& scanner) {
       if (header.elements.empty()) scanner.fail("expected 'element' before 'property'");
       header.elements.back().properties.push_back(read_property(scanner));
     } else if (keyword == "end_header") {
-      scanner.rest_of_line();
+      scanner.remaining_line();
       if (!has_format) scanner.fail("expected a 'format' line in the header, found none");
       return header;
     } else if (!keyword.empty() && keyword != "comment" && keyword != "obj_info") {
       scanner.fail_expected("'format', 'element', 'property', 'comment' or 'end_header'", keyword);
     }
-    scanner.rest_of_line();
+    scanner.remaining_line();
   }
   scanner.fail("expected 'end_header', found the end of the file");
 }
@@ -166,7 +166,7 @@ std::uint64_t read_index(Scanner& scanner, Encoding encoding, Scalar type, std::
 }
 
 /// Longest list that the rest of the file could hold.
-std::uint64_t longest_list(const Scanner& scanner, Encoding encoding, Scalar type) {
+std::uint64_t max_list_size(const Scanner& scanner, Encoding encoding, Scalar type) {
   return scanner.remaining() / (encoding == Encoding::ascii ? 1 : size_of(type)) + 1;
 }
 
@@ -197,7 +197,7 @@ class BodyReader {
         continue;
       }
       const auto n = read_index(scanner_, encoding_, *property.length_type, "the number of corners of a face",
-                                longest_list(scanner_, encoding_, property.type));
+                                max_list_size(scanner_, encoding_, property.type));
       corners_.clear();
       for (std::uint64_t i = 0; i < n; ++i) {
         corners_.push_back(static_cast<std::uint32_t>(
@@ -218,7 +218,7 @@ class BodyReader {
  private:
   void skip_list(const Property& property) {
     const auto n = read_index(scanner_, encoding_, *property.length_type, "the length of a list",
-                              longest_list(scanner_, encoding_, property.type));
+                              max_list_size(scanner_, encoding_, property.type));
     for (std::uint64_t i = 0; i < n; ++i) read_value(scanner_, encoding_, property.type, "a value of a list");
   }
   [[nodiscard]] Place place() const {

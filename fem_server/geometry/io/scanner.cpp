@@ -100,7 +100,7 @@ std::string_view Scanner::word_in_line() {
   return bytes_.substr(begin, offset_ - begin);
 }
 
-std::string_view Scanner::rest_of_line() {
+std::string_view Scanner::remaining_line() {
   const std::size_t begin = offset_;
   const std::size_t end = std::min(bytes_.find_first_of("\r\n", begin), bytes_.size());
   offset_ = end;
@@ -120,7 +120,7 @@ std::string_view Scanner::raw(std::size_t n, std::string_view what) {
   return piece;
 }
 
-void Scanner::rewind(std::size_t offset, std::size_t line) {
+void Scanner::roll_back(std::size_t offset, std::size_t line) {
   offset_ = offset;
   line_ = line;
 }

@@ -55,11 +55,11 @@ class Scanner {
   /// Next word of the current line; empty at its end.
   std::string_view word_in_line();
   /// What is left of the current line, without its line break, trimmed; goes to the next line.
-  std::string_view rest_of_line();
+  std::string_view remaining_line();
   /// `n` raw bytes. @throws when fewer are left
   std::string_view raw(std::size_t n, std::string_view what);
   /// Goes back to `offset` on `line`, both obtained from here before.
-  void rewind(std::size_t offset, std::size_t line);
+  void roll_back(std::size_t offset, std::size_t line);
 
   double number(std::string_view what);
   std::int64_t integer(std::string_view what);

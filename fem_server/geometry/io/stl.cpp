@@ -108,12 +108,12 @@ SurfaceMesh read_ascii(std::string_view bytes, const ReadOptions& options) {
   for (std::string_view word = scanner.word(); !word.empty(); word = scanner.word()) {
     if (!inside) {
       if (!equal_ignoring_case(word, "solid")) scanner.fail_expected("'solid' (an ASCII STL)", word);
-      builder.start_group(std::string(scanner.rest_of_line()));
+      builder.start_group(std::string(scanner.remaining_line()));
       inside = true;
     } else if (equal_ignoring_case(word, "facet")) {
       read_facet(scanner, builder);
     } else if (equal_ignoring_case(word, "endsolid")) {
-      scanner.rest_of_line();
+      scanner.remaining_line();
       inside = false;
     } else {
       scanner.fail_expected("'facet' or 'endsolid'", word);

@@ -106,7 +106,7 @@ void VolumeBuilder::add_triangle(const Triangle& corners, const std::string& set
 
 void VolumeBuilder::add_boundary(std::span<const std::uint32_t> nodes, const std::string& set) {
   if (nodes.size() == 4 || nodes.size() >= 8) {
-    for (const Triangle& half : halves_of({nodes[0], nodes[1], nodes[2], nodes[3]})) add_triangle(half, set);
+    for (const Triangle& half : split_quadrilateral({nodes[0], nodes[1], nodes[2], nodes[3]})) add_triangle(half, set);
   } else {
     add_triangle({nodes[0], nodes[1], nodes[2]}, set);
   }
@@ -121,9 +121,9 @@ bool VolumeBuilder::add_side_of(const std::string& set, std::uint32_t element, s
 namespace {
 
 /// What a face is found by in a file: itself, or half of the corners of its side.
-Triangle known_by(const VolumeMesh& mesh, ElementFace face) {
+Triangle sorted_corners(const VolumeMesh& mesh, ElementFace face) {
   if (mesh.parts_of_side(face.face) <= 2) return face_corners(mesh, face);
-  return halves_of(side_corners(mesh, face))[mesh.part_of_side(face.face) / 4U];
+  return split_quadrilateral(side_corners(mesh, face))[mesh.part_of_side(face.face) / 4U];
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ void VolumeBuilder::match_triangles() {
   std::vector<bool> matched(triangles_.size(), false);
   for (std::uint32_t e = 0; e < mesh_.n_elements(); ++e) {
     for (std::uint8_t f = 0; f < mesh_.faces_per_element(); ++f) {
-      BoundaryTriangle wanted{known_by(mesh_, {e, f}), 0};
+      BoundaryTriangle wanted{sorted_corners(mesh_, {e, f}), 0};
       std::sort(wanted.key.begin(), wanted.key.end());
       const auto [first, last] = std::equal_range(triangles_.begin(), triangles_.end(), wanted, by_key);
       for (auto triangle = first; triangle != last; ++triangle) {
@@ -144,9 +144,9 @@ void VolumeBuilder::match_triangles() {
       }
     }
   }
-  const auto lonely = std::find(matched.begin(), matched.end(), false);
-  if (lonely == matched.end()) return;
-  const BoundaryTriangle& triangle = triangles_[static_cast<std::size_t>(lonely - matched.begin())];
+  const auto unmatched = std::find(matched.begin(), matched.end(), false);
+  if (unmatched == matched.end()) return;
+  const BoundaryTriangle& triangle = triangles_[static_cast<std::size_t>(unmatched - matched.begin())];
   throw input_error(
       options_.name,
       fmt::format(
@@ -157,7 +157,7 @@ void VolumeBuilder::match_triangles() {
           labels_[triangle.key[2]]));
 }
 
-void VolumeBuilder::turn_prisms_of_gmsh() {
+void VolumeBuilder::reorder_gmsh_prisms() {
   if (!mesh_.prismatic()) return;
   std::size_t n_inverted = 0;
   for (std::size_t e = 0; e < mesh_.n_elements(); ++e) n_inverted += element_volume(mesh_, e) < 0.0 ? 1 : 0;
@@ -188,7 +188,7 @@ VolumeMesh VolumeBuilder::finish() {
                                                  options_.name, nodes_.size(), triangles_.size()));
   }
   mesh_.nodes = std::move(nodes_);
-  if (of_vtk_) turn_prisms_of_gmsh();
+  if (of_vtk_) reorder_gmsh_prisms();
   complete_hexahedra();
   match_triangles();
   for (auto& [name, faces] : mesh_.face_sets) {
@@ -199,7 +199,7 @@ VolumeMesh VolumeBuilder::finish() {
   }
   for (auto& [name, elements] : mesh_.element_sets) sort_unique(elements);
   for (auto& [name, nodes] : mesh_.node_sets) sort_unique(nodes);
-  if (const std::size_t n = drop_unused_nodes(mesh_); n > 0) {
+  if (const std::size_t n = remove_unused_nodes(mesh_); n > 0) {
     add_note(fmt::format("{} of {} nodes belong to no element and were left out", n, n + mesh_.nodes.size()));
   }
   return std::move(mesh_);

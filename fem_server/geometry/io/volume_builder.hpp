@@ -69,7 +69,7 @@ class VolumeBuilder {
   void check_middles(std::span<const std::uint32_t> nodes, Place place) const;
   void complete_hexahedra();
   void match_triangles();
-  void turn_prisms_of_gmsh();
+  void reorder_gmsh_prisms();
   void count_cell();
 
   const ReadOptions& options_;

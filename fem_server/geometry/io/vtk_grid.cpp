@@ -87,7 +87,7 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
 }
 
 /// Pixels and voxels number the corners of their second row along the first one.
-void turn_rows(std::int64_t type, std::vector<std::uint32_t>& nodes) {
+void flip_rows(std::int64_t type, std::vector<std::uint32_t>& nodes) {
   if (type != 8 && type != 11) return;
   for (std::size_t i = 2; i < nodes.size(); i += 4) std::swap(nodes[i], nodes[i + 1]);
 }
@@ -206,7 +206,7 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
       }
       nodes[i] = static_cast<std::uint32_t>(first_node + static_cast<std::size_t>(point));
     }
-    turn_rows(grid.types[cell], nodes);
+    flip_rows(grid.types[cell], nodes);
     // VTK begins with the triangle whose normal points out of the prism, VolumeMesh with the other one.
     if (kind.dimension == 3 && kind.n_nodes == 6) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
     std::uint32_t element = 0;

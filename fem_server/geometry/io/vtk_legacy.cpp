@@ -54,11 +54,11 @@ class LegacyReader {
   }
 
   void read_header(const std::string& expected) {
-    const std::string_view first = scanner_.rest_of_line();
+    const std::string_view first = scanner_.remaining_line();
     if (!first.starts_with("# vtk DataFile Version"))
       scanner_.fail("expected '# vtk DataFile Version' in the first line");
-    scanner_.rest_of_line();  // title
-    const std::string encoding = lower_case(scanner_.rest_of_line());
+    scanner_.remaining_line();  // title
+    const std::string encoding = lower_case(scanner_.remaining_line());
     if (encoding != "ascii" && encoding != "binary") scanner_.fail_expected("ASCII or BINARY", encoding);
     binary_ = encoding == "binary";
     std::string section = lower_case(scanner_.word());
@@ -97,8 +97,8 @@ class LegacyReader {
 
   /// What VTK 9 knows of the array before it (component names, ranges); an empty line ends it.
   void skip_metadata() {
-    scanner_.rest_of_line();
-    while (!scanner_.at_end() && !scanner_.rest_of_line().empty()) {
+    scanner_.remaining_line();
+    while (!scanner_.at_end() && !scanner_.remaining_line().empty()) {
     }
   }
 
@@ -134,7 +134,7 @@ class LegacyReader {
       cells.offsets.erase(cells.offsets.begin());
       return cells;
     }
-    scanner_.rewind(offset, line);
+    scanner_.roll_back(offset, line);
     const std::vector<std::int64_t> list = values<std::int64_t>("int", second);
     std::size_t at = 0;
     for (std::uint64_t cell = 0; cell < first; ++cell) {
@@ -242,18 +242,18 @@ class LegacyReader {
   }
 
   std::string_view raw_values(const std::string& value_type, std::uint64_t n) {
-    scanner_.rest_of_line();
+    scanner_.remaining_line();
     return scanner_.raw(n * sizes().at(value_type), "an array");
   }
 
   /// Strings of a binary file have their lengths before them, in one, two, four or eight bytes as the first two bits
   /// say.
   void skip_strings(std::uint64_t n) {
-    scanner_.rest_of_line();
+    scanner_.remaining_line();
     for (std::uint64_t i = 0; i < n; ++i) {
       if (!binary_) {
         if (scanner_.at_end()) scanner_.fail("expected more texts, found the end of the file: it is truncated");
-        scanner_.rest_of_line();
+        scanner_.remaining_line();
         continue;
       }
       const auto first = static_cast<unsigned char>(scanner_.raw(1, "the length of a text").front());

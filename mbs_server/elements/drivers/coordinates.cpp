@@ -36,9 +36,9 @@ std::vector<Driver> build_coordinates_driver(const DriverSpec& spec, const Model
       if (!spec.functions.contains(map.transform().names[i])) continue;
       (map.turns(i) ? turns : others).push_back(i);
     }
-    const bool attitude = turns.size() == 3 && map.turns_alone();
+    const bool attitude = turns.size() == 3 && map.is_pure_rotation();
     if (!attitude) others.insert(others.end(), turns.begin(), turns.end());
-    const auto add = [&](const std::vector<std::size_t>& places, bool all_turns) {
+    const auto add = [&](const std::vector<std::size_t>& places, bool all_rotations) {
       if (places.empty()) return;
       Driver driver{.name = spec.name};
       for (const std::size_t i : places) {
@@ -46,10 +46,10 @@ std::vector<Driver> build_coordinates_driver(const DriverSpec& spec, const Model
         driver.coordinates.push_back({name, map.turns(i) ? "rad" : "m", resolved(spec.functions.at(name))});
       }
       driver.make = [name = spec.name, map = joint.map, places,
-                     all_turns](const std::vector<DrivenCoordinate>& x) -> std::unique_ptr<Constraint> {
+                     all_rotations](const std::vector<DrivenCoordinate>& x) -> std::unique_ptr<Constraint> {
         std::vector<TimeFunctionPtr> functions;
         for (const DrivenCoordinate& coordinate : x) functions.push_back(coordinate.function);
-        return all_turns ? drive_turns(name, map, functions) : drive_coordinates(name, map, places, functions);
+        return all_rotations ? drive_rotations(name, map, functions) : drive_coordinates(name, map, places, functions);
       };
       drivers.push_back(std::move(driver));
     };

@@ -21,7 +21,7 @@ void read_recorded_driver(const config::Field& field, DriverSpec& driver, Scenar
   const config::Field record = field["recorded"];
   driver.record = {.file = record["name"].text(),
                    .time_column = record.text_or("time"),
-                   .where = config::place_of(record),
+                   .where = config::location_of(record),
                    .bodies = {}};
   config::add_file(scenario.files, driver.record.file);
 }

@@ -8,7 +8,7 @@
 #include "scenario/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/formulation/load_force.hpp"
-#include "mbs_server/formulation/sampled_unit.hpp"
+#include "mbs_server/formulation/sampled_fmu.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -35,23 +35,23 @@ constexpr std::array<UnitComponent, 8> drive_coordinates = {{{"angle", "_rad", "
                                                              {"rz", "_rad", "rad"}}};
 
 /// What a unit gives, as it is held.
-class HeldOutput final : public TimeFunction {
+class SampledOutput final : public TimeFunction {
  public:
-  HeldOutput(std::shared_ptr<const SampledUnit> unit, std::size_t index, double scale)
+  SampledOutput(std::shared_ptr<const SampledFmu> unit, std::size_t index, double scale)
       : unit_(std::move(unit)), index_(index), scale_(scale) {}
   [[nodiscard]] Jet at(double /*t*/) const override { return {.f = scale_ * unit_->output_values[index_]}; }
 
  private:
-  std::shared_ptr<const SampledUnit> unit_;
+  std::shared_ptr<const SampledFmu> unit_;
   std::size_t index_;
   double scale_;
 };
 
 /// Forces and torques that a unit for co-simulation gives, held between its communication points: as it was told last,
 /// whatever the integrator tries in between.
-class UnitForce final : public ForceElement {
+class FmuForce final : public ForceElement {
  public:
-  UnitForce(std::shared_ptr<const SampledUnit> unit, const std::vector<Load>& loads, std::vector<Column> columns)
+  FmuForce(std::shared_ptr<const SampledFmu> unit, const std::vector<Load>& loads, std::vector<Column> columns)
       : unit_(std::move(unit)), loads_(loads.begin(), loads.end()), columns_(std::move(columns)) {}
   [[nodiscard]] std::string name() const override { return unit_->name; }
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
@@ -67,7 +67,7 @@ class UnitForce final : public ForceElement {
   }
 
  private:
-  std::shared_ptr<const SampledUnit> unit_;
+  std::shared_ptr<const SampledFmu> unit_;
   std::vector<LoadForce> loads_;
   std::vector<Column> columns_;
 };
@@ -97,7 +97,7 @@ config::KeySchema list_of_maps(std::string name, std::string meaning, std::strin
           .keys = {{.kind = config::KeyKind::map, .meaning = std::move(entry_meaning), .keys = std::move(keys)}}};
 }
 
-std::vector<config::KeySchema> unit_keys() {
+std::vector<config::KeySchema> fmu_keys() {
   const config::KeySchema variable =
       config::required(config::text("variable", "name in the unit's modelDescription.xml"));
   config::KeySchema component = config::required(config::text("component", "of force or torque"));
@@ -177,18 +177,18 @@ std::string own_column(const std::vector<Column>& columns, const std::string& el
   return name;
 }
 
-void read_inputs(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>& columns) {
+void read_inputs(const ElementSpec& spec, SampledFmu& unit, std::vector<Column>& columns) {
   for (const config::Field& item : items_of(spec.keys, "inputs")) {
     const std::string& variable = item["variable"].text();
     const std::string& column = item["column"].text();
-    unit.inputs.push_back({variable, column, config::place_of(item)});
+    unit.inputs.push_back({variable, column, config::location_of(item)});
     columns.push_back({own_column(columns, spec.name, column), "",
                        fmt::format("{} as the unit was told it last (its input {})", column, variable)});
   }
 }
 
 /// @returns what the outputs exert
-std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, const std::shared_ptr<SampledUnit>& unit,
+std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, const std::shared_ptr<SampledFmu>& unit,
                                std::vector<Column>& columns) {
   std::vector<Load> loads;
   for (const config::Field& item : items_of(spec.keys, "outputs")) {
@@ -196,12 +196,12 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
     const std::string& body = item["body"].text();
     const std::size_t i = component_of(item);
     Load load{.name = spec.name,
-              .body = find_body(model, body, config::place_of(item["body"])),
+              .body = find_body(model, body, config::location_of(item["body"])),
               .point = item["point"].vector3(),
               .body_fixed = item["frame"].text() == "body"};
-    load.functions[i] = std::make_shared<HeldOutput>(unit, unit->outputs.size(), item["scale"].number());
+    load.functions[i] = std::make_shared<SampledOutput>(unit, unit->outputs.size(), item["scale"].number());
     loads.push_back(std::move(load));
-    unit->outputs.push_back({variable, config::place_of(item)});
+    unit->outputs.push_back({variable, config::location_of(item)});
     columns.push_back({own_column(columns, spec.name,
                                   fmt::format("{}.{}{}", body, unit_components[i].name, unit_components[i].suffix)),
                        unit_components[i].unit,
@@ -211,12 +211,12 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
   return loads;
 }
 
-void read_drives(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>& columns) {
+void read_drives(const ElementSpec& spec, SampledFmu& unit, std::vector<Column>& columns) {
   for (const config::Field& item : items_of(spec.keys, "drives")) {
     const std::string name = item["driver"].text() + "." + item["coordinate"].text();
     const auto c = std::ranges::find(drive_coordinates, item["coordinate"].text(),
                                      [](const UnitComponent& known) { return std::string(known.name); });
-    const std::string key = config::place_of(item);
+    const std::string key = config::location_of(item);
     unit.drives.push_back({.driver = item["driver"].text(),
                            .coordinate = c->name,
                            .value = unit.outputs.size(),
@@ -234,24 +234,24 @@ void read_drives(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>
   }
 }
 
-Force build_unit(const ElementSpec& spec, const Model& model) {
-  auto unit = std::make_shared<SampledUnit>();
+Force build_fmu(const ElementSpec& spec, const Model& model) {
+  auto unit = std::make_shared<SampledFmu>();
   unit->name = spec.name;
   unit->file = spec.keys["file"].text();
-  unit->key = config::place_of(spec.keys["file"]);
+  unit->key = config::location_of(spec.keys["file"]);
   unit->step = spec.keys["step"].number();
   std::vector<Column> columns;
   read_inputs(spec, *unit, columns);
   const std::vector<Load> loads = read_outputs(spec, model, unit, columns);
   read_drives(spec, *unit, columns);
   for (const config::Field& item : items_of(spec.keys, "parameters")) {
-    unit->parameters.push_back({item["variable"].text(), read_value(item["value"]), config::place_of(item)});
+    unit->parameters.push_back({item["variable"].text(), read_value(item["value"]), config::location_of(item)});
   }
   unit->input_values.assign(unit->inputs.size(), 0.0);
   unit->output_values.assign(unit->outputs.size(), 0.0);
   unit->start_values = unit->output_values;
   return Force{.name = spec.name,
-               .make = [unit, loads, columns] { return std::make_unique<UnitForce>(unit, loads, columns); },
+               .make = [unit, loads, columns] { return std::make_unique<FmuForce>(unit, loads, columns); },
                .unit = unit};
 }
 
@@ -261,9 +261,9 @@ ForceType fmu() {
   ForceType type;
   type.name = "fmu";
   type.meaning = "unit for co-simulation (FMI), stepped at communication points; docs/guide/fmi.md";
-  type.keys = unit_keys();
+  type.keys = fmu_keys();
   type.check = check_unit;
-  type.build = build_unit;
+  type.build = build_fmu;
   return type;
 }
 

@@ -7,7 +7,7 @@ namespace heelstrike::mbs {
 namespace {
 
 /// Cosine of the largest pennation, OpenSim's: the muscle's force would have no direction at a right angle.
-constexpr double least_cosine = 0.1;
+constexpr double min_cosine = 0.1;
 
 }  // namespace
 
@@ -16,10 +16,10 @@ double HillMuscle::height() const {
 }
 
 double HillMuscle::shortest() const {
-  return std::max(curves->shortest() * optimal_length, height() / std::sqrt(1.0 - least_cosine * least_cosine));
+  return std::max(curves->shortest() * optimal_length, height() / std::sqrt(1.0 - min_cosine * min_cosine));
 }
 
-HillMuscle::Stiff HillMuscle::with_rigid_tendon(double length, double speed, double activation) const {
+HillMuscle::RigidTendonState HillMuscle::with_rigid_tendon(double length, double speed, double activation) const {
   const double h = height();
   const double least = shortest();
   const double along = length - slack_length;
@@ -78,8 +78,8 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
   const double still = excess(0.0);
   double low = std::min(0.0, -still / fiber_damping), high = std::max(0.0, -still / fiber_damping);
   double v = 0.0;
-  constexpr int most_iterations = 200;
-  for (int i = 0; i < most_iterations; ++i) {
+  constexpr int max_iterations = 200;
+  for (int i = 0; i < max_iterations; ++i) {
     const double rest = excess(v);
     (rest > 0.0 ? high : low) = v;
     double next = v - rest / (strength * curves->velocity(v, activation).slope + fiber_damping);
@@ -97,8 +97,8 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
   const double by_v = strength * velocity.slope + fiber_damping;
   // d(1 / cos)/dn = -h^2 / (n^3 cos) / cos^2.
   const double cosine_slope = h * h / (n * n * along);
-  const double wanted_slope = tendon.by_fiber / max_force / cosine - wanted / cosine * cosine_slope;
-  const double by_n = activation * active.slope * velocity.value + passive.slope - wanted_slope;
+  const double target_slope = tendon.by_fiber / max_force / cosine - wanted / cosine * cosine_slope;
+  const double by_n = activation * active.slope * velocity.value + passive.slope - target_slope;
   return {
       .rate = max_velocity * v,
       .by_length = max_velocity * tendon.by_length / max_force / cosine / by_v,
@@ -106,7 +106,7 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
       .by_activation = -max_velocity * active.value * (velocity.value + activation * velocity.by_activation) / by_v};
 }
 
-double HillMuscle::fiber_at_rest(double length, double activation) const {
+double HillMuscle::solve_fiber_equilibrium(double length, double activation) const {
   const double h = std::sin(pennation);
   double low = shortest() / optimal_length;
   // Where the tendon is just slack, no fibre pulls less than it.

@@ -22,12 +22,12 @@ struct HillMuscle {
 
   /// Force along the path with a tendon that keeps its slack length, F_o (a f_l f_v + f_p + b v) cos(angle), never
   /// negative.
-  struct Stiff {
+  struct RigidTendonState {
     Tension tension;
     double fiber = 0.0;          ///< [m] length
     double by_activation = 0.0;  ///< [N]
   };
-  [[nodiscard]] Stiff with_rigid_tendon(double length, double speed, double activation) const;
+  [[nodiscard]] RigidTendonState with_rigid_tendon(double length, double speed, double activation) const;
 
   /// An elastic tendon's tension at a length of path and fibre, and how both enter.
   struct TendonForce {
@@ -46,7 +46,7 @@ struct HillMuscle {
   };
   [[nodiscard]] FiberRate fiber_rate(double length, double fiber, double activation) const;
   /// Normalised fibre length at rest with an elastic tendon.
-  [[nodiscard]] double fiber_at_rest(double length, double activation) const;
+  [[nodiscard]] double solve_fiber_equilibrium(double length, double activation) const;
 
  private:
   [[nodiscard]] double height() const;

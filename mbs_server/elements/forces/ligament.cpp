@@ -47,7 +47,7 @@ Force build(const ElementSpec& spec, const Model& model, const std::vector<BodyS
     LineElement element{.name = spec.name + "." + line.name,
                         .points = path_points(line, model),
                         .unstrained = slack ? *slack : initial_length(line, model) / (1.0 + strain),
-                        .slackens = true};
+                        .tension_only = true};
     // Per strain rate in the file, per speed here.
     element.damping = spec.keys["damping"].number() / element.unstrained;
     const double k = line.keys.optional_number("stiffness").value_or(spec.keys["stiffness"].number());

@@ -21,7 +21,7 @@ ForceType ligament_quadratic() {
   type.check = check_ligament_ends;
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
-    element.slackens = true;
+    element.tension_only = true;
     element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](const LineMotion& at,
                                                                                      const ConstVector& /*s*/) {
       return quadratic_ligament_tension(k, l0, at.length);

@@ -30,7 +30,7 @@ ForceType ligament_toe() {
   type.check = check_ligament_ends;
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
-    element.slackens = true;
+    element.tension_only = true;
     element.tension = [k = spec.keys["stiffness"].number(), toe = spec.keys["toe_strain"].number(),
                        l0 = element.unstrained, own = spec.keys.optional_number("toe_stiffness")](
                           const LineMotion& at, const ConstVector& /*s*/) {

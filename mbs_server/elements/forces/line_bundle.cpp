@@ -20,10 +20,10 @@ class LineBundle final : public ForceElement {
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
     for (auto& line : lines_) line->add_tangents(at, K, C);
   }
-  [[nodiscard]] std::string start_note(const MotionState& at) const override {
+  [[nodiscard]] std::string check_initial_state(const MotionState& at) const override {
     std::string notes;
     for (const auto& line : lines_) {
-      const std::string note = line->start_note(at);
+      const std::string note = line->check_initial_state(at);
       if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
     }
     return notes;

@@ -10,7 +10,7 @@
 namespace heelstrike::mbs {
 
 std::vector<config::KeySchema> line_keys(config::KeySchema stiffness) {
-  auto keys = config::attachment_keys({.points = config::AttachmentUse::Points::two,
+  auto keys = config::attachment_keys({.points = config::AttachmentKeys::Points::two,
                                        .point_meaning = "the end on a, in the world at the initial poses"});
   keys.push_back(config::required(std::move(stiffness)));
   keys.push_back(config::number("damping", "N s/m", config::stiffnesses, "damping", "0"));
@@ -115,9 +115,9 @@ LineMotion LineForce::measure(const MotionState& at, bool curvature) const {
   return {.t = at.t, .length = line_.length, .speed = line_.gradient.dot(rates_)};
 }
 
-std::string LineForce::start_note(const MotionState& at) const {
+std::string LineForce::check_initial_state(const MotionState& at) const {
   const double usual = element_.usual > 0.0 ? element_.usual : element_.unstrained;
-  if (!element_.slackens && !(element_.usual > 0.0)) return {};
+  if (!element_.tension_only && !(element_.usual > 0.0)) return {};
   double length = 0.0;
   try {
     length = measure(at, false).length;
@@ -131,13 +131,13 @@ std::string LineForce::start_note(const MotionState& at) const {
       element_.name, length, usual, element_.usual > 0.0 ? "slack tendon and optimal fibre" : "its slack length");
 }
 
-LineForce::Pull LineForce::pull(const LineMotion& at, const ConstVector& s) const {
+LineForce::LineTension LineForce::pull(const LineMotion& at, const ConstVector& s) const {
   const double speed = at.speed;
-  Pull pull;
+  LineTension pull;
   pull.tension = element_.tension(at, s);
   double damping = element_.damping;
   double slope = 0.0;
-  if (element_.slackens) {
+  if (element_.tension_only) {
     // r^2 (3 - 2 r): zero with its slope where the line is slack.
     const double full = full_damping_strain * element_.unstrained;
     const double r = std::clamp((line_.length - element_.unstrained) / full, 0.0, 1.0);
@@ -148,13 +148,13 @@ LineForce::Pull LineForce::pull(const LineMotion& at, const ConstVector& s) cons
   pull.by_length = pull.tension.stiffness + slope * speed;
   pull.by_speed = damping + pull.tension.by_speed;
   // A line that shortens faster than it can follow goes slack: it does not push.
-  if (element_.slackens && pull.force < 0.0) pull.force = pull.by_length = pull.by_speed = 0.0;
+  if (element_.tension_only && pull.force < 0.0) pull.force = pull.by_length = pull.by_speed = 0.0;
   return pull;
 }
 
 void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
   const LineMotion motion = measure(at, false);
-  const Pull p = pull(motion, at.s);
+  const LineTension p = pull(motion, at.s);
   const auto& coordinates = path_.coordinates();
   for (std::size_t i = 0; i < coordinates.size(); ++i)
     g[coordinates[i]] -= p.force * line_.gradient[static_cast<Eigen::Index>(i)];
@@ -164,7 +164,7 @@ void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyT
 }
 
 void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
-  const Pull p = pull(measure(at, true), at.s);
+  const LineTension p = pull(measure(at, true), at.s);
   // Section 4 of docs/theory/multibody.md: the tension turns with the line, which makes a pulled element stiff across
   // itself and a pushed one unstable; d(dl/dt)/dq is the second derivative of the length times the rates.
   const VectorX speed_q = line_.hessian * rates_;
@@ -187,7 +187,7 @@ std::vector<Column> LineForce::columns() const {
   std::vector<Column> columns = {{name + ".length_m", "m", "length of the way from end to end"},
                                  {name + ".rate_m_s", "m/s", "rate of the length, positive while it grows"},
                                  {name + ".force_N", "N", "tension with damping, positive where it pulls"}};
-  if (element_.slackens) columns.push_back({name + ".strain", "-", "strain, negative while it is slack"});
+  if (element_.tension_only) columns.push_back({name + ".strain", "-", "strain, negative while it is slack"});
   for (const Column& more : element_.more_columns) columns.push_back({name + more.name, more.unit, more.meaning});
   return columns;
 }
@@ -195,7 +195,7 @@ std::vector<Column> LineForce::columns() const {
 void LineForce::append_values(const MotionState& at, std::vector<double>& row) const {
   const LineMotion motion = measure(at, false);
   row.insert(row.end(), {motion.length, motion.speed, pull(motion, at.s).force});
-  if (element_.slackens) row.push_back((motion.length - element_.unstrained) / element_.unstrained);
+  if (element_.tension_only) row.push_back((motion.length - element_.unstrained) / element_.unstrained);
   if (element_.more_values) element_.more_values(motion, at.s, row);
 }
 

@@ -67,7 +67,7 @@ inline constexpr double full_damping_strain = 0.01;
 /// Force F(l, s) + c dl/dt along a path of length l(q). What slackens has the damping c ramp(strain), and its force is
 /// never less than zero. Columns: length, its rate, the tension with its damping, and of elements that slacken the
 /// strain.
-class LineForce final : public ForceElement, private OwnStates {
+class LineForce final : public ForceElement, private InternalStates {
  public:
   explicit LineForce(LineElement element);
 
@@ -77,10 +77,10 @@ class LineForce final : public ForceElement, private OwnStates {
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
   [[nodiscard]] bool depends_on_time() const override { return element_.is_driven; }
   /// A length of less than half or more than twice the usual one: a pose that the model can be moved to, or a mistake.
-  [[nodiscard]] std::string start_note(const MotionState& at) const override;
+  [[nodiscard]] std::string check_initial_state(const MotionState& at) const override;
   [[nodiscard]] std::vector<Column> columns() const override;
   void append_values(const MotionState& at, std::vector<double>& row) const override;
-  [[nodiscard]] const OwnStates* own_states() const override { return element_.states.n > 0 ? this : nullptr; }
+  [[nodiscard]] const InternalStates* internal_states() const override { return element_.states.n > 0 ? this : nullptr; }
 
  private:
   [[nodiscard]] int n_states() const override { return element_.states.n; }
@@ -92,13 +92,13 @@ class LineForce final : public ForceElement, private OwnStates {
   /// Sets `line_` and `rates_`.
   LineMotion measure(const MotionState& at, bool curvature) const;
   /// Force at the length in `line_`, and what of it changes with length and speed.
-  struct Pull {
+  struct LineTension {
     Tension tension;
     double force = 0.0;      ///< [N] with damping
     double by_length = 0.0;  ///< [N/m]
     double by_speed = 0.0;   ///< [N s/m]
   };
-  [[nodiscard]] Pull pull(const LineMotion& at, const ConstVector& s) const;
+  [[nodiscard]] LineTension pull(const LineMotion& at, const ConstVector& s) const;
 
   LineElement element_;
   MovingPath path_;
@@ -114,7 +114,7 @@ class LineForce final : public ForceElement, private OwnStates {
 [[nodiscard]] std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness);
 
 /// Refuses a line that is far from its usual length at the initial poses, as no pose makes it: a length is in another
-/// unit. What a pose may be is told at the start (LineForce::start_note).
+/// unit. What a pose may be is told at the start (LineForce::check_initial_state).
 /// @param place  key that a message names. @param usual  [m]. @param what  the usual length is. @param length  [m]
 /// @throws Mistake
 void check_line_length(const config::Field& place, double usual, const char* what, double length);

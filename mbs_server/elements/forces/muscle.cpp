@@ -24,7 +24,7 @@ class PathMuscle {
       : name_(spec.name),
         muscle_(muscle),
         elastic_(spec.keys["tendon"].text() == "elastic"),
-        least_(spec.keys["minimum_activation"].number()),
+        min_activation_(spec.keys["minimum_activation"].number()),
         rise_(spec.keys["activation_time"].number()),
         fall_(spec.keys["deactivation_time"].number()) {
     const auto given = [&](const char* key) {
@@ -46,7 +46,7 @@ class PathMuscle {
   void start(const LineMotion& at, Eigen::Ref<VectorX> s) const {
     // A state at its excitation is at rest.
     if (excitation_) s[0] = limited(*excitation_, at.t);
-    if (elastic_) s[fiber_state()] = muscle_.fiber_at_rest(at.length, activation(at.t, s));
+    if (elastic_) s[fiber_state()] = muscle_.solve_fiber_equilibrium(at.length, activation(at.t, s));
   }
 
   void rates(const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f) const {
@@ -61,7 +61,7 @@ class PathMuscle {
     by.f_speed = VectorX::Zero(n);
     by.f_s = Eigen::MatrixXd::Zero(n, n);
     const double a = activation(at.t, s);
-    const bool free = excitation_ && s[0] > least_ && s[0] < 1.0;
+    const bool free = excitation_ && s[0] > min_activation_ && s[0] < 1.0;
     if (excitation_) by.f_s(0, 0) = activation_rate(limited(*excitation_, at.t), s[0], rise_, fall_).by_activation;
     if (!elastic_) {
       if (free) by.force_s[0] = muscle_.with_rigid_tendon(at.length, at.speed, a).by_activation;
@@ -87,21 +87,21 @@ class PathMuscle {
 
   [[nodiscard]] double limited(const TimeFunction& function, double t) const {
     const double value = function.at(t).f;
-    if (value >= -overshoot && value <= 1.0 + overshoot) return std::clamp(value, least_, 1.0);
+    if (value >= -overshoot && value <= 1.0 + overshoot) return std::clamp(value, min_activation_, 1.0);
     throw input_error(name_, fmt::format("forces.{}: expected {} between 0 and 1, found {:.4g} at t = {:.4g} s; give a "
                                          "`scale`, e.g. 0.01 for per cent",
                                          name_, excitation_ ? "an excitation" : "an activation", value, t));
   }
 
   [[nodiscard]] double activation(double t, const ConstVector& s) const {
-    if (excitation_) return std::clamp(s[0], least_, 1.0);
-    return activation_ ? limited(*activation_, t) : least_;
+    if (excitation_) return std::clamp(s[0], min_activation_, 1.0);
+    return activation_ ? limited(*activation_, t) : min_activation_;
   }
 
   std::string name_;
   HillMuscle muscle_;
   bool elastic_;
-  double least_, rise_, fall_;
+  double min_activation_, rise_, fall_;
   TimeFunctionPtr activation_, excitation_;
 };
 

@@ -20,8 +20,8 @@ double parameter_at(const std::array<double, 6>& piece, double x) {
   double low = 0.0;
   double high = 1.0;
   double u = (x - piece.front()) / (piece.back() - piece.front());
-  constexpr int most_iterations = 60;
-  for (int i = 0; i < most_iterations; ++i) {
+  constexpr int max_iterations = 60;
+  for (int i = 0; i < max_iterations; ++i) {
     const CurvePoint at = bernstein(piece, u);
     const double error = at.value - x;
     (error > 0.0 ? high : low) = u;

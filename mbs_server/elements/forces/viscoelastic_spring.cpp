@@ -54,22 +54,22 @@ ForceType viscoelastic_spring() {
   type.keys = line_keys(
       config::number("stiffness", "N/m", config::stiffnesses, "slope of the force after a long time; 0 = flows"));
   type.keys.push_back(config::required(config::number_list(
-      "arm_stiffnesses", "N/m", config::stiffnesses, "what each arm adds to the slope at once, before it relaxes")));
+      "branch_stiffnesses", "N/m", config::stiffnesses, "what each arm adds to the slope at once, before it relaxes")));
   type.keys.push_back(config::required(
       config::number_list("relaxation_times", "s", config::times, "of each arm; all arms are relaxed at the start")));
   type.check = [](const config::Field& field, const Scenario& /*scenario*/) {
-    const std::size_t n = field["arm_stiffnesses"].numbers().size();
+    const std::size_t n = field["branch_stiffnesses"].numbers().size();
     const std::size_t n_times = field["relaxation_times"].numbers().size();
     if (n > 0 && n_times == n) return;
     field["relaxation_times"].refuse(
-        n > 0 ? fmt::format("{} times, one for each of arm_stiffnesses", n) : "at least one arm, and a time for each",
+        n > 0 ? fmt::format("{} times, one for each of branch_stiffnesses", n) : "at least one arm, and a time for each",
         fmt::format("{} times", n_times), n > 0 ? "give each arm one" : "a spring without arms is a spring_damper");
   };
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
     const MaxwellModel maxwell{.k = spec.keys["stiffness"].number(),
                                .unstrained = element.unstrained,
-                               .arms = vector_of(spec.keys["arm_stiffnesses"]),
+                               .arms = vector_of(spec.keys["branch_stiffnesses"]),
                                .times = vector_of(spec.keys["relaxation_times"])};
     element.tension = [maxwell](const LineMotion& at, const ConstVector& s) { return maxwell.tension(at.length, s); };
     element.states = {

@@ -5,7 +5,7 @@ namespace heelstrike::mbs {
 JointType cylindrical_joint() {
   return quadratic_joint_type({.name = "cylindrical",
                                .meaning = "they share an axis: one turns and slides",
-                               .holds = {.axes = config::AttachmentUse::Axes::one},
+                               .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .coordinates = {.angle = true, .displacement = true},
                                .equations = always([](const JointVectors& v) {
                                  return joined({on_axis(v), parallel_axes(v)});

@@ -24,11 +24,11 @@ JointEquations rod_equation(const JointSpec& spec, const WorldFrames& frames) {
 JointType distance_joint() {
   return quadratic_joint_type({.name = "distance",
                                .meaning = "a rod without mass keeps two points apart",
-                               .holds = {.points = config::AttachmentUse::Points::two,
+                               .holds = {.points = config::AttachmentKeys::Points::two,
                                          .point_meaning = "the end on a, in the world at the initial poses"},
                                .keys = {config::number("length", "m", config::lengths,
                                                        "length of the rod; that of the initial poses when not given")},
-                               .one_sided = "the points come no nearer to each other, as centres of balls do",
+                               .unilateral_meaning = "the points come no nearer to each other, as centres of balls do",
                                .equations = rod_equation});
 }
 

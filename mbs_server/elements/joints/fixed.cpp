@@ -5,9 +5,9 @@ namespace heelstrike::mbs {
 JointType fixed_joint() {
   return quadratic_joint_type({.name = "fixed",
                                .meaning = "no relative motion",
-                               .holds = {.points = config::AttachmentUse::Points::optional},
+                               .holds = {.points = config::AttachmentKeys::Points::optional},
                                .equations = always([](const JointVectors& v) {
-                                 return joined({same_point(v), parallel_axes(v), no_turn(v)});
+                                 return joined({same_point(v), parallel_axes(v), no_rotation(v)});
                                })});
 }
 

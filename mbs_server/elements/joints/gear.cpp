@@ -10,7 +10,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr double most_teeth = 1e6;
+constexpr double max_teeth = 1e6;
 
 void check_gear(const config::Field& field, const Scenario& scenario) {
   const config::Field joints = field["joints"];
@@ -51,7 +51,7 @@ JointType gear_joint() {
   type.meaning = "toothed wheels on two joints turn by the inverse ratio of their teeth";
   type.keys = {config::required(config::text_list("joints", "two joints with an angle, [first, second]")),
                config::required(config::number_list(
-                   "teeth", "-", {.min = -most_teeth, .max = most_teeth},
+                   "teeth", "-", {.min = -max_teeth, .max = max_teeth},
                    "whole numbers [n1, n2]; n2 angle2 = n1 angle1; opposite signs for wheels that turn against each "
                    "other",
                    {2}))};

@@ -22,11 +22,11 @@ struct JointType : JointSchema {
 struct QuadraticJoint {
   std::string name;
   std::string meaning;
-  config::AttachmentUse holds = {};
+  config::AttachmentKeys holds = {};
   std::vector<config::KeySchema> keys = {};  ///< besides those that say how it holds
   JointCoordinates coordinates = {};
   /// What `unilateral: true` makes of the only equation, a gap; empty = it holds in both directions.
-  std::string one_sided = {};
+  std::string unilateral_meaning = {};
   /// @throws Error{invalid_input} for frames that the type cannot do with; may be empty
   std::function<void(const JointSpec& spec, const WorldFrames& frames)> check_frames = {};
   /// May depend on the keys and on the frames, for lengths.

@@ -5,7 +5,7 @@ namespace heelstrike::mbs {
 JointType planar_joint() {
   return quadratic_joint_type({.name = "planar",
                                .meaning = "one slides and turns in a plane of the other",
-                               .holds = {.axes = config::AttachmentUse::Axes::one},
+                               .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .equations = always([](const JointVectors& v) {
                                  return joined({in_plane(v), parallel_axes(v)});
                                })});

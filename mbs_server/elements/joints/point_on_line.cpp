@@ -5,7 +5,7 @@ namespace heelstrike::mbs {
 JointType point_on_line_joint() {
   return quadratic_joint_type({.name = "point_on_line",
                                .meaning = "a point of b stays on a line of a",
-                               .holds = {.axes = config::AttachmentUse::Axes::one},
+                               .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .equations = always([](const JointVectors& v) { return on_axis(v); })});
 }
 

@@ -5,8 +5,8 @@ namespace heelstrike::mbs {
 JointType point_on_plane_joint() {
   return quadratic_joint_type({.name = "point_on_plane",
                                .meaning = "a point of b stays in a plane of a",
-                               .holds = {.axes = config::AttachmentUse::Axes::one},
-                               .one_sided = "the point of b stays on that side of the plane which the axis points to",
+                               .holds = {.axes = config::AttachmentKeys::Axes::one},
+                               .unilateral_meaning = "the point of b stays on that side of the plane which the axis points to",
                                .equations = always([](const JointVectors& v) { return in_plane(v); })});
 }
 

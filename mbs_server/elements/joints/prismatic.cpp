@@ -5,10 +5,10 @@ namespace heelstrike::mbs {
 JointType prismatic_joint() {
   return quadratic_joint_type({.name = "prismatic",
                                .meaning = "one slides along an axis of the other",
-                               .holds = {.axes = config::AttachmentUse::Axes::one},
+                               .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .coordinates = {.displacement = true},
                                .equations = always([](const JointVectors& v) {
-                                 return joined({on_axis(v), parallel_axes(v), no_turn(v)});
+                                 return joined({on_axis(v), parallel_axes(v), no_rotation(v)});
                                })});
 }
 

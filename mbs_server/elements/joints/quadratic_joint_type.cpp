@@ -12,16 +12,16 @@ config::KeySchema reactions_key() {
 }
 
 /// Keys of a joint that may let go.
-std::vector<config::KeySchema> unilateral_keys(const std::string& one_sided) {
+std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_meaning) {
   return {{.name = "unilateral",
            .kind = config::KeyKind::flag,
-           .meaning = one_sided + "; the joint pushes and never pulls, lets go when its force would change its sign, "
+           .meaning = unilateral_meaning + "; the joint pushes and never pulls, lets go when its force would change its sign, "
                                   "and is struck when the gap closes again; adds NAME.gap_m and NAME.force_N to the "
                                   "time series",
            .fallback = "false"},
           config::number("restitution", "-", {.min = 0.0, .max = 1.0},
                          "speed after a strike over the speed before (Newton's law), of a unilateral joint", "0"),
-          config::number("resting_speed", "m/s", {.min = 0.0, .max = config::speeds.max},
+          config::number("restitution_threshold", "m/s", {.min = 0.0, .max = config::speeds.max},
                          "slower approaches of a unilateral joint end without rebound", "0.001")};
 }
 
@@ -50,8 +50,8 @@ JointType quadratic_joint_type(const QuadraticJoint& description) {
   type.keys = config::attachment_keys(description.holds);
   type.keys.insert(type.keys.end(), description.keys.begin(), description.keys.end());
   type.keys.push_back(reactions_key());
-  if (!description.one_sided.empty()) {
-    const auto keys = unilateral_keys(description.one_sided);
+  if (!description.unilateral_meaning.empty()) {
+    const auto keys = unilateral_keys(description.unilateral_meaning);
     type.keys.insert(type.keys.end(), keys.begin(), keys.end());
     type.check = check_unilateral;
   }
@@ -60,12 +60,12 @@ JointType quadratic_joint_type(const QuadraticJoint& description) {
     if (description.check_frames) description.check_frames(spec, frames);
     const Ends ends = ends_at(model, spec, frames);
     const JointEquations equations = description.equations(spec, frames);
-    if (description.one_sided.empty() || !spec.keys["unilateral"].flag()) {
+    if (description.unilateral_meaning.empty() || !spec.keys["unilateral"].flag()) {
       return quadratic_joint(spec.name, ends.a, ends.b, equations);
     }
     return unilateral_joint(
         spec.name, ends.a, ends.b, equations,
-        {.restitution = spec.keys["restitution"].number(), .resting_speed = spec.keys["resting_speed"].number()});
+        {.restitution = spec.keys["restitution"].number(), .restitution_threshold = spec.keys["restitution_threshold"].number()});
   };
   return type;
 }

@@ -5,7 +5,7 @@ namespace heelstrike::mbs {
 JointType revolute_joint() {
   return quadratic_joint_type({.name = "revolute",
                                .meaning = "they share an axis and a point on it: one turns",
-                               .holds = {.axes = config::AttachmentUse::Axes::one},
+                               .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .coordinates = {.angle = true},
                                .equations = always([](const JointVectors& v) {
                                  return joined({same_point(v), parallel_axes(v)});

@@ -24,7 +24,7 @@ JointType universal_joint() {
   return quadratic_joint_type(
       {.name = "universal",
        .meaning = "the bodies share a point, and an axis of one stays normal to an axis of the other",
-       .holds = {.axes = config::AttachmentUse::Axes::two},
+       .holds = {.axes = config::AttachmentKeys::Axes::two},
        .check_frames = require_crossed_axes,
        .equations = always([](const JointVectors& v) {
          return joined({same_point(v), {dot_equation(v.z_A, v.z_B)}});

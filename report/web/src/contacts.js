@@ -3,10 +3,10 @@ import { element, number } from './format.js';
 import { onWindow } from './shared_time.js';
 import { showTimes } from './time_chart.js';
 
-const mostOffered = 200;
+const maxContactsListed = 200;
 // Of the run's time: below it the contacts are spikes that say nothing when the whole run is shown.
 const spikes = 0.2;
-const mostOfRun = 0.8;
+const maxWindowFraction = 0.8;
 
 /** Times with contact of any pair: [{from, to, force}], overlapping episodes of several pairs as one. */
 export function stretches(contacts) {
@@ -61,8 +61,8 @@ export function contactWindows(runs) {
   const single = perRun.length === 1 && list.length === 1 ? runs.flatMap((run) => run.contacts ?? []).filter((c) => c.end > c.onset) : [];
   const offered = single.length > 1 ? single.sort((a, b) => a.onset - b.onset).map((c) => ({ from: c.onset, to: c.end, force: c.force, pair: c.pair })) : list;
   return {
-    list: offered.slice(0, mostOffered).map((one) => ({ ...one, window: withMargin(one, 0.3, whole) })),
-    first: opening[1] - opening[0] > mostOfRun * length ? null : opening, whole,
+    list: offered.slice(0, maxContactsListed).map((one) => ({ ...one, window: withMargin(one, 0.3, whole) })),
+    first: opening[1] - opening[0] > maxWindowFraction * length ? null : opening, whole,
   };
 }
 

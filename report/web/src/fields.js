@@ -9,7 +9,7 @@ import { onTime, onWindow, showTime } from './shared_time.js';
 import * as theme from './theme.js';
 import { pressureColour, viridisColour } from './viridis.js';
 
-const mostTicks = 400, mostVeils = 3;
+const maxTicks = 400, maxWrapSurfaces = 3;
 const looks = { below: 'From below', side: 'From the side', oblique: 'Oblique', plane: 'In its plane' };
 const words = (name) => name.replaceAll('_', ' ');
 
@@ -27,7 +27,7 @@ class FieldStage {
     this.setWindow(...(window.heelstrikeTimes ?? this.span));
     this.time = this.openingTime();
     this.slider.value = String(this.tickAt(this.time));
-    this.follow.checked = this.goesFar();
+    this.follow.checked = this.isFarMoving();
     this.look(this.withFields ? 'below' : this.isPlane() ? 'plane' : 'oblique');
     this.show();
     theme.onChange(() => this.render());
@@ -73,7 +73,7 @@ class FieldStage {
     this.follow = element('input', { type: 'checkbox', onchange: () => { this.look(this.view); this.show(); } });
     // A dozen veils before each other hide what they lie around.
     const veils = Math.max(...this.scenes.map((scene) => scene.rigid?.scene.lines?.surfaces.length ?? 0));
-    this.veils = element('input', { type: 'checkbox', checked: veils <= mostVeils, onchange: () => this.show() });
+    this.veils = element('input', { type: 'checkbox', checked: veils <= maxWrapSurfaces, onchange: () => this.show() });
     const look = (name) => element('button', { type: 'button', 'data-look': name, onclick: () => { this.look(name); this.show(); } }, looks[name]);
     this.play = element('button', { type: 'button', class: 'play', onclick: () => this.togglePlay() }, 'Play');
     this.slider = element('input', { type: 'range', min: '0', step: '1', value: '0', 'aria-label': 'Time', oninput: () => this.slide() });
@@ -109,18 +109,18 @@ class FieldStage {
     this.raycaster = new THREE.Raycaster();
   }
 
-  wholeWay() {
-    return this.scenes.reduce((box, scene) => box.union(scene.way), new THREE.Box3());
+  wholeTrajectory() {
+    return this.scenes.reduce((box, scene) => box.union(scene.trajectoryBox), new THREE.Box3());
   }
 
   /** Bodies that go further than a few of their own sizes are followed, else nothing of them would be seen. */
-  goesFar() {
+  isFarMoving() {
     const now = this.scenes[0].box(this.time).getSize(new THREE.Vector3()).length();
-    return this.wholeWay().getSize(new THREE.Vector3()).length() > 2.5 * now;
+    return this.wholeTrajectory().getSize(new THREE.Vector3()).length() > 2.5 * now;
   }
 
   isPlane() {
-    const size = this.wholeWay().getSize(new THREE.Vector3()).toArray().sort((a, b) => a - b);
+    const size = this.wholeTrajectory().getSize(new THREE.Vector3()).toArray().sort((a, b) => a - b);
     return size[0] < 0.12 * size[1];
   }
 
@@ -128,7 +128,7 @@ class FieldStage {
     this.view = name;
     this.moved = false;
     const { up } = this.scenes[0];
-    let points = this.scenes.flatMap((scene) => scene.wayOutline);
+    let points = this.scenes.flatMap((scene) => scene.trajectoryPoints);
     if (this.follow.checked) {
       // Large enough for every run, in the middle of the first one.
       points = this.scenes.flatMap((scene) => {
@@ -136,7 +136,7 @@ class FieldStage {
         return scene.outline(this.time).map((p) => p.add(shift));
       });
     }
-    this.controls.target.copy(fit(this.camera, points, directionOf(name, up, this.wholeWay()), up));
+    this.controls.target.copy(fit(this.camera, points, directionOf(name, up, this.wholeTrajectory()), up));
     this.controls.update();
   }
 
@@ -148,7 +148,7 @@ class FieldStage {
     const frames = [...new Set(this.scenes.flatMap((scene) => scene.fieldTimes()))].sort((a, b) => a - b);
     const inside = frames.filter((t) => t >= from && t <= to);
     if (this.withFields && frames.length > 1) this.ticks = inside.length > 1 ? inside : frames;
-    else this.ticks = Array.from({ length: mostTicks + 1 }, (_, k) => from + ((to - from) * k) / mostTicks);
+    else this.ticks = Array.from({ length: maxTicks + 1 }, (_, k) => from + ((to - from) * k) / maxTicks);
     this.slider.max = String(this.ticks.length - 1);
     if (this.time !== undefined) this.slider.value = String(this.tickAt(this.time));
   }
@@ -193,7 +193,7 @@ class FieldStage {
     const scale = Number(this.deformation.value);
     for (const scene of this.scenes) {
       scene.place(this.time, scale, this.follow.checked, this.middle);
-      scene.rigid?.showVeils(this.veils.checked);
+      scene.rigid?.showWrapSurfaces(this.veils.checked);
     }
     if (this.quantity) this.showColours();
     this.cut();

@@ -52,10 +52,10 @@ class RunView {
     this.section = element('section', { class: 'run', 'data-run': entry.id }, element('h2', {}, entry.label), this.progress, this.note, this.mapPlace, this.chartPlace);
     place.append(this.section);
     this.running = true;
-    this.keepAsking();
+    this.pollRun();
   }
 
-  async keepAsking() {
+  async pollRun() {
     while (this.running) {
       await visible();
       try {
@@ -138,7 +138,7 @@ class LivePage {
     main.replaceChildren(this.message, element('div', { class: 'scroll' }, element('table', { id: 'runs' }, element('thead', {}, element('tr', {}, ...head)), this.body)), this.place = element('div'));
   }
 
-  async keepListing() {
+  async pollRuns() {
     for (;;) {
       await visible();
       try {
@@ -196,4 +196,4 @@ class LivePage {
 }
 
 theme.install(document.querySelector('header'));
-new LivePage(document.getElementById('live')).keepListing();
+new LivePage(document.getElementById('live')).pollRuns();

@@ -17,7 +17,7 @@ const titles = {
 const firstQuantities = ['foot_force', 'force', 'region_force', 'indentation', 'gap', 'energy', 'peak_pressure', 'mean_pressure', 'region_peak_pressure', 'region_mean_pressure', 'area', 'region_area', 'step_size'];
 // Without contact it is the motion that was asked for; of many bodies nobody wants all charts.
 const motionQuantities = ['position', 'force', 'energy', 'step_size'];
-const mostBodies = 8;
+const maxBodies = 8;
 
 async function unpackRun(run) {
   const time = await unpackDoubles(run.time);
@@ -109,7 +109,7 @@ function quantitiesOf(runs) {
   const columns = runs.flatMap((run) => run.columns);
   if (columns.some((c) => c.quantity === 'gap')) return firstQuantities;
   const bodies = new Set(columns.filter((c) => c.quantity === 'position').map((c) => c.owner));
-  return bodies.size > mostBodies ? motionQuantities.slice(1) : motionQuantities;
+  return bodies.size > maxBodies ? motionQuantities.slice(1) : motionQuantities;
 }
 
 /** Any column that varies, chosen from a list. */

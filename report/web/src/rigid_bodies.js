@@ -70,7 +70,7 @@ export class RigidBodies {
     this.veils = [];
     // What one looks at: muscles lead far away from a knee, whose bones have meshes.
     const withShapes = this.bodies.filter((body) => this.shapesOf(body).length > 0).length;
-    this.aboutShapes = withShapes > 0 && 2 * withShapes >= this.moving.length;
+    this.hasShapes = withShapes > 0 && 2 * withShapes >= this.moving.length;
   }
 
   /** Triangles that the page has of a body. */
@@ -96,7 +96,7 @@ export class RigidBodies {
   extent(body) {
     const shapes = this.shapesOf(body);
     const points = this.outlineOfShapes(body);
-    if (!this.aboutShapes) points.push(...body.points.map(vector));
+    if (!this.hasShapes) points.push(...body.points.map(vector));
     const solids = this.solidsOf(body);
     if (body.center_of_mass && body.surfaces.length === 0 && shapes.length === 0) points.push(vector(body.center_of_mass));
     for (const s of solids) {
@@ -108,10 +108,10 @@ export class RigidBodies {
 
   /** Points of the bodies at t in the world. */
   outline(t) {
-    const bodies = this.aboutShapes ? this.bodies.filter((body) => this.shapesOf(body).length > 0) : this.bodies;
+    const bodies = this.hasShapes ? this.bodies.filter((body) => this.shapesOf(body).length > 0) : this.bodies;
     return bodies.flatMap((body) => {
       const X = this.poses.at(body.name, t);
-      return (body.name === 'ground' && !this.aboutShapes ? body.points.map(vector) : this.extent(body)).map((p) => p.applyMatrix4(X));
+      return (body.name === 'ground' && !this.hasShapes ? body.points.map(vector) : this.extent(body)).map((p) => p.applyMatrix4(X));
     });
   }
 
@@ -135,7 +135,7 @@ export class RigidBodies {
     }
     this.ways = [];
     for (const { a, b, way } of this.scene.lines?.parts ?? []) {
-      if (way?.unpacked && this.poses.has(way.body)) this.addWay(a, b, way, line);
+      if (way?.unpacked && this.poses.has(way.body)) this.addWrapPath(a, b, way, line);
       else this.addLink(a, b, stick(line, ligamentColour));
     }
     for (const surface of this.scene.lines?.surfaces ?? []) this.addWrapSurface(surface);
@@ -205,7 +205,7 @@ export class RigidBodies {
     const longest = body.box ? Math.max(...body.box.lengths) : 0;
     // The block of the same mass and inertia, where it is the body and not a number that nobody meant; not where lines
     // are inserted, for a bone is no block and would hide them, nor among meshes.
-    const inserted = this.aboutShapes || (this.scene.lines?.parts ?? []).some(({ a, b }) => a.body === body.name || b.body === body.name);
+    const inserted = this.hasShapes || (this.scene.lines?.parts ?? []).some(({ a, b }) => a.body === body.name || b.body === body.name);
     if (body.surfaces.length === 0 && body.box && !inserted && reach <= 1.1 * longest && longest < 0.6 * size) {
       const [w, i, j, k] = body.box.q;
       add(new THREE.BoxGeometry(...body.box.lengths), vector(body.box.p)).quaternion.set(i, j, k, w);
@@ -283,7 +283,7 @@ export class RigidBodies {
   }
 
   /** A line over a surface: sticks from point to point. @param way  {body, count, unpacked: {times, points}} */
-  addWay(a, b, way, radius) {
+  addWrapPath(a, b, way, radius) {
     if (!this.poses.has(a.body) || !this.poses.has(b.body)) return;
     const sticks = Array.from({ length: way.count - 1 }, () => stick(radius, ligamentColour));
     this.group.add(...sticks);
@@ -291,7 +291,7 @@ export class RigidBodies {
   }
 
   /** Points of a line over a surface at time t, in the world. */
-  wayAt({ a, b, way: { body, count, unpacked: { times, points } } }, t) {
+  wrapPathAt({ a, b, way: { body, count, unpacked: { times, points } } }, t) {
     const X = this.poses.at(body, t);
     const i = indexBefore(times, t), j = Math.min(i + 1, times.length - 1);
     const share = j > i ? Math.min(1, Math.max(0, (t - times[i]) / (times[j] - times[i]))) : 0;
@@ -303,7 +303,7 @@ export class RigidBodies {
   }
 
   /** Whether what lines wrap over is seen. */
-  showVeils(seen) {
+  showWrapSurfaces(seen) {
     for (const veil of this.veils) veil.visible = seen;
   }
 
@@ -325,7 +325,7 @@ export class RigidBodies {
       stretch(mesh, ...ends);
     }
     for (const line of this.ways) {
-      const points = this.wayAt(line, t);
+      const points = this.wrapPathAt(line, t);
       line.sticks.forEach((mesh, k) => stretch(mesh, points[k], points[k + 1]));
     }
   }

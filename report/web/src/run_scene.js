@@ -67,12 +67,12 @@ export class RunScene {
       part.setShape(0, 1);
       part.place(part.times[0], this.poses);
     }
-    this.wayOutline = this.wayPoints();
-    this.way = new THREE.Box3().setFromPoints(this.wayOutline);
-    const size = this.way.getSize(new THREE.Vector3());
+    this.trajectoryPoints = this.computeTrajectoryPoints();
+    this.trajectoryBox = new THREE.Box3().setFromPoints(this.trajectoryPoints);
+    const size = this.trajectoryBox.getSize(new THREE.Vector3());
     const reach = Math.max(size.length(), 1e-9);
     if (this.rigid) {
-      this.rigid.build(reach, { size: 4 * reach, center: this.way.getCenter(new THREE.Vector3()) });
+      this.rigid.build(reach, { size: 4 * reach, center: this.trajectoryBox.getCenter(new THREE.Vector3()) });
       this.root.add(this.rigid.group);
     }
     this.addPath();
@@ -95,7 +95,7 @@ export class RunScene {
     return new THREE.Box3().setFromPoints(this.outline(t));
   }
 
-  wayPoints() {
+  computeTrajectoryPoints() {
     const [from, to] = this.run.span;
     return Array.from({ length: samples + 1 }, (_, k) => this.outline(from + ((to - from) * k) / samples)).flat();
   }

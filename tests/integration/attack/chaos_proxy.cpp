@@ -155,7 +155,7 @@ int ChaosProxy::connect_to_server() const {
   return server;
 }
 
-void ChaosProxy::accept_one() {
+void ChaosProxy::accept_connection() {
   const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (client < 0) return;
   const int server = connect_to_server();
@@ -231,7 +231,7 @@ void ChaosProxy::serve_relays() {
     if (!alive) close_all(*it);
     it = alive ? std::next(it) : relays_.erase(it);
   }
-  if (waiting[1].revents != 0) accept_one();
+  if (waiting[1].revents != 0) accept_connection();
 }
 
 void ChaosProxy::serve() {

@@ -61,7 +61,7 @@ class ChaosProxy {
 
   void serve();
   void listen();
-  void accept_one();
+  void accept_connection();
   [[nodiscard]] int connect_to_server() const;
   void damage_locked(bool from_server, char* bytes, std::size_t n);
   void carry_out_orders();

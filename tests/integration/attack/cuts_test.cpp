@@ -31,8 +31,8 @@ int number_of_cuts(int usual) {
 /// What happens to connections, the same in every run of a test.
 class Trouble {
  public:
-  /// @param most_bytes  the cut falls behind so many bytes from the server at most; every other one falls at once
-  explicit Trouble(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+  /// @param max_bytes  the cut falls behind so many bytes from the server at most; every other one falls at once
+  explicit Trouble(std::uint64_t max_bytes) : most_bytes_(max_bytes) {}
 
   void make(ChaosProxy& proxy) {
     constexpr Cut kinds[] = {Cut::end,        Cut::reset_client, Cut::reset_server,
@@ -201,8 +201,8 @@ TEST(Cuts, NoChangedBitChangesAnAnswer) {
                  std::to_string(bytes));
     try {
       const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}},
-                                                                  .silence = milliseconds{300},
-                                                                  .patience = std::chrono::seconds{10}});
+                                                                  .reply_watchdog = milliseconds{300},
+                                                                  .reconnect_timeout = std::chrono::seconds{10}});
       const std::string answers = bounce_through(*contact, n_steps, [&](int step) {
         if (step == 0) proxy.damage(from_server, bytes, bit);
       });
@@ -232,10 +232,10 @@ TEST(Cuts, PatienceHasAnEnd) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   ChaosProxy proxy(server.address());
   const auto contact = open_contact(
-      rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}}, .patience = milliseconds{300}});
+      rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}}, .reconnect_timeout = milliseconds{300}});
   try {
     bounce_through(*contact, 6, [&](int step) {
-      if (step == 3) proxy.cut(Cut::end, 0, patience(std::chrono::seconds{60}));
+      if (step == 3) proxy.cut(Cut::end, 0, reconnect_timeout(std::chrono::seconds{60}));
     });
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {

@@ -60,10 +60,10 @@ class RawRuns {
 
   void forget(const std::string& run_id) {
     grpc::ClientContext context;
-    v1::ForgetRunRequest request;
+    v1::DeleteRunRequest request;
     request.set_run_id(run_id);
-    v1::ForgetRunResponse response;
-    check(stub_->ForgetRun(&context, request, &response), context);
+    v1::DeleteRunResponse response;
+    check(stub_->DeleteRun(&context, request, &response), context);
   }
 
   int count() {

@@ -32,7 +32,7 @@ std::string hours_of_a_ball() {
 }
 
 TEST(Sessions, OfVanishedClientsGiveWayAndAFullTableIsSaid) {
-  const ServerProcess server({"--max-sessions", "3", "--shortest-lease", "0.2"});
+  const ServerProcess server({"--max-sessions", "3", "--min-lease", "0.2"});
   const auto stub = server.stub();
   const auto held = open_contact(server.address());
   for (int i = 0; i < 2; ++i) (void)open_session(*stub);

@@ -50,7 +50,7 @@ class Idlers {
 
 std::map<std::string, v1::Capacity::Place> capacity(v1::ContactService::Stub& stub) {
   v1::Capacity answer;
-  rpc::call("GetCapacity", {.patience = std::chrono::milliseconds{20'000}},
+  rpc::call("GetCapacity", {.reconnect_timeout = std::chrono::milliseconds{20'000}},
             [&](auto& context) { return stub.GetCapacity(&context, {}, &answer); });
   std::map<std::string, v1::Capacity::Place> places;
   for (const auto& place : answer.places()) places[place.what()] = place;
@@ -78,7 +78,7 @@ TEST(Streams, ThatHoldNothingAreClosed) {
   Idlers idlers(server.address(), 2, 20);
   // To ask for what is not there is not to hold something.
   v1::ExchangeRequest request;
-  request.set_kind(v1::ExchangeRequest::KIND_HOLD);
+  request.set_kind(v1::ExchangeRequest::KIND_ATTACH);
   request.add_pairs()->set_session_id("nobody's");
   ASSERT_TRUE(idlers.stream(0).Write(request));
   EXPECT_TRUE(eventually([&] { return capacity(*stub)["exchange streams"].used() == 1; }));
@@ -88,7 +88,7 @@ TEST(Streams, ThatHoldNothingAreClosed) {
 }
 
 TEST(Streams, ThatHaveBeenSilentForLongGiveWay) {
-  const ServerProcess server({"--max-streams", "6", "--max-streams-per-client", "6", "--shortest-lease", "0.2"},
+  const ServerProcess server({"--max-streams", "6", "--max-streams-per-client", "6", "--min-lease", "0.2"},
                              {"127.0.0.1:0"});
   std::vector<std::unique_ptr<Contact>> contacts;
   // Seven clients of six places: each is served whenever it asks, because the others are silent meanwhile.
@@ -190,7 +190,7 @@ TEST(Sockets, TheFirstTicketIsGood) {
     context.AddMetadata(rpc::ticket_metadata, ticket);
     const auto stream = stub->Exchange(&context);
     v1::ExchangeRequest request;
-    request.set_kind(v1::ExchangeRequest::KIND_HOLD);
+    request.set_kind(v1::ExchangeRequest::KIND_ATTACH);
     request.add_pairs()->set_session_id("nobody's");
     const auto soon = std::chrono::system_clock::now() + std::chrono::seconds{20};
     ASSERT_EQ(socket->send(request, soon), rpc::MessageSocket::Outcome::done);

@@ -193,7 +193,7 @@ TEST(Fem, NodesThatThePlateCannotReachAreLeftOutAndTold) {
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const auto pressed = [&](const std::string& out, const std::string& contact_nodes, const std::string& where) {
     std::vector<std::string> arguments{"run", HEELSTRIKE_SOURCE_DIR "/examples/foot_press.yaml", "-o", out};
-    for (const char* set : {"analysis.end_time=0.19", "contact.element_size=0.01", "contact.depth_limit=0.001"}) {
+    for (const char* set : {"analysis.end_time=0.19", "contact.element_size=0.01", "contact.max_penetration=0.001"}) {
       arguments.insert(arguments.end(), {"--set", set});
     }
     arguments.insert(arguments.end(), {"--set", "contact.contact_nodes=" + contact_nodes});
@@ -260,9 +260,9 @@ TEST(Fem, WritesASeriesForParaView) {
                               "--set", "output.fields.mesh=volume"},
                              here(folder));
   ASSERT_EQ(fewer.exit_code, 0) << fewer.err;
-  const std::string picked = read_text(folder.path() / "b/fields/block-ground_block_00002.vtu");
-  EXPECT_THAT(picked, HasSubstr("von_mises"));
-  EXPECT_THAT(picked, Not(HasSubstr("traction")));
+  const std::string selected_components = read_text(folder.path() / "b/fields/block-ground_block_00002.vtu");
+  EXPECT_THAT(selected_components, HasSubstr("von_mises"));
+  EXPECT_THAT(selected_components, Not(HasSubstr("traction")));
   // Point laws have no fields: the run goes on and says so.
   const std::string ball = folder.write("ball.yaml", R"(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -462,9 +462,9 @@ INSTANTIATE_TEST_SUITE_P(
                 2},
         BadBody{"CloudOfTooManyPoints",
                 // The sole has 3 x 3 nodes.
-                cloud_scenario(", candidate_limit: 20", "0.02"),
+                cloud_scenario(", max_candidates: 20", "0.02"),
                 {},
-                {"candidate_limit", "partner.surface.points: 25 points"},
+                {"max_candidates", "partner.surface.points: 25 points"},
                 3},
         BadBody{
             "LayerOfNegativeDepth", outer_layer_scenario(", layer_depth: -0.001"), {}, {"layer_depth", "-0.001"}, 2},
@@ -487,9 +487,9 @@ INSTANTIATE_TEST_SUITE_P(
                 {},
                 {"layer_set", "lie outside of the layer 'bone', it touches none of them"}},
         BadBody{"LayerWithTooLargeAnInterface",
-                outer_layer_scenario(", interface_limit: 10"),
+                outer_layer_scenario(", max_interface_nodes: 10"),
                 {},
-                {"interface_limit is 10", "GB"},
+                {"max_interface_nodes is 10", "GB"},
                 3},
         BadBody{"LayerOfAFreeBody",
                 block_scenario("backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top, ",
@@ -510,7 +510,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"TooDeep",
                 block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
                 {},
-                {"frame at t = 0.1", "left out", "deep", "depth_limit = 0.005 m"},
+                {"frame at t = 0.1", "left out", "deep", "max_penetration = 0.005 m"},
                 7},  // prescribed motion goes on behind frames that fail, and is incomplete
         BadBody{"WrongKindOfFile",
                 mesh_scenario("cube.stl", clamped_cube),
@@ -547,7 +547,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 /// Resident memory of a process [MiB].
-double memory_of(pid_t process) {
+double make_committed_nodes(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   std::string word;
   while (status >> word) {
@@ -607,12 +607,12 @@ TEST(Fem, AVanishedClientStopsItsPreparation) {
   const std::string small = folder.write("block.yaml", block_scenario());
   // Libraries and buffers that any preparation leaves behind.
   ASSERT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
-  const double before = memory_of(servers.fem->pid());
+  const double before = make_committed_nodes(servers.fem->pid());
   const std::string file = folder.write("ball.yaml", large_ball());
   {
     Program client("heelstrike", {"condense", file, "--fem", servers.fem_address}, here(folder));
     // The compliance of about 2700 nodes takes 500 MiB; its columns are being computed.
-    EXPECT_TRUE(eventually([&] { return memory_of(servers.fem->pid()) > before + 200.0; }, std::chrono::seconds{90}));
+    EXPECT_TRUE(eventually([&] { return make_committed_nodes(servers.fem->pid()) > before + 200.0; }, std::chrono::seconds{90}));
     client.signal(SIGKILL);
     (void)client.wait();
   }
@@ -621,8 +621,8 @@ TEST(Fem, AVanishedClientStopsItsPreparation) {
   // Measured within 10 MiB; an eighth of the product allows for fragments. AddressSanitizer keeps the last 256 MiB of
   // what was freed.
   const double allowed = HEELSTRIKE_TEST_TIME_FACTOR > 1 ? 60.0 + 256.0 : 60.0;
-  EXPECT_TRUE(eventually([&] { return memory_of(servers.fem->pid()) < before + allowed; }))
-      << before << " MiB before, " << memory_of(servers.fem->pid()) << " MiB after";
+  EXPECT_TRUE(eventually([&] { return make_committed_nodes(servers.fem->pid()) < before + allowed; }))
+      << before << " MiB before, " << make_committed_nodes(servers.fem->pid()) << " MiB after";
   EXPECT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
 }
 
@@ -691,21 +691,21 @@ TEST(Mesh, FillsALayerWithPrismsThatABodyIsMadeOf) {
   };
   ASSERT_EQ(mesh({"knee-tibia", "--edge", "6mm", "-o", "tibia.stl"}).exit_code, 0);
   ASSERT_EQ(mesh({"knee-tibia-bone", "--edge", "6mm", "-o", "bone.stl"}).exit_code, 0);
-  const Finished layer = mesh({"--between", "tibia.stl", "bone.stl", "--prisms", "-o", "layer.vtu", "--json"});
+  const Finished layer = mesh({"--layer", "tibia.stl", "bone.stl", "--prisms", "-o", "layer.vtu", "--json"});
   ASSERT_EQ(layer.exit_code, 0) << layer.err;
   const auto report = nlohmann::json::parse(layer.out);
   EXPECT_EQ(report["nodes_per_element"], 6);
   EXPECT_EQ(report["elements"].get<int>(), 2 * report["surface_triangles"].get<int>()) << "two layers";
-  EXPECT_GT(report["worst_quality"].get<double>(), 0.1);
+  EXPECT_GT(report["min_quality"].get<double>(), 0.1);
   const auto again = nlohmann::json::parse(mesh({"layer.vtu", "--json"}).out);
-  EXPECT_EQ(again["worst_quality"], report["worst_quality"]);
+  EXPECT_EQ(again["min_quality"], report["min_quality"]);
   EXPECT_THAT(mesh({"layer.vtu"}).out, HasSubstr("prisms with 6 nodes"));
   const Finished quadratic = mesh({"layer.vtu", "--order", "2"});
   EXPECT_EQ(quadratic.exit_code, 2);
   EXPECT_THAT(quadratic.err, HasSubstr("holds prisms with 6 nodes, and there are none with more here"));
-  EXPECT_THAT(mesh({"--between", "tibia.stl", "bone.stl", "--prisms", "--order", "2"}).err,
+  EXPECT_THAT(mesh({"--layer", "tibia.stl", "bone.stl", "--prisms", "--order", "2"}).err,
               HasSubstr("--order 2: the prisms of a layer have 6 nodes"));
-  EXPECT_THAT(mesh({"tibia.stl", "--prisms"}).err, HasSubstr("--prisms: only the layer of --between"));
+  EXPECT_THAT(mesh({"tibia.stl", "--prisms"}).err, HasSubstr("--prisms: only the layer of --layer"));
   const std::string pressed = R"yaml(heelstrike: 1
 gravity: [0, 0, 0]
 bodies:
@@ -727,7 +727,7 @@ contact:
       material: {youngs_modulus: 10.0e6, poissons_ratio: 0.45, density: 1100}
     partner: {body: plate, surface: {plane: {normal: [0, -1, 0]}}}
     backend: fem_condensed
-    parameters: {element: wedge6_mixed, clamped_set: inner, contact_set: outer, contact_box: [-1, -1, -1, 1, -0.0205, 1], depth_limit: 0.002}
+    parameters: {element: wedge6_mixed, clamped_set: inner, contact_set: outer, contact_box: [-1, -1, -1, 1, -0.0205, 1], max_penetration: 0.002}
 analysis: {type: kinematic, end_time: 1}
 output: {interval: 1, fields: {interval: 1, mesh: volume}}
 )yaml";
@@ -910,12 +910,12 @@ TEST(Mesh, StopsAfterTheTimeThatIsGiven) {
   EXPECT_EQ(run("heelstrike", {"mesh", cube, "--size", "5mm", "--time-limit", "0"}, here(folder)).exit_code, 2);
   const std::string file =
       folder.write("cube.yaml", mesh_scenario("cube.stl",
-                                              "{element_size: 0.0004, meshing_time_limit: 0.05, clamped_box: [-1, -1, "
+                                              "{element_size: 0.0004, max_meshing_time: 0.05, clamped_box: [-1, -1, "
                                               "0.009, 1, 1, 1]}"));
   const Finished scenario = run("heelstrike", {"condense", file}, here(folder));
   EXPECT_NE(scenario.exit_code, 0);
   EXPECT_THAT(scenario.err, HasSubstr("meshing took longer than 0.05 s"));
-  EXPECT_THAT(scenario.err, HasSubstr("meshing_time_limit"));
+  EXPECT_THAT(scenario.err, HasSubstr("max_meshing_time"));
 }
 
 // The force of a linear body is proportional to its modulus: the result is known beforehand.

@@ -77,7 +77,7 @@ TEST(GaitFem, SyntheticStepIsTheSameEverywhere) {
   const ScratchFolder folder;
   const std::string file = examples + "gait_synthetic.yaml";
   const std::vector<std::string> fields = {
-      "--set", "output.fields={interval: 0.04, quantities: [contact_pressure], only_contact: false}"};
+      "--set", "output.fields={interval: 0.04, quantities: [contact_pressure], contact_only: false}"};
   const auto with = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"run", file});
     arguments.insert(arguments.end(), fields.begin(), fields.end());
@@ -184,7 +184,7 @@ TEST(GaitFem, FramesThatFailAreListed) {
   const Finished result =
       run("heelstrike",
           {"run", examples + "gait_synthetic.yaml", "--in-process", "-o", "deep", "--set", "contact.element_size=0.012",
-           "--set", "contact.friction=0", "--set", "contact.depth_limit=0.007"},
+           "--set", "contact.friction=0", "--set", "contact.max_penetration=0.007"},
           in_folder(folder));
   ASSERT_EQ(result.exit_code, 7) << result.err;
   EXPECT_THAT(result.err, HasSubstr("more like \"frame at t = ")) << "a person reads the first and how many there were";

@@ -298,7 +298,7 @@ TEST(ImportOsim, WritesTheScenarioThatWasAskedFor) {
   EXPECT_TRUE(fs::exists(folder.path() / "out/NOT_IMPORTED.txt"));
   EXPECT_EQ(run("heelstrike", {"run", "out/swing.yaml", "--in-process", "-o", "swing"}, here).exit_code, 0);
   const Finished drawn =
-      run("heelstrike", {"import-osim", "leg.osim", "--subset", "knee", "--draw", "100", "-o", "drawn"}, here);
+      run("heelstrike", {"import-osim", "leg.osim", "--subset", "knee", "--drawer-force", "100", "-o", "drawn"}, here);
   EXPECT_EQ(drawn.exit_code, 2);
   EXPECT_THAT(drawn.err, HasSubstr("--flexion"));
 }

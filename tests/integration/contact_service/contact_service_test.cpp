@@ -185,7 +185,7 @@ TEST(ContactService, PrescribedMotionIsCommittedAsStepByStepAndMayBeSentAgain) {
   auto motion = given_motion(50);
   motion[1][30] = ball_at(0.3, -0.05, 1.0);  // deeper than the radius
   for (int repetition = 0; repetition < 2; ++repetition) {
-    const MotionAnswers answers = batches.commit_motion(0, motion, {});
+    const MotionResponses answers = batches.commit_motion(0, motion, {});
     ASSERT_NE(answers.error, nullptr);
     EXPECT_EQ(answers.error->code(), ErrorCode::recoverable) << answers.error->what();
     ASSERT_EQ(answers.responses.size(), 2U);

@@ -29,8 +29,8 @@ Error error_of(const std::function<void()>& body) {
 TEST(Faults, KilledInMidExchangeIsUnavailableAndNotADeadline) {
   ServerProcess server;
   const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = server.address(), .tls = {}},
-                                                              .exchange_timeout = patience(seconds{20}),
-                                                              .patience = milliseconds{500}});
+                                                              .exchange_timeout = reconnect_timeout(seconds{20}),
+                                                              .reconnect_timeout = milliseconds{500}});
   bounce(*contact, 3);
   server.freeze();  // the request is on its way and cannot be answered
   auto evaluation = std::async(std::launch::async, [&] {
@@ -92,20 +92,20 @@ TEST(Faults, PostedQuestionsSurviveALostConnectionWithTheSameBits) {
   CuttingProxy proxy(server.address());
   const auto posting = open_contact(proxy.address());
   const auto waiting = open_contact(server.address());
-  std::vector<std::shared_ptr<const PostedQuestion>> rows;
+  std::vector<std::shared_ptr<const PendingRequest>> rows;
   std::vector<Response> expected;
   Response response[1];
   const auto apart = [](int step) { return ball_at(1e-3 * step, 0.2 + 1e-3 * step, 0.5); };
   for (int step = 0; step <= 300; ++step) {
-    const PairState state[] = {apart(step)};
-    rows.push_back(posting->post(QuestionKind::evaluate, step, state));
-    (void)posting->post(QuestionKind::commit, step, state);
+    const PairState state[] = {separated_response(step)};
+    rows.push_back(posting->post(RequestKind::evaluate, step, state));
+    (void)posting->post(RequestKind::commit, step, state);
     waiting->evaluate(step, 0, state, response);
     expected.push_back(response[0]);
     waiting->commit(step, state, response);
     if (step % 50 == 45) proxy.cut();
   }
-  posting->settle();
+  posting->drain();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ASSERT_TRUE(rows[i]->answered);
     ASSERT_EQ(rows[i]->error, nullptr) << rows[i]->error->what();
@@ -128,16 +128,16 @@ TEST(Faults, AFullPipelineSurvivesALostConnection) {
   CuttingProxy proxy(server.address());
   const auto contact = open_contact(proxy.address());
   const PairState state[] = {ball_at(0.0, 0.2, 0.5)};
-  std::vector<std::shared_ptr<const PostedQuestion>> rows;
+  std::vector<std::shared_ptr<const PendingRequest>> rows;
   const auto post = [&](int n) {
-    for (int i = 0; i < n; ++i) rows.push_back(contact->post(QuestionKind::evaluate, 0, state));
+    for (int i = 0; i < n; ++i) rows.push_back(contact->post(RequestKind::evaluate, 0, state));
   };
   server.freeze();
   post(4 * 32);
   proxy.cut();
   server.signal(SIGCONT);
   post(3 * 32);
-  contact->settle();
+  contact->drain();
   for (const auto& row : rows) {
     ASSERT_TRUE(row->answered);
     ASSERT_EQ(row->error, nullptr) << row->error->what();
@@ -152,7 +152,7 @@ TEST(Faults, APostedCommitThatFailsIsHeardOf) {
   Response response[1];
   const PairState state[] = {ball_at(0.0, 0.2, 0.5)};
   contact->commit(0, state, response);
-  const auto commit = contact->post(QuestionKind::commit, 7, state);
+  const auto commit = contact->post(RequestKind::commit, 7, state);
   const Error error = error_of([&] { contact->evaluate(8, 0, state, response); });
   EXPECT_EQ(error.code(), ErrorCode::out_of_order) << error.what();
   ASSERT_NE(commit->error, nullptr);

@@ -24,7 +24,7 @@ v1::PairSpec block_over_plane() {
   spec.parameters = {{"element_size", 0.01},
                      {"clamped_set", std::string("top")},
                      {"contact_set", std::string("bottom")},
-                     {"depth_limit", 0.004}};
+                     {"max_penetration", 0.004}};
   spec.main = {.name = "block",
                .surface = BlockSurface{.lengths = Vector3::Constant(0.02), .center = Vector3::Zero()},
                .materials = {{.youngs_modulus = 2e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""}}};
@@ -57,7 +57,7 @@ TEST(FemRefusals, TooDeepIsRecoverableWithTheDepthAndChangesNothing) {
   EXPECT_GT(before.result().f_a().force().z(), 0.0);
   const v1::PairResponse deep = pressed(*stub, session, 0.0045);
   EXPECT_EQ(deep.error().code(), v1::Error::CODE_RECOVERABLE) << deep.DebugString();
-  EXPECT_THAT(deep.error().message(), HasSubstr("overlap by 0.0045 m, deeper than depth_limit = 0.004 m"));
+  EXPECT_THAT(deep.error().message(), HasSubstr("overlap by 0.0045 m, deeper than max_penetration = 0.004 m"));
   EXPECT_EQ(pressed(*stub, session, 1e-4).SerializeAsString(), before.SerializeAsString());
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait(), 0);

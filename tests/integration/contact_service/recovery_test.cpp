@@ -59,7 +59,7 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
                                                        bool tangents, std::stop_token stop) override {
     return around([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
   }
-  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+  [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {
     return around([&] { return batches().commit_motion(first_step, states, stop); });
   }
@@ -147,7 +147,7 @@ class Lives final : public Course {
 
 RecordedRun run_with_deaths(const Scenario& scenario, Lives& lives) {
   return test::run_with(scenario,
-                        rpc::recovering(lives.partner(), {.patience = std::chrono::seconds{60}, .peer = "it"}));
+                        rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
 }
 
 void expect_survival(const Scenario& scenario) {
@@ -186,7 +186,7 @@ TEST(Recovery, OfFramesThatAreCommittedTogether) {
 TEST(Recovery, IsOffWithoutPatience) {
   Lives lives({5}, {});
   const RecordedRun run =
-      test::run_with(bouncing_ball(), rpc::recovering(lives.partner(), {.patience = {}, .peer = "it"}));
+      test::run_with(bouncing_ball(), rpc::recovering(lives.partner(), {.reconnect_timeout = {}, .peer = "it"}));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::not_found);
   EXPECT_EQ(n_told(run, "open again"), 0U);
@@ -197,7 +197,7 @@ TEST(Recovery, EndsWithThePatience) {
   for (int i = 5; i < 1000; ++i) always.insert(i);
   Lives lives(always, {});
   const RecordedRun run = test::run_with(
-      bouncing_ball(), rpc::recovering(lives.partner(), {.patience = std::chrono::milliseconds{100}, .peer = "it"}));
+      bouncing_ball(), rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}, .peer = "it"}));
   EXPECT_EQ(run.summary.status, "failed");
   EXPECT_LT(lives.n(), 20) << "nobody waits a second time";
 }
@@ -213,7 +213,7 @@ TEST(Recovery, WaitsForTheFirstOpeningOfAServerThatWasThere) {
     const RecordedRun run = test::run_with(
         bouncing_ball(),
         rpc::recovering(late,
-                        {.patience = std::chrono::seconds{60}, .first_opening_is_patient = was_there, .peer = "it"}));
+                        {.reconnect_timeout = std::chrono::seconds{60}, .retry_first_open = was_there, .peer = "it"}));
     EXPECT_EQ(run.summary.status, was_there ? "completed" : "failed");
     EXPECT_EQ(n_openings, was_there ? 3 : 1);
   }
@@ -228,7 +228,7 @@ TEST(Recovery, RefusesAnotherProgramThatCameBack) {
     return lives.partner()(specs, assets, context);
   };
   const RecordedRun run =
-      test::run_with(bouncing_ball(), rpc::recovering(changed, {.patience = std::chrono::seconds{60}, .peer = "it"}));
+      test::run_with(bouncing_ball(), rpc::recovering(changed, {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::version_mismatch) << run.summary.error->what();
 }
@@ -299,7 +299,7 @@ void expect_survival_of_kills(const Scenario& scenario, int every, int at_least)
   const RecordedRun whole = test::run_local(scenario);
   Killer killer(5, every);
   const ContactFactory remote = rpc::open_remote_contact(
-      {.endpoint = {.address = killer.address(), .tls = {}}, .patience = std::chrono::seconds{60}});
+      {.endpoint = {.address = killer.address(), .tls = {}}, .reconnect_timeout = std::chrono::seconds{60}});
   const RecordedRun run = test::run_with(scenario, [&](auto pairs, auto assets, const OpenContext& context) {
     return std::make_unique<WatchedContact>(remote(pairs, assets, context), killer);
   });

@@ -61,8 +61,8 @@ TEST(RemoteRegions, AreThoseOfAContactInThisProcess) {
     local->evaluate(step, 0, {&state, 1}, {&b, 1});
     ASSERT_EQ(a.regions.size(), 3U);
     EXPECT_EQ(a.regions, b.regions);
-    const auto posted = remote->post(QuestionKind::evaluate, step, {&state, 1});
-    remote->settle();
+    const auto posted = remote->post(RequestKind::evaluate, step, {&state, 1});
+    remote->drain();
     EXPECT_EQ(posted->responses.front().regions, b.regions);
     const auto batch = [&](Contact& contact) {
       return dynamic_cast<BatchContact&>(contact).evaluate_batch(0, {&state, 1}, false, {}).front().response.regions;
@@ -112,7 +112,7 @@ class FakeService final : public v1::ContactService::Service {
       reply.set_sequence(request.sequence());
       for (int i = 0; i < request.pairs_size(); ++i) {
         auto& pair = *reply.add_pairs();
-        if (request.kind() != v1::ExchangeRequest::KIND_HOLD) wire::to_proto(response, *pair.mutable_result());
+        if (request.kind() != v1::ExchangeRequest::KIND_ATTACH) wire::to_proto(response, *pair.mutable_result());
       }
       stream->Write(reply);
     }

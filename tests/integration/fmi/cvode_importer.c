@@ -83,8 +83,8 @@ static bool update(void) {
       anew = anew || nominals || values;
     }
   }
-  int (*go_on)(void*) = function("EnterContinuousTimeMode", "EnterContinuousTimeMode");
-  check(go_on(unit), "EnterContinuousTimeMode");
+  int (*resume)(void*) = function("EnterContinuousTimeMode", "EnterContinuousTimeMode");
+  check(resume(unit), "EnterContinuousTimeMode");
   return anew;
 }
 

@@ -71,7 +71,7 @@ bodies:
   mass: {mass: 2.0, inertia: [0.03, 0.05, 0.04], position: [2, 0, 0.5], velocity: [0.1, -0.2, 0.3], angular_velocity: [1, 2, -3]}
 forces:
   relaxing: {type: viscoelastic_spring, bodies: [ground, mass], point: [1, 0, 0.5], second_point: [1.9, 0.1, 0.6], length: 0.8,
-    stiffness: 100, damping: 2, arm_stiffnesses: [50, 30], relaxation_times: [0.1, 0.5]}
+    stiffness: 100, damping: 2, branch_stiffnesses: [50, 30], relaxation_times: [0.1, 0.5]}
 contact:
   ball-ground:
     main: {body: ball, surface: {sphere: {radius: 0.1}}}
@@ -1736,8 +1736,8 @@ class FiniteElements(unittest.TestCase):
                     self.assertEqual(unit.set("x_m", 1e-4), OK)
                     self.assertEqual(unit.get("fx_N"), [0.0])
                     self.assertEqual(unit.set("contact.ball-ground.friction", 0.1), OK)
-                    dragged, normal = unit.get("fx_N", "fz_N")
-                    self.assertAlmostEqual(dragged, 0.1 * normal, delta=0.01 * normal, msg="it slips")
+                    tangentially_displaced, normal = unit.get("fx_N", "fz_N")
+                    self.assertAlmostEqual(tangentially_displaced, 0.1 * normal, delta=0.01 * normal, msg="it slips")
                     self.assertEqual(unit.step(1e-3, 1e-3), OK, unit.said)
                 unit.free()
             finer = {"contact__ball-ground__contact_size": 0.015}

@@ -18,12 +18,12 @@ HARDENING = {"User": "heelstrike", "NoNewPrivileges": "yes", "CapabilityBounding
              "RestrictNamespaces": "yes", "IPAddressDeny": "any", "LimitCORE": "0", "UMask": "0007"}
 
 
-class Unit(configparser.RawConfigParser):
+class Fmu(configparser.RawConfigParser):
     optionxform = staticmethod(str)
 
 
 def read_unit(file):
-    unit = Unit(strict=False, comment_prefixes=("#",), delimiters=("=",))
+    unit = Fmu(strict=False, comment_prefixes=("#",), delimiters=("=",))
     unit.read(file)
     return unit
 

@@ -90,7 +90,7 @@ def continued(opened):
 def rebound(restitution):
     """In this process or another one."""
     run = hs.run(BALL, set={"contact.restitution": restitution, **SHORT})
-    return run.summary["contacts"][0]["separation_speed_m_s"]
+    return run.summary["contacts"][0]["separation_velocity_m_s"]
 
 
 def short_run(restitution):
@@ -331,7 +331,7 @@ class Mistakes(unittest.TestCase):
             (lambda: hs.Simulation(5), "scenario: expected the path"),
             (lambda: hs.Pair.from_yaml(5), "file: expected the path"),
             (lambda: hs.Pair.from_yaml(BALL, 5), "name: expected a text"),
-            (lambda: hs.Contact.open(hs.Pair.from_yaml(BALL), patience="x"), "patience: expected a real number"),
+            (lambda: hs.Contact.open(hs.Pair.from_yaml(BALL), reconnect_timeout="x"), "patience: expected a real number"),
             (lambda: f(np.zeros(5)), r"x: expected real numbers of shape \(6,\), found the shape \(5,\)"),
             (lambda: f.jacobian(["a"] * 6), "x: expected real numbers"),
             (lambda: f(np.zeros(6), np.zeros(3)), "v: expected real numbers of shape"),
@@ -410,14 +410,14 @@ class Mistakes(unittest.TestCase):
     def test_servers(self):
         pair = hs.Pair.from_yaml(BALL)
         with self.assertRaisesRegex(hs.Unavailable, "nothing.sock"):
-            hs.Contact.open(pair, server="unix:/nowhere/nothing.sock", patience=0)
+            hs.Contact.open(pair, server="unix:/nowhere/nothing.sock", reconnect_timeout=0)
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(2):  # the same call can be made again
                 with self.assertRaises(hs.Unavailable) as away:
-                    hs.run(BALL, output=f"{folder}/out", server="unix:/nowhere/nothing.sock", patience=0)
-                self.assertTrue(away.exception.retry_helps)
+                    hs.run(BALL, output=f"{folder}/out", server="unix:/nowhere/nothing.sock", reconnect_timeout=0)
+                self.assertTrue(away.exception.retryable)
         self.assertRaises(hs.InputError, hs.Contact.open, pair, server="no address")
-        self.assertRaisesRegex(hs.InputError, "patience", hs.Contact.open, pair, server="unix:/x", patience=-1)
+        self.assertRaisesRegex(hs.InputError, "patience", hs.Contact.open, pair, server="unix:/x", reconnect_timeout=-1)
         self.assertRaisesRegex(hs.InputError, "tls: .*'ca'", hs.Contact.open, pair, tls={"ca": "x"})
 
     def test_a_server_of_another_version(self):

@@ -187,12 +187,12 @@ TEST_F(SimulationServiceTest, AWatcherThatNeverReadsDoesNotHoldTheRun) {
 TEST_F(SimulationServiceTest, CancelEndsTheRunAndForgetRemovesIt) {
   Service service(spool);
   ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
-  v1::ForgetRunRequest forget;
+  v1::DeleteRunRequest forget;
   forget.set_run_id("one");
-  v1::ForgetRunResponse forgotten;
+  v1::DeleteRunResponse forgotten;
   {
     grpc::ClientContext context;
-    EXPECT_EQ(service.stub->ForgetRun(&context, forget, &forgotten).error_code(), grpc::FAILED_PRECONDITION);
+    EXPECT_EQ(service.stub->DeleteRun(&context, forget, &forgotten).error_code(), grpc::FAILED_PRECONDITION);
   }
   grpc::ClientContext cancel_context;
   v1::CancelRunRequest cancel;
@@ -204,11 +204,11 @@ TEST_F(SimulationServiceTest, CancelEndsTheRunAndForgetRemovesIt) {
   EXPECT_EQ(status, "cancelled");
   {
     grpc::ClientContext context;
-    EXPECT_TRUE(service.stub->ForgetRun(&context, forget, &forgotten).ok());
+    EXPECT_TRUE(service.stub->DeleteRun(&context, forget, &forgotten).ok());
   }
   EXPECT_FALSE(fs::exists(spool / "one.events"));
   grpc::ClientContext context;
-  EXPECT_EQ(service.stub->ForgetRun(&context, forget, &forgotten).error_code(), grpc::NOT_FOUND);
+  EXPECT_EQ(service.stub->DeleteRun(&context, forget, &forgotten).error_code(), grpc::NOT_FOUND);
 }
 
 TEST_F(SimulationServiceTest, RefusesWithReasons) {
@@ -288,7 +288,7 @@ TEST_F(SimulationServiceTest, ASubmissionThatHasChangedOnItsWayIsRefusedToBeSent
   v1::SubmitRunRequest part;
   part.mutable_header()->set_scenario_yaml(scenario);
   part.mutable_header()->set_contract(contract_version);
-  wire::seal(part);
+  wire::set_message_checksum(part);
   part.mutable_header()->mutable_scenario_yaml()->back() = ' ';
   writer->Write(part);
   writer->WritesDone();
@@ -296,7 +296,7 @@ TEST_F(SimulationServiceTest, ASubmissionThatHasChangedOnItsWayIsRefusedToBeSent
   const Error error = wire::from_status(status, context, "SubmitRun");
   EXPECT_EQ(error.code(), ErrorCode::unavailable);
   EXPECT_EQ(error.field(), "checksum");
-  EXPECT_TRUE(rpc::connection_lost(status, context)) << "so that clients send it again";
+  EXPECT_TRUE(rpc::is_connection_lost(status, context)) << "so that clients send it again";
 }
 
 TEST_F(SimulationServiceTest, ARunWithoutLastEventIsInterruptedAfterARestart) {
@@ -333,7 +333,7 @@ TEST_F(SimulationServiceTest, ARunGoesOnAfterARestart) {
   std::ofstream(copy / "one.events", std::ios::app) << "torn";
   {
     Service service(copy);
-    service.service.go_on();
+    service.service.resume();
     EXPECT_EQ(service.status("one").state(), "running");
     EXPECT_EQ(std::string(service.submit(scenario, "one").what()), "accepted") << "the same submission again";
     service.gate.open(10);
@@ -354,11 +354,11 @@ TEST_F(SimulationServiceTest, ARunThatKillsItsServersIsGivenUp) {
     while (service.status("one").last_sequence() < 2) std::this_thread::yield();
     fs::copy(spool, copy, fs::copy_options::recursive);
   }
-  for (int death = 0; death < most_vain_resumptions; ++death) {
+  for (int death = 0; death < max_failed_restarts; ++death) {
     const fs::path next = copy.string() + "-next";
     Service service(copy);
     const std::uint64_t before = service.status("one").last_sequence();
-    service.service.go_on();
+    service.service.resume();
     // That it was resumed, a line that says so, and the columns; numbers jump by 2^32.
     while (service.status("one").last_sequence() < before + (std::uint64_t{1} << 32U) + 3) std::this_thread::yield();
     fs::copy(copy, next, fs::copy_options::recursive);
@@ -370,7 +370,7 @@ TEST_F(SimulationServiceTest, ARunThatKillsItsServersIsGivenUp) {
     fs::remove_all(next);
   }
   Service service(copy);
-  service.service.go_on();
+  service.service.resume();
   std::string status;
   (void)service.watch("one", 0, &status);
   EXPECT_EQ(status, "failed");
@@ -379,7 +379,7 @@ TEST_F(SimulationServiceTest, ARunThatKillsItsServersIsGivenUp) {
 
 TEST_F(SimulationServiceTest, AFinishedRunNobodyFetchesIsForgottenInTheEnd) {
   RunLimits limits;
-  limits.keep_finished = std::chrono::hours{1};
+  limits.retention_time = std::chrono::hours{1};
   const auto age = [&](const std::string& run_id) {
     fs::last_write_time(spool / (run_id + ".events"), fs::file_time_type::clock::now() - std::chrono::hours{2});
   };
@@ -464,7 +464,7 @@ TEST_F(SimulationServiceTest, AViewerGetsFewRowsWithTheExtremesAndIsToldHowManyW
     RunLogReader reader(log, after, {.distance = std::chrono::hours{1}, .max_rows = 50});
     std::vector<double> times;
     double largest = 0.0;
-    std::uint64_t left_out = 0;
+    std::uint64_t n_skipped_rows = 0;
     std::uint64_t last_sequence = 0;
     for (v1::RunEvent event; reader.next(event, [] { return false; });) {
       last_sequence = event.sequence();
@@ -472,10 +472,10 @@ TEST_F(SimulationServiceTest, AViewerGetsFewRowsWithTheExtremesAndIsToldHowManyW
         times.push_back(event.samples().values(i));
         largest = std::max(largest, event.samples().values(i + 1));
       }
-      left_out += event.samples().left_out();
+      n_skipped_rows += event.samples().n_omitted();
     }
     EXPECT_LE(times.size(), 54U);
-    EXPECT_EQ(times.size() + left_out, static_cast<std::size_t>(n_rows));
+    EXPECT_EQ(times.size() + n_skipped_rows, static_cast<std::size_t>(n_rows));
     EXPECT_EQ(largest, 900.0) << "the one row in which the force is large";
     EXPECT_TRUE(std::ranges::is_sorted(times));
     EXPECT_EQ(times.back(), 1e-4 * (n_rows - 1)) << "the state of now";
@@ -491,14 +491,14 @@ TEST_F(SimulationServiceTest, AThinningThatMakesNoSenseIsRefused) {
     grpc::ClientContext context;
     v1::WatchRunRequest request;
     request.set_run_id("viewed");
-    request.mutable_thinning()->set_look_interval(interval);
+    request.mutable_thinning()->set_update_interval(interval);
     request.mutable_thinning()->set_max_rows(max_rows);
     const auto reader = service.stub->WatchRun(&context, request);
     v1::RunEvent event;
     EXPECT_FALSE(reader->Read(&event));
     const Error error = wire::from_status(reader->Finish(), context, "WatchRun");
     EXPECT_EQ(error.code(), ErrorCode::invalid_input) << error.what();
-    EXPECT_NE(std::string(error.what()).find("look_interval"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("update_interval"), std::string::npos) << error.what();
   }
 }
 

@@ -127,7 +127,7 @@ class Instant:
         return sum(not os.path.exists(token) for _, token in self.orders)
 
 
-def survive(lab, case, instant):
+def recover_from(lab, case, instant):
     """@returns what went wrong, empty when nothing did"""
     output = os.path.join(lab.folder, 'cut')
     shutil.rmtree(output, ignore_errors=True)
@@ -167,7 +167,7 @@ def main():
                 begin = time.monotonic()
                 for k in range(options.instants):
                     instant = Instant(lab, side, totals, f'{options.seed}/{case}/{side}/{k}')
-                    trouble = survive(lab, case, instant)
+                    trouble = recover_from(lab, case, instant)
                     counts.update(runs=1, deaths=instant.n_deaths(), failed=bool(trouble))
                     if trouble:
                         failures.append(f'{case}, {side}, instant {k} ({instant.text()}): {trouble}')

@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/independent_rows.hpp"
-#include "mbs_server/simulation/progress_watch.hpp"
+#include "mbs_server/simulation/stall_detector.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
@@ -57,7 +57,7 @@ TEST(Budget, StepsThatGetNowhereSayWhatKeepsThemShort) {
   analysis.end_time = 1.0;
   analysis.budget.stalled_steps = 1000;
   const auto end_of = [&](bool switching, std::int64_t rejected) -> std::string {
-    mbs::ProgressWatch watch(analysis, {"heel", "toe"}, 0.0);
+    mbs::StallDetector watch(analysis, {"heel", "toe"}, 0.0);
     IntegratorStatistics statistics;
     try {
       // Steps of 1e-40 s from t = 0 on: a rounding error of t is smaller still.
@@ -75,7 +75,7 @@ TEST(Budget, StepsThatGetNowhereSayWhatKeepsThemShort) {
   EXPECT_THAT(end_of(true, 0), AllOf(HasSubstr("no progress"), HasSubstr("contact 'toe' began or ended 1000 times")));
   EXPECT_THAT(end_of(false, 3), HasSubstr("3000 steps were rejected"));
   EXPECT_THAT(end_of(false, 0), HasSubstr("the motion itself is that fast"));
-  mbs::ProgressWatch watch(analysis, {}, 0.0);
+  mbs::StallDetector watch(analysis, {}, 0.0);
   for (int i = 1; i <= 5000; ++i) EXPECT_NO_THROW(watch.count_step(1e-8 * i, {}));
 }
 

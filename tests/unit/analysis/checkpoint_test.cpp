@@ -15,27 +15,27 @@ Scenario bouncing_ball() {
                        {"analysis.end_time=1.5", "output.checkpoint_interval=0.0857", "output.interval=0.01"});
 }
 
-bool same_bits(double a, double b) {
+bool is_bitwise_equal(double a, double b) {
   return std::memcmp(&a, &b, sizeof(double)) == 0;
 }
 
 void expect_same_summary(const RunSummary& a, const RunSummary& b, const std::string& where) {
   EXPECT_EQ(a.status, b.status) << where;
-  EXPECT_TRUE(same_bits(a.simulated_time, b.simulated_time)) << where;
+  EXPECT_TRUE(is_bitwise_equal(a.simulated_time, b.simulated_time)) << where;
   EXPECT_EQ(a.contact_commits, b.contact_commits) << where;
-  EXPECT_TRUE(same_bits(a.energy.initial, b.energy.initial)) << where;
-  EXPECT_TRUE(same_bits(a.energy.final, b.energy.final)) << where << a.energy.final << " " << b.energy.final;
-  EXPECT_TRUE(same_bits(a.energy.dissipated, b.energy.dissipated)) << where;
-  EXPECT_TRUE(same_bits(a.energy.balance_error, b.energy.balance_error)) << where;
-  EXPECT_TRUE(same_bits(a.max_position_violation, b.max_position_violation)) << where;
-  EXPECT_TRUE(same_bits(a.max_velocity_violation, b.max_velocity_violation)) << where;
+  EXPECT_TRUE(is_bitwise_equal(a.energy.initial, b.energy.initial)) << where;
+  EXPECT_TRUE(is_bitwise_equal(a.energy.final, b.energy.final)) << where << a.energy.final << " " << b.energy.final;
+  EXPECT_TRUE(is_bitwise_equal(a.energy.dissipated, b.energy.dissipated)) << where;
+  EXPECT_TRUE(is_bitwise_equal(a.energy.balance_error, b.energy.balance_error)) << where;
+  EXPECT_TRUE(is_bitwise_equal(a.max_position_violation, b.max_position_violation)) << where;
+  EXPECT_TRUE(is_bitwise_equal(a.max_velocity_violation, b.max_velocity_violation)) << where;
   ASSERT_EQ(a.contacts.size(), b.contacts.size()) << where;
   for (std::size_t i = 0; i < a.contacts.size(); ++i) {
-    EXPECT_TRUE(same_bits(a.contacts[i].onset, b.contacts[i].onset)) << where;
-    EXPECT_TRUE(same_bits(a.contacts[i].max_force, b.contacts[i].max_force)) << where;
-    EXPECT_TRUE(same_bits(a.contacts[i].max_indentation, b.contacts[i].max_indentation)) << where;
+    EXPECT_TRUE(is_bitwise_equal(a.contacts[i].onset, b.contacts[i].onset)) << where;
+    EXPECT_TRUE(is_bitwise_equal(a.contacts[i].max_force, b.contacts[i].max_force)) << where;
+    EXPECT_TRUE(is_bitwise_equal(a.contacts[i].max_indentation, b.contacts[i].max_indentation)) << where;
     EXPECT_EQ(a.contacts[i].end, b.contacts[i].end) << where;
-    EXPECT_EQ(a.contacts[i].separation_speed, b.contacts[i].separation_speed) << where;
+    EXPECT_EQ(a.contacts[i].separation_velocity, b.contacts[i].separation_velocity) << where;
   }
 }
 
@@ -54,7 +54,7 @@ TEST(Checkpoint, ResumedRunsRepeatTheUninterruptedOneBitForBit) {
     const auto skipped = whole.rows.size() - resumed.rows.size();
     for (std::size_t r = 0; r < resumed.rows.size(); ++r) {
       for (std::size_t c = 0; c < resumed.rows[r].size(); ++c) {
-        ASSERT_TRUE(same_bits(resumed.rows[r][c], whole.rows[skipped + r][c]))
+        ASSERT_TRUE(is_bitwise_equal(resumed.rows[r][c], whole.rows[skipped + r][c]))
             << where << "row at " << resumed.rows[r][0] << " s, " << whole.columns[c].name << ": "
             << fmt::format("{} and {}", resumed.rows[r][c], whole.rows[skipped + r][c]);
       }

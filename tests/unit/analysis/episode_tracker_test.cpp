@@ -63,8 +63,8 @@ TEST(EpisodeTracker, SpeedsAndRestitutionComeFromTheEnds) {
   EXPECT_EQ(episode.pair, "pair");
   EXPECT_EQ(episode.onset, 1.0);
   EXPECT_EQ(episode.end, 1.2);
-  EXPECT_EQ(episode.approach_speed, 4.0);
-  EXPECT_EQ(episode.separation_speed, 3.0);
+  EXPECT_EQ(episode.approach_velocity, 4.0);
+  EXPECT_EQ(episode.separation_velocity, 3.0);
   EXPECT_EQ(episode.effective_restitution, 0.75);
   EXPECT_FALSE(tracker.open());
 }
@@ -77,12 +77,12 @@ TEST(EpisodeTracker, OnlyAnImpactHasARestitution) {
   tracker.update(0.2, response(5.0, -0.01, -0.01));
   tracker.update(0.3, response(5.0, -0.01, 0.01));
   const ContactEpisode stood = tracker.end(0.4, response(0.0, 0.0, 0.01));
-  EXPECT_EQ(stood.separation_speed, 0.01);
+  EXPECT_EQ(stood.separation_velocity, 0.01);
   EXPECT_FALSE(stood.effective_restitution.has_value()) << "it turned three times";
   tracker.begin(1.0, response(0.0, 0.0, -0.02));
   tracker.update(1.3, response(5.0, -0.01, 0.1));
-  const ContactEpisode lifted = tracker.end(1.4, response(0.0, 0.0, 0.574));
-  EXPECT_FALSE(lifted.effective_restitution.has_value()) << "somebody else made it 28.7 times as fast";
+  const ContactEpisode shifted_by_floor = tracker.end(1.4, response(0.0, 0.0, 0.574));
+  EXPECT_FALSE(shifted_by_floor.effective_restitution.has_value()) << "somebody else made it 28.7 times as fast";
   // The end of an episode is told twice, as a step and as the separation: one turn.
   tracker.begin(2.0, response(0.0, 0.0, -0.5));
   tracker.update(2.1, response(5.0, -0.01, 0.4));

@@ -192,7 +192,7 @@ class CountingBatches final : public CountingContact, public BatchContact {
     ++counts().batches;
     return batches_.evaluate_batch(pair, states, tangents, stop);
   }
-  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+  [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {
     ++counts().motions;
     return batches_.commit_motion(first_step, states, stop);
@@ -211,7 +211,7 @@ std::vector<std::string> rocking(const std::string& type, const std::string& fri
           "output.fields={interval: 0.2}",
           "contact.element_size=0.005",
           "contact.friction=" + friction,
-          "contact.depth_limit=0.0002",
+          "contact.max_penetration=0.0002",
           "drivers.drag.z={expression: \"0.0101 - 0.2e-3 * sin(5 * pi * t)\"}",
           "drivers.drag.rx={expression: \"0.011 * sin(3 * pi * t)\"}"};
 }
@@ -334,7 +334,7 @@ TEST(Kinematic, FramesWithoutASolutionMakeTheRunIncomplete) {
         EXPECT_THAT(run.summary.error->what(),
                     HasSubstr(fmt::format("{} of 21 frames have no solution", 21 - run.rows.size())))
             << label;
-        EXPECT_THAT(run.summary.error->what(), HasSubstr("depth_limit")) << label;
+        EXPECT_THAT(run.summary.error->what(), HasSubstr("max_penetration")) << label;
         EXPECT_EQ(warnings(run).size(), 21 - run.rows.size()) << label << ": nothing else is wrong";
         ASSERT_GT(run.rows.size(), 5U) << label;
         ASSERT_LT(run.rows.size(), 20U) << label;
@@ -359,12 +359,12 @@ TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
   EXPECT_EQ(run.summary.status, "failed");
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_THAT(run.summary.error->what(), HasSubstr("none of 6 frames has a solution; the first, at t = 0 s"));
-  EXPECT_THAT(run.summary.error->what(), HasSubstr("depth_limit"));
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("max_penetration"));
   EXPECT_TRUE(std::isnan(run.summary.energy.initial));
   // Assembly tells besides that the driver moves the body far from where it was put.
   const auto refused = warnings(run);
   EXPECT_EQ(
-      std::ranges::count_if(refused, [](const auto& text) { return text.find("depth_limit") != std::string::npos; }),
+      std::ranges::count_if(refused, [](const auto& text) { return text.find("max_penetration") != std::string::npos; }),
       6);
 }
 
@@ -378,13 +378,13 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
                                                        bool tangents, std::stop_token stop) override {
     return batches_.evaluate_batch(pair, states, tangents, stop);
   }
-  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+  [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {
     std::vector<std::vector<PairState>> taken(states.begin(), states.end());
     const auto left = static_cast<std::size_t>(30 - first_step);
     const bool breaks = taken.front().size() > left;
     for (auto& own : taken) own.resize(std::min(own.size(), left));
-    MotionAnswers answers = batches_.commit_motion(first_step, taken, stop);
+    MotionResponses answers = batches_.commit_motion(first_step, taken, stop);
     if (breaks && !answers.error) answers.error = std::make_shared<const Error>(ErrorCode::internal, "a defect");
     return answers;
   }
@@ -397,7 +397,7 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
 TEST(Kinematic, ADefectEndsTheRunAfterTheFramesBefore) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml");
   std::vector<std::string> settings = rocking("kinematic", "0.3");
-  settings.push_back("contact.depth_limit=0.002");  // no frame is refused
+  settings.push_back("contact.max_penetration=0.002");  // no frame is refused
   const RecordedRun run = run_with(scenario_from(text, settings), [](auto pairs, auto assets, const auto& context) {
     return std::make_unique<BreakingContact>(fem::open_local_contact(pairs, assets, context));
   });

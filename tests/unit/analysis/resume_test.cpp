@@ -105,9 +105,9 @@ TEST_P(Resume, FromAnyCheckpointRepeatsEveryBit) {
   ASSERT_GE(whole.checkpoints.size(), 3U);
   // Nothing but friction acts along x; rigid bodies feel it in impacts, without a force.
   const auto speed = whole.column(scenario.bodies.front().name + ".vx_m_s");
-  const bool rubs = knows(fem::find_backend(GetParam().backend), "friction");
+  const bool has_friction = knows(fem::find_backend(GetParam().backend), "friction");
   const bool pushed = std::ranges::any_of(speed, [&](double vx) { return std::abs(vx - speed.front()) > 1e-6; });
-  EXPECT_TRUE(pushed || !rubs) << "no friction, no test";
+  EXPECT_TRUE(pushed || !has_friction) << "no friction, no test";
   for (const Checkpoint& checkpoint : whole.checkpoints) {
     const RecordedRun resumed = run_local(scenario, checkpoint);
     ASSERT_EQ(resumed.summary.status, "completed") << (resumed.summary.error ? resumed.summary.error->what() : "");

@@ -20,11 +20,11 @@ RunState example() {
                  .closed = {1, 0},
                  .episodes = {},
                  .finished = {}};
-  ContactEpisode open{.pair = "heel", .onset = 1e-7, .end = {}, .separation_speed = {}, .effective_restitution = {}};
+  ContactEpisode open{.pair = "heel", .onset = 1e-7, .end = {}, .separation_velocity = {}, .effective_restitution = {}};
   open.max_force = 2.0 / 3.0;
   ContactEpisode done = open;
   done.end = 0.3;
-  done.separation_speed = 1.0 / 7.0;
+  done.separation_velocity = 1.0 / 7.0;
   done.effective_restitution = 0.7;
   done.max_impulse = 1.0 / 9.0;
   state.episodes.push_back(
@@ -39,7 +39,7 @@ void expect_same(const ContactEpisode& a, const ContactEpisode& b) {
   EXPECT_EQ(a.onset, b.onset);
   EXPECT_EQ(a.end, b.end);
   EXPECT_EQ(a.max_force, b.max_force);
-  EXPECT_EQ(a.separation_speed, b.separation_speed);
+  EXPECT_EQ(a.separation_velocity, b.separation_velocity);
   EXPECT_EQ(a.effective_restitution, b.effective_restitution);
   EXPECT_EQ(a.max_impulse, b.max_impulse);
 }
@@ -53,14 +53,14 @@ Checkpoint sealed(const RunState& state) {
                         .state = {1.0 / 3.0, -2.0},
                         .contact_states = {std::string("a\0b", 3), ""},
                         .engine = {}};
-  seal(checkpoint, state);
+  set_message_checksum(checkpoint, state);
   return checkpoint;
 }
 
 TEST(RunState, RoundTripKeepsEveryBit) {
   const RunState before = example();
   const Checkpoint checkpoint = sealed(before);
-  const RunState after = unseal(checkpoint, frame);
+  const RunState after = verify_checksum(checkpoint, frame);
   EXPECT_EQ(after.next_row, before.next_row);
   EXPECT_EQ(after.n_rows, before.n_rows);
   EXPECT_EQ(after.committed_dissipation, before.committed_dissipation);
@@ -80,7 +80,7 @@ TEST(RunState, RoundTripKeepsEveryBit) {
 
 void expect_refused(const Checkpoint& checkpoint, const std::string& reason) {
   try {
-    (void)unseal(checkpoint, frame);
+    (void)verify_checksum(checkpoint, frame);
     ADD_FAILURE() << "accepted, expected: " << reason;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input) << e.what();
@@ -121,7 +121,7 @@ TEST(RunState, AnyChangedByteIsNoticed) {
 // The same numbers with another compiler, or another version of the formulas, are other bits.
 TEST(RunState, BytesOfAnotherProgramAreRefusedWithBothNames) {
   Checkpoint checkpoint = sealed(example());
-  seal(checkpoint, example(), "9.9.9 GCC 99");
+  set_message_checksum(checkpoint, example(), "9.9.9 GCC 99");
   expect_refused(checkpoint, "made by heelstrike 9.9.9 GCC 99, and this is ");
 }
 
@@ -143,12 +143,12 @@ TEST(RunState, NumbersThatNoRunCanHaveAreRefused) {
   for (const double time : {-1.0, 2.1e9}) {
     Checkpoint checkpoint = sealed(example());
     checkpoint.time = time;
-    seal(checkpoint, example());
+    set_message_checksum(checkpoint, example());
     expect_refused(checkpoint, "expected a time");
   }
   Checkpoint checkpoint = sealed(example());
   checkpoint.step = -1;
-  seal(checkpoint, example());
+  set_message_checksum(checkpoint, example());
   expect_refused(checkpoint, "expected a step number");
 }
 

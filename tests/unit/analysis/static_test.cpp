@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string at_rest(const std::string& model, const std::string& analysis = "end_time: 1") {
+std::string initial_displacements(const std::string& model, const std::string& analysis = "end_time: 1") {
   return "heelstrike: 1\ngravity: [0, 0, -10]\n" + model + "analysis: {type: static, " + analysis +
          "}\noutput: {interval: 0.25}\n";
 }
@@ -26,7 +26,7 @@ RecordedRun completed(const std::string& text) {
 }
 
 TEST(Static, ASpringHangsWhereItsForceIsTheWeight) {
-  const auto run = completed(at_rest(R"(
+  const auto run = completed(initial_displacements(R"(
 bodies:
   bob: {mass: 2, inertia: [0.01, 0.01, 0.01], position: [0.1, 0.2, -1]}
 forces:
@@ -67,7 +67,7 @@ output: {interval: 0.25, fields: {interval: 0.5}}
 
 TEST(Static, ABallRestsInTheGroundByHertz) {
   for (const double z : {0.0999, 0.15, 1.1}) {
-    const auto run = completed(at_rest(R"(
+    const auto run = completed(initial_displacements(R"(
 bodies:
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0.3, -0.2, )" +
                                        std::to_string(z) + R"(]}
@@ -138,14 +138,14 @@ TEST(Static, HowMuchImbalanceIsTakenIsTheScenariosToSay) {
   const std::string coarse = ", edge: 0.012";
   for (const double load : {200.0, 300.0, 500.0}) {
     const auto strict =
-        run_local(scenario_from(knee_under_load(0.002, load, "energy", ", largest_imbalance: 1.0e-10", coarse)));
+        run_local(scenario_from(knee_under_load(0.002, load, "energy", ", max_residual: 1.0e-10", coarse)));
     if (strict.summary.status == "completed") {
       ++exact;
     } else {
       ASSERT_TRUE(strict.summary.error);
-      EXPECT_THAT(strict.summary.error->what(), HasSubstr("raise analysis.largest_imbalance"));
+      EXPECT_THAT(strict.summary.error->what(), HasSubstr("raise analysis.max_residual"));
     }
-    const auto lenient = completed(knee_under_load(0.002, load, "energy", ", largest_imbalance: 0.01", coarse));
+    const auto lenient = completed(knee_under_load(0.002, load, "energy", ", max_residual: 0.01", coarse));
     EXPECT_NEAR(lenient.column("knee.fy_N").at(0), -load, 0.01 * load);
   }
   EXPECT_LT(exact, 3) << "no force jumped, so that nothing was tested";
@@ -155,7 +155,7 @@ TEST(Static, HowMuchImbalanceIsTakenIsTheScenariosToSay) {
 /// a of the cranks from the vertical, 2 m g sin a / 1 (two cranks at half height and the coupler) = k (d - sin a) cos
 /// a.
 TEST(Static, AFourBarWithASpringFindsTheClosedForm) {
-  const auto run = completed(at_rest(R"(
+  const auto run = completed(initial_displacements(R"(
 bodies:
   left: {mass: 1, inertia: [0.083, 0.083, 0.001], position: [0, 0, 0.5]}
   right: {mass: 1, inertia: [0.083, 0.083, 0.001], position: [1, 0, 0.5]}
@@ -178,7 +178,7 @@ forces:
 }
 
 TEST(Static, ADriverMakesASequenceAndItsWorkIsTheEnergyOfTheSpring) {
-  const auto run = completed(at_rest(R"(
+  const auto run = completed(initial_displacements(R"(
 bodies:
   slider: {mass: 1, inertia: [0.01, 0.01, 0.01]}
   bob: {mass: 3, inertia: [0.01, 0.01, 0.01], position: [0, 0, -1]}
@@ -200,7 +200,7 @@ forces:
 }
 
 TEST(Static, ADriverPressesABallByHertz) {
-  const auto run = completed(at_rest(R"(
+  const auto run = completed(initial_displacements(R"(
 bodies:
   press: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0.2]}
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
@@ -286,17 +286,17 @@ contact:
 analysis: {type: static, end_time: 1}
 output: {interval: 0.025}
 )";
-  const auto pressed_by = [&](const std::string& load) {
+  const auto at_penetration = [&](const std::string& load) {
     std::string text = "heelstrike: 1\ngravity: [0, 0, -10]\n" + model;
     text.replace(text.find("LOAD"), 4, load);
     return completed(text);
   };
-  const auto smooth = pressed_by("-500 * sin(t)");
+  const auto smooth = at_penetration("-500 * sin(t)");
   ASSERT_EQ(smooth.rows.size(), 41U);
   // 20 for the first three.
   EXPECT_LE(smooth.summary.contact_evaluations, 3 * 38 + 20);
   // What is foretold wrongly costs time, and nothing else: here every second load is a thousandth of the others.
-  const auto jumping = pressed_by("-250.25 + 249.75 * cos(t * 40 * pi)");
+  const auto jumping = at_penetration("-250.25 + 249.75 * cos(t * 40 * pi)");
   ASSERT_EQ(jumping.rows.size(), 41U);
   for (const auto* run : {&smooth, &jumping}) {
     for (std::size_t i = 0; i < run->rows.size(); ++i) {
@@ -311,7 +311,7 @@ output: {interval: 0.025}
 
 TEST(Static, ABodyThatVibratesIsRefused) {
   const auto with_modes = [](int modes) {
-    return run_local(scenario_from(at_rest(fmt::format(R"(
+    return run_local(scenario_from(initial_displacements(fmt::format(R"(
 bodies:
   block: {{mass: 1, inertia: [1.0e-4, 1.0e-4, 1.0e-4], position: [0, 0, 0.0099]}}
 joints:
@@ -358,7 +358,7 @@ output: {{interval: 1.0e-4}}
 }
 
 TEST(Static, WhatCannotComeToRestIsNamed) {
-  const auto falls = run_local(scenario_from(at_rest(R"(
+  const auto falls = run_local(scenario_from(initial_displacements(R"(
 bodies:
   held: {mass: 1, inertia: [0.01, 0.01, 0.01]}
   stone: {mass: 4, inertia: [0.01, 0.01, 0.01], position: [1, 0, 0]}
@@ -375,7 +375,7 @@ joints:
 
 TEST(Static, AContactThatIsNotEnoughIsNamedWithItsForce) {
   // A wind of 30 N sideways on a ball that rests without friction: it slides for ever.
-  const auto slides = run_local(scenario_from(at_rest(R"(
+  const auto slides = run_local(scenario_from(initial_displacements(R"(
 bodies:
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
 loads:

@@ -25,7 +25,7 @@ std::function<double()> uneven_clock(unsigned seed) {
   };
 }
 
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+bool is_bitwise_equal(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
@@ -34,7 +34,7 @@ void expect_rest(const RecordedRun& resumed, const RecordedRun& whole, std::size
   SCOPED_TRACE(where);
   ASSERT_EQ(rows + resumed.rows.size(), whole.rows.size());
   for (std::size_t r = 0; r < resumed.rows.size(); ++r) {
-    ASSERT_TRUE(same_bits(resumed.rows[r], whole.rows[rows + r])) << "row at " << resumed.rows[r][0] << " s";
+    ASSERT_TRUE(is_bitwise_equal(resumed.rows[r], whole.rows[rows + r])) << "row at " << resumed.rows[r][0] << " s";
   }
   ASSERT_EQ(fields + resumed.fields.size(), whole.fields.size());
   for (std::size_t f = 0; f < resumed.fields.size(); ++f) {

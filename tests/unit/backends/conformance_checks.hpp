@@ -57,7 +57,7 @@ inline double relative_error(const Matrix6& a, const Matrix6& b) {
 /// Histories and the states asked of them.
 using Questions = std::vector<std::pair<const History*, PairState>>;
 
-inline std::vector<std::vector<std::uint64_t>> bits_of_answers(const ContactBackend& backend, const Questions& list) {
+inline std::vector<std::vector<std::uint64_t>> bits_of_responses(const ContactBackend& backend, const Questions& list) {
   std::vector<std::vector<std::uint64_t>> bits;
   for (const auto& [history, state] : list) bits.push_back(bits_of(backend.evaluate(*history, state)));
   return bits;
@@ -66,7 +66,7 @@ inline std::vector<std::vector<std::uint64_t>> bits_of_answers(const ContactBack
 /// Answers do not depend on their order, nor on a commit elsewhere; the history stays as it was.
 inline void expect_pure(const ContactBackend& backend, const Questions& list, const History& committed,
                         const PairState& elsewhere) {
-  const auto first = bits_of_answers(backend, list);
+  const auto first = bits_of_responses(backend, list);
   const std::string saved = committed.save();
   (void)backend.commit(committed, elsewhere);
   for (std::size_t i = list.size(); i-- > 0;) {
@@ -78,7 +78,7 @@ inline void expect_pure(const ContactBackend& backend, const Questions& list, co
 /// `n_threads` threads ask `n_rounds` questions each and get the same bits as one.
 inline void expect_same_bits_from_threads(const ContactBackend& backend, const Questions& list, std::size_t n_threads,
                                           std::size_t n_rounds) {
-  const auto expected = bits_of_answers(backend, list);
+  const auto expected = bits_of_responses(backend, list);
   std::vector<int> wrong(n_threads, 0);
   {
     std::vector<std::jthread> threads;
@@ -154,7 +154,7 @@ inline void expect_altered_history_is_refused(const ContactBackend& backend, con
 
 /// Answers to states of prescribed motion are those of single ones, tangents aside.
 /// @param accuracy  of the solution, relative: sums may run in another order
-inline void expect_given_motion_is_answered_alike(const ContactBackend& backend, const Questions& list,
+inline void expect_prescribed_motion_consistent(const ContactBackend& backend, const Questions& list,
                                                   double accuracy) {
   for (const auto& [history, state] : list) {
     const Response one = backend.evaluate(*history, state);
@@ -192,7 +192,7 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
 /// States asked together get the answers of single ones, bit for bit; one that cannot be answered leaves the others
 /// alone.
 /// @param refused  a state that the back-end refuses; null = none
-inline void expect_states_asked_together_are_answered_alike(const ContactBackend& backend, const Questions& list,
+inline void expect_batch_consistent(const ContactBackend& backend, const Questions& list,
                                                             const PairState* refused) {
   const BatchEvaluation* batches = backend.batches();
   if (batches == nullptr) return;
@@ -233,7 +233,7 @@ inline int gaps_outside_of_bounds(const ContactBackend& backend, const History& 
     x.head<3>() *= std::pow(10.0, -3.0 + 3.0 * std::abs(uniform(random)));
     x.tail<3>() *= length * std::pow(10.0, -4.0 + 4.0 * std::abs(uniform(random)));
     const PairState there = moved(asked, x);
-    const GapRange range = gap_range(r.bound, r.gap, asked.X_AB, there);
+    const GapInterval range = gap_interval(r.bound, r.gap, asked.X_AB, there);
     const double lower = r.gap + (range.lower - r.gap) / stretch;
     if (apart && lower <= 0.0) continue;
     try {

@@ -94,15 +94,15 @@ TEST_P(Conformance, EvaluationIsPure) {
   expect_pure(*backend, states(), *latched, at(1e-3, 3.0));
 }
 
-TEST_P(Conformance, PrescribedMotionIsAnsweredAlike) {
-  testing_support::expect_given_motion_is_answered_alike(*backend, states(), 0.0);
+TEST_P(Conformance, PrescribedMotionMatchesSingleCommits) {
+  testing_support::expect_prescribed_motion_consistent(*backend, states(), 0.0);
 }
 
-TEST_P(Conformance, StatesAskedTogetherAreAnsweredAlike) {
-  testing_support::expect_states_asked_together_are_answered_alike(*backend, states(), nullptr);
+TEST_P(Conformance, BatchMatchesSingleEvaluations) {
+  testing_support::expect_batch_consistent(*backend, states(), nullptr);
 }
 
-TEST_P(Conformance, ExactlyZeroBeyondTheGap) {
+TEST_P(Conformance, ZeroOutsideContact) {
   for (const double gap : {1e-12, 1e-6, 0.01}) expect_zero(backend->evaluate(*latched, at(-gap, 0.5)));
 }
 

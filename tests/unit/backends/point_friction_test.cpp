@@ -103,8 +103,8 @@ TEST_P(FrictionOfPoints, EvaluationIsPureAndHistoryContinues) {
   testing_support::expect_same_bits_from_threads(*backend, states(), 4, 50);
   testing_support::expect_saved_history_continues(*backend, states(), *touched, 7);
   testing_support::expect_altered_history_is_refused(*backend, *touched, at(depth, 0.4).X_AB);
-  testing_support::expect_given_motion_is_answered_alike(*backend, states(), 0.0);
-  testing_support::expect_states_asked_together_are_answered_alike(*backend, states(), nullptr);
+  testing_support::expect_prescribed_motion_consistent(*backend, states(), 0.0);
+  testing_support::expect_batch_consistent(*backend, states(), nullptr);
   for (const double gap : {1e-12, 0.01}) testing_support::expect_zero(backend->evaluate(*touched, at(-gap, 0.5)));
 }
 

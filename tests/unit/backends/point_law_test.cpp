@@ -122,7 +122,7 @@ TEST(PointLaw, RefusesParametersOutOfRange) {
 TEST(PointLaw, ReportsDerivedParameters) {
   const auto parameters = make_example(example_pair("flores", example_geometries()[0]))->traits().parameters;
   EXPECT_EQ(number(parameters, "exponent"), 1.5);
-  EXPECT_EQ(number(parameters, "approach_speed_floor"), 1e-3);
+  EXPECT_EQ(number(parameters, "min_approach_velocity"), 1e-3);
   EXPECT_NEAR(number(parameters, "hysteresis_factor"), 1.0666666666666667, 1e-15);
   EXPECT_NEAR(number(parameters, "effective_restitution"), 0.5773, 5e-5);
 }
@@ -130,7 +130,7 @@ TEST(PointLaw, ReportsDerivedParameters) {
 TEST(PointLaw, GonthierFormIsSelectable) {
   PairSpec pair = example_pair("gonthier", example_geometries()[0]);
   EXPECT_EQ(number(make_example(pair)->traits().parameters, "hysteresis_factor"), gonthier_exact_factor(0.6));
-  pair.parameters["factor_form"] = std::string("approximate");
+  pair.parameters["hysteresis_factor_form"] = std::string("approximate");
   EXPECT_EQ(number(make_example(pair)->traits().parameters, "hysteresis_factor"), gonthier_approximate_factor(0.6));
 }
 
@@ -171,7 +171,7 @@ class ApproachSpeed : public testing::Test {
             .V_AB = {.w = Vector3::Zero(), .v = {0, 0, closing}}};
   }
 
-  [[nodiscard]] std::optional<double> latched() const { return PointHistory::from(*history).approach_speed; }
+  [[nodiscard]] std::optional<double> latched() const { return PointHistory::from(*history).approach_velocity; }
 
   PairSpec pair;
   std::unique_ptr<ContactBackend> backend;
@@ -234,7 +234,7 @@ TEST_F(ApproachSpeed, WithoutALatchedValueTheCurrentSpeedIsUsed) {
 }
 
 TEST_F(ApproachSpeed, FloorIsAParameter) {
-  pair.parameters["approach_speed_floor"] = 0.5;
+  pair.parameters["min_approach_velocity"] = 0.5;
   backend = make_example(pair);
   commit(-tiny, 0.25);
   EXPECT_EQ(latched(), 0.5);

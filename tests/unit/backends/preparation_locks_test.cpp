@@ -40,9 +40,9 @@ std::vector<int> together(PreparationLocks& locks, int n, const std::function<in
 
 TEST(PreparationLocks, OneMakesItAndTheOthersGetIt) {
   PreparationLocks locks;
-  std::atomic<int> n_made = 0;
-  EXPECT_EQ(together(locks, 4, [&] { return ++n_made; }), (std::vector<int>{1, 1, 1, 1}));
-  EXPECT_EQ(locks.once<int>("body", {}, [&] { return ++n_made; }), 2) << "kept although nobody waited";
+  std::atomic<int> n_created = 0;
+  EXPECT_EQ(together(locks, 4, [&] { return ++n_created; }), (std::vector<int>{1, 1, 1, 1}));
+  EXPECT_EQ(locks.once<int>("body", {}, [&] { return ++n_created; }), 2) << "kept although nobody waited";
   EXPECT_EQ(locks.once<int>("other", {}, [] { return 7; }), 7);
 }
 

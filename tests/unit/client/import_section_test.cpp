@@ -140,7 +140,7 @@ TEST_F(ImportSection, IsChangedBeforeItIsReadAndWhatItGivesAfterwards) {
 TEST_F(ImportSection, GivesTheSameAgainFromTheRunFolder) {
   const RunRequest first = load();
   write("as_run.yaml", first.yaml);
-  const RunRequest again = load_request_again(folder_ / "as_run.yaml", folder_ / "swing.yaml", folder_, {});
+  const RunRequest again = reload_request(folder_ / "as_run.yaml", folder_ / "swing.yaml", folder_, {});
   EXPECT_EQ(again.yaml, first.yaml);
   EXPECT_EQ(file_digests(again), file_digests(first));
 }
@@ -202,10 +202,10 @@ TEST_F(ImportSection, WhatBothGiveIsRefused) {
 }
 
 TEST_F(ImportSection, WhatTheModelItselfHasWrongIsToldAsThat) {
-  std::string heavy = leg;
+  std::string expensive = leg;
   const std::string mass = "<mass>4</mass>";
-  heavy.replace(heavy.find(mass), mass.size(), "<mass>-4</mass>");
-  write("model/leg.osim", heavy);
+  expensive.replace(expensive.find(mass), mass.size(), "<mass>-4</mass>");
+  write("model/leg.osim", expensive);
   // Lines of what is assembled are in no file.
   EXPECT_THAT(message("", ""), AllOf(testing::StartsWith("${HEELSTRIKE_IMPORT_TEST}/leg.osim: bodies.shank.mass: "),
                                      HasSubstr("swing.yaml: imports that model")));

@@ -70,7 +70,7 @@ TEST_F(PrivateFolderTest, ASocketThatDoesNotFitIsRefusedAndALongBaseIsNotUsed) {
   const fs::path long_base = base / std::string(80, 'x');
   fs::create_directory(long_base);
   ::setenv("XDG_RUNTIME_DIR", long_base.c_str(), 1);
-  EXPECT_EQ(runtime_base(), "/tmp");
+  EXPECT_EQ(runtime_directory(), "/tmp");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST_F(ReadFile, ReadsAPipeWhileSomebodyWrites) {
 
 TEST_F(ReadFile, GivesUpOnAPipeThatStaysSilentOrNeverEnds) {
   const fs::path path = pipe();
-  EXPECT_THAT(refusal(path, ErrorCode::file, {.patience = 0.1}), HasSubstr("nobody wrote"));
+  EXPECT_THAT(refusal(path, ErrorCode::file, {.reconnect_timeout = 0.1}), HasSubstr("nobody wrote"));
   std::jthread endless([&](const std::stop_token& stop) {
     const int fd = ::open(path.c_str(), O_RDWR | O_NONBLOCK);
     const std::string block(4096, 'x');
@@ -132,7 +132,7 @@ TEST(Printable, EscapesWhatNoTerminalShouldSee) {
   EXPECT_EQ(printable("a\x1b[2J\xe9\x7f\xc2\x9b!"), "a\\x1b[2J\\xe9\\x7f\\xc2\\x9b!");
   EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80\xf5"), "\\xc0\\xaf\\xed\\xa0\\x80\\xf5") << "overlong, half a pair, none";
   EXPECT_EQ(printable("a\nb"), "a b");
-  EXPECT_EQ(for_terminal("a\nb\r"), "a\nb\\x0d");
+  EXPECT_EQ(strip_control_characters("a\nb\r"), "a\nb\\x0d");
   EXPECT_EQ(printable("\xc3\xbc\xc3\xbc", 3), "\xc3\xbc...") << "cut at a whole character";
 }
 

@@ -78,7 +78,7 @@ TEST(RepeatedMessages, OnesThatDifferInNumbersOnlyAreToldOnce) {
   EXPECT_TRUE(messages.is_first("warning", "marker R.Heel jumps at t = 0.25 s"));
   EXPECT_TRUE(messages.is_first("error", "frame at t = 0.3 s left out: 3.2e-2 m deep"));
   testing::internal::CaptureStderr();
-  messages.tell_rest("out/run.log");
+  messages.print_repeat_counts("out/run.log");
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("1 more like \"frame at t = 0.1 s left out"));
   EXPECT_THAT(said, HasSubstr("out/run.log"));
@@ -116,7 +116,7 @@ TEST(Screen, KnowsTheWidthOfATerminal) {
 TEST(Screen, ColoursAreForTerminalsThatWantThem) {
   ::setenv("TERM", "xterm", 1);
   ::unsetenv("NO_COLOR");
-  const auto warn = [] { tell_user("warning", "too deep"); };
+  const auto warn = [] { print_message("warning", "too deep"); };
   EXPECT_THAT(on_terminal(warn), HasSubstr("\033[33mwarning\033[0m"));
   testing::internal::CaptureStderr();
   warn();

@@ -12,12 +12,12 @@ namespace heelstrike::fem {
 namespace {
 
 LayerLaw cartilage(bool large) {
-  return {.modulus = LayerLaw::confined(0.45) * 4e6, .large = large};
+  return {.modulus = LayerLaw::confined_modulus_factor(0.45) * 4e6, .large = large};
 }
 
 LayerLaw polyethylene(bool nonlinear, bool large) {
-  if (!nonlinear) return {.modulus = LayerLaw::confined(0.46) * 463e6, .large = large};
-  return {.modulus = LayerLaw::confined(0.46) * 2.0 * 18.4e6 / 0.0597,
+  if (!nonlinear) return {.modulus = LayerLaw::confined_modulus_factor(0.46) * 463e6, .large = large};
+  return {.modulus = LayerLaw::confined_modulus_factor(0.46) * 2.0 * 18.4e6 / 0.0597,
           .large = large,
           .reference = 18.4e6,
           .exponent = 3.0};
@@ -113,7 +113,7 @@ TEST(BedLaw, SlopesByTheThicknessOfALayer) {
           };
           return (45.0 * (at(1) - at(-1)) - 9.0 * (at(2) - at(-2)) + (at(3) - at(-3))) / (60.0 * step);
         };
-        const ThicknessSlopes slopes = law.by_thickness(p, layer);
+        const ThicknessDerivatives slopes = law.by_thickness(p, layer);
         const auto pressure_of = [](const BedPressure& b, const BedLaw&, std::size_t) { return b.pressure; };
         const auto energy_of = [](const BedPressure& b, const BedLaw&, std::size_t) { return b.energy; };
         const auto slope_of = [](const BedPressure& b, const BedLaw& l, std::size_t k) {

@@ -34,7 +34,7 @@ Response asked(const ContactBackend& backend, const Pose& X_AB) {
 }
 
 constexpr double h = 0.008;                                     // [m] layer of layer_pair
-const double stiffness = LayerLaw::confined(0.46) * 463e6 / h;  // [Pa/m]
+const double stiffness = LayerLaw::confined_modulus_factor(0.46) * 463e6 / h;  // [Pa/m]
 const Surface floor_plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
 
 /// A face, convex, seen from outside its corners run anticlockwise.
@@ -171,7 +171,7 @@ Exact exact(const std::vector<Polygon>& faces, const Pose& X_WB) {
 }
 
 /// Lowest corner `depth` below the plane z = 0.
-Pose pressed_by(const std::vector<Polygon>& faces, const Matrix3& R, double depth) {
+Pose at_penetration(const std::vector<Polygon>& faces, const Matrix3& R, double depth) {
   double low = 1e9;
   for (const Polygon& face : faces) {
     for (const Vector3& p : face) low = std::min(low, (R * p).z());
@@ -223,7 +223,7 @@ TEST(Creases, CubePressedFlat) {
 // were refused, finer ones answered 263 to 1703 N.
 TEST(Creases, CubeOnItsEdge) {
   const double a = std::numbers::pi / 6.0, b = std::numbers::pi / 3.0, L = 0.2, d = 0.005;
-  const double k = LayerLaw::confined(0.3) * 1e6 / 0.05;
+  const double k = LayerLaw::confined_modulus_factor(0.3) * 1e6 / 0.05;
   const auto of = [](double angle) { return 1.0 / (std::pow(std::cos(angle), 2) * std::sin(angle)); };
   const double F = k * L * d * d / 2.0 * (of(a) + of(b));
   EXPECT_NEAR(F, 490.4, 0.1);
@@ -233,7 +233,7 @@ TEST(Creases, CubeOnItsEdge) {
     assets.add("cube", triangles_of(faces, n));
     PairSpec pair = layer_pair(mesh_named("cube"), floor_plane, {{"thickness", 0.05}});
     pair.main.materials = {material(1e6, 0.3)};
-    const Pose X_WC = pressed_by(faces, rotation_from_vector({a, 0, 0}), d);
+    const Pose X_WC = at_penetration(faces, rotation_from_vector({a, 0, 0}), d);
     const Response r = asked(*made(pair, assets), X_WC.inverse());
     EXPECT_NEAR((X_WC.R * r.F_A.force).z() / F, 1.0, 1e-9) << n;
   }
@@ -254,7 +254,7 @@ TEST(Creases, AnyShapeInAnyPose) {
         // A third of the poses near flat, where side walls are steep.
         const double turn = i % 3 == 0 ? 0.1 * unit(random) : 3.0;
         const Matrix3 R = rotation_from_vector(turn * Vector3(normal(random), normal(random), normal(random)));
-        const Pose X_WC = pressed_by(faces, R, 1e-5 + 2e-4 * unit(random));
+        const Pose X_WC = at_penetration(faces, R, 1e-5 + 2e-4 * unit(random));
         const Exact right = exact(faces, X_WC);
         const Response r = asked(*backend, X_WC.inverse());
         EXPECT_NEAR((X_WC.R * r.F_A.force).z() / right.force, 1.0, 1e-7) << name << " n " << n << " pose " << i;
@@ -283,7 +283,7 @@ TEST(Creases, APlateIsAPlane) {
       for (int i = 0; i < 30; ++i) {
         const double turn = i % 3 == 0 ? 0.1 * unit(random) : i % 3 == 1 ? 0.4 * unit(random) : 3.0;
         const Matrix3 R = rotation_from_vector(turn * Vector3(normal(random), normal(random), normal(random)));
-        Pose X_WC = pressed_by(faces, R, 1e-5 + 1e-4 * unit(random));
+        Pose X_WC = at_penetration(faces, R, 1e-5 + 1e-4 * unit(random));
         const Exact right = exact(faces, X_WC);
         X_WC.p.z() += 0.01;
         const bool along = std::ranges::any_of(
@@ -305,7 +305,7 @@ TEST(Creases, TipOfACone) {
   assets.add("cone", triangles_of(faces, 1));
   const auto backend = made(layer_pair(mesh_named("cone"), floor_plane), assets);
   for (const Vector3& turned : {Vector3(0, 0, 0), Vector3(0.2, 0.1, 0), Vector3(0.4, -0.2, 0.3)}) {
-    const Pose X_WC = pressed_by(faces, rotation_from_vector(turned), 2e-4);
+    const Pose X_WC = at_penetration(faces, rotation_from_vector(turned), 2e-4);
     const Response r = asked(*backend, X_WC.inverse());
     EXPECT_NEAR((X_WC.R * r.F_A.force).z() / exact(faces, X_WC).force, 1.0, 0.05) << turned.transpose();
   }
@@ -319,7 +319,7 @@ TEST(Creases, BallOnTrianglesThatNobodyChose) {
   PairSpec pair = layer_pair(SphereSurface{.radius = R, .center = Vector3::Zero()}, floor_plane, {{"thickness", 0.2}});
   pair.main.materials = {material(1e6, 0.3)};
   const auto backend = made(pair, {});
-  const double k = LayerLaw::confined(0.3) * 1e6 / 0.2;
+  const double k = LayerLaw::confined_modulus_factor(0.3) * 1e6 / 0.2;
   for (const double depth : {2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3}) {
     const int n = 2000;
     double F = 0.0;  // cosines from 1 down to that of the rim, in the middle of equal parts
@@ -449,7 +449,7 @@ TEST(Creases, AWallBesideACurvedMesh) {
       const Response r = asked(*facets, X_CW);
       for (const Eigen::Index k : {1, 5}) {
         const auto moved = [&](double by) {
-          const Vector6 x = by * Vector6::Unit(k);
+          const Vector6 x = by * Vector6::Fmu(k);
           const Pose X{.R = rotation_from_vector(x.head<3>()) * X_CW.R, .p = X_CW.p + x.tail<3>()};
           return asked(*facets, X);
         };

@@ -70,7 +70,7 @@ std::vector<Case> cases_of_varying_layers() {
   const Surface dome = mesh_named("dome");
   std::vector<Case> all;
   const auto add = [&](const std::string& name, ParameterMap more, bool conserves) -> Case& {
-    more["met_back_asset"] = "bone_of_dome";
+    more["partner_back_asset"] = "bone_of_dome";
     Case& added = all.emplace_back(Case{"varying_" + name, layer_pair(dish, dome, std::move(more)), conserves});
     added.pair.main.materials = {material(20e6, 0.4)};
     added.pair.partner.materials = {material(10e6, 0.45)};
@@ -94,14 +94,14 @@ std::vector<Case> cases_of_varying_layers() {
   add("alone_friction", {{"friction", 0.2}}, false).pair.main.materials.clear();
   all.back().pair.parameters.erase("thickness");
   add("over_rim", {{"strain", "large"}}, true).pair.partner.surface = mesh_named("button");
-  all.back().pair.parameters["met_back_asset"] = "bone_of_button";
+  all.back().pair.parameters["partner_back_asset"] = "bone_of_button";
   add("over_rim_nearest", {{"penetration", "nearest"}}, true).pair.partner.surface = mesh_named("button");
-  all.back().pair.parameters["met_back_asset"] = "bone_of_button";
+  all.back().pair.parameters["partner_back_asset"] = "bone_of_button";
   add("both", {{"back_asset", "bone_of_dish"}}, true).pair.parameters.erase("thickness");
   // The dome carries the springs, and the layer of the dish varies.
   add("casting_partner",
       {{"casting", "partner"}, {"partner_thickness", 0.003}, {"friction", 0.2}, {"dissipation", 2.0}}, false)
-      .pair.parameters["met_back_asset"] = "bone_of_dish";
+      .pair.parameters["partner_back_asset"] = "bone_of_dish";
   all.back().pair.parameters.erase("thickness");
   return all;
 }
@@ -190,12 +190,12 @@ class Foundation : public testing::TestWithParam<Case> {
   [[nodiscard]] Questions states() const {
     return {{fresh.get(), at(1e-4, 0.1)},
             {touched.get(), at(1.3e-4, 0.05)},
-            {touched.get(), slid(2e-4, 3e-4)},
-            {touched.get(), slid(1.2e-4, 1e-6)},
+            {touched.get(), compute_slip_increment(2e-4, 3e-4)},
+            {touched.get(), compute_slip_increment(1.2e-4, 1e-6)},
             {touched.get(), at(3e-4, -2.0)}};
   }
 
-  [[nodiscard]] PairState slid(double depth, double by) const {
+  [[nodiscard]] PairState compute_slip_increment(double depth, double by) const {
     PairState state = at(depth, 0.02);
     state.X_AB.p.x() += by;
     return state;
@@ -262,7 +262,7 @@ TEST_P(Foundation, WrenchIsTheDerivativeOfTheEnergy) {
       Vector6 by_energy;
       for (int i = 0; i < 6; ++i) {
         const auto difference = [&, hist = history](double k) {
-          const Vector6 x = k * h * Vector6::Unit(i);
+          const Vector6 x = k * h * Vector6::Fmu(i);
           return backend->evaluate(*hist, moved(still, x)).stored_energy -
                  backend->evaluate(*hist, moved(still, -x)).stored_energy;
         };
@@ -299,7 +299,7 @@ TEST_P(Foundation, HistoriesOutliveTunableParameters) {
     const auto other = entry.make(tuned, assets().context());
     const auto taken = other->load_history(touched->save());
     const auto own = other->commit(*other->initial_history(), at(5e-5, 0.01)).history;
-    for (const PairState& state : {at(1.3e-4, 0.05), slid(2e-4, 3e-4), slid(1.2e-4, 1e-6)}) {
+    for (const PairState& state : {at(1.3e-4, 0.05), compute_slip_increment(2e-4, 3e-4), compute_slip_increment(1.2e-4, 1e-6)}) {
       const Vector6 a = other->evaluate(*taken, state).F_A.vector(), b = other->evaluate(*own, state).F_A.vector();
       ASSERT_GT(b.norm(), 0.0);
       EXPECT_TRUE(other->commit(*taken, state).response.F_A.vector().allFinite()) << name;
@@ -344,12 +344,12 @@ TEST_P(Foundation, AlteredHistoryIsRefused) {
   expect_altered_history_is_refused(*backend, *touched, swapped ? X_AB.inverse() : X_AB);
 }
 
-TEST_P(Foundation, PrescribedMotionIsAnsweredAlike) {
-  expect_given_motion_is_answered_alike(*backend, states(), 0.0);
-  expect_states_asked_together_are_answered_alike(*backend, states(), nullptr);
+TEST_P(Foundation, PrescribedMotionMatchesSingleCommits) {
+  expect_prescribed_motion_consistent(*backend, states(), 0.0);
+  expect_batch_consistent(*backend, states(), nullptr);
 }
 
-TEST_P(Foundation, ExactlyZeroBeyondTheGap) {
+TEST_P(Foundation, ZeroOutsideContact) {
   // Facets of a dish cut off up to 10 um of its curve, and so far the springs in their centres stand in front of it.
   for (const double gap : {1e-5, 1e-3, 0.05}) expect_zero(backend->evaluate(*fresh, at(-gap - 2e-4, 0.5)));
 }

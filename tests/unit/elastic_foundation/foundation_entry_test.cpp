@@ -26,7 +26,7 @@ std::vector<std::array<Vector3, 3>> tetrahedron(bool outward) {
   return t;
 }
 
-std::vector<std::array<Vector3, 3>> turned_round(std::vector<std::array<Vector3, 3>> triangles) {
+std::vector<std::array<Vector3, 3>> reversed_triangles(std::vector<std::array<Vector3, 3>> triangles) {
   for (auto& t : triangles) std::swap(t[1], t[2]);
   return triangles;
 }
@@ -45,14 +45,14 @@ const Assets& files() {
     Assets a;
     const auto level = [](double z) { return [z](double, double) { return z; }; };
     a.add("plate", height_field(0.04, 8, level(0.0)));
-    a.add("plate_turned", turned_round(height_field(0.04, 8, level(0.0))));
+    a.add("plate_turned", reversed_triangles(height_field(0.04, 8, level(0.0))));
     const auto small = height_field(0.04, 8, level(0.0));
     const Vector3 right(0.05, 0.0, 0.0);
     const Vector3 right_and_up(0.05, 0.0, 2e-4);
     a.add("two_plates", beside(small, small, right));
-    a.add("second_turned_down", beside(small, turned_round(small), right));
-    a.add("two_plates_down", beside(turned_round(small), turned_round(small), right_and_up));
-    a.add("second_turned_up", beside(turned_round(small), small, right_and_up));
+    a.add("second_turned_down", beside(small, reversed_triangles(small), right));
+    a.add("two_plates_down", beside(reversed_triangles(small), reversed_triangles(small), right_and_up));
+    a.add("second_turned_up", beside(reversed_triangles(small), small, right_and_up));
     a.add("wide_plate", height_field(0.16, 32, level(0.0)));
     std::string table = "thickness_m\n";
     for (int v = 0; v < 81; ++v) table += v == 17 ? "0.002\n" : "0.003\n";
@@ -243,7 +243,7 @@ TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
   for (const std::string penetration : {"ray", "nearest"}) {
     EXPECT_GT(ask(mesh_named("two_plates"), down, penetration).F_A.force.norm(), 1.0);
     EXPECT_GT(ask(mesh_named("wide_plate"), mesh_named("two_plates_down"), penetration).F_A.force.norm(), 1.0);
-    const auto expect_told = [&](const Surface& main, const Surface& partner, const std::string& piece) {
+    const auto expect_facing_error = [&](const Surface& main, const Surface& partner, const std::string& piece) {
       try {
         const Response r = ask(main, partner, penetration);
         FAIL() << "half of the load is missing, and nothing is said: " << r.F_A.force.transpose();
@@ -252,8 +252,8 @@ TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
                     AllOf(HasSubstr(piece), HasSubstr("m of the casting body"), HasSubstr("inside out")));
       }
     };
-    expect_told(mesh_named("second_turned_down"), down, "piece 2 of 2 of the casting surface");
-    expect_told(mesh_named("wide_plate"), mesh_named("second_turned_up"), "piece 2 of 2 of the partner's surface");
+    expect_facing_error(mesh_named("second_turned_down"), down, "piece 2 of 2 of the casting surface");
+    expect_facing_error(mesh_named("wide_plate"), mesh_named("second_turned_up"), "piece 2 of 2 of the partner's surface");
   }
 }
 
@@ -298,33 +298,33 @@ TEST(FoundationEntry, LawWithoutAPressureIsToldWithItsPlace) {
 
 TEST(FoundationEntry, ThicknessInAnotherUnitThanTheMeshIsDoubted) {
   const BackendEntry entry = elastic_foundation_entry();
-  const auto doubts = [&](PairSpec pair) {
+  const auto warnings = [&](PairSpec pair) {
     pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
-    return entry.doubts(pair, files().context());
+    return entry.warnings(pair, files().context());
   };
-  EXPECT_THAT(doubts(plate()), testing::IsEmpty());
+  EXPECT_THAT(warnings(plate()), testing::IsEmpty());
   const std::string key = "contact.knee.parameters.thickness";
-  EXPECT_THAT(doubts(plate({{"thickness", 3.0}})),
+  EXPECT_THAT(warnings(plate({{"thickness", 3.0}})),
               testing::ElementsAre(AllOf(HasSubstr(key), HasSubstr("3 m thick on a body 0.04 m long"),
                                          HasSubstr("did you mean 3 mm?"), HasSubstr("0.003"))));
-  EXPECT_THAT(doubts(plate({{"thickness", 3e-6}})),
+  EXPECT_THAT(warnings(plate({{"thickness", 3e-6}})),
               testing::ElementsAre(AllOf(HasSubstr(key), HasSubstr("3e-06 m"), HasSubstr("length_scale"))));
   PairSpec by_vertex = plate({{"vertex_thickness", std::vector<double>(81, 3.0)}});
   by_vertex.parameters.erase("thickness");
-  EXPECT_THAT(doubts(by_vertex), testing::ElementsAre(HasSubstr("contact.knee.parameters.vertex_thickness: ")));
+  EXPECT_THAT(warnings(by_vertex), testing::ElementsAre(HasSubstr("contact.knee.parameters.vertex_thickness: ")));
   // Of the partner, when it is the one with the layer.
   PairSpec other = plate({{"partner_thickness", 2.0}});
   other.partner.materials = {material(1e6, 0.3)};
-  EXPECT_THAT(doubts(other), testing::ElementsAre(HasSubstr("contact.knee.parameters.partner_thickness: ")));
+  EXPECT_THAT(warnings(other), testing::ElementsAre(HasSubstr("contact.knee.parameters.partner_thickness: ")));
 }
 
 TEST(FoundationEntry, MeshInMillimetresIsDoubted) {
   PairSpec pair = plate();
   pair.main.surface = mesh_named("in_millimetres");
   pair.parameters = checked_parameters(pair.parameters, elastic_foundation_entry().parameters, "");
-  const auto doubts = elastic_foundation_entry().doubts(pair, files().context());
-  ASSERT_FALSE(doubts.empty());
-  EXPECT_THAT(doubts.front(), AllOf(HasSubstr("contact.knee.main.surface.mesh"), HasSubstr("length_scale")));
+  const auto warnings = elastic_foundation_entry().warnings(pair, files().context());
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(warnings.front(), AllOf(HasSubstr("contact.knee.main.surface.mesh"), HasSubstr("length_scale")));
 }
 
 TEST(FoundationEntry, FieldsShowThePressureOfEachFace) {

@@ -24,7 +24,7 @@ std::unique_ptr<ContactBackend> made(PairSpec pair, const Assets& assets) {
 constexpr double h = 0.008;     // [m] layer
 constexpr double R = 0.025;     // [m]
 constexpr double depth = 1e-4;  // [m]
-const double modulus = LayerLaw::confined(0.46) * 463e6;
+const double modulus = LayerLaw::confined_modulus_factor(0.46) * 463e6;
 const Surface flat = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
 
 /// Off the vertices and axes of the grid, as bodies lie.

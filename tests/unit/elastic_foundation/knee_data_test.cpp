@@ -69,7 +69,7 @@ class NaturalKnee : public testing::Test {
     pair.partner.materials = {material(10e6, 0.45)};
     pair.parameters.erase("thickness");
     if (!pair.parameters.contains("back_asset")) pair.parameters["thickness"] = 0.003;
-    if (!pair.parameters.contains("met_back_asset")) pair.parameters["partner_thickness"] = 0.003;
+    if (!pair.parameters.contains("partner_back_asset")) pair.parameters["partner_thickness"] = 0.003;
     pair.parameters.try_emplace("layers", "lumped");
     const BackendEntry entry = elastic_foundation_entry();
     pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
@@ -94,7 +94,7 @@ class NaturalKnee : public testing::Test {
   std::map<std::string, AssetContent> contents;
 };
 
-const ParameterMap as_in_jam{{"springs", "centres"}, {"normals", "facets"}, {"direction", "normal"}};
+const ParameterMap jam_configuration{{"springs", "centres"}, {"normals", "facets"}, {"direction", "normal"}};
 
 /// Three columns of a row.
 Vector3 vector_of(const std::map<std::string, double>& row, const std::string& name) {
@@ -105,7 +105,7 @@ Vector3 vector_of(const std::map<std::string, double>& row, const std::string& n
 // centre of pressure. All are there to the digits of the files: seven of forces and pressures, 1e-8 m^2 of areas above
 // 1.2e-4 m^2, 1e-8 m of the centre. The moment's share is of the force at the lever of the centre.
 TEST_F(NaturalKnee, PosesOfOpenSimJam) {
-  const auto centres = knee(as_in_jam);
+  const auto centres = knee(jam_configuration);
   const auto vertices = knee({});
   const auto fresh = centres->initial_history();
   const std::vector<std::pair<std::string, double>> limits{{"force %", 1e-3}, {"moment %", 1e-3}, {"area %", 5e-3},
@@ -152,7 +152,7 @@ TEST_F(NaturalKnee, PosesOfOpenSimJam) {
 }
 
 TEST_F(NaturalKnee, RecomputedForcesOfWalking) {
-  const auto backend = knee(as_in_jam);
+  const auto backend = knee(jam_configuration);
   const auto fresh = backend->initial_history();
   const auto poses = table(folder / "walking_knee_reference.csv");
   const auto forces = table(folder / "walking_knee_contact_recomputed.csv");
@@ -190,7 +190,7 @@ double tangent_error(const ContactBackend& backend, const PairState& state, doub
   Matrix6 numeric;
   for (int i = 0; i < 6; ++i) {
     const auto wrench = [&](double by) -> Vector6 {
-      return backend.evaluate(*fresh, moved(state, by * Vector6::Unit(i)), prescribed_motion).F_A.vector();
+      return backend.evaluate(*fresh, moved(state, by * Vector6::Fmu(i)), prescribed_motion).F_A.vector();
     };
     numeric.col(i) = (wrench(step) - wrench(-step)) / (2.0 * step);
   }
@@ -214,10 +214,10 @@ TEST_F(NaturalKnee, BetweenBothBones) {
     const ParameterMap common{{"layers", layers},
                               {"strain", lumped ? "small" : "large"},
                               {"springs", lumped ? "vertices" : "centres"},
-                              {"back_least", 0.0005}};
+                              {"back_min_thickness", 0.0005}};
     ParameterMap bones = common;
     bones["back_asset"] = "lenhart2015-R-tibia-subchondral-bone.stl";
-    bones["met_back_asset"] = "lenhart2015-R-femur-subchondral-bone.stl";
+    bones["partner_back_asset"] = "lenhart2015-R-femur-subchondral-bone.stl";
     const auto backend = knee(bones);
     const auto constant = knee(common);
     const auto fresh = backend->initial_history();
@@ -242,11 +242,11 @@ TEST_F(NaturalKnee, BetweenBothBones) {
 // At its rim the cartilage of the data lies in the bone, by 0.5 mm: told, unless a least thickness is given.
 TEST_F(NaturalKnee, BoneInFrontAtTheRimIsTold) {
   try {
-    (void)knee({{"met_back_asset", "lenhart2015-R-femur-subchondral-bone.stl"}});
+    (void)knee({{"partner_back_asset", "lenhart2015-R-femur-subchondral-bone.stl"}});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_EQ(e.field(), "contact.knee.parameters.met_back_asset");
-    EXPECT_NE(std::string(e.what()).find("back_least"), std::string::npos) << e.what();
+    EXPECT_EQ(e.field(), "contact.knee.parameters.partner_back_asset");
+    EXPECT_NE(std::string(e.what()).find("back_min_thickness"), std::string::npos) << e.what();
   }
 }
 

@@ -43,14 +43,14 @@ PairSpec knee_pair(ParameterMap parameters, double edge = 0.0015, bool left = fa
   return pair;
 }
 
-std::unique_ptr<ContactBackend> made_knee(PairSpec pair) {
+std::unique_ptr<ContactBackend> make_knee(PairSpec pair) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
   return entry.make(pair, Assets().context());
 }
 
-Response pressed_knee(const ContactBackend& knee, double depth, double varus = 0.0) {
+Response loaded_knee(const ContactBackend& knee, double depth, double varus = 0.0) {
   PairState state;
   state.X_AB = {.R = rotation_from_vector({-varus, 0.0, 0.0}), .p = {0.0, -depth, 0.0}};
   return knee.evaluate(*knee.initial_history(), state);
@@ -101,25 +101,25 @@ TEST(ParametricKnee, BothCondylesTouchAtTheIdentityPose) {
   const double a = 0.5 * d.plateau_length;
   const double b = 0.5 * d.plateau_breadth;
   const double above = chord(2.0 * d.medial_depth / (a * a) + 2.0 * d.medial_depth / (b * b));
-  const auto knee = made_knee(knee_pair({}, edge));
-  EXPECT_NEAR(pressed_knee(*knee, 0.0).gap, 0.0, std::max(inside, above));
-  EXPECT_LT(pressed_knee(*knee, inside + 5e-7).gap, 0.0);
+  const auto knee = make_knee(knee_pair({}, edge));
+  EXPECT_NEAR(loaded_knee(*knee, 0.0).gap, 0.0, std::max(inside, above));
+  EXPECT_LT(loaded_knee(*knee, inside + 5e-7).gap, 0.0);
   // Both sides bear, and neither of them four times what the other one does.
-  EXPECT_LT(std::abs(pressed_knee(*knee, 0.0002).p_ACop.z()), 0.6 * 0.5 * d.condyle_spacing);
+  EXPECT_LT(std::abs(loaded_knee(*knee, 0.0002).p_ACop.z()), 0.6 * 0.5 * d.condyle_spacing);
 }
 
 TEST(ParametricKnee, VarusLoadsTheMedialSideAndALeftKneeMirrorsARightOne) {
-  const Response right = pressed_knee(*made_knee(knee_pair({})), 0.0005, 0.004);
+  const Response right = loaded_knee(*make_knee(knee_pair({})), 0.0005, 0.004);
   EXPECT_LT(right.p_ACop.z(), -0.005);
   EXPECT_GT(-right.F_A.force.y(), 100.0);
-  const Response left = pressed_knee(*made_knee(knee_pair({}, 0.0015, true)), 0.0005, -0.004);
+  const Response left = loaded_knee(*make_knee(knee_pair({}, 0.0015, true)), 0.0005, -0.004);
   // Sums are taken in another order: rounding only.
   EXPECT_NEAR(left.F_A.force.y(), right.F_A.force.y(), 1e-9 * right.F_A.force.norm());
   EXPECT_NEAR(left.p_ACop.z(), -right.p_ACop.z(), 1e-9);
 }
 
 /// A pose of a way of steps between a micrometre and centimetres, now into the surface, now out of it.
-class Wanderer {
+class MovingSession {
  public:
   [[nodiscard]] const PairState& next() {
     const double size = std::pow(10.0, -6.0 + 3.7 * random());
@@ -143,20 +143,20 @@ class Wanderer {
   Vector3 turn_ = Vector3::Zero();
 };
 
-class WhatSpringsRemember : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+class SpringHistory : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 // It changes no bit of an answer: a contact that has seen none of the way answers alike at each of its poses. Among the
 // springs of so many steps are those that come behind the surface by the smallest part of their last distance.
-TEST_P(WhatSpringsRemember, ChangesNoBit) {
+TEST_P(SpringHistory, ChangesNoBit) {
   const auto [springs, penetration] = GetParam();
   const PairSpec pair =
       knee_pair({{"springs", std::string(springs)}, {"penetration", std::string(penetration)}}, 0.003);
-  const auto walked = made_knee(pair);
-  Wanderer wanderer;
+  const auto walked = make_knee(pair);
+  MovingSession moving_session;
   int bearing = 0;
   for (int i = 0; i < 400; ++i) {
-    const PairState& state = wanderer.next();
-    const auto fresh = made_knee(pair);
+    const PairState& state = moving_session.next();
+    const auto fresh = make_knee(pair);
     const Response expected = fresh->evaluate(*fresh->initial_history(), state);
     const Response found = walked->evaluate(*walked->initial_history(), state);
     ASSERT_EQ(found.gap, expected.gap) << i;
@@ -171,7 +171,7 @@ TEST_P(WhatSpringsRemember, ChangesNoBit) {
   EXPECT_LT(bearing, 390);
 }
 
-INSTANTIATE_TEST_SUITE_P(Springs, WhatSpringsRemember,
+INSTANTIATE_TEST_SUITE_P(Springs, SpringHistory,
                          testing::Combine(testing::Values("centres", "vertices"), testing::Values("ray", "nearest")));
 
 TEST(ParametricKnee, WrongDimensionsAreNamed) {
@@ -189,10 +189,10 @@ TEST(ParametricKnee, WrongDimensionsAreNamed) {
   refused({.dimensions = {}, .edge = 0.02}, "edge");
 }
 
-void expect_knee_refused(ParameterMap parameters, const std::string& field,
+void expect_knee_error(ParameterMap parameters, const std::string& field,
                          const testing::Matcher<std::string>& message) {
   try {
-    (void)made_knee(knee_pair(std::move(parameters)));
+    (void)make_knee(knee_pair(std::move(parameters)));
     FAIL() << "expected an error at " << field;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
@@ -203,13 +203,13 @@ void expect_knee_refused(ParameterMap parameters, const std::string& field,
 
 TEST(FoundationRegions, ThatCutNothingAreRefusedByName) {
   const std::string key = "contact.knee.parameters.regions";
-  expect_knee_refused({{"regions", "medial middle"}}, key, AllOf(HasSubstr("'middle'"), HasSubstr("medial, lateral")));
-  expect_knee_refused({{"regions", "x+"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
+  expect_knee_error({{"regions", "medial middle"}}, key, AllOf(HasSubstr("'middle'"), HasSubstr("medial, lateral")));
+  expect_knee_error({{"regions", "x+"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
                       AllOf(HasSubstr("'x+' with 0 of"), HasSubstr("region_center")));
-  expect_knee_refused({{"regions", "x-"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
+  expect_knee_error({{"regions", "x-"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
                       HasSubstr("'x-'"));
-  expect_knee_refused({{"regions", "sets medial"}}, key, HasSubstr("'medial' twice"));
-  expect_knee_refused({{"regions", "z-"}, {"region_center", std::vector<double>{0.5}}},
+  expect_knee_error({{"regions", "sets medial"}}, key, HasSubstr("'medial' twice"));
+  expect_knee_error({{"regions", "z-"}, {"region_center", std::vector<double>{0.5}}},
                       "contact.knee.parameters.region_center", HasSubstr("found 1"));
 }
 
@@ -230,7 +230,7 @@ TEST(FoundationRegions, OfASurfaceWithoutSets) {
 
 TEST(FoundationRegions, AreDrawnWithPenetrationAndLoadedArea) {
   for (const std::string springs : {"vertices", "centres"}) {
-    const auto knee = made_knee(knee_pair({{"regions", std::string("sets x+")}, {"springs", springs}}));
+    const auto knee = make_knee(knee_pair({{"regions", std::string("sets x+")}, {"springs", springs}}));
     PairState state;
     state.X_AB.p.y() = -0.0004;
     const std::string drawn = knee->fields(*knee->initial_history(), state, {});
@@ -243,10 +243,10 @@ TEST(FoundationRegions, AreDrawnWithPenetrationAndLoadedArea) {
 
 // A load that breaks off with the depth would look like a softer knee.
 TEST(ParametricKnee, OverlapsBeyondTheSearchDistanceAreTold) {
-  const auto knee = made_knee(knee_pair({{"search_distance", 0.0003}}));
-  EXPECT_GT(pressed_knee(*knee, 0.00025).area, 0.0);
+  const auto knee = make_knee(knee_pair({{"search_distance", 0.0003}}));
+  EXPECT_GT(loaded_knee(*knee, 0.00025).area, 0.0);
   try {
-    (void)pressed_knee(*knee, 0.0006);
+    (void)loaded_knee(*knee, 0.0006);
     FAIL();
   } catch (const RecoverableError& e) {
     EXPECT_THAT(std::string(e.what()), AllOf(HasSubstr("contact.knee"), HasSubstr("search_distance, 0.0003 m")));

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// A knee in flight: varus, with a closing speed, so that both sides bear different loads and springs are damped.
-PairState pressed_state(double press, bool casting_is_main) {
+PairState loaded_state(double press, bool casting_is_main) {
   PairState state;
   state.t = 0.25;
   state.X_AB = {.R = rotation_from_vector({-0.004, 0.01, 0.02}), .p = {0.001, -press, 0.0005}};
@@ -50,7 +50,7 @@ std::unique_ptr<ContactBackend> knee(ParameterMap parameters, bool casting_is_ma
 }
 
 Response answer(const ContactBackend& backend, double press, bool casting_is_main = true) {
-  return backend.evaluate(*backend.initial_history(), pressed_state(press, casting_is_main));
+  return backend.evaluate(*backend.initial_history(), loaded_state(press, casting_is_main));
 }
 
 constexpr double press = 0.0006;  // [m]
@@ -121,7 +121,7 @@ TEST(RegionLoads, DoNotChangeWhatThePairAnswers) {
     with["regions"] = "halves";
     const auto plain = knee(common);
     const auto told = knee(with);
-    const PairState state = pressed_state(press, true);
+    const PairState state = loaded_state(press, true);
     const Response without = plain->commit(*plain->initial_history(), state).response;
     Response r = told->commit(*told->initial_history(), state).response;
     EXPECT_EQ(r.regions.size(), 6U);
@@ -132,7 +132,7 @@ TEST(RegionLoads, DoNotChangeWhatThePairAnswers) {
 
 TEST(RegionLoads, AreThereWithoutTangentsToo) {
   const auto told = knee({{"regions", std::string("sets")}});
-  const PairState state = pressed_state(press, true);
+  const PairState state = loaded_state(press, true);
   const Response all = told->evaluate(*told->initial_history(), state);
   const Response few = told->evaluate(*told->initial_history(), state, {.tangents = false});
   ASSERT_EQ(few.regions.size(), 2U);
@@ -147,11 +147,11 @@ TEST(RegionLoads, OfSurfacesThatAreApartAreZero) {
   // One side alone: the other one bears nothing.
   PairState state;
   state.X_AB = {.R = rotation_from_vector({-0.05, 0.0, 0.0}), .p = {0.0, 0.0005, 0.0}};
-  const Response one_sided = told->evaluate(*told->initial_history(), state);
-  ASSERT_LT(one_sided.gap, 0.0);
-  ASSERT_EQ(one_sided.regions.size(), 2U);
-  EXPECT_GT(one_sided.regions[0].force, 1.0);
-  EXPECT_EQ(one_sided.regions[1], RegionLoad{});
+  const Response unilateral_meaning = told->evaluate(*told->initial_history(), state);
+  ASSERT_LT(unilateral_meaning.gap, 0.0);
+  ASSERT_EQ(unilateral_meaning.regions.size(), 2U);
+  EXPECT_GT(unilateral_meaning.regions[0].force, 1.0);
+  EXPECT_EQ(unilateral_meaning.regions[1], RegionLoad{});
 }
 
 // Damped springs: a factor of each corner for the pair, their mean over a face for its regions. Both differ by products

@@ -33,7 +33,7 @@ const Material soft = material(10e6, 0.45);
 const Material stiff = material(30e6, 0.4);
 
 double confined_modulus(const Material& m) {
-  return LayerLaw::confined(m.poissons_ratio) * m.youngs_modulus;
+  return LayerLaw::confined_modulus_factor(m.poissons_ratio) * m.youngs_modulus;
 }
 
 /// A plate with springs, and a larger one with a wedge below it; a plate that is in the wedge, or too far below.
@@ -50,14 +50,14 @@ Assets plates(int cells) {
 }
 
 PairSpec wedge_pair(ParameterMap more) {
-  more.try_emplace("met_back_asset", "wedge");
+  more.try_emplace("partner_back_asset", "wedge");
   PairSpec pair = layer_pair(mesh_named("plate"), mesh_named("wide"), std::move(more));
   pair.main.materials = {stiff};
   pair.partner.materials = {soft};
   return pair;
 }
 
-std::unique_ptr<ContactBackend> made_wedge(PairSpec pair, const Assets& assets) {
+std::unique_ptr<ContactBackend> make_wedge(PairSpec pair, const Assets& assets) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
@@ -135,7 +135,7 @@ TEST(VaryingLayer, WedgeAgainstClosedForms) {
   for (const WedgeCase& c : wedge_cases()) {
     std::array<double, 2> errors{};
     for (const int level : {0, 1}) {
-      const auto backend = made_wedge(c.pair, plates(16 << level));
+      const auto backend = make_wedge(c.pair, plates(16 << level));
       const Response r = backend->evaluate(*backend->initial_history(), pressed(c.by));
       const Wedge& e = c.expected;
       const double normal = -r.F_A.force.z() / e.normal - 1.0;
@@ -161,7 +161,7 @@ TEST(VaryingLayer, WedgeAgainstClosedForms) {
 
 // Along the springs nothing pushes aside.
 TEST(VaryingLayer, AlongTheNormalNothingIsLateral) {
-  const auto backend = made_wedge(wedge_pair({{"direction", "normal"}}), plates(16));
+  const auto backend = make_wedge(wedge_pair({{"direction", "normal"}}), plates(16));
   const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth));
   EXPECT_GT(std::abs(r.F_A.force.z()), 10.0);
   EXPECT_LT(std::abs(r.F_A.force.x()), 1e-12 * std::abs(r.F_A.force.z()));
@@ -172,15 +172,15 @@ TEST(VaryingLayer, PeakPressureIsThatOfThePlace) {
   PairSpec pair = wedge_pair({});
   pair.main.materials.clear();
   pair.parameters.erase("thickness");
-  const auto backend = made_wedge(pair, plates(16));
+  const auto backend = make_wedge(pair, plates(16));
   const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth));
   EXPECT_NEAR(r.peak_pressure / (confined_modulus(soft) * wedge_depth / (middle - 0.5 * slope * edge)), 1.0, 1e-12);
 }
 
 TEST(VaryingLayer, ThicknessesOfVerticesAreThoseOfTheBack) {
   const Assets assets = plates(16);
-  const Vector6 by_back = [&] {
-    const auto backend = made_wedge(wedge_pair({}), assets);
+  const Vector6 back_file_parameter = [&] {
+    const auto backend = make_wedge(wedge_pair({}), assets);
     return backend->evaluate(*backend->initial_history(), pressed(wedge_depth)).F_A.vector();
   }();
   ReadOptions read;
@@ -190,22 +190,22 @@ TEST(VaryingLayer, ThicknessesOfVerticesAreThoseOfTheBack) {
   const auto of = [](double x) { return middle + slope * x; };
   const std::string wide = assets.context().asset({.sha256 = {}, .name = "wide"}).content;
   for (const Vector3& p : read_surface(wide, read).vertices) thickness.push_back(of(p.x()));
-  PairSpec pair = wedge_pair({{"met_vertex_thickness", thickness}});
-  pair.parameters.erase("met_back_asset");
-  const auto backend = made_wedge(pair, assets);
+  PairSpec pair = wedge_pair({{"partner_vertex_thickness", thickness}});
+  pair.parameters.erase("partner_back_asset");
+  const auto backend = make_wedge(pair, assets);
   const Vector6 by_vertex = backend->evaluate(*backend->initial_history(), pressed(wedge_depth)).F_A.vector();
-  EXPECT_LT((by_vertex - by_back).norm(), 1e-11 * by_back.norm());
+  EXPECT_LT((by_vertex - back_file_parameter).norm(), 1e-11 * back_file_parameter.norm());
 }
 
 // A back that lies parallel is one thickness.
 TEST(VaryingLayer, ParallelBackIsOneThickness) {
   const Assets assets = plates(16);
   for (const std::string layers : {"series", "lumped"}) {
-    PairSpec varying = wedge_pair({{"met_back_asset", "parallel"}, {"layers", layers}});
+    PairSpec varying = wedge_pair({{"partner_back_asset", "parallel"}, {"layers", layers}});
     PairSpec constant = wedge_pair({{"partner_thickness", middle}, {"layers", layers}});
-    constant.parameters.erase("met_back_asset");
-    const auto one = made_wedge(varying, assets);
-    const auto other = made_wedge(constant, assets);
+    constant.parameters.erase("partner_back_asset");
+    const auto one = make_wedge(varying, assets);
+    const auto other = make_wedge(constant, assets);
     const Response a = one->evaluate(*one->initial_history(), pressed(wedge_depth, 3e-4));
     const Response b = other->evaluate(*other->initial_history(), pressed(wedge_depth, 3e-4));
     EXPECT_LT((a.F_A.vector() - b.F_A.vector()).norm(), 1e-12 * b.F_A.vector().norm());
@@ -216,7 +216,7 @@ TEST(VaryingLayer, ParallelBackIsOneThickness) {
 
 /// What a plate that is pressed on, pushed over the wedge up and back, and lifted costs, less what is stored and
 /// dissipated, over what is dissipated.
-double imbalance(const ContactBackend& backend, int steps) {
+double relative_energy_error(const ContactBackend& backend, int steps) {
   Committed committed = backend.commit(*backend.initial_history(), pressed(-1e-7));
   double work = 0.0;
   double dissipated = 0.0;
@@ -238,19 +238,19 @@ double imbalance(const ContactBackend& backend, int steps) {
 // steps.
 TEST(VaryingLayer, WorkAgainstFrictionIsStoredOrDissipated) {
   for (const std::string springs : {"vertices", "centres"}) {
-    const auto backend = made_wedge(wedge_pair({{"friction", 0.3}, {"springs", springs}}), plates(6));
-    const double coarse = imbalance(*backend, 100);
-    const double fine = imbalance(*backend, 200);
+    const auto backend = make_wedge(wedge_pair({{"friction", 0.3}, {"springs", springs}}), plates(6));
+    const double coarse = relative_energy_error(*backend, 100);
+    const double fine = relative_energy_error(*backend, 200);
     fmt::print("springs at {}: imbalance {:.2e} with 700 steps, {:.2e} with 1400\n", springs, coarse, fine);
     EXPECT_LT(std::abs(fine), 1e-5);
     EXPECT_LT(std::abs(fine), 0.35 * std::abs(coarse));
   }
 }
 
-void expect_layer_refused(const PairSpec& pair, const std::string& field,
+void expect_layer_error(const PairSpec& pair, const std::string& field,
                           const testing::Matcher<std::string>& message) {
   try {
-    (void)made_wedge(pair, plates(4));
+    (void)make_wedge(pair, plates(4));
     FAIL() << "expected an error at " << field;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
@@ -260,9 +260,9 @@ void expect_layer_refused(const PairSpec& pair, const std::string& field,
 }
 
 TEST(VaryingLayer, BackSurfaceIsNamed) {
-  expect_layer_refused(wedge_pair({{"met_back_asset", "in_front"}}), "met_back_asset",
+  expect_layer_error(wedge_pair({{"partner_back_asset", "in_front"}}), "partner_back_asset",
                        AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
-  expect_layer_refused(wedge_pair({{"met_back_asset", "far"}}), "met_back_asset",
+  expect_layer_error(wedge_pair({{"partner_back_asset", "far"}}), "partner_back_asset",
                        AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
 }
 
@@ -271,54 +271,54 @@ TEST(VaryingLayer, BackSurfaceIsNamed) {
 TEST(VaryingLayer, LeastThickness) {
   Assets assets = plates(16);
   assets.add("tapering", height_field(0.06, 3, [](double x, double) { return -middle - 0.15 * x; }));
-  PairSpec pair = wedge_pair({{"met_back_asset", "tapering"}, {"direction", "normal"}});
-  EXPECT_THROW((void)made_wedge(pair, assets), Error);  // in front from x = - 20 mm on, of the plate of 50 mm
-  pair.parameters["back_least"] = 0.001;
-  const auto backend = made_wedge(pair, assets);
+  PairSpec pair = wedge_pair({{"partner_back_asset", "tapering"}, {"direction", "normal"}});
+  EXPECT_THROW((void)make_wedge(pair, assets), Error);  // in front from x = - 20 mm on, of the plate of 50 mm
+  pair.parameters["back_min_thickness"] = 0.001;
+  const auto backend = make_wedge(pair, assets);
   const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth, 0.01));
   EXPECT_GT(-r.F_A.force.z(), 10.0);
-  pair.parameters["met_back_asset"] = "in_front";
-  expect_layer_refused(pair, "met_back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("exchange")));
+  pair.parameters["partner_back_asset"] = "in_front";
+  expect_layer_error(pair, "partner_back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("exchange")));
 }
 
 TEST(VaryingLayer, ThicknessesPerVertexAreNamed) {
   std::vector<double> values(64, 0.003);
-  PairSpec pair = wedge_pair({{"met_vertex_thickness", std::vector<double>(63, 0.003)}});
-  pair.parameters.erase("met_back_asset");
-  expect_layer_refused(pair, "met_vertex_thickness",
+  PairSpec pair = wedge_pair({{"partner_vertex_thickness", std::vector<double>(63, 0.003)}});
+  pair.parameters.erase("partner_back_asset");
+  expect_layer_error(pair, "partner_vertex_thickness",
                        AllOf(HasSubstr("expected 64"), HasSubstr("met"), HasSubstr("found 63")));
   for (const double wrong : {0.0, -0.002}) {
     values[20] = wrong;
-    pair.parameters["met_vertex_thickness"] = values;
-    expect_layer_refused(pair, "met_vertex_thickness",
+    pair.parameters["partner_vertex_thickness"] = values;
+    expect_layer_error(pair, "partner_vertex_thickness",
                          AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", wrong)), HasSubstr("> 0")));
   }
 }
 
 TEST(VaryingLayer, OneThicknessOfOneLayer) {
-  expect_layer_refused(wedge_pair({{"partner_thickness", 0.003}}), "partner_thickness",
-                       AllOf(HasSubstr("found several"), HasSubstr("met_back_file")));
+  expect_layer_error(wedge_pair({{"partner_thickness", 0.003}}), "partner_thickness",
+                       AllOf(HasSubstr("found several"), HasSubstr("partner_back_file")));
   PairSpec none = wedge_pair({});
-  none.parameters.erase("met_back_asset");
-  expect_layer_refused(none, "partner_thickness", AllOf(HasSubstr("found none"), HasSubstr("met_vertex_thickness")));
+  none.parameters.erase("partner_back_asset");
+  expect_layer_error(none, "partner_thickness", AllOf(HasSubstr("found none"), HasSubstr("partner_vertex_thickness")));
   PairSpec rigid = wedge_pair({});
   rigid.partner.materials.clear();
-  expect_layer_refused(rigid, "partner_thickness", HasSubstr("the partner has no material"));
+  expect_layer_error(rigid, "partner_thickness", HasSubstr("the partner has no material"));
 }
 
 TEST(VaryingLayer, ShapesByFormulaHaveOneThickness) {
   PairSpec pair = wedge_pair({});
   pair.partner.surface = SphereSurface{.radius = 0.025, .center = Vector3::Zero()};
-  expect_layer_refused(pair, "met_back_asset", AllOf(HasSubstr("found a sphere"), HasSubstr("partner_thickness")));
+  expect_layer_error(pair, "partner_back_asset", AllOf(HasSubstr("found a sphere"), HasSubstr("partner_thickness")));
   pair.partner.surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
-  pair.parameters.erase("met_back_asset");
-  pair.parameters["met_vertex_thickness"] = std::vector<double>(4, 0.003);
-  expect_layer_refused(pair, "met_vertex_thickness", HasSubstr("found a plane"));
+  pair.parameters.erase("partner_back_asset");
+  pair.parameters["partner_vertex_thickness"] = std::vector<double>(4, 0.003);
+  expect_layer_error(pair, "partner_vertex_thickness", HasSubstr("found a plane"));
 }
 
 TEST(VaryingLayer, ABoneOfAnotherShapeIsAnotherPair) {
   const auto digest = [](const Assets& assets) {
-    return open_session(wedge_pair({{"met_back_asset", "bone"}}), assets.context())->description().digest;
+    return open_session(wedge_pair({{"partner_back_asset", "bone"}}), assets.context())->description().digest;
   };
   const auto level = [](double z) { return [z](double, double) { return z; }; };
   Assets thin = plates(4);

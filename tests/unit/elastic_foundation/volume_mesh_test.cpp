@@ -39,15 +39,15 @@ const Assets& volume_files() {
     merge_near_vertices(top, 1e-9);
     // Below the same vertices: every way down goes through a corner, along an axis and between the boxes of the tree.
     const SurfaceMesh bottom = grid(0.04, 8, -thickness);
-    a.add_text("pad", write_vtu(mesh_between(top, bottom, {.layers = 2}).mesh));
-    a.add_text("prisms", write_vtu(mesh_between(top, bottom, {.layers = 2, .keep_prisms = true}).mesh));
+    a.add_text("pad", write_vtu(mesh_layer(top, bottom, {.layers = 2}).mesh));
+    a.add_text("prisms", write_vtu(mesh_layer(top, bottom, {.layers = 2, .keep_prisms = true}).mesh));
     a.add("plate", height_field(0.04, 8, [](double, double) { return 0.0; }));
     return a;
   }();
   return all;
 }
 
-std::unique_ptr<ContactBackend> made_pad(PairSpec pair) {
+std::unique_ptr<ContactBackend> make_pad(PairSpec pair) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
@@ -76,10 +76,10 @@ Response answer(const ContactBackend& backend) {
 // The same triangles with the same thickness, but that distances between coordinates are rounded.
 TEST(VolumeMesh, SpringsReachFromWhatTouchesDownToWhatIsHeld) {
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, {{"thickness", thickness}});
-  const Response expected = answer(*made_pad(plate));
+  const Response expected = answer(*make_pad(plate));
   EXPECT_GT(expected.F_A.force.norm(), 100.0);
   for (const char* mesh : {"pad", "prisms"}) {
-    const Response found = answer(*made_pad(pad(mesh, sets)));
+    const Response found = answer(*make_pad(pad(mesh, sets)));
     EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm()) << mesh;
     EXPECT_NEAR(found.peak_pressure, expected.peak_pressure, 1e-9 * expected.peak_pressure) << mesh;
     EXPECT_NEAR(found.area, expected.area, 1e-9 * expected.area) << mesh;
@@ -91,9 +91,9 @@ TEST(VolumeMesh, IsMetWithTheThicknessOfItsLayer) {
   ParameterMap parameters{{"casting", std::string("partner")}, {"element_size", 0.003}};
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, parameters);
   plate.parameters["thickness"] = thickness;
-  const Response expected = answer(*made_pad(plate));
+  const Response expected = answer(*make_pad(plate));
   parameters.insert(sets.begin(), sets.end());
-  const Response found = answer(*made_pad(pad("pad", parameters)));
+  const Response found = answer(*make_pad(pad("pad", parameters)));
   EXPECT_GT(expected.F_A.force.norm(), 100.0);
   EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm());
 }
@@ -104,18 +104,18 @@ TEST(VolumeMesh, SetsOfPartnersHaveTheirOwnKeys) {
                               {"partner_contact_set", std::string("outer")}});
   std::swap(pair.main.surface, pair.partner.surface);
   std::swap(pair.main.materials, pair.partner.materials);
-  const auto backend = made_pad(pair);
+  const auto backend = make_pad(pair);
   PairState turned;
   turned.X_AB = pressed().X_AB.inverse();
   const Response found = backend->evaluate(*backend->initial_history(), turned);
-  const Response expected = answer(*made_pad(pad("pad", sets)));
+  const Response expected = answer(*make_pad(pad("pad", sets)));
   EXPECT_NEAR(found.F_A.force.norm(), expected.F_A.force.norm(), 1e-9 * expected.F_A.force.norm());
 }
 
 TEST(VolumeMesh, GroupsOfItsOuterFacesAreRegions) {
   ParameterMap parameters = sets;
   parameters["regions"] = std::string("sets");
-  const auto backend = made_pad(pad("pad", parameters));
+  const auto backend = make_pad(pad("pad", parameters));
   EXPECT_THAT(backend->traits().regions, testing::ElementsAre("left", "right"));
   const Response r = answer(*backend);
   EXPECT_GT(r.regions[1].force, r.regions[0].force) << "the indenter is on the right";
@@ -123,9 +123,9 @@ TEST(VolumeMesh, GroupsOfItsOuterFacesAreRegions) {
       << "facets of a flat surface face one way; the energy's force has a part along it";
 }
 
-void expect_pad_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
+void expect_pad_error(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
   try {
-    (void)made_pad(pair);
+    (void)make_pad(pair);
     FAIL() << "expected an error at " << field;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
@@ -136,19 +136,19 @@ void expect_pad_refused(const PairSpec& pair, const std::string& field, const te
 
 TEST(VolumeMesh, SaysWhatItsLayerLacks) {
   const std::string where = "contact.knee.parameters.";
-  expect_pad_refused(pad("pad", {}), where + "thickness", AllOf(HasSubstr("found none"), HasSubstr("clamped_set")));
-  expect_pad_refused(pad("pad", {{"clamped_set", std::string("inner")}}), where + "contact_set",
+  expect_pad_error(pad("pad", {}), where + "thickness", AllOf(HasSubstr("found none"), HasSubstr("clamped_set")));
+  expect_pad_error(pad("pad", {{"clamped_set", std::string("inner")}}), where + "contact_set",
                      AllOf(HasSubstr("missing"), HasSubstr("face set")));
-  expect_pad_refused(pad("pad", {{"clamped_set", std::string("iner")}, {"contact_set", std::string("outer")}}),
+  expect_pad_error(pad("pad", {{"clamped_set", std::string("iner")}, {"contact_set", std::string("outer")}}),
                      where + "clamped_set", AllOf(HasSubstr("'iner' does not exist"), HasSubstr("inner")));
-  expect_pad_refused(pad("pad", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("top")}}),
+  expect_pad_error(pad("pad", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("top")}}),
                      where + "contact_set", AllOf(HasSubstr("'top' does not exist"), HasSubstr("outer")));
   const std::vector<double> corner{-0.0201, -0.0201, -1.0, -0.0199, -0.0199, -0.0001};
-  expect_pad_refused(pad("pad", {{"clamped_box", corner}, {"contact_set", std::string("outer")}}),
+  expect_pad_error(pad("pad", {{"clamped_box", corner}, {"contact_set", std::string("outer")}}),
                      where + "clamped_set", HasSubstr("make up none"));
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, sets);
   plate.parameters.erase("thickness");
-  expect_pad_refused(plate, where + "clamped_set", AllOf(HasSubstr("expected a volume mesh"), HasSubstr("thickness")));
+  expect_pad_error(plate, where + "clamped_set", AllOf(HasSubstr("expected a volume mesh"), HasSubstr("thickness")));
 }
 
 // Whoever swaps back-ends may leave them in the scenario.

@@ -31,7 +31,7 @@ BodyModel body(const ElementKind& kind) {
   return {std::move(mesh), materials, kind.pressure};
 }
 
-bool same_bits(const SparseMatrix& a, const SparseMatrix& b) {
+bool is_bitwise_equal(const SparseMatrix& a, const SparseMatrix& b) {
   return a.nonZeros() == b.nonZeros() &&
          std::memcmp(a.valuePtr(), b.valuePtr(), static_cast<std::size_t>(a.nonZeros()) * sizeof(double)) == 0;
 }
@@ -48,10 +48,10 @@ TEST_P(Assembly, GivesTheSameBitsOnAnyNumberOfThreads) {
   const BodyEquations one = assemble_equations(model, MaterialLaw::neo_hookean, u, T, 1);
   ASSERT_TRUE(one.valid);
   for (const unsigned n_threads : {2U, 3U, 0U}) {
-    EXPECT_TRUE(same_bits(linear_stiffness(model, n_threads), K)) << n_threads << " threads";
+    EXPECT_TRUE(is_bitwise_equal(linear_stiffness(model, n_threads), K)) << n_threads << " threads";
     SparseMatrix other = sparsity_pattern(model);
     const BodyEquations several = assemble_equations(model, MaterialLaw::neo_hookean, u, other, n_threads);
-    EXPECT_TRUE(same_bits(other, T)) << n_threads << " threads";
+    EXPECT_TRUE(is_bitwise_equal(other, T)) << n_threads << " threads";
     EXPECT_EQ(several.energy, one.energy) << n_threads << " threads";
     EXPECT_TRUE(several.force == one.force) << n_threads << " threads";
   }

@@ -26,7 +26,7 @@ VolumeMesh hinge() {
 
 TEST(BodyCut, KeepsWhatLiesInTheBox) {
   VolumeMesh mesh = hinge();
-  const std::vector<ElementFace> cut = cut_to_box(mesh, low_half);
+  const std::vector<ElementFace> cut = clip_to_box(mesh, low_half);
   EXPECT_EQ(mesh.connectivity, (std::vector<std::uint32_t>{0, 1, 2, 3, 1, 2, 3, 4, 3, 4, 5, 6}));
   EXPECT_EQ(mesh.nodes.size(), 7U) << "nodes without element go";
   EXPECT_EQ(mesh.element_sets["all"], (std::vector<std::uint32_t>{0, 1, 2}));
@@ -39,15 +39,15 @@ TEST(BodyCut, KeepsWhatLiesInTheBox) {
 
 TEST(BodyCut, APieceOnAHingeIsLooseUntilItIsClamped) {
   VolumeMesh mesh = hinge();
-  std::vector<ElementFace> cut = cut_to_box(mesh, low_half);
+  std::vector<ElementFace> cut = clip_to_box(mesh, low_half);
   const std::vector<std::uint32_t> low{0, 1, 2};
-  const std::vector<MeshPiece> loose = loose_pieces(mesh, low);
+  const std::vector<MeshPiece> loose = find_unsupported_pieces(mesh, low);
   ASSERT_EQ(loose.size(), 1U);
   EXPECT_EQ(loose[0].elements, (std::vector<std::uint32_t>{2}));
   EXPECT_NEAR(loose[0].volume, element_volume(mesh, 2), 1e-15);
-  EXPECT_TRUE(loose_pieces(mesh, std::vector<std::uint32_t>{0, 1, 2, 5}).empty())
+  EXPECT_TRUE(find_unsupported_pieces(mesh, std::vector<std::uint32_t>{0, 1, 2, 5}).empty())
       << "two nodes of the edge and one clamped hold it";
-  EXPECT_EQ(loose_pieces(mesh, {}).size(), 1U) << "in free flight the largest piece needs no support";
+  EXPECT_EQ(find_unsupported_pieces(mesh, {}).size(), 1U) << "in free flight the largest piece needs no support";
   remove_pieces(mesh, loose, cut);
   EXPECT_EQ(mesh.n_elements(), 2U);
   EXPECT_TRUE(mesh.node_sets["third"].empty());
@@ -70,17 +70,17 @@ TEST(BodyCut, EveryToeStays) {
   mesh.connectivity = kept;
   mesh.face_sets.clear();
   mesh.node_sets.clear();
-  drop_unused_nodes(mesh);
+  remove_unused_nodes(mesh);
   const std::size_t n_toes = 5 * 5 * 2 * 6;
-  (void)cut_to_box(mesh, {0.0, -1, -1, 1, 1, 1});
+  (void)clip_to_box(mesh, {0.0, -1, -1, 1, 1, 1});
   EXPECT_EQ(mesh.n_elements(), n_toes);
   std::vector<std::uint32_t> top;
   for (std::uint32_t n = 0; n < mesh.nodes.size(); ++n) {
     if (mesh.nodes[n].z() > 0.009 && mesh.nodes[n].y() < 0.045) top.push_back(n);
   }
-  EXPECT_TRUE(loose_pieces(mesh, top).empty());
+  EXPECT_TRUE(find_unsupported_pieces(mesh, top).empty());
   std::erase_if(top, [&](std::uint32_t n) { return mesh.nodes[n].y() > 0.025; });
-  const std::vector<MeshPiece> loose = loose_pieces(mesh, top);
+  const std::vector<MeshPiece> loose = find_unsupported_pieces(mesh, top);
   ASSERT_EQ(loose.size(), 1U) << "the toe that the clamp does not reach";
   EXPECT_NEAR(loose[0].volume, 0.05 * 0.01 * 0.02, 1e-12);
   EXPECT_NEAR((loose[0].center - Vector3(0.025, 0.035, 0.0)).norm(), 0.0, 1e-12);
@@ -88,13 +88,13 @@ TEST(BodyCut, EveryToeStays) {
 
 TEST(BodyCut, LeavesAMeshInsideTheBoxAsItIs) {
   VolumeMesh mesh = hinge();
-  EXPECT_TRUE(cut_to_box(mesh, {-9, -9, -9, 9, 9, 9}).empty());
+  EXPECT_TRUE(clip_to_box(mesh, {-9, -9, -9, 9, 9, 9}).empty());
   EXPECT_EQ(mesh.connectivity, hinge().connectivity);
 }
 
 TEST(BodyCut, EmptyBoxLeavesNothing) {
   VolumeMesh mesh = hinge();
-  (void)cut_to_box(mesh, {10, 10, 10, 11, 11, 11});
+  (void)clip_to_box(mesh, {10, 10, 10, 11, 11, 11});
   EXPECT_EQ(mesh.n_elements(), 0U);
 }
 

@@ -62,7 +62,7 @@ TEST(ContactPatch, UniformPressurePassesAnyInterfaceWithCommonEdges) {
         };
         const SolidBody A = test::solid_body(placed(above(n_A), X_A), material(E_A), "z1", ends(X_A));
         const SolidBody B = test::solid_body(placed(below(n_B), X_B), material(E_B), "z0", ends(X_B));
-        const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
+        const auto contact = test::two_bodies(A, B, {.max_penetration = 0.01});
         PairState state;
         state.X_AB = X_A * Pose{.R = Matrix3::Identity(), .p = Vector3(0.0, 0.0, depth)} * X_B.inverse();
         const Response r = contact->evaluate(*contact->initial_history(), state);
@@ -95,7 +95,7 @@ TEST(ContactPatch, QuadraticElementsPassIt) {
   for (const std::size_t n_B : {3, 5}) {
     const SolidBody A = test::solid_body(to_quadratic(above(3)), material(E_A), "z1");
     const SolidBody B = test::solid_body(below(n_B), material(E_B), "z0");
-    const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
+    const auto contact = test::two_bodies(A, B, {.max_penetration = 0.01});
     PairState state;
     state.X_AB.p.z() = depth;
     const Response r = contact->evaluate(*contact->initial_history(), state);
@@ -113,7 +113,7 @@ TEST(ContactPatch, PrismsAndHexahedraPassIt) {
     for (const auto& [n_A, n_B] : {std::pair<std::size_t, std::size_t>{4, 4}, {4, 7}, {5, 3}}) {
       const SolidBody A = test::solid_body(above(n_A, corners_A), material(E_A), "z1");
       const SolidBody B = test::solid_body(below(n_B, corners_B), material(E_B), "z0");
-      const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
+      const auto contact = test::two_bodies(A, B, {.max_penetration = 0.01});
       PairState state;
       state.X_AB.p.z() = depth;
       const Response r = contact->evaluate(*contact->initial_history(), state);
@@ -140,7 +140,7 @@ TEST(ContactPatch, OverhangingFacesOfEitherBodyPassIt) {
                                            material(main_is_wide ? stiff : E_A), "z1");
       const SolidBody B = test::solid_body(below(6, 4, main_is_wide ? 0.5 * side : wide * side),
                                            material(main_is_wide ? E_B : stiff), "z0");
-      const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
+      const auto contact = test::two_bodies(A, B, {.max_penetration = 0.01});
       const double expected = side * side * depth * (main_is_wide ? E_B / length_B : E_A / length_A);
       PairState state;
       state.X_AB.p.z() = depth;
@@ -160,11 +160,11 @@ TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {
   constexpr double slope = 0.25;
   constexpr double depth = 2e-4;
   const double expected = side * side * depth / ((length_A + length_B) / E_A);
-  const auto leans = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
+  const auto is_crease = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
   for (const auto& [n_A, n_B] : {std::pair<std::size_t, std::size_t>{4, 4}, {4, 5}, {3, 7}, {6, 4}}) {
-    const SolidBody A = test::solid_body(leaning(above(n_A), length_A, slope), material(E_A), "z1", leans);
-    const SolidBody B = test::solid_body(leaning(below(n_B), -length_B, slope), material(E_A), "z0", leans);
-    const auto contact = test::two_bodies(A, B, {.friction = 0.3, .depth_limit = 0.01});
+    const SolidBody A = test::solid_body(leaning(above(n_A), length_A, slope), material(E_A), "z1", is_crease);
+    const SolidBody B = test::solid_body(leaning(below(n_B), -length_B, slope), material(E_A), "z0", is_crease);
+    const auto contact = test::two_bodies(A, B, {.friction = 0.3, .max_penetration = 0.01});
     PairState state;  // faces in one plane
     auto history = contact->commit(*contact->initial_history(), state).history;
     for (const double part : {0.3, 1.0}) {  // the first part is remembered by the stick points
@@ -208,7 +208,7 @@ TEST(BodyInterface, BothBodiesCarryTheSamePressureAtTheSamePlaces) {
   double area = 0.0;
   Matrix3 moments_A = Matrix3::Zero();  // of a pressure that grows with the place
   Matrix3 moments_B = Matrix3::Zero();
-  for (const InterfacePlace& place : found.places) {
+  for (const InterfacePoint& place : found.places) {
     area += place.area;
     EXPECT_NEAR(place.gap, -1e-4, 1e-15);
     Vector3 x_A = Vector3::Zero();
@@ -244,7 +244,7 @@ TEST(BodyInterface, SeesAPartnerSmallerThanAnElement) {
       test::solid_body(test::block_mesh({-0.03, -0.03, 0.0}, {0.03, 0.03, 0.03}, 2, 2, 2), material(1e14), "z1");
   const SolidBody B = test::solid_body(test::block_mesh({-narrow, -narrow, -0.01}, {narrow, narrow, 0.0}, 2, 2, 4),
                                        material(E_B), "z0");
-  const auto contact = test::two_bodies(A, B, {.depth_limit = 0.005});
+  const auto contact = test::two_bodies(A, B, {.max_penetration = 0.005});
   PairState state;
   state.X_AB.p = Vector3(0.012, 0.017, 1e-5);
   const Response r = contact->evaluate(*contact->initial_history(), state);
@@ -262,7 +262,7 @@ TEST(BodyInterface, SaysWhenOnlyFacesTouchThatMayNot) {
   const auto bottom = [](const Vector3& p) { return std::abs(p.z()) < 1e-9; };
   const SolidBody A = test::solid_body(above(4), material(E_A), "z1", bottom);
   const SolidBody B = test::solid_body(below(4), material(E_B), "z0");
-  const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
+  const auto contact = test::two_bodies(A, B, {.max_penetration = 0.01});
   PairState state;  // A's side goes into B's side
   state.X_AB.p = Vector3(side - 1e-4, 0.0, 0.02);
   try {

@@ -141,13 +141,13 @@ TEST(CloudContact, HistorySurvivesSavingAndFrictionHolds) {
   pair.parameters["friction"] = 0.5;
   const auto contact = make_backend(pair, test::quiet());
   auto history = contact->commit(*contact->initial_history(), pressed(2e-4)).history;
-  PairState dragged = pressed(2e-4);
-  dragged.X_AB.p.x() += 2e-5;
-  const Response r = contact->evaluate(*history, dragged);
+  PairState tangentially_displaced = pressed(2e-4);
+  tangentially_displaced.X_AB.p.x() += 2e-5;
+  const Response r = contact->evaluate(*history, tangentially_displaced);
   EXPECT_GT(r.F_A.force.x(), 0.02 * r.F_A.force.z()) << "the body is dragged along";
   EXPECT_LT(r.F_A.force.x(), 0.5 * r.F_A.force.z() * (1.0 + 1e-6));
   const auto again = contact->load_history(history->save());
-  EXPECT_EQ(contact->evaluate(*again, dragged).F_A.vector(), r.F_A.vector());
+  EXPECT_EQ(contact->evaluate(*again, tangentially_displaced).F_A.vector(), r.F_A.vector());
 }
 
 /// The cloud on the block as CondensedContact sees it, its points yielding by a share of the body's compliance.
@@ -162,12 +162,12 @@ std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
   const PointCloudSurface points = cloud(n);
   model.points = points.points;
   model.areas = points.areas;
-  model.point_yield = cloud_yield(compliance, share);
+  model.point_compliance = find_cloud_compliance(compliance, share);
   model.partner = mesh_distance(boundary_surface(body.mesh()).surface);
   model.deformable = std::make_shared<const DeformablePartner>(
       contact_surface(body.mesh(), boundary_faces(body.mesh()), candidates, support.clamped_nodes),
       std::move(compliance));
-  model.options.depth_limit = 0.005;
+  model.options.max_penetration = 0.005;
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
 }
 
@@ -178,7 +178,7 @@ TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
   // 9 points in a row are 2 mm apart on elements of 5 mm (several on one triangle); 3 in a row are hardly coupled.
   for (const int n : {3, 9}) {
     // Half a millimetre off the symmetric place, lest points lie on edges.
-    PairState state = with_roles_swapped(pressed(depth));
+    PairState state = swap_roles(pressed(depth));
     state.X_AB.p += Vector3(5e-4, 7e-4, 0.0);
     const auto force_at = [&](double share) {
       const auto contact = cloud_on_block(n, share);
@@ -191,7 +191,7 @@ TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
       const auto pressure = contact->surface_state(*contact->initial_history(), state).pressure;
       double squares = 0.0;
       for (std::size_t i = 0; i < pressure.size(); ++i) squares += std::pow(pressure[i] * 4e-6, 2);
-      const double predicted = contact->model().point_yield * squares / depth;
+      const double predicted = contact->model().point_compliance * squares / depth;
       std::printf("%2d^2 points, share %.3f: rigid %.6f N, found %.6f N, lower by %.2e, predicted %.2e\n", n, share,
                   rigid, found, 1.0 - found / rigid, predicted / found);
       EXPECT_LE(found, rigid * (1.0 + 1e-6));
@@ -222,7 +222,7 @@ TEST(CloudContact, DrawsTheBodyWithItsQuantitiesAndTheCloudAsPoints) {
   EXPECT_THROW((void)contact->fields(*history, pressed(2e-4), request), Error);
 }
 
-TEST(CloudContact, NamesWhatDoesNotFit) {
+TEST(CloudContact, ReportsMismatch) {
   PairSpec pair = block_on_cloud();
   pair.partner.materials = pair.main.materials;
   EXPECT_THAT(test::refusal(pair), testing::HasSubstr("(points: point cloud) is rigid"));
@@ -237,8 +237,8 @@ TEST(CloudContact, NamesWhatDoesNotFit) {
   }
   pair = block_on_cloud();
   // The whole surface of the block has 258 nodes: only the cloud of 400 points is too large.
-  pair.parameters["candidate_limit"] = 300.0;
-  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("partner.surface.points: 400 points, candidate_limit is 300"));
+  pair.parameters["max_candidates"] = 300.0;
+  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("partner.surface.points: 400 points, max_candidates is 300"));
   pair = block_on_cloud();
   pair.parameters["element"] = std::string("tet10");
   for (const char* distance : {"exact", "approximate"}) {

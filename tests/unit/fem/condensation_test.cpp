@@ -27,7 +27,7 @@ BodyModel block(const ElementKind& kind) {
 }
 
 BodyModel block(bool quadratic = false) {
-  return block(usual_element(quadratic ? 10 : 4));
+  return block(default_element(quadratic ? 10 : 4));
 }
 
 void no_progress(std::string_view, double) {}

@@ -42,7 +42,7 @@ TEST(CondensedContact, PatchTestOfUniformPressure) {
 }
 
 TEST(CondensedContact, ItsProblemOfFrictionGivesItsForces) {
-  const auto contact = make_block({.options = {.friction = 0.3, .depth_limit = 0.02}}, std::make_shared<test::Plane>());
+  const auto contact = make_block({.options = {.friction = 0.3, .max_penetration = 0.02}}, std::make_shared<test::Plane>());
   PairState state;
   state.X_AB.p.z() = 1e-3;
   auto history = contact->commit(*contact->initial_history(), state).history;
@@ -79,8 +79,8 @@ struct TangentCase {
 TEST(CondensedContact, TangentsAreDerivativesOfTheWrench) {
   const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
   const Surface roll = CylinderSurface{.radius = 0.05, .axis = Vector3::UnitY(), .center = Vector3(0.03, 0.0, -0.05)};
-  const ContactOptions elastic{.depth_limit = 0.02};
-  const ContactOptions damped{.hysteresis_factor = 0.8, .depth_limit = 0.02};
+  const ContactOptions elastic{.max_penetration = 0.02};
+  const ContactOptions damped{.hysteresis_factor = 0.8, .max_penetration = 0.02};
   const std::vector<TangentCase> cases{
       {"plane", std::make_shared<test::Plane>(), elastic, 1e-6},
       {"plane, damped", std::make_shared<test::Plane>(), damped, 1e-4},
@@ -118,7 +118,7 @@ TEST(CondensedContact, FrictionTangentsAreDerivativesOfTheWrench) {
                                 {"sphere, slides", signed_distance(ball), 0.2, 2e-3}};
   for (const Case& c : cases) {
     const auto contact =
-        make_block({.options = {.friction = c.friction, .hysteresis_factor = 0.5, .depth_limit = 0.02}}, c.partner);
+        make_block({.options = {.friction = c.friction, .hysteresis_factor = 0.5, .max_penetration = 0.02}}, c.partner);
     const auto history = contact->commit(*contact->initial_history(), test::tilted_state(1.9e-3)).history;
     PairState state = test::tilted_state(2e-3);
     state.X_AB.p.x() += c.drag;
@@ -144,7 +144,7 @@ TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
   std::printf("%12s %14s %14s\n", "kappa", "force [N]", "closed form");
   double hard = 0.0;
   for (const double kappa : {1e9, 1e11, 1e19}) {
-    const auto contact = make_block({.poissons_ratio = 0.0, .options = {.depth_limit = 0.02, .penalty = kappa}},
+    const auto contact = make_block({.poissons_ratio = 0.0, .options = {.max_penetration = 0.02, .penalty = kappa}},
                                     std::make_shared<test::Plane>());
     const auto history = contact->initial_history();
     const Response r = contact->evaluate(*history, state);
@@ -157,19 +157,19 @@ TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
     hard = r.F_A.force.z();
   }
   EXPECT_NEAR(hard, stiffness * d * 0.0016, 1e-3 * hard) << "no penetration in the limit";
-  const auto contact = make_block({.options = {.depth_limit = 0.02, .penalty = 1e11}}, std::make_shared<test::Plane>());
+  const auto contact = make_block({.options = {.max_penetration = 0.02, .penalty = 1e11}}, std::make_shared<test::Plane>());
   const PairState tilted = test::tilted_state(2e-3);
   const auto history = contact->commit(*contact->initial_history(), tilted).history;
   const Response r = contact->evaluate(*history, tilted);
   const auto [dX, dV] = central_difference(*contact, *history, tilted, 1e-7, 1e-4);
   EXPECT_LT(test::block_error(r.dF_A_dX, dX), 1e-6) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
-  EXPECT_THROW((void)make_block({.options = {.friction = 0.3, .depth_limit = 0.02, .penalty = 1e11}},
+  EXPECT_THROW((void)make_block({.options = {.friction = 0.3, .max_penetration = 0.02, .penalty = 1e11}},
                                 std::make_shared<test::Plane>()),
                Error);
 }
 
 TEST(CondensedContact, EvaluateIsPureAndHistorySurvivesSaving) {
-  const auto contact = make_block({.options = {.friction = 0.3, .hysteresis_factor = 0.8, .depth_limit = 0.02}},
+  const auto contact = make_block({.options = {.friction = 0.3, .hysteresis_factor = 0.8, .max_penetration = 0.02}},
                                   std::make_shared<test::Plane>());
   const PairState first = test::tilted_state(1e-3);
   const PairState second = test::tilted_state(1.5e-3);
@@ -199,7 +199,7 @@ class DistancePlane final : public SignedDistance {
 // out; tilted the other way it is the one that touches.
 TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
   for (const double friction : {0.0, 0.3}) {
-    const ContactOptions options{.friction = friction, .depth_limit = 0.02};
+    const ContactOptions options{.friction = friction, .max_penetration = 0.02};
     const auto all = test::make_block({.n = 8, .options = options}, std::make_shared<test::Plane>());
     const auto few = test::make_block({.n = 8, .options = options}, std::make_shared<DistancePlane>());
     const auto tilted = [](double angle, double x, double depth) {
@@ -209,11 +209,11 @@ TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
       return state;
     };
     const PairState committed = tilted(0.03, 0.0, -5e-4);  // 0.1 mm deep at one edge, 1.1 mm off at the other
-    const auto of_all = all->commit(*all->initial_history(), committed).history;
+    const auto values_of_all = all->commit(*all->initial_history(), committed).history;
     const auto of_few = few->commit(*few->initial_history(), committed).history;
     for (const PairState& state : {tilted(0.03, 1e-6, -4.99e-4), tilted(0.03, 1e-5, -4.5e-4), tilted(0.029, 0.0, -5e-4),
                                    tilted(0.03, 0.0, -1e-3), tilted(-0.03, 0.0, -5e-4), tilted(0.0, 0.0, 8e-4)}) {
-      const Response a = all->evaluate(*of_all, state);
+      const Response a = all->evaluate(*values_of_all, state);
       const Response b = few->evaluate(*of_few, state);
       EXPECT_EQ(a.gap, b.gap);
       EXPECT_EQ(a.statistics.active_points, b.statistics.active_points);
@@ -228,7 +228,7 @@ TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
 // solutions of one problem, and neither knows what was asked before.
 TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
   const auto block =
-      test::make_block({.n = 9, .options = {.friction = 0.3, .depth_limit = 0.02}}, std::make_shared<DistancePlane>());
+      test::make_block({.n = 9, .options = {.friction = 0.3, .max_penetration = 0.02}}, std::make_shared<DistancePlane>());
   auto history = block->initial_history();
   for (const double depth : {1.6e-3, 1.8e-3, 1.9e-3}) {
     PairState state = test::tilted_state(depth);
@@ -246,7 +246,7 @@ TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
     const Response again = block->evaluate(*restored, state);
     EXPECT_EQ(near.F_A.vector(), again.F_A.vector());
     EXPECT_EQ(near.dF_A_dX, again.dF_A_dX);
-    const Response far = block->evaluate(*history, state, {.tangents = true, .next_state_near = false});
+    const Response far = block->evaluate(*history, state, {.tangents = true, .keep_warm_start = false});
     EXPECT_EQ(near.statistics.active_points, far.statistics.active_points);
     // Friction stops at 1e-10 of the depth, tangents at 1e-5.
     EXPECT_LE((near.F_A.vector() - far.F_A.vector()).norm(), 1e-8 * far.F_A.vector().norm()) << depth << " " << x;
@@ -255,7 +255,7 @@ TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
 }
 
 TEST(CondensedContact, IsExactlyZeroWhenApartAndRefusesTooDeep) {
-  const auto contact = make_block({.options = {.depth_limit = 0.004}}, std::make_shared<test::Plane>());
+  const auto contact = make_block({.options = {.max_penetration = 0.004}}, std::make_shared<test::Plane>());
   PairState state;
   state.X_AB.p.z() = -1e-3;
   const Response r = contact->evaluate(*contact->initial_history(), state);

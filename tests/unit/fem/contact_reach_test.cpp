@@ -27,9 +27,9 @@ ContactBody rigid(const Surface& surface) {
   return {.name = "partner", .surface = surface, .materials = {}};
 }
 
-std::vector<bool> reachable(const std::vector<Vector3>& points, const Surface& partner, double depth_limit) {
+std::vector<bool> reachable(const std::vector<Vector3>& points, const Surface& partner, double max_penetration) {
   const std::vector<Vector3> no_hints(points.size(), Vector3::Zero());
-  return reachable_points(points, no_hints, partner_reach(rigid(partner), depth_limit).value(), {});
+  return reachable_points(points, no_hints, partner_reach(rigid(partner), max_penetration).value(), {});
 }
 
 /// Surface of a cube of 100 mm, in steps of 5 mm, with a square pit of 40 mm in the middle of its top.
@@ -55,12 +55,12 @@ std::vector<Vector3> cube_with_pit(double pit_depth) {
 // else is on the hull; the rim is 32 mm from the farthest node of the floor: resolution 0.0221 * 32 mm = 0.7 mm.
 TEST(ContactReach, APlaneReachesThePitUpToTwiceTheDepthLimit) {
   const auto points = cube_with_pit(0.02);
-  for (const double depth_limit : {2e-3, 9.6e-3, 10.01e-3, 0.1}) {
-    const auto found = reachable(points, PlaneSurface{}, depth_limit);
+  for (const double max_penetration : {2e-3, 9.6e-3, 10.01e-3, 0.1}) {
+    const auto found = reachable(points, PlaneSurface{}, max_penetration);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Vector3& p = points[i];
       const double below_hull = std::min({p.minCoeff(), (Vector3::Constant(0.1) - p).minCoeff()});
-      EXPECT_EQ(found[i], below_hull <= 2.0 * depth_limit) << p.transpose() << " m, depth_limit " << depth_limit;
+      EXPECT_EQ(found[i], below_hull <= 2.0 * max_penetration) << p.transpose() << " m, max_penetration " << max_penetration;
     }
   }
 }
@@ -143,7 +143,7 @@ TEST(ContactReach, SharpSmallAndDeformablePartnersReachEverything) {
   std::stop_source stop;
   stop.request_stop();
   const auto points = cube_with_pit(0.02);
-  EXPECT_THROW((void)reachable_points(points, points, {.curvature = 0.0, .depth_limit = 1e-3}, stop.get_token()),
+  EXPECT_THROW((void)reachable_points(points, points, {.curvature = 0.0, .max_penetration = 1e-3}, stop.get_token()),
                Error);
 }
 
@@ -185,16 +185,16 @@ std::vector<double> gaps_at_depth(const std::vector<Vector3>& points, const Sign
   return gaps;
 }
 
-// Requirement: no pose with overlaps up to depth_limit brings the partner nearer to a node left out than the largest
+// Requirement: no pose with overlaps up to max_penetration brings the partner nearer to a node left out than the largest
 // gap that the solver looks at.
 TEST(ContactReach, RandomPosesTouchNoNodeThatIsLeftOut) {
   std::mt19937 random(7);
   const auto points = bumpy_ball(random);
   const auto number = [&] { return std::uniform_real_distribution<double>(-1.0, 1.0)(random); };
-  constexpr double depth_limit = 2e-3;
+  constexpr double max_penetration = 2e-3;
   for (const Surface& surface : {Surface(PlaneSurface{}), Surface(SphereSurface{.radius = 0.15}),
                                  Surface(SphereSurface{.radius = 0.5}), Surface(CylinderSurface{.radius = 0.15})}) {
-    const auto found = reachable(points, surface, depth_limit);
+    const auto found = reachable(points, surface, max_penetration);
     const auto partner = signed_distance(surface);
     std::vector<bool> touched(points.size(), false);
     int poses = 0;
@@ -205,11 +205,11 @@ TEST(ContactReach, RandomPosesTouchNoNodeThatIsLeftOut) {
       // Away from the axis of a cylinder and its centre, into the plane.
       const Vector3 push = start.R.transpose() *
                            (PlaneSurface::of(surface).has_value() ? Vector3(0.0, 0.0, -1.0) : Vector3(-1.0, 0.0, 0.0));
-      const auto gaps = gaps_at_depth(points, *partner, depth_limit, start, push);
+      const auto gaps = gaps_at_depth(points, *partner, max_penetration, start, push);
       if (std::ranges::min_element(gaps)[0] > 0.0) continue;
       ++poses;
       for (std::size_t i = 0; i < points.size(); ++i) {
-        if (gaps[i] > depth_limit) continue;
+        if (gaps[i] > max_penetration) continue;
         touched[i] = true;
         EXPECT_TRUE(found[i]) << surface.kind << ", node " << i << ", gap " << gaps[i] << " m";
       }
@@ -245,7 +245,7 @@ class GroovedBlock : public testing::Test {
     pair_.partner.surface = PlaneSurface{};
     pair_.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.0399, 1.0, 1.0, 1.0}},
                         {"friction", 0.3},
-                        {"depth_limit", 4e-3}};
+                        {"max_penetration", 4e-3}};
     context_.asset = [this](const AssetKey&) -> const AssetContent& { return asset_; };
     context_.on_progress = [this](std::string_view stage, double) { stages_.emplace_back(stage); };
   }
@@ -321,15 +321,15 @@ TEST_F(GroovedBlock, AnswersTheSameWithoutTheNodesThatCannotTouch) {
 }
 
 TEST_F(GroovedBlock, KeepsWhatIsNamedOrCannotBeProved) {
-  const auto n_left_out = [&] { return number(open("reachable")->traits().parameters, "contact_nodes_left_out"); };
-  pair_.parameters.erase("depth_limit");
-  EXPECT_EQ(n_left_out(), 0.0) << "half the smallest extent reaches the middle of every body";
-  pair_.parameters["depth_limit"] = 4e-3;
+  const auto n_skipped = [&] { return number(open("reachable")->traits().parameters, "contact_nodes_left_out"); };
+  pair_.parameters.erase("max_penetration");
+  EXPECT_EQ(n_skipped(), 0.0) << "half the smallest extent reaches the middle of every body";
+  pair_.parameters["max_penetration"] = 4e-3;
   pair_.parameters["contact_box"] = std::vector<double>{-0.011, -1.0, -1.0, 0.011, 1.0, 0.001};
-  EXPECT_EQ(n_left_out(), 0.0) << "only the middle ridge may touch: nothing hides behind another";
+  EXPECT_EQ(n_skipped(), 0.0) << "only the middle ridge may touch: nothing hides behind another";
   pair_.parameters.erase("contact_box");
   pair_.partner.surface = SphereSurface{.radius = -0.03};
-  EXPECT_EQ(n_left_out(), 0.0) << "a socket that is too small";
+  EXPECT_EQ(n_skipped(), 0.0) << "a socket that is too small";
   EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("all contact nodes are kept")));
   // A default of the full order: its rule of what may touch is not that of the choice.
   pair_.partner.surface = PlaneSurface{};

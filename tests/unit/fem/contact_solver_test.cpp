@@ -24,7 +24,7 @@ struct Patch {
   std::vector<Vector3> points;
   SurfaceCompliance compliance;
   Eigen::MatrixXd C;
-  NearNodes near;
+  ActiveCandidates near;
 };
 
 Vector3 random_vector(std::mt19937& random) {
@@ -166,7 +166,7 @@ TEST(ContactSolver, DegenerateNormalContacts) {
   EXPECT_LT(violation(all, solve_normal_contact({.compliance = &all.compliance, .near = &all.near})), 1e-10);
 }
 
-FrictionProblem dragged(const Patch& patch, double friction, double drag, unsigned seed) {
+FrictionProblem tangentially_displaced(const Patch& patch, double friction, double drag, unsigned seed) {
   std::mt19937 random(seed);
   FrictionProblem problem;
   problem.friction = friction;
@@ -220,7 +220,7 @@ TEST(ContactSolver, FrictionSatisfiesCoulombsLaw) {
     const Patch patch = make_patch(5 + static_cast<int>(seed), seed);
     for (const double friction : {0.05, 0.3, 0.8}) {
       for (const double drag : {0.0, 2e-6, 5e-5}) {
-        const FrictionProblem problem = dragged(patch, friction, drag, seed);
+        const FrictionProblem problem = tangentially_displaced(patch, friction, drag, seed);
         const FrictionContact contact = solve_friction_contact(patch.compliance, problem);
         const auto n_sliding = std::ranges::count(contact.sliding, true);
         EXPECT_LT(violation(patch, problem, contact), 1e-9)
@@ -237,7 +237,7 @@ TEST(ContactSolver, FrictionOfFewNodesSatisfiesCoulombsLaw) {
     const Patch patch = make_patch(2, seed);
     if (patch.near.deepest() == 0.0) continue;
     for (const double drag : {0.0, 2e-6, 5e-5, 5e-4}) {
-      const FrictionProblem problem = dragged(patch, 0.3, drag, seed);
+      const FrictionProblem problem = tangentially_displaced(patch, 0.3, drag, seed);
       const FrictionContact contact = solve_friction_contact(patch.compliance, problem);
       EXPECT_LT(violation(patch, problem, contact), 1e-9)
           << "seed " << seed << ", drag " << drag << " m: " << contact.active.size() << " active";
@@ -270,10 +270,10 @@ TEST(ContactSolver, TheProjectedNewtonMethodEndsAtTheActiveSet) {
 TEST(ContactSolver, FrictionWithOneNodeAndWithNone) {
   Patch patch = make_patch(4, 7);
   for (double& gap : patch.near.gaps) gap = 1e-4;
-  FrictionProblem problem = dragged(patch, 0.3, 1e-5, 7);
+  FrictionProblem problem = tangentially_displaced(patch, 0.3, 1e-5, 7);
   EXPECT_TRUE(solve_friction_contact(patch.compliance, problem).active.empty());
   patch.near.gaps[6] = -1e-5;
-  problem = dragged(patch, 0.3, 1e-5, 7);
+  problem = tangentially_displaced(patch, 0.3, 1e-5, 7);
   const FrictionContact one = solve_friction_contact(patch.compliance, problem);
   EXPECT_EQ(one.active, std::vector<std::uint32_t>{6U});
   EXPECT_LT(violation(patch, problem, one), 1e-9);
@@ -318,8 +318,8 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
   EXPECT_LT((local.products(fields) - B * fields).cwiseAbs().maxCoeff(), 1e-6 * (B * fields).cwiseAbs().maxCoeff());
   // Each entry is off by half a unit of 1 / 32766 of the diagonal at most.
   const double step = 0.5 / 32766.0 * B.diagonal().maxCoeff();
-  EXPECT_LT((local.rough_product(f) - B * f).cwiseAbs().maxCoeff(), 1.01 * step * f.lpNorm<1>());
-  EXPECT_GT((local.rough_product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
+  EXPECT_LT((local.approximate_product(f) - B * f).cwiseAbs().maxCoeff(), 1.01 * step * f.lpNorm<1>());
+  EXPECT_GT((local.approximate_product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
   const std::vector<std::uint32_t> some{1, 2, 7, 14};
   for (int direction = 0; direction < 3; ++direction) {
     const Eigen::MatrixXf in_one = local.part(direction, some);
@@ -332,7 +332,7 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
   }
 }
 
-std::vector<std::uint32_t> all_but_every_third(std::size_t n) {
+std::vector<std::uint32_t> without_every_third(std::size_t n) {
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t i = 0; i < n; ++i) {
     if (i % 3 != 1) nodes.push_back(i);
@@ -342,7 +342,7 @@ std::vector<std::uint32_t> all_but_every_third(std::size_t n) {
 
 TEST(ContactSolver, ProductsAreThoseOfThePlainLoops) {
   const Patch patch = make_patch(9, 5);
-  const std::vector<std::uint32_t> nodes = all_but_every_third(patch.points.size());
+  const std::vector<std::uint32_t> nodes = without_every_third(patch.points.size());
   const std::vector<std::uint32_t> rows = {0, 1, 7, 30, 31, 77};
   std::mt19937 random(5);
   const auto n_rows = static_cast<Eigen::Index>(3 * nodes.size());
@@ -391,7 +391,7 @@ TEST(ContactSolver, PanelsAreMultipliedAsByThePlainLoop) {
     std::vector<float> y_plain = y;
     float sums[3];
     float sums_plain[3];
-    (both ? panel_product : rough_panel_product)(P, f, x.data(), y.data(), sums);
+    (both ? panel_product : approximate_panel_product)(P, f, x.data(), y.data(), sums);
     plain::panel_product(P, both, f, x.data(), y_plain.data(), sums_plain);
     for (std::size_t i = 0; i < n_rows; ++i) EXPECT_NEAR(y[i], y_plain[i], bound / n_rows) << i;
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(sums[k], sums_plain[k], bound) << k;
@@ -430,7 +430,7 @@ TEST(ContactSolver, PanelsAreMultipliedAsByThePlainLoop) {
 TEST(ContactSolver, EstimatesInSinglePrecisionAreThoseInDouble) {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     const Patch patch = make_patch(9, seed);
-    const auto nodes = all_but_every_third(patch.points.size());
+    const auto nodes = without_every_third(patch.points.size());
     std::vector<Vector3> normals;
     Eigen::VectorXd gaps(static_cast<Eigen::Index>(nodes.size()));
     for (std::size_t a = 0; a < nodes.size(); ++a) {
@@ -526,7 +526,7 @@ TEST(ContactSolver, CommittedInverseFollowsTheStatesOfNodes) {
     committed.push_back({.axes = contact_axes(Matrix3::Identity(), patch.near.normals[i]),
                          .force = i % 9 == 4 ? Vector3(Vector3::Zero()) : patch.near.normals[i]});
   }
-  const CommittedFriction kept(patch.compliance, committed);
+  const CommittedFriction is_imported(patch.compliance, committed);
   ASSERT_TRUE(kept.valid());
   for (const bool with_new : {false, true}) {
     std::vector<NodeLinearisation> nodes(n);

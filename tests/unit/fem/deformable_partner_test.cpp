@@ -45,7 +45,7 @@ TEST(DeformablePartner, ColumnsAreSpringsInSeries) {
   const double stiffness = area / (height_A / modulus_A + height_B / modulus_B);
   std::printf("%6s %10s %14s %14s\n", "n of B", "depth [mm]", "F [N]", "in series [N]");
   for (const std::size_t n_B : {4, 5, 8}) {
-    const auto blocks = two_blocks(0.0, n_B, {.depth_limit = 0.02});
+    const auto blocks = two_blocks(0.0, n_B, {.max_penetration = 0.02});
     for (const double depth : {1e-4, 1e-3}) {
       const Response r = blocks->evaluate(*blocks->initial_history(), moved_up(0.0, depth));
       std::printf("%6zu %10.2f %14.8f %14.8f\n", n_B, 1e3 * depth, r.F_A.force.z(), stiffness * depth);
@@ -58,7 +58,7 @@ TEST(DeformablePartner, ColumnsAreSpringsInSeries) {
 
 TEST(DeformablePartner, TangentsAreDerivativesOfTheWrench) {
   for (const double friction : {0.0, 0.3}) {
-    const auto blocks = two_blocks(0.3, 4, {.friction = friction, .hysteresis_factor = 0.7, .depth_limit = 0.02});
+    const auto blocks = two_blocks(0.3, 4, {.friction = friction, .hysteresis_factor = 0.7, .max_penetration = 0.02});
     PairState state = moved_up(2e-4, 1e-3);
     state.X_AB.R = rotation_from_vector(Vector3(0.01, -0.015, 0.02));
     state.V_AB = {.w = Vector3(0.2, -0.1, 0.3), .v = Vector3(0.01, 0.02, 0.1)};
@@ -79,8 +79,8 @@ TEST(DeformablePartner, TangentsAreDerivativesOfTheWrench) {
 // slip: mu N, both ways; what is not stored is dissipated.
 TEST(DeformablePartner, SticksThenSlidesAndReverses) {
   constexpr double mu = 0.3;
-  const auto blocks = two_blocks(0.0, 4, {.friction = mu, .depth_limit = 0.02});
-  const auto rigid = test::make_block({.poissons_ratio = 0.0, .options = {.friction = mu, .depth_limit = 0.02}},
+  const auto blocks = two_blocks(0.0, 4, {.friction = mu, .max_penetration = 0.02});
+  const auto rigid = test::make_block({.poissons_ratio = 0.0, .options = {.friction = mu, .max_penetration = 0.02}},
                                       std::make_shared<test::Plane>());
   constexpr double depth = 1e-3;
   auto history = blocks->commit(*blocks->initial_history(), moved_up(0.0, depth)).history;
@@ -126,7 +126,7 @@ TEST(DeformablePartner, SaysWhereThePartnerCannotTouch) {
   const auto near_one_corner = [](const Vector3& p) { return p.z() == 0.0 && p.x() < 0.02 && p.y() < -0.01; };
   const test::SolidBody B = test::solid_body(test::block_mesh({0.01, -0.02, -height_B}, {0.05, 0.02, 0.0}, 4, 4, 4),
                                              test::soft_material(0.3), "z0", near_one_corner);
-  const auto contact = test::two_bodies(A, B, {.depth_limit = 0.02});
+  const auto contact = test::two_bodies(A, B, {.max_penetration = 0.02});
   try {
     (void)contact->evaluate(*contact->initial_history(), moved_up(0.0, 1e-4));
     FAIL() << "accepted";

@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, ElementContact, testing::ValuesIn(element_kin
 
 // What a file holds is known when it has been read.
 TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
-  PairSpec pair = block_pair("fem_condensed", "as_meshed", 0.3);
+  PairSpec pair = block_pair("fem_condensed", "from_mesh", 0.3);
   PrepareContext context = test::quiet();
   AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
   context.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
@@ -172,7 +172,7 @@ TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
   pair.parameters["element"] = std::string("tet10_mixed");
   EXPECT_EQ(test::refusal(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 8));
-  pair.parameters["element"] = std::string("as_meshed");
+  pair.parameters["element"] = std::string("from_mesh");
   EXPECT_EQ(test::refusal(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 6));
   pair.parameters["element"] = std::string("wedge6_mixed");
@@ -199,7 +199,7 @@ TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   const Vector3 size(0.1, 0.1, 0.1);
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, 8));
   EXPECT_EQ(test::refusal(pair, context), "accepted");
-  pair.parameters["element"] = std::string("as_meshed");
+  pair.parameters["element"] = std::string("from_mesh");
   EXPECT_EQ(test::refusal(pair, context), "accepted");
   pair.parameters["element"] = std::string("tet10_mixed");
   EXPECT_THAT(test::refusal(pair, context),
@@ -207,14 +207,14 @@ TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   pair.parameters["element"] = std::string("hex27");
   EXPECT_EQ(test::refusal(pair, context), "accepted") << "raised by nodes between the eight";
   file.content = write_msh(test::block_mesh_of(27, Vector3::Zero(), size, 2, 2, 2));
-  for (const char* element : {"as_meshed", "hex27"}) {
+  for (const char* element : {"from_mesh", "hex27"}) {
     pair.parameters["element"] = std::string(element);
     EXPECT_EQ(test::refusal(pair, context), "accepted") << element;
   }
   pair.parameters["element"] = std::string("hex8");
   EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 27 and "
-                                 "cannot carry it; expected one of as_meshed, hex27"));
+                                 "cannot carry it; expected one of from_mesh, hex27"));
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("hex8");
   EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
@@ -238,14 +238,14 @@ TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
   pair.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}}};
   const Vector3 size(0.1, 0.1, 0.1);
   file.content = write_vtu(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, 6));
-  for (const char* element : {"as_meshed", "wedge6", "wedge6_mixed"}) {
+  for (const char* element : {"from_mesh", "wedge6", "wedge6_mixed"}) {
     pair.parameters["element"] = std::string(element);
     EXPECT_EQ(test::refusal(pair, context), "accepted") << element;
   }
   pair.parameters["element"] = std::string("tet4_mixed");
   EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("tet4_mixed has 4 nodes, the elements of 'layer.vtu' have 6 and cannot carry it; "
-                                 "expected one of as_meshed, wedge6, wedge6_mixed"));
+                                 "expected one of from_mesh, wedge6, wedge6_mixed"));
   file.content = write_vtu(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("wedge6");
   EXPECT_THAT(test::refusal(pair, context),
@@ -255,7 +255,7 @@ TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
   EXPECT_THAT(
       test::refusal(pair, context),
       testing::HasSubstr("element: surface 'sphere' is not filled with prisms here, only a block is; expected a "
-                         "mesh file of prisms (Gmsh, VTU, Abaqus; heelstrike mesh --between"));
+                         "mesh file of prisms (Gmsh, VTU, Abaqus; heelstrike mesh --layer"));
 }
 
 }  // namespace

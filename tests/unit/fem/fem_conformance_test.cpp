@@ -67,8 +67,8 @@ PairSpec block_on(const std::string& backend, const std::string& partner, double
   if (partner == "plane" || partner == relaxing_plane) pair.partner.surface = PlaneSurface{};
   if (partner == relaxing_plane || partner == relaxing_body) {
     pair.parameters["material_law"] = std::string("mooney_rivlin");
-    pair.parameters["mooney_share"] = 0.2;
-    pair.parameters["prony_shares"] = std::vector<double>{0.3, 0.2};
+    pair.parameters["mooney_fraction"] = 0.2;
+    pair.parameters["prony_coefficients"] = std::vector<double>{0.3, 0.2};
     pair.parameters["prony_times"] = std::vector<double>{0.01, 1.0};
   }
   if (partner == "sphere") pair.partner.surface = SphereSurface{.radius = 0.06, .center = Vector3(0.0, 0.0, -0.06)};
@@ -128,20 +128,20 @@ TEST_P(FemConformance, EvaluationIsPureAndThreadsGiveTheSameBits) {
   expect_same_bits_from_threads(*backend, states(), 2, states().size());
 }
 
-TEST_P(FemConformance, PrescribedMotionIsAnsweredAlike) {
+TEST_P(FemConformance, PrescribedMotionMatchesSingleCommits) {
   // Without friction both ways solve the same equations to rounding. With it the iteration ends at 1e-10 of the largest
   // penetration (friction_contact.cpp), and near a committed state it takes another way there.
   const double accuracy = std::get<2>(GetParam()) > 0.0 ? 1e-10 : 1e-13;
-  testing_support::expect_given_motion_is_answered_alike(*backend, states(), accuracy);
+  testing_support::expect_prescribed_motion_consistent(*backend, states(), accuracy);
 }
 
-TEST_P(FemConformance, StatesAskedTogetherAreAnsweredAlike) {
+TEST_P(FemConformance, BatchMatchesSingleEvaluations) {
   const PairState too_deep = at(0.0, 0.02);
   auto list = states();
-  testing_support::expect_states_asked_together_are_answered_alike(*backend, list, &too_deep);
+  testing_support::expect_batch_consistent(*backend, list, &too_deep);
   // From a commit, and with the states that touch behind one that does not.
   std::reverse(list.begin(), list.end());
-  testing_support::expect_states_asked_together_are_answered_alike(*backend, list, &too_deep);
+  testing_support::expect_batch_consistent(*backend, list, &too_deep);
 }
 
 TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
@@ -150,7 +150,7 @@ TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
     (void)backend->evaluate(*latched, at(0.0, 0.02));
     FAIL() << "accepted";
   } catch (const RecoverableError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("depth_limit"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("max_penetration"));
   }
 }
 

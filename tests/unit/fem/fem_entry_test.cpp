@@ -123,11 +123,11 @@ TEST_F(FemEntry, FullOrderTakesItsComplianceFromTheCacheAndStopsOnRequest) {
   EXPECT_THAT(stages_, testing::Contains("loaded from the cache"));
   EXPECT_THAT(stages_, testing::Not(testing::Contains("condense")));
   context_.cache_directory.clear();
-  const auto made_here = make_backend(pair_, context_);
+  const auto locally_made = make_backend(pair_, context_);
   const auto force = [](const ContactBackend& contact) {
     return contact.evaluate(*contact.initial_history(), pressed()).F_A.vector();
   };
-  EXPECT_EQ(force(*from_cache), force(*made_here)) << "bit for bit";
+  EXPECT_EQ(force(*from_cache), force(*locally_made)) << "bit for bit";
   context_.cache_directory = directory_.string();
   for (const double friction : {0.0, 0.3}) {
     pair_.parameters["friction"] = friction;
@@ -230,7 +230,7 @@ TEST_F(LayeredEntry, AStopEndsTheCondensationOfTheInterior) {
 
 // The interior's own matrix stays beside all that follows.
 TEST_F(LayeredEntry, CountsTheMatrixOfTheInterior) {
-  pair_.parameters["memory_limit"] = 1e4;
+  pair_.parameters["max_memory"] = 1e4;
   const std::string said = refusal();
   const std::string before = "the stiffness of the interior behind the layer would take about ";
   ASSERT_THAT(said, testing::HasSubstr(before));
@@ -239,7 +239,7 @@ TEST_F(LayeredEntry, CountsTheMatrixOfTheInterior) {
   ASSERT_EQ(std::sscanf(said.c_str() + said.find(before) + before.size(), "%lf %2s", &amount, unit.data()), 2) << said;
   const double bytes = amount * (unit[0] == 'M' ? 1e6 : 1e3);
   // Three digits are told: a hundredth more is enough for the matrix, and for nothing else.
-  pair_.parameters["memory_limit"] = 1.01 * bytes;
+  pair_.parameters["max_memory"] = 1.01 * bytes;
   EXPECT_THAT(refusal(), testing::HasSubstr(fmt::format(", of which {:g} {} are taken", amount, unit.data())));
 }
 
@@ -249,7 +249,7 @@ TEST_F(LayeredEntry, ProposesElementsThatItTakes) {
   EXPECT_THAT(stages_, testing::Contains(testing::AllOf(testing::HasSubstr("Poisson's ratio 0.4999 with 'tet4'"),
                                                         testing::HasSubstr("(tet10_mixed)"))));
   pair_.main.surface = BlockSurface{.lengths = {0.04, 0.04, 0.02}, .center = {0.0, 0.0, 0.01}};
-  EXPECT_THAT(pair_doubts(checked_pair(pair_), context_),
+  EXPECT_THAT(find_pair_warnings(checked_pair(pair_), context_),
               testing::Contains(testing::HasSubstr("(tet10_mixed, hex8, hex27)")))
       << "a block is made of any; `validate` tells it too";
 }
@@ -316,7 +316,7 @@ TEST_F(FemEntry, NamesElementsThatCannotBe) {
   EXPECT_THAT(refusal(), testing::HasSubstr("element_order: this key is now 'element': tet4 instead of 1, tet10"));
   pair_.parameters.erase("element_order");
   pair_.parameters["element"] = std::string("tet5");
-  EXPECT_THAT(refusal(), testing::HasSubstr("element: expected one of as_meshed, tet4, tet10, tet4_mixed"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("element: expected one of from_mesh, tet4, tet10, tet4_mixed"));
   pair_.parameters["element"] = std::string("tet4_mixed");
   pair_.main.materials[0].poissons_ratio = 0.5;
   EXPECT_THAT(refusal(), testing::HasSubstr("Poisson's ratio must lie in [0, 0.5), found 0.5"));
@@ -339,7 +339,7 @@ TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
   pair_.main.surface = surface;
   pair_.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}}};
   file.content = write_msh(block);
-  for (const char* element : {"as_meshed", "tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
+  for (const char* element : {"from_mesh", "tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
     pair_.parameters["element"] = std::string(element);
     EXPECT_EQ(refusal(), "accepted") << element << ": nodes are added in the middle of edges";
   }
@@ -348,7 +348,7 @@ TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
   EXPECT_EQ(refusal(), "accepted");
   pair_.parameters["element"] = std::string("tet4_mixed");
   EXPECT_THAT(refusal(), testing::HasSubstr("element: tet4_mixed has 4 nodes, the elements of 'block.msh' have 10 and "
-                                            "cannot carry it; expected one of as_meshed, tet10"));
+                                            "cannot carry it; expected one of from_mesh, tet10"));
 }
 
 TEST_F(FemEntry, SaysBeforeAnyMeshWhatNoMeshCanMend) {
@@ -369,12 +369,12 @@ TEST_F(FemEntry, WarnsOfUnlikelyUnits) {
   pair_.main.materials[0].youngs_modulus = 3.6;
   pair_.main.materials[0].density = 1.1;
   pair_.parameters["element_size"] = 0.15;
-  const std::vector<std::string> doubts = pair_doubts(checked_pair(pair_), context_);
-  ASSERT_EQ(doubts.size(), 3U) << testing::PrintToString(doubts);
-  EXPECT_THAT(doubts[0], testing::AllOf(testing::StartsWith("contact.ball-ground.main.material.youngs_modulus: 3.6 Pa"),
+  const std::vector<std::string> warnings = find_pair_warnings(checked_pair(pair_), context_);
+  ASSERT_EQ(warnings.size(), 3U) << testing::PrintToString(warnings);
+  EXPECT_THAT(warnings[0], testing::AllOf(testing::StartsWith("contact.ball-ground.main.material.youngs_modulus: 3.6 Pa"),
                                         testing::HasSubstr("did you mean 3.6 MPa, which is 3.6e+06")));
-  EXPECT_THAT(doubts[1], testing::HasSubstr("did you mean 1.1 g/cm^3, which is 1100?"));
-  EXPECT_THAT(doubts[2], testing::HasSubstr("element_size: 0.15 m leaves fewer than two elements"));
+  EXPECT_THAT(warnings[1], testing::HasSubstr("did you mean 1.1 g/cm^3, which is 1100?"));
+  EXPECT_THAT(warnings[2], testing::HasSubstr("element_size: 0.15 m leaves fewer than two elements"));
 }
 
 TEST_F(FemEntry, TellsDoubtsWhenAPairIsOpened) {

@@ -25,7 +25,7 @@ bool at_plane(const Vector3& p) {
   return std::abs(p.z()) < 1e-9;
 }
 
-PairState pressed_by(double depth) {
+PairState at_penetration(double depth) {
   PairState state;
   state.X_AB.p.z() = depth;
   return state;
@@ -66,11 +66,11 @@ TEST(FullBodies, UniformPressurePassesAnyInterface) {
     const SolidBody A = test::solid_body(above(c.n_A, c.corners_A), material(E_A), "z1", at_plane);
     const SolidBody B = test::solid_body(below(c.n_B, c.corners_B), material(E_B), "z0", at_plane);
     const MaterialLaw& law = c.finite ? MaterialLaw::neo_hookean : MaterialLaw::linear;
-    const auto contact = test::two_full_bodies(A, B, law, law, {.depth_limit = 0.02});
-    const Response r = contact->evaluate(*contact->initial_history(), pressed_by(c.depth), {.tangents = false});
+    const auto contact = test::two_full_bodies(A, B, law, law, {.max_penetration = 0.02});
+    const Response r = contact->evaluate(*contact->initial_history(), at_penetration(c.depth), {.tangents = false});
     const double pressure = column_pressure(c.depth, c.finite);
     const double expected = pressure * side * side;
-    const std::vector<double> found = contact->pressure(*contact->initial_history(), pressed_by(c.depth));
+    const std::vector<double> found = contact->pressure(*contact->initial_history(), at_penetration(c.depth));
     const auto [least, largest] = std::ranges::minmax(found);
     std::printf("%4zu %4zu %4d %12.2f %10.2e %12.9f %12.9f %6d\n", c.n_A, c.n_B, c.finite, 1e3 * c.depth,
                 r.F_A.force.z() / expected - 1.0, least / pressure, largest / pressure, r.statistics.iterations);
@@ -103,7 +103,7 @@ PairState block_on_block(double depth) {
 // strains.
 TEST(FullBodies, LinearBodiesTendToCondensedOnesWithTheDepth) {
   const auto [A, B] = blocks();
-  const ContactOptions options{.depth_limit = 0.01};
+  const ContactOptions options{.max_penetration = 0.01};
   const auto condensed = test::two_bodies(A, B, options);
   const auto full = test::two_full_bodies(A, B, MaterialLaw::linear, MaterialLaw::linear, options);
   const EvaluateOptions forces{.tangents = false};
@@ -131,7 +131,7 @@ TEST(FullBodies, BothCountTowardsTheMemoryThatIsAllowed) {
   const SolidBody A = test::solid_body(above(4), material(E_A), "z1", at_plane);
   const SolidBody B = test::solid_body(below(4), material(E_B), "z0", at_plane);
   const auto open = [&](double bytes) {
-    return test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean, {.depth_limit = 0.02},
+    return test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean, {.max_penetration = 0.02},
                                  {.bytes = bytes});
   };
   // From above: the second body is the first one that finds too little left.
@@ -171,13 +171,13 @@ TEST(FullBodies, EqualBodiesMeetInTheRigidPlaneBetweenThem) {
   for (const double depth : {1e-3, 4e-3}) {
     const SolidBody A = test::solid_body(above(5), material(E_A, 0.3), "z1", at_plane);
     const SolidBody B = test::solid_body(mirrored(above(5)), material(E_A, 0.3), "z1", at_plane);
-    const ContactOptions options{.depth_limit = 0.02};
+    const ContactOptions options{.max_penetration = 0.02};
     const auto two = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean, options);
     const FullContact one = on_plane(A, MaterialLaw::neo_hookean, options);
-    const Response both = two->evaluate(*two->initial_history(), pressed_by(2.0 * depth));
-    const Response half = one.evaluate(*one.initial_history(), pressed_by(depth));
+    const Response both = two->evaluate(*two->initial_history(), at_penetration(2.0 * depth));
+    const Response half = one.evaluate(*one.initial_history(), at_penetration(depth));
     const auto force_at = [&](double more) {
-      const PairState moved = pressed_by(2.0 * depth + more);
+      const PairState moved = at_penetration(2.0 * depth + more);
       return two->evaluate(*two->initial_history(), moved, {.tangents = false}).F_A.force.z();
     };
     const double slope = (force_at(1e-6) - force_at(-1e-6)) / 2e-6;
@@ -203,7 +203,7 @@ TEST(FullBodies, EnergyForceAndTangentsBelongTogetherAndActionIsReaction) {
   const auto [A, B] = blocks();
   for (const bool finite : {false, true}) {
     const MaterialLaw& law = finite ? MaterialLaw::neo_hookean : MaterialLaw::linear;
-    const auto contact = test::two_full_bodies(A, B, law, law, {.hysteresis_factor = 0.7, .depth_limit = 0.01});
+    const auto contact = test::two_full_bodies(A, B, law, law, {.hysteresis_factor = 0.7, .max_penetration = 0.01});
     const auto history = contact->commit(*contact->initial_history(), block_on_block(1.4e-3)).history;
     const PairState state = block_on_block(1.5e-3);
     const Response r = contact->evaluate(*history, state);
@@ -239,18 +239,18 @@ TEST(FullBodies, EnergyForceAndTangentsBelongTogetherAndActionIsReaction) {
 TEST(FullBodies, AnObliqueCutSticksBelowTheSlopeOfItsFrictionAsIfItWereWhole) {
   constexpr double slope = 0.25;
   constexpr double depth = 0.1 * (length_A + length_B);
-  const auto leans = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
-  const SolidBody A = test::solid_body(leaning(above(4), length_A, slope), material(E_A), "z1", leans);
-  const SolidBody B = test::solid_body(leaning(below(5), -length_B, slope), material(E_A), "z0", leans);
+  const auto is_crease = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
+  const SolidBody A = test::solid_body(leaning(above(4), length_A, slope), material(E_A), "z1", is_crease);
+  const SolidBody B = test::solid_body(leaning(below(5), -length_B, slope), material(E_A), "z0", is_crease);
   const auto opened = [&](double friction) {
     return test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
-                                 {.friction = friction, .depth_limit = 0.02});
+                                 {.friction = friction, .max_penetration = 0.02});
   };
   const auto contact = opened(0.3);
   for (const std::vector<double>& parts : {std::vector<double>{1.0}, {0.3, 0.55, 1.0}}) {
-    auto history = contact->commit(*contact->initial_history(), pressed_by(0.0)).history;
+    auto history = contact->commit(*contact->initial_history(), at_penetration(0.0)).history;
     for (const double part : parts) {
-      const Committed c = contact->commit(*history, pressed_by(part * depth));
+      const Committed c = contact->commit(*history, at_penetration(part * depth));
       history = c.history;
       const double expected = column_stress(E_A, 0.1 * part) * side * side;
       const Vector3& f = c.response.F_A.force;
@@ -263,8 +263,8 @@ TEST(FullBodies, AnObliqueCutSticksBelowTheSlopeOfItsFrictionAsIfItWereWhole) {
     }
   }
   const auto slippery = opened(0.2);
-  const auto touching = slippery->commit(*slippery->initial_history(), pressed_by(0.0)).history;
-  const Response r = slippery->evaluate(*touching, pressed_by(depth));
+  const auto touching = slippery->commit(*slippery->initial_history(), at_penetration(0.0)).history;
+  const Response r = slippery->evaluate(*touching, at_penetration(depth));
   EXPECT_GT(r.dissipated_increment, 0.01 * r.stored_energy);
   EXPECT_LT(r.F_A.force.z(), 0.99 * column_stress(E_A, 0.1) * side * side);
 }
@@ -275,10 +275,10 @@ TEST(FullBodies, ADraggedBlockSticksBelowTheLimitAndBearsItWhereItSlips) {
   constexpr double depth = 1e-4;  // the faces lean by strains of 1e-3, and the force with them
   const auto [A, B] = blocks();
   const auto contact = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
-                                             {.friction = friction, .depth_limit = 0.01});
-  auto history = contact->commit(*contact->initial_history(), pressed_by(depth)).history;
-  const double stored = contact->evaluate(*history, pressed_by(depth)).stored_energy;
-  Vector3 before = contact->evaluate(*history, pressed_by(depth)).F_A.force;
+                                             {.friction = friction, .max_penetration = 0.01});
+  auto history = contact->commit(*contact->initial_history(), at_penetration(depth)).history;
+  const double stored = contact->evaluate(*history, at_penetration(depth)).stored_energy;
+  Vector3 before = contact->evaluate(*history, at_penetration(depth)).F_A.force;
   double x = 0.0;
   double work = 0.0;
   double heat = 0.0;
@@ -286,7 +286,7 @@ TEST(FullBodies, ADraggedBlockSticksBelowTheLimitAndBearsItWhereItSlips) {
   std::printf("%10s %10s %10s %10s %12s\n", "drag [um]", "N [N]", "T / N", "W - Q - E", "Q [J]");
   for (const double step : {1e-6, 2.9e-5, 3e-5, 3e-5, 3e-5, 3e-5, 3e-5}) {
     x += step;
-    PairState state = pressed_by(depth);
+    PairState state = at_penetration(depth);
     state.X_AB.p.x() = x;
     const Committed c = contact->commit(*history, state);
     history = c.history;
@@ -309,14 +309,14 @@ TEST(FullBodies, ADraggedBlockSticksBelowTheLimitAndBearsItWhereItSlips) {
 // first: where others come down within a step the two guess differently where they have met.
 TEST(FullBodies, LinearBodiesThatRubTendToCondensedOnesWithTheDepth) {
   const auto [A, B] = blocks();
-  const ContactOptions options{.friction = 0.3, .depth_limit = 0.01};
+  const ContactOptions options{.friction = 0.3, .max_penetration = 0.01};
   const auto condensed = test::two_bodies(A, B, options);
   const auto full = test::two_full_bodies(A, B, MaterialLaw::linear, MaterialLaw::linear, options);
   const EvaluateOptions forces{.tangents = false};
   double before = 0.0;
   double order = 0.0;
   for (const double depth : {1e-3, 2.5e-4, 6.25e-5, 1.5625e-5}) {
-    PairState state = pressed_by(depth);
+    PairState state = at_penetration(depth);
     const auto of_condensed = condensed->commit(*condensed->initial_history(), state, forces).history;
     const auto of_full = full->commit(*full->initial_history(), state, forces).history;
     state.X_AB.p += depth * Vector3(0.3, 0.1, 0.0);
@@ -355,7 +355,7 @@ TEST(FullBodies, TangentsOfBodiesThatRubAndRelaxAreDerivatives) {
   for (const Case& c : {Case{"linear", MaterialLaw::linear, 0.3}, Case{"neo-Hookean", MaterialLaw::neo_hookean, 0.3},
                         Case{"relaxing", viscoelastic(), 0.0}, Case{"relaxing", viscoelastic(), 0.3}}) {
     const auto contact = test::two_full_bodies(A, B, c.law, c.law,
-                                               {.friction = c.friction, .hysteresis_factor = 0.7, .depth_limit = 0.01});
+                                               {.friction = c.friction, .hysteresis_factor = 0.7, .max_penetration = 0.01});
     const auto history = contact->commit(*contact->initial_history(), block_on_block(1.2e-3)).history;
     PairState state = at_time(0.05, block_on_block(1.5e-3));
     state.X_AB.p += Vector3(2e-4, -1e-4, 0.0);
@@ -378,8 +378,8 @@ TEST(FullBodies, IncompressibleBodiesRelaxAsTheirSeries) {
   const SolidBody A = test::solid_body(above(4, 8), material(E_A, nu), "z1", at_plane, PressureKind::element);
   const SolidBody B = test::solid_body(below(3, 8), material(E_B, nu), "z0", at_plane, PressureKind::element);
   const auto contact =
-      test::two_full_bodies(A, B, viscoelastic(), viscoelastic(), {.friction = 0.3, .depth_limit = 0.01});
-  const PairState held = pressed_by(1e-5);
+      test::two_full_bodies(A, B, viscoelastic(), viscoelastic(), {.friction = 0.3, .max_penetration = 0.01});
+  const PairState held = at_penetration(1e-5);
   Committed c = contact->commit(*contact->initial_history(), held);
   const double sudden = c.response.F_A.force.z();
   for (const double t : {0.02, 0.1, 0.5, 3.0, 100.0}) {
@@ -395,7 +395,7 @@ TEST(FullBodies, IncompressibleBodiesRelaxAsTheirSeries) {
 TEST(FullBodies, EqualBodiesThatRelaxMeetInTheRigidPlaneBetweenThem) {
   const SolidBody A = test::solid_body(above(4), material(E_A, 0.3), "z1", at_plane);
   const SolidBody B = test::solid_body(mirrored(above(4)), material(E_A, 0.3), "z1", at_plane);
-  const ContactOptions options{.depth_limit = 0.02};
+  const ContactOptions options{.max_penetration = 0.02};
   const auto two = test::two_full_bodies(A, B, viscoelastic(), viscoelastic(), options);
   const FullContact one = on_plane(A, viscoelastic(), options);
   auto of_two = two->initial_history();
@@ -413,8 +413,8 @@ TEST(FullBodies, EqualBodiesThatRelaxMeetInTheRigidPlaneBetweenThem) {
                                                                        {1e3, -5e-4},
                                                                        {1e6, -5e-4},
                                                                        {1e6 + 1.0, 1e-3}}) {
-    const Committed both = two->commit(*of_two, at_time(t, pressed_by(2.0 * depth)));
-    const Committed half = one.commit(*of_one, at_time(t, pressed_by(depth)));
+    const Committed both = two->commit(*of_two, at_time(t, at_penetration(2.0 * depth)));
+    const Committed half = one.commit(*of_one, at_time(t, at_penetration(depth)));
     of_two = two->load_history(both.history->save());
     of_one = half.history;
     const Response& a = both.response;
@@ -435,7 +435,7 @@ TEST(FullBodies, EqualBodiesThatRelaxMeetInTheRigidPlaneBetweenThem) {
 TEST(FullBodies, WhatTheyRememberIsRestoredToTheBit) {
   const auto [A, B] = blocks();
   const auto contact =
-      test::two_full_bodies(A, B, viscoelastic(), MaterialLaw::neo_hookean, {.friction = 0.3, .depth_limit = 0.01});
+      test::two_full_bodies(A, B, viscoelastic(), MaterialLaw::neo_hookean, {.friction = 0.3, .max_penetration = 0.01});
   const auto first = contact->commit(*contact->initial_history(), block_on_block(1e-3)).history;
   PairState next = at_time(0.1, block_on_block(1.3e-3));
   next.X_AB.p.x() += 2e-4;
@@ -449,12 +449,12 @@ TEST(FullBodies, WhatTheyRememberIsRestoredToTheBit) {
   EXPECT_LT((same.F_A.vector() - once.response.F_A.vector()).norm(), 1e-7 * same.F_A.vector().norm());
   EXPECT_THROW((void)contact->evaluate(*once.history, at_time(0.09, next)), Error) << "a time before the commit";
   const auto elastic = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
-                                             {.friction = 0.3, .depth_limit = 0.01});
+                                             {.friction = 0.3, .max_penetration = 0.01});
   EXPECT_THROW((void)elastic->load_history(first->save()), Error) << "the memory of another material";
   auto torn = std::make_shared<FullBodiesHistory>(FullBodiesHistory::from(*first));
   torn->X_AB.reset();
   EXPECT_THROW((void)contact->load_history(torn->save()), Error) << "displacements without the pose of their commit";
-  const auto smooth = test::two_full_bodies(A, B, viscoelastic(), MaterialLaw::neo_hookean, {.depth_limit = 0.01});
+  const auto smooth = test::two_full_bodies(A, B, viscoelastic(), MaterialLaw::neo_hookean, {.max_penetration = 0.01});
   const auto frictionless = smooth->commit(*smooth->initial_history(), block_on_block(1e-3)).history;
   EXPECT_GT(contact->evaluate(*contact->load_history(frictionless->save()), next).F_A.force.z(), 0.0)
       << "the past of bodies that did not rub, in which there are no tangential forces";

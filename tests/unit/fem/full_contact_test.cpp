@@ -33,7 +33,7 @@ std::unique_ptr<FullContact> make_full(MaterialLaw law, const ContactOptions& op
 }
 
 TEST(FullContact, LinearEqualsCondensed) {
-  const ContactOptions options{.depth_limit = 0.02};
+  const ContactOptions options{.max_penetration = 0.02};
   const auto plane = std::make_shared<test::Plane>();
   const auto full = make_full(MaterialLaw::linear, options, plane);
   const auto finite = make_full(MaterialLaw::neo_hookean, options, plane);
@@ -60,7 +60,7 @@ TEST(FullContact, LinearEqualsCondensed) {
 
 /// A ball of triangles on the block, 3 mm large: the nodes slide over several of them.
 TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
-  const ContactOptions options{.depth_limit = 0.02};
+  const ContactOptions options{.max_penetration = 0.02};
   const std::shared_ptr<const SignedDistance> ball = mesh_distance(test::ball_cap(0.04, -0.01));
   const auto full = make_full(MaterialLaw::linear, options, ball);
   const auto linearised = test::make_block({.options = options}, ball);
@@ -104,7 +104,7 @@ TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
 TEST(FullContact, DraggedClampedBlockEqualsCondensed) {
   // Pressed, dragged to and fro: nodes stick, slide and turn back; friction carries its history along. Both solve the
   // same equations for a linear body, so only the tolerances of the solvers part them.
-  const ContactOptions options{.friction = 0.3, .depth_limit = 0.02};
+  const ContactOptions options{.friction = 0.3, .max_penetration = 0.02};
   const auto plane = std::make_shared<test::Plane>();
   const auto full = make_full(MaterialLaw::linear, options, plane);
   const auto finite = make_full(MaterialLaw::neo_hookean, options, plane);
@@ -138,7 +138,7 @@ TEST(FullContact, DraggedClampedBlockEqualsCondensed) {
 }
 
 TEST(FullContact, TangentsWithFrictionAreDerivativesOfTheWrench) {
-  const ContactOptions options{.friction = 0.3, .depth_limit = 0.02};
+  const ContactOptions options{.friction = 0.3, .max_penetration = 0.02};
   const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
   for (const bool curved : {false, true}) {
     const std::shared_ptr<const SignedDistance> partner =
@@ -158,7 +158,7 @@ TEST(FullContact, TangentsWithFrictionAreDerivativesOfTheWrench) {
 
 TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
   const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
-  const ContactOptions options{.hysteresis_factor = 0.8, .depth_limit = 0.02};
+  const ContactOptions options{.hysteresis_factor = 0.8, .max_penetration = 0.02};
   for (const bool curved : {false, true}) {
     const std::shared_ptr<const SignedDistance> partner =
         curved ? std::shared_ptr<const SignedDistance>(signed_distance(ball)) : std::make_shared<test::Plane>();
@@ -179,7 +179,7 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
 
 // Such a history would be read beyond its end by the next evaluation.
 TEST(FullContact, RefusesDisplacementsWithoutTheirMultipliers) {
-  const auto full = make_full(MaterialLaw::linear, {.depth_limit = 0.02}, std::make_shared<test::Plane>());
+  const auto full = make_full(MaterialLaw::linear, {.max_penetration = 0.02}, std::make_shared<test::Plane>());
   const auto history = full->commit(*full->initial_history(), test::tilted_state(2e-3)).history;
   const auto& own = dynamic_cast<const FullHistory&>(*history);
   std::string bytes = history->save();
@@ -198,7 +198,7 @@ TEST(FullContact, RefusesDisplacementsWithoutTheirMultipliers) {
 
 TEST(FullContact, InertiaReliefEqualsCondensed) {
   for (const double friction : {0.0, 0.3}) {
-    const ContactOptions options{.friction = friction, .depth_limit = 0.02};
+    const ContactOptions options{.friction = friction, .max_penetration = 0.02};
     const auto plane = std::make_shared<test::Plane>();
     const auto full = make_full(MaterialLaw::linear, options, plane, true);
     const auto finite = make_full(MaterialLaw::neo_hookean, options, plane, true);
@@ -228,7 +228,7 @@ TEST(FullContact, NamesTheSixFreeMotionsOfABodyThatNothingHolds) {
                                    .support = {},
                                    .contact = contact,
                                    .partner = std::make_shared<test::Plane>(),
-                                   .options = {.depth_limit = 0.02}},
+                                   .options = {.max_penetration = 0.02}},
                       MaterialLaw::linear, ParameterMap{});
     FAIL() << "accepted";
   } catch (const Error& error) {

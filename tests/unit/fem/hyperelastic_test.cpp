@@ -233,11 +233,11 @@ TEST(Hyperelastic, FibersPullAlongThemselvesAndAreSlackUnderCompression) {
   const double pull = 2.0 * 4e5 * 0.25 * std::exp(0.8 * 0.0625);
   EXPECT_NEAR(sigma(0, 1), tissue.mu * 0.5 + pull * 0.5, 1e-11 * K);
   // In all directions alike: the response is isotropic.
-  const FiberFamilies felt{
+  const FiberFamilies measured_force{
       .stiffness = 4e5, .exponent = 0.8, .dispersion = 1.0 / 3.0, .directions = {Vector3::UnitY()}};
   const Matrix3 Q = rotation_from_vector(Vector3(0.9, -0.4, 2.0));
-  const Matrix3 P = hyperelastic_response({StretchLaw::neo_hookean(), felt}, tissue, F).P;
-  EXPECT_LT((hyperelastic_response({StretchLaw::neo_hookean(), felt}, tissue, F * Q).P - P * Q).norm(),
+  const Matrix3 P = hyperelastic_response({StretchLaw::neo_hookean(), measured_force}, tissue, F).P;
+  EXPECT_LT((hyperelastic_response({StretchLaw::neo_hookean(), measured_force}, tissue, F * Q).P - P * Q).norm(),
             1e-10 * P.norm());
 }
 

@@ -36,7 +36,7 @@ PairSpec knee(const std::string& backend, ParameterMap parameters = {}) {
   return pair;
 }
 
-/// The layer as a user meshes it: `heelstrike mesh --between`.
+/// The layer as a user meshes it: `heelstrike mesh --layer`.
 const AssetContent& layer_file() {
   static const AssetContent file = [] {
     const Surface tibia = KneeSurface{.dimensions = {}, .is_tibia = true, .edge = edge};
@@ -45,7 +45,7 @@ const AssetContent& layer_file() {
     return AssetContent{
         .sha256 = "layer",
         .name = "layer.vtu",
-        .content = write_vtu(mesh_between(surface_mesh(kind.sheet(tibia)), surface_mesh(kind.sheet(bone)), {}).mesh)};
+        .content = write_vtu(mesh_layer(surface_mesh(kind.sheet(tibia)), surface_mesh(kind.sheet(bone)), {}).mesh)};
   }();
   return file;
 }
@@ -57,7 +57,7 @@ PrepareContext context() {
   return context;
 }
 
-Response pressed_knee(const PairSpec& pair, double depth) {
+Response loaded_knee(const PairSpec& pair, double depth) {
   const auto backend = make_backend(pair, context());
   PairState state;
   state.X_AB.p = Vector3(0.0, -depth, 0.0);
@@ -68,8 +68,8 @@ TEST(KneeLayer, AnswersAsTheMeshOfTheSameLayerWithItsSetsNamed) {
   PairSpec file = knee("fem_condensed", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("outer")}});
   file.main.surface =
       MeshSurface{.sha256 = "layer", .asset_name = "layer.vtu", .format = "vtu", .length_scale = 1.0, .X_BodyMesh = {}};
-  const Response expected = pressed_knee(file, 4e-4);
-  const Response found = pressed_knee(knee("fem_condensed"), 4e-4);
+  const Response expected = loaded_knee(file, 4e-4);
+  const Response found = loaded_knee(knee("fem_condensed"), 4e-4);
   EXPECT_GT(expected.F_A.force.norm(), 1.0);
   EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm());
   EXPECT_NEAR(found.peak_pressure, expected.peak_pressure, 1e-9 * expected.peak_pressure);
@@ -78,7 +78,7 @@ TEST(KneeLayer, AnswersAsTheMeshOfTheSameLayerWithItsSetsNamed) {
 TEST(KneeLayer, TellsBothSides) {
   const PairSpec pair = knee("fem_condensed", {{"regions", std::string("sets")}});
   EXPECT_THAT(make_backend(pair, context())->traits().regions, ElementsAre("lateral", "medial"));
-  const Response r = pressed_knee(pair, 4e-4);
+  const Response r = loaded_knee(pair, 4e-4);
   // Shares of a node between both sides would not add up to more or less; there are none.
   EXPECT_GT(std::min(r.regions[0].force, r.regions[1].force), 0.3 * r.F_A.force.norm());
   EXPECT_EQ(std::max(r.regions[0].peak_pressure, r.regions[1].peak_pressure), r.peak_pressure);
@@ -87,24 +87,24 @@ TEST(KneeLayer, TellsBothSides) {
 // Prisms and mixed elements, another height of the elements, cartilage on both bones: the same keys as for other
 // bodies.
 TEST(KneeLayer, IsFilledWithTheElementsThatAreAskedFor) {
-  const double coarse = pressed_knee(knee("fem_condensed"), 4e-4).F_A.force.norm();
+  const double coarse = loaded_knee(knee("fem_condensed"), 4e-4).F_A.force.norm();
   for (const char* element : {"tet4_mixed", "wedge6", "wedge6_mixed", "tet10_mixed"}) {
     const double force =
-        pressed_knee(knee("fem_condensed", {{"element", std::string(element)}}), 4e-4).F_A.force.norm();
+        loaded_knee(knee("fem_condensed", {{"element", std::string(element)}}), 4e-4).F_A.force.norm();
     // Other elements are softer than linear tetrahedra at this ratio, by less than a half on this mesh.
     EXPECT_LT(force, 1.05 * coarse) << element;
     EXPECT_GT(force, 0.4 * coarse) << element;
   }
-  const double fine = pressed_knee(knee("fem_condensed", {{"element_size", 0.0025 / 4.0}}), 4e-4).F_A.force.norm();
+  const double fine = loaded_knee(knee("fem_condensed", {{"element_size", 0.0025 / 4.0}}), 4e-4).F_A.force.norm();
   EXPECT_LT(fine, coarse);
   PairSpec both = knee("fem_condensed");
   both.partner.materials = {test::soft_material(0.45)};
-  EXPECT_LT(pressed_knee(both, 4e-4).F_A.force.norm(), coarse) << "cartilage of the femur gives way, too";
+  EXPECT_LT(loaded_knee(both, 4e-4).F_A.force.norm(), coarse) << "cartilage of the femur gives way, too";
 }
 
 TEST(KneeLayer, FullOrderOfALinearMaterialEqualsCondensed) {
-  const Response condensed = pressed_knee(knee("fem_condensed"), 3e-4);
-  const Response full = pressed_knee(knee("fem_full", {{"material_law", std::string("linear")}}), 3e-4);
+  const Response condensed = loaded_knee(knee("fem_condensed"), 3e-4);
+  const Response full = loaded_knee(knee("fem_full", {{"material_law", std::string("linear")}}), 3e-4);
   EXPECT_NEAR(full.F_A.force.y(), condensed.F_A.force.y(), 1e-5 * std::abs(condensed.F_A.force.y()));
 }
 

@@ -37,7 +37,7 @@ PreparedBody prepared_block(const BlockCase& setup) {
           .contact = std::move(contact),
           .pressure = std::move(pressure),
           .partner = setup.partner,
-          .options = {.friction = setup.friction, .depth_limit = 0.02}};
+          .options = {.friction = setup.friction, .max_penetration = 0.02}};
 }
 
 /// Elements with their centre in one of the rows, counted from the bottom.
@@ -92,7 +92,7 @@ TEST_P(LinearLayer, EqualsTheLinearBody) {
   const auto whole = full(setup, MaterialLaw::linear);
   const auto split = layered(setup, layer, MaterialLaw::linear);
   const auto condensed = test::make_block(
-      {.inertia_relief = inertia_relief, .options = {.friction = friction, .depth_limit = 0.02}}, setup.partner);
+      {.inertia_relief = inertia_relief, .options = {.friction = friction, .max_penetration = 0.02}}, setup.partner);
   for (const double depth : {0.2e-3, 3e-3}) {
     const Committed a = split->commit(*split->initial_history(), tilted(depth));
     const Committed b = whole->commit(*whole->initial_history(), tilted(depth));

@@ -23,7 +23,7 @@ PairSpec block_pair(const std::string& backend, ParameterMap law) {
   pair.parameters = {{"element_size", 0.01},
                      {"clamped_box", std::vector<double>{-1.0, -1.0, 0.0199, 1.0, 1.0, 1.0}},
                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
-                     {"depth_limit", 0.01}};
+                     {"max_penetration", 0.01}};
   pair.parameters.merge(law);
   return pair;
 }
@@ -50,10 +50,10 @@ ParameterMap fibers_along(List directions) {
 }
 
 TEST(HyperelasticContact, BeginsLinearAndStiffensAsTheLawsSay) {
-  const ParameterMap soft = named("mooney_rivlin", {{"mooney_share", 0.0}});
-  const ParameterMap rivlin = named("mooney_rivlin", {{"mooney_share", 0.5}});
+  const ParameterMap soft = named("mooney_rivlin", {{"mooney_fraction", 0.0}});
+  const ParameterMap rivlin = named("mooney_rivlin", {{"mooney_fraction", 0.5}});
   const ParameterMap yeoh = named("yeoh", {{"yeoh_ratios", List{0.5, 0.1}}});
-  const ParameterMap ogden = named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_shares", List{0.5, 0.5}}});
+  const ParameterMap ogden = named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{0.5, 0.5}}});
   const ParameterMap along = fibers_along({0.0, 0.0, 1.0});
   const ParameterMap across = fibers_along({1.0, 0.0, 0.0, 0.0, 3.0, 0.0});
   const double tiny = 1e-6;  // of 20 mm: a strain of 5e-5
@@ -121,24 +121,24 @@ TEST(HyperelasticContact, ConstantsThatCannotBeAreNamed) {
   using testing::AllOf;
   using testing::HasSubstr;
   const std::string where = "contact.pad-plate.parameters.";
-  EXPECT_EQ(refusal(named("mooney_rivlin", {{"mooney_share", 0.3}})), "accepted");
-  EXPECT_THAT(refusal(named("mooney_rivlin")), AllOf(HasSubstr(where + "mooney_share"), HasSubstr("missing")));
-  EXPECT_THAT(refusal(named("mooney_rivlin", {{"mooney_share", 1.6}})),
-              AllOf(HasSubstr(where + "mooney_share"), HasSubstr("Drucker"), HasSubstr("1.6"), HasSubstr("stretch")));
+  EXPECT_EQ(refusal(named("mooney_rivlin", {{"mooney_fraction", 0.3}})), "accepted");
+  EXPECT_THAT(refusal(named("mooney_rivlin")), AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("missing")));
+  EXPECT_THAT(refusal(named("mooney_rivlin", {{"mooney_fraction", 1.6}})),
+              AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("Drucker"), HasSubstr("1.6"), HasSubstr("stretch")));
   EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{-0.4, 0.0}}})),
               AllOf(HasSubstr("yeoh with c20/c10 = -0.4"), HasSubstr("Drucker"), HasSubstr("stretch")));
   EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{0.4}}})),
               AllOf(HasSubstr("two ratios"), HasSubstr("1 numbers")));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_shares", List{1.0}}})),
-              AllOf(HasSubstr(where + "ogden_shares"), HasSubstr("each of the 2")));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_shares", List{0.5, 0.4}}})),
+  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{1.0}}})),
+              AllOf(HasSubstr(where + "ogden_fractions"), HasSubstr("each of the 2")));
+  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{0.5, 0.4}}})),
               AllOf(HasSubstr("add up to 1"), HasSubstr("0.9")));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{0.0}}, {"ogden_shares", List{1.0}}})),
+  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{0.0}}, {"ogden_fractions", List{1.0}}})),
               HasSubstr("exponent is 0"));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, 9.0}}, {"ogden_shares", List{1.3, -0.3}}})),
+  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, 9.0}}, {"ogden_fractions", List{1.3, -0.3}}})),
               AllOf(HasSubstr("[2, 9]"), HasSubstr("Drucker")));
-  EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{0.4, 0.0}}, {"mooney_share", 0.1}})),
-              AllOf(HasSubstr(where + "mooney_share"), HasSubstr("found material_law yeoh")));
+  EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{0.4, 0.0}}, {"mooney_fraction", 0.1}})),
+              AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("found material_law yeoh")));
   EXPECT_THAT(refusal(fibers_along({1.0, 0.0})), AllOf(HasSubstr("fiber_directions"), HasSubstr("found 2 numbers")));
   EXPECT_THAT(refusal(fibers_along({1.0, 0.0, 0.0, 0.0, 0.0, 0.0})), HasSubstr("zero vector as number 2"));
   EXPECT_THAT(refusal(fibers_along({})), HasSubstr("found 0 numbers"));

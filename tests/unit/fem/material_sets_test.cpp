@@ -55,7 +55,7 @@ Eigen::VectorXd stretched(const VolumeMesh& mesh, double l_low, double l_high) {
 }
 
 /// [Pa] normal stress of a stretch along z with held sides, per area at rest.
-double axial_stress(const MaterialLaw& law, const LameConstants& c, double l, const PointMemory& memory = {}) {
+double axial_stress(const MaterialLaw& law, const LameConstants& c, double l, const PointHistoryVariables& memory = {}) {
   const Matrix3 G = Vector3(0.0, 0.0, l - 1.0).asDiagonal();
   const Matrix3 s = law->cauchy_stress(c, G, std::nullopt, memory);
   return s(2, 2);  // the area does not change
@@ -119,9 +119,9 @@ TEST_P(TwoLaws, HaveTheTangentOfTheirForces) {
     Eigen::VectorXd u(static_cast<Eigen::Index>(body.n_dofs()));
     for (Eigen::Index i = 0; i < u.size(); ++i) u[i] = 2e-4 * std::sin(3.0 * static_cast<double>(i) + 1.0);
     // With a past, so that the memories of the elements that have one are told apart.
-    const Remembered past = remembered(body, laws, u, {});
+    const HistoryUpdate past = update_history_variables(body, laws, u, {});
     EXPECT_EQ(past.values.size(), static_cast<Eigen::Index>(memory_size(body, laws)));
-    const BodyMemory memory{.values = {past.values.data(), static_cast<std::size_t>(past.values.size())}, .dt = 0.05};
+    const BodyHistoryVariables memory{.values = {past.values.data(), static_cast<std::size_t>(past.values.size())}, .dt = 0.05};
     u *= 1.3;
     const BodyEquations at = assemble_equations(body, laws, u, K, 0, memory);
     ASSERT_TRUE(at.valid);
@@ -214,7 +214,7 @@ TEST(RelaxingLayer, BehindAnElasticOneRelaxesAsTheClosedForm) {
   const double dt = 0.0025;  // the stress is linear over a step to (dt / tau)^2 / 12 = 2e-6
   const int n_steps = 600;
   for (int step = 0; step <= n_steps; ++step) {
-    const BodyMemory memory{.values = past, .dt = step == 0 ? 0.0 : dt};
+    const BodyHistoryVariables memory{.values = past, .dt = step == 0 ? 0.0 : dt};
     // One unknown, the strain of the first layer: the force at the interface vanishes.
     double force = 0.0;
     for (int newton = 0; newton < 4; ++newton) {
@@ -243,7 +243,7 @@ TEST(RelaxingLayer, BehindAnElasticOneRelaxesAsTheClosedForm) {
       EXPECT_NEAR(force, closed, 1e-5 * closed) << t;
     }
     const Eigen::VectorXd u = stretched(body.mesh(), 1.0 + strain, 1.0 + (d - strain * low) / (high - low));
-    const Remembered after = remembered(body, laws, u, memory);
+    const HistoryUpdate after = update_history_variables(body, laws, u, memory);
     EXPECT_GE(after.dissipated, 0.0);
     past.assign(after.values.begin(), after.values.end());
     EXPECT_EQ(past.size(), 12U * 8U * 8U) << "twelve numbers at each of eight points of the eight elements that relax";
@@ -264,7 +264,7 @@ class LayeredPad : public testing::Test {
     pair_.partner.surface = PlaneSurface{};
     pair_.parameters = {
         {"element_size", 0.01}, {"clamped_set", std::string("top")}, {"contact_set", std::string("bottom")}};
-    context_.on_progress = [this](std::string_view stage, double) { told_.emplace_back(stage); };
+    context_.on_progress = [this](std::string_view stage, double) { reported_.emplace_back(stage); };
   }
   [[nodiscard]] std::unique_ptr<ContactBackend> make() { return make_backend(pair_, context_); }
   [[nodiscard]] static PairState state(double t, double depth) {
@@ -294,7 +294,7 @@ class LayeredPad : public testing::Test {
 
   PairSpec pair_;
   PrepareContext context_;
-  std::vector<std::string> told_;
+  std::vector<std::string> reported_;
 };
 
 // With a Poisson's ratio of 0 nothing moves sideways: neo-Hookean P = mu (1/l - l) below, Hooke's E (1 - l) above.
@@ -326,11 +326,11 @@ TEST_F(LayeredPad, EveryLayerFollowsItsOwnLaw) {
   pair_.backend = "fem_layered";
   pair_.parameters["layer_set"] = std::string("pad");
   EXPECT_NEAR(force(depth), stiffer, rounding * stiffer);
-  EXPECT_THAT(told_, Not(Contains(HasSubstr("no element of the layer"))));
+  EXPECT_THAT(reported_, Not(Contains(HasSubstr("no element of the layer"))));
   pair_.parameters.erase("material_law");
   pair_.main.materials[1].law = law("neo_hookean");
   (void)make();
-  EXPECT_THAT(told_, Contains(AllOf(HasSubstr("materials.bone.law"), HasSubstr("no element of the layer"))));
+  EXPECT_THAT(reported_, Contains(AllOf(HasSubstr("materials.bone.law"), HasSubstr("no element of the layer"))));
 }
 
 TEST_F(LayeredPad, OfOneMaterialInTwoSetsIsOneBody) {
@@ -348,9 +348,9 @@ TEST_F(LayeredPad, OfOneMaterialInTwoSetsIsOneBody) {
 // Only the pad relaxes, to the elastic pad of the slow modulus on the bone as it was; its memory belongs to the commit.
 TEST_F(LayeredPad, RelaxesWhereItsMaterialDoes) {
   ParameterMap relaxing = law("mooney_rivlin");
-  relaxing["mooney_share"] = 0.3;
+  relaxing["mooney_fraction"] = 0.3;
   ParameterMap elastic = relaxing;
-  relaxing["prony_shares"] = std::vector<double>{0.5};
+  relaxing["prony_coefficients"] = std::vector<double>{0.5};
   relaxing["prony_times"] = std::vector<double>{0.2};
   pair_.main.materials = {part("bone", 4e6, 0.3, law("neo_hookean")), part("pad", 1e6, 0.4, relaxing)};
   const auto pad = make();
@@ -379,13 +379,13 @@ TEST_F(LayeredPad, LinearBackEndsTakeTheModuliAndSaySo) {
   for (const char* backend : {"fem_condensed", "fem_modal"}) {
     pair_.backend = backend;
     for (Material& material : pair_.main.materials) material.law.clear();
-    told_.clear();
+    reported_.clear();
     const double plain = force(1e-4);
-    EXPECT_THAT(told_, Not(Contains(HasSubstr("law"))));
+    EXPECT_THAT(reported_, Not(Contains(HasSubstr("law"))));
     pair_.main.materials[0].law = law("yeoh");
     pair_.main.materials[0].law["yeoh_ratios"] = std::vector<double>{0.5, 0.1};
     EXPECT_EQ(force(1e-4), plain);
-    EXPECT_THAT(told_, Contains(AllOf(HasSubstr("contact.pad-plate.main.materials.pad.law"), HasSubstr("moduli"))));
+    EXPECT_THAT(reported_, Contains(AllOf(HasSubstr("contact.pad-plate.main.materials.pad.law"), HasSubstr("moduli"))));
   }
 }
 
@@ -397,11 +397,11 @@ TEST_F(LayeredPad, OverlappingSetsAreTold) {
   pair_.main.surface = cylinder;
   pair_.main.materials = {made_of(1e6, 0.3), made_of(2e6, 0.3, "pad"), made_of(1e9, 0.3, "core")};
   (void)make();
-  EXPECT_THAT(told_, Contains(AllOf(HasSubstr("'pad' and 'core' share"), HasSubstr("the later material, 'core'"))));
-  told_.clear();
+  EXPECT_THAT(reported_, Contains(AllOf(HasSubstr("'pad' and 'core' share"), HasSubstr("the later material, 'core'"))));
+  reported_.clear();
   pair_.main.materials = {made_of(1e6, 0.3), made_of(2e6, 0.3, "pad"), made_of(1e9, 0.3, "bone")};
   (void)make();
-  EXPECT_THAT(told_, Not(Contains(HasSubstr("share"))));
+  EXPECT_THAT(reported_, Not(Contains(HasSubstr("share"))));
 }
 
 TEST_F(LayeredPad, LawsThatCannotBeAreNamed) {
@@ -421,7 +421,7 @@ TEST_F(LayeredPad, LawsThatCannotBeAreNamed) {
   pair_.main.materials = {part("pad", 2e6, 0.3, law("linear")), part("bone", 1e9, 0.3, law("linear"))};
   EXPECT_EQ(refusal(), "accepted");
   pair_.parameters["material_law"] = std::string("mooney_rivlin");
-  pair_.parameters["mooney_share"] = 0.2;
+  pair_.parameters["mooney_fraction"] = 0.2;
   EXPECT_THAT(refusal(), AllOf(HasSubstr("contact.pad-plate.parameters.m"), HasSubstr("a law of its own")));
   PairSpec ball;
   ball.name = "ball";

@@ -33,7 +33,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 const std::vector<Material> tissue{{.youngs_modulus = 0.5e6, .poissons_ratio = 0.49, .density = 1000.0, .set = ""}};
-const MemoryLimit any{.bytes = 1e12, .key = "contact.pair.parameters.memory_limit"};
+const MemoryLimit any{.bytes = 1e12, .key = "contact.pair.parameters.max_memory"};
 
 void quiet(std::string_view, double) {}
 
@@ -70,7 +70,7 @@ double status(const std::string& name) {
 }
 
 /// What `work` says in a process of its own, which ends with it.
-std::string in_child(const std::function<std::string()>& work) {
+std::string run_in_child_process(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
   const pid_t child = ::fork();
@@ -102,13 +102,13 @@ TEST(MemoryNeed, IsToldInUnitsThatShowIt) {
 }
 
 TEST(MemoryNeed, CondensationSaysWhatItWouldTakeBeforeItBegins) {
-  const BodyModel body = block(4, usual_element(4));
+  const BodyModel body = block(4, default_element(4));
   const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
-  MemoryLimit limit{.bytes = 1e4, .key = "contact.pair.parameters.memory_limit"};
+  MemoryLimit limit{.bytes = 1e4, .key = "contact.pair.parameters.max_memory"};
   bool began = false;
   const auto watch = [&](std::string_view, double fraction) { began = began || fraction > 0.0; };
   EXPECT_THAT(refused([&] { (void)condense(body, held(body), candidates, watch, {}, limit); }),
-              AllOf(HasSubstr("contact.pair.parameters.memory_limit| contact.pair.parameters.memory_limit: condensing "
+              AllOf(HasSubstr("contact.pair.parameters.max_memory| contact.pair.parameters.max_memory: condensing "
                               "this body to 25 candidate nodes would take about"),
                     HasSubstr("allowed are 10 kB"), HasSubstr("larger elements"), HasSubstr("raise this limit")));
   EXPECT_FALSE(began);
@@ -140,7 +140,7 @@ TEST(MemoryNeed, EstimateOfTheFactorIsThatOfTheFactor) {
 
 /// [B] that `work` takes at its peak.
 double peak_of(const std::function<void()>& work) {
-  const std::string said = in_child([&] {
+  const std::string said = run_in_child_process([&] {
     ::malloc_trim(0);  // what was freed before would be taken again, and not be seen
     const double before = status("VmRSS");
     std::ofstream("/proc/self/clear_refs") << "5";  // the high-water mark starts anew
@@ -180,11 +180,11 @@ TEST(MemoryNeed, IsRefusedByNameWhereTheProcessCannotHaveIt) {
   const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
   const auto peak = peak_of([&] { (void)condense(body, held(body), candidates, quiet, {}); });
   for (const double part : {0.1, 0.4, 0.7, 0.95}) {
-    const std::string said = in_child([&] {
+    const std::string said = run_in_child_process([&] {
       allow(part * peak);
       return refused([&] { (void)condense(body, held(body), candidates, quiet, {}, any); });
     });
-    EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.memory_limit| "), HasSubstr("would take about"),
+    EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.max_memory| "), HasSubstr("would take about"),
                             HasSubstr("ulimit -v")))
         << part;
   }
@@ -197,13 +197,13 @@ TEST(MemoryNeed, FailedAllocationOfAFactorIsTold) {
   for (std::size_t dof = 0; dof < body.n_dofs(); ++dof) {
     if (!clamped_dofs(body, held(body).clamped_nodes)[dof]) free.push_back(static_cast<std::int64_t>(dof));
   }
-  const std::string said = in_child([&] {
+  const std::string said = run_in_child_process([&] {
     SparseCholesky factor(K, free, {});
     const MemoryNeed need = factorisation_memory(factor.size());
     allow(0.5 * need.factors);
-    return refused([&] { telling_memory(any, need, "solving", [&] { (void)factor.factorize(K); }); });
+    return refused([&] { with_memory_report(any, need, "solving", [&] { (void)factor.factorize(K); }); });
   });
-  EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.memory_limit: solving would take about"),
+  EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.max_memory: solving would take about"),
                           HasSubstr("the process could not have it"), HasSubstr("ulimit -v")));
 }
 

@@ -37,14 +37,14 @@ TEST(ModeStep, OfALinearForceIsExactForAnyDivision) {
       EXPECT_NEAR(whole.v, parts.v, 1e-12 * (30.0 + 0.2 * omega)) << zeta << " " << h;
       const ModeStep step(omega, zeta, h);
       EXPECT_NEAR(step.dissipated(start, whole), dissipated, 1e-9 * step.energy(start));
-      EXPECT_GE(step.yield(), 0.0);
+      EXPECT_GE(step.modal_compliance(), 0.0);
     }
   }
 }
 
 TEST(ModeStep, AtRestAndForLongIsTheStaticAnswer) {
   const ModeStep step(40.0, 0.5, 1e6);
-  EXPECT_NEAR(step.yield() * 40.0 * 40.0, 1.0, 1e-6);
+  EXPECT_NEAR(step.modal_compliance() * 40.0 * 40.0, 1.0, 1e-6);
   const ModeState end = step.after({.q = 0.0, .v = 0.0, .g = 1600.0}, 1600.0);
   EXPECT_NEAR(end.q, 1.0, 1e-12);
   EXPECT_NEAR(end.v, 0.0, 1e-9);
@@ -111,9 +111,9 @@ TEST_F(VibratingBlock, WithoutModesIsTheCondensedBody) {
 // the body as it vibrates.
 TEST_F(VibratingBlock, TellsTheGapOfTheUndeformedShapesInContact) {
   const auto modal = make();
-  pair_.parameters["depth_limit"] = 5.5e-4;
+  pair_.parameters["max_penetration"] = 5.5e-4;
   const auto limited = make();
-  pair_.parameters.erase("depth_limit");
+  pair_.parameters.erase("max_penetration");
   pair_.backend = "fem_condensed";
   pair_.parameters.erase("modes");
   const auto condensed = make();

@@ -28,7 +28,7 @@ struct Pressed {
   Eigen::VectorXd forces;
 };
 
-Pressed pressed_bottom(const BodyModel& body, double pressure) {
+Pressed loaded_bottom(const BodyModel& body, double pressure) {
   Pressed result{
       .surface = contact_nodes(body, boundary_faces(body.mesh())), .touching = {}, .normals = {}, .forces = {}};
   const ContactNodes bottom = contact_nodes(body, test::bottom_faces(body.mesh()));
@@ -46,7 +46,7 @@ Pressed pressed_bottom(const BodyModel& body, double pressure) {
 TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
-    const Pressed load = pressed_bottom(body, 5e4);
+    const Pressed load = loaded_bottom(body, 5e4);
     const PressureRecovery recovery(body.mesh(), load.surface);
     const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
     EXPECT_NEAR(found.area, 0.04 * 0.03, 1e-15) << "the sides bear nothing";
@@ -72,7 +72,7 @@ TEST(PressureRecovery, AUniformPressureIsExactWhereTrianglesMeetSidesWithFourCor
   }
   mesh.connectivity = {0, 1, 4, 6, 7, 10, 0, 4, 3, 6, 10, 9, 5, 11, 4, 2, 8, 1, 4, 11, 10, 1, 8, 7};
   const BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
-  const Pressed load = pressed_bottom(body, 5e4);
+  const Pressed load = loaded_bottom(body, 5e4);
   ASSERT_EQ(load.touching.size(), 6U);
   EXPECT_NEAR(load.forces.sum(), 5e4 * 2e-4, 1e-12);
   const PressureRecovery recovery(body.mesh(), load.surface);
@@ -91,7 +91,7 @@ TEST(PressureRecovery, AUniformPressureIsExactWhereTrianglesMeetSidesWithFourCor
 TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
-    const Pressed all = pressed_bottom(body, 1.0);
+    const Pressed all = loaded_bottom(body, 1.0);
     Pressed some{.surface = all.surface, .touching = {}, .normals = {}, .forces = {}};
     std::vector<double> forces;
     for (const std::uint32_t i : all.touching) {
@@ -134,21 +134,21 @@ TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
 }
 
 /// A load on the bottom of a block whose end x = 0 is a cut, and what is recovered of it.
-struct PressedCut {
+struct LoadedCut {
   std::vector<std::uint32_t> rim;  ///< nodes at x = 0
   std::map<std::uint32_t, double> at;
   double over_faces = 0.0;
 };
 
 /// @param pressure  [Pa] of a place, on the area that its node stands for
-PressedCut pressed_cut(bool quadratic, const std::function<double(const Vector3&)>& pressure) {
+LoadedCut loaded_cut(bool quadratic, const std::function<double(const Vector3&)>& pressure) {
   const BodyModel body = block_of(quadratic ? 10 : 4);
   const auto& x = body.mesh().nodes;
-  Pressed load = pressed_bottom(body, 1.0);
+  Pressed load = loaded_bottom(body, 1.0);
   for (std::size_t i = 0; i < load.touching.size(); ++i) {
     load.forces[static_cast<Eigen::Index>(i)] *= pressure(x[load.surface.nodes[load.touching[i]]]);
   }
-  PressedCut result;
+  LoadedCut result;
   for (std::uint32_t n = 0; n < x.size(); ++n) {
     if (x[n].x() == 0.0) result.rim.push_back(n);
   }
@@ -170,16 +170,16 @@ PressedCut pressed_cut(bool quadratic, const std::function<double(const Vector3&
 // sums of some hundred numbers.
 TEST(PressureRecovery, TheRimOfACutHasThePressureOfItsNeighbours) {
   for (const bool quadratic : {false, true}) {
-    const PressedCut even = pressed_cut(quadratic, [](const Vector3&) { return 5e4; });
+    const LoadedCut even = loaded_cut(quadratic, [](const Vector3&) { return 5e4; });
     for (const auto& [node, p] : even.at) EXPECT_NEAR(p, 5e4, 1e-8);
     const auto spike = [](const Vector3& x) { return x.x() == 0.0 ? 5e5 : 5e4; };
-    const PressedCut spiked = pressed_cut(quadratic, spike);
+    const LoadedCut spiked = loaded_cut(quadratic, spike);
     for (const auto& [node, p] : spiked.at) EXPECT_NEAR(p, 5e4, 1e-8) << "order " << (quadratic ? 2 : 1);
     // The areas of the nodes at x = 0: half an element of 2.5 mm along x of linear elements; of quadratic ones two
     // thirds of a triangle's area belong to the middles inside, a third of that of every second one to those at x = 0.
     const double strip = 0.03 * 0.0025 * (quadratic ? 1.0 / 6.0 : 0.5);
     EXPECT_NEAR(spiked.over_faces, 5e4 * 0.04 * 0.03 + 4.5e5 * strip, 1e-10);
-    const PressedCut tipped = pressed_cut(quadratic, [](const Vector3& x) { return x.x() == 0.0 ? 5e4 : 0.0; });
+    const LoadedCut tipped = loaded_cut(quadratic, [](const Vector3& x) { return x.x() == 0.0 ? 5e4 : 0.0; });
     for (const auto& [node, p] : tipped.at) EXPECT_EQ(p, 0.0) << "only the rim bears: nothing is told of it";
     EXPECT_NEAR(tipped.over_faces, 5e4 * strip, 1e-10);
   }

@@ -38,14 +38,14 @@ class Point {
  public:
   Point(HyperelasticLaw law, const LameConstants& constants)
       : law_(law), constants_(constants), material_(material_of(std::move(law))) {}
-  [[nodiscard]] PointMemory memory(double dt) const { return {.values = values_, .dt = dt}; }
+  [[nodiscard]] PointHistoryVariables memory(double dt) const { return {.values = values_, .dt = dt}; }
   [[nodiscard]] Hyperelastic at(const Matrix3& F, double dt) const {
     return hyperelastic_response(law_, constants_, F, memory(dt));
   }
   /// @return [J/m^3] turned into heat
   double commit(const Matrix3& F, double dt) {
     std::vector<double> after(material_->memory_size());
-    const double heat = material_->remember(constants_, F - Matrix3::Identity(), memory(dt), after);
+    const double heat = material_->update_history(constants_, F - Matrix3::Identity(), memory(dt), after);
     values_ = after;
     return heat;
   }
@@ -163,7 +163,7 @@ TEST(Prony, TangentsAreDerivativesAndRotationsDoNotMatter) {
   }
 }
 
-TEST(Prony, EnergyIsNeitherMadeNorLost) {
+TEST(Prony, EnergyIsConserved) {
   for (const double amplitude : {1e-4, 0.4}) {
     Point point(relaxing(), soft_tissue);
     const int n = 4000;
@@ -326,7 +326,7 @@ TEST(FiberProny, TangentsAreDerivativesAndRotationsDoNotMatter) {
 }
 
 // Through slack and tension: what is put in is stored or turned into heat, and heat never comes back.
-TEST(FiberProny, EnergyIsNeitherMadeNorLost) {
+TEST(FiberProny, EnergyIsConserved) {
   const HyperelasticLaw law{
       .fibers = {
           .stiffness = 5e5, .exponent = 1.0, .directions = {Vector3::UnitZ()}, .prony = PronySeries(shares, times)}};
@@ -354,7 +354,7 @@ TEST(FiberProny, EnergyIsNeitherMadeNorLost) {
                 before.energy, heat, (work - before.energy - heat) / heat);
     EXPECT_EQ(least, 0.0);
     EXPECT_GT(heat, 0.0);
-    // As of Prony.EnergyIsNeitherMadeNorLost, and where the fibre begins to pull a step is split by a kink.
+    // As of Prony.EnergyIsConserved, and where the fibre begins to pull a step is split by a kink.
     EXPECT_NEAR(work, before.energy + heat, (amplitude < 1e-3 ? 2e-3 : 0.1) * heat);
   }
 }
@@ -371,10 +371,10 @@ class RelaxingPad : public testing::Test {
     pair_.parameters = {{"element_size", 0.01},
                         {"clamped_box", std::vector<double>{-1.0, -1.0, 0.0199, 1.0, 1.0, 1.0}},
                         {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
-                        {"depth_limit", 0.01},
+                        {"max_penetration", 0.01},
                         {"material_law", std::string("mooney_rivlin")},
-                        {"mooney_share", 0.3},
-                        {"prony_shares", shares},
+                        {"mooney_fraction", 0.3},
+                        {"prony_coefficients", shares},
                         {"prony_times", times}};
   }
   [[nodiscard]] std::unique_ptr<ContactBackend> make() const {
@@ -405,7 +405,7 @@ class RelaxingPad : public testing::Test {
     const double K = c.lambda + 2.0 / 3.0 * c.mu;
     m.poissons_ratio = (3.0 * K - 2.0 * mu) / (6.0 * K + 2.0 * mu);
     m.youngs_modulus = 2.0 * mu * (1.0 + m.poissons_ratio);
-    pair.parameters.erase("prony_shares");
+    pair.parameters.erase("prony_coefficients");
     pair.parameters.erase("prony_times");
     return pair;
   }
@@ -517,7 +517,7 @@ TEST_F(RelaxingPad, RelaxesAsALayerAndWithFriction) {
 
 // Fibres across the pressure hold what spreads; they relax beside a matrix that does not, and the commit knows it.
 TEST_F(RelaxingPad, RelaxesByItsFibers) {
-  for (const char* name : {"mooney_share", "prony_shares", "prony_times"}) pair_.parameters.erase(name);
+  for (const char* name : {"mooney_fraction", "prony_coefficients", "prony_times"}) pair_.parameters.erase(name);
   pair_.parameters["material_law"] = std::string("holzapfel_gasser_ogden");
   pair_.parameters["fiber_stiffness"] = 1e6;
   pair_.parameters["fiber_exponent"] = 1.0;
@@ -529,7 +529,7 @@ TEST_F(RelaxingPad, RelaxesByItsFibers) {
   const auto half = make();
   const double last = half->evaluate(*half->initial_history(), state(0.0, depth)).F_A.force.z();
   pair_.parameters["fiber_stiffness"] = 1e6;
-  pair_.parameters["fiber_prony_shares"] = shares;  // half of it fades
+  pair_.parameters["fiber_prony_coefficients"] = shares;  // half of it fades
   pair_.parameters["fiber_prony_times"] = times;
   const auto pad = make();
   Committed held = pad->commit(*pad->initial_history(), state(0.0, depth));
@@ -553,12 +553,12 @@ TEST_F(RelaxingPad, SeriesThatCannotBeAreNamed) {
   pair_.parameters["prony_times"] = std::vector<double>{0.1, -2.0};
   EXPECT_THAT(refusal(), HasSubstr("prony_times"));
   pair_.parameters["prony_times"] = times;
-  pair_.parameters["prony_shares"] = std::vector<double>{0.5, 0.6};
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_shares"), HasSubstr("sum below 1"), HasSubstr("1.1")));
-  pair_.parameters["prony_shares"] = shares;
-  pair_.parameters["fiber_prony_shares"] = shares;
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters.fiber_prony_shares"), HasSubstr("holzapfel_gasser_ogden")));
-  pair_.parameters.erase("mooney_share");
+  pair_.parameters["prony_coefficients"] = std::vector<double>{0.5, 0.6};
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_coefficients"), HasSubstr("sum below 1"), HasSubstr("1.1")));
+  pair_.parameters["prony_coefficients"] = shares;
+  pair_.parameters["fiber_prony_coefficients"] = shares;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters.fiber_prony_coefficients"), HasSubstr("holzapfel_gasser_ogden")));
+  pair_.parameters.erase("mooney_fraction");
   pair_.parameters["material_law"] = std::string("holzapfel_gasser_ogden");
   pair_.parameters["fiber_stiffness"] = 1e6;
   pair_.parameters["fiber_exponent"] = 1.0;
@@ -566,19 +566,19 @@ TEST_F(RelaxingPad, SeriesThatCannotBeAreNamed) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters.fiber_prony_times"), HasSubstr("found 0 and 2")));
   pair_.parameters["fiber_prony_times"] = times;
   EXPECT_EQ(refusal(), "accepted");
-  pair_.parameters["fiber_prony_shares"] = std::vector<double>{0.5, 0.6};
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_shares"), HasSubstr("sum below 1")));
-  pair_.parameters["fiber_prony_shares"] = shares;
+  pair_.parameters["fiber_prony_coefficients"] = std::vector<double>{0.5, 0.6};
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_coefficients"), HasSubstr("sum below 1")));
+  pair_.parameters["fiber_prony_coefficients"] = shares;
   pair_.parameters["fiber_stiffness"] = 0.0;
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_shares"), HasSubstr("bear nothing")));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_coefficients"), HasSubstr("bear nothing")));
   for (const char* name :
-       {"fiber_prony_shares", "fiber_prony_times", "fiber_stiffness", "fiber_exponent", "fiber_directions"}) {
+       {"fiber_prony_coefficients", "fiber_prony_times", "fiber_stiffness", "fiber_exponent", "fiber_directions"}) {
     pair_.parameters.erase(name);
   }
   for (const char* law : {"linear", "neo_hookean"}) {
     pair_.parameters["material_law"] = std::string(law);
-    EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_shares"), HasSubstr(std::string(law) + " is elastic"),
-                                 HasSubstr("mooney_share: 0")));
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_coefficients"), HasSubstr(std::string(law) + " is elastic"),
+                                 HasSubstr("mooney_fraction: 0")));
   }
   pair_.parameters.erase("material_law");
   pair_.backend = "fem_condensed";

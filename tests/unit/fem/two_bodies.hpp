@@ -120,7 +120,7 @@ inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const
   model.deformable = deformable(partner);
   model.interface = std::make_shared<const BodyInterface>(
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
-      main.contact.nodes.size(), model.deformable, options.depth_limit);
+      main.contact.nodes.size(), model.deformable, options.max_penetration);
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
 }
 
@@ -135,7 +135,7 @@ inline std::unique_ptr<FullBodies> two_full_bodies(const SolidBody& main, const 
         .support = solid.support,
         .laws = laws,
         .compliance = compliance_of(solid),
-        .memory_limit = limit};
+        .max_memory = limit};
   };
   const VolumeMesh& B = partner.body.mesh();
   return std::make_unique<FullBodies>(

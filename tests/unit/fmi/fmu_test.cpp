@@ -106,7 +106,7 @@ std::string unit_force(const std::string& step, const std::string& parameters = 
 mbs::RunInput unit_input(const std::string& yaml, const Members& members) {
   mbs::RunInput input = coupling_input(yaml);
   input.assets.push_back({.sha256 = {}, .name = "pd.fmu", .content = zipped(members)});
-  input.allow_units = true;
+  input.allow_fmus = true;
   input.clock = [] { return 0.0; };
   return input;
 }
@@ -305,7 +305,7 @@ mbs::RunInput coupled(const std::string& coupling) {
 TEST(Units, SchemesThatRepeatMacroStepsStepTheUnitOnce) {
   for (const char* coupling :
        {"{scheme: monolithic}", "{scheme: jacobi, macro_step: 2e-3}", "{scheme: implicit, macro_step: 5e-3}",
-        "{scheme: jacobi, macro_step: 5e-3, step_control: {energy_tolerance: 1e-9, smallest_step: 1e-6}}"}) {
+        "{scheme: jacobi, macro_step: 5e-3, step_control: {energy_tolerance: 1e-9, min_step: 1e-6}}"}) {
     const auto input = coupled(coupling);
     const auto simulation = opened(input);
     double integral = 0.0;
@@ -363,7 +363,7 @@ std::string description_complaint(const std::string& what, const std::string& by
 
 TEST(UnitMistakes, WithoutPermissionNothingIsLoaded) {
   auto input = unit_input(slider(unit_force("0.01")), unit_members(3));
-  input.allow_units = false;
+  input.allow_fmus = false;
   const std::string message = complaint([&] { (void)opened(input); });
   EXPECT_THAT(message, HasSubstr("test.yaml:9: forces.pd.file"));
   EXPECT_THAT(message, HasSubstr("--allow-fmu"));

@@ -28,9 +28,9 @@ loads:
   push: {body: left, force: [1, 2, 3], torque: [0.1, -0.2, 0.3], point: [0.01, 0.02, 0.03], frame: body}
 forces:
   relaxing: {type: viscoelastic_spring, bodies: [left, right], point: [-0.03, 0.01, 0], second_point: [0.03, -0.02, 0.01],
-             stiffness: 300, arm_stiffnesses: [2000, 500], relaxation_times: [0.003, 0.05], length: 0.05}
+             stiffness: 300, branch_stiffnesses: [2000, 500], relaxation_times: [0.003, 0.05], length: 0.05}
   held: {type: viscoelastic_spring, bodies: [ground, right], point: [0.1, 0.1, 0], second_point: [0.03, 0.02, 0.01],
-         stiffness: 0, arm_stiffnesses: [800], relaxation_times: [0.01]}
+         stiffness: 0, branch_stiffnesses: [800], relaxation_times: [0.01]}
 contact:
   pair:
     main: {body: left, surface: {sphere: {radius: 0.02, center: [0.001, 0, 0.0005]}}}
@@ -79,14 +79,14 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   problem.linearize(0.0, y);
   ASSERT_EQ(size, system.n_y());
   Eigen::MatrixXd J_tangent(size, size);
-  for (int k = 0; k < size; ++k) J_tangent.col(k) = system.rate_change(Eigen::VectorXd::Unit(size, k));
+  for (int k = 0; k < size; ++k) J_tangent.col(k) = system.rate_change(Eigen::VectorXd::Fmu(size, k));
   EXPECT_LT(gamma * (J_tangent - J).cwiseAbs().maxCoeff(), 1e-6) << "see below";
   problem.factor_newton(gamma);
   Eigen::MatrixXd residual(size, size);
   for (int k = 0; k < size; ++k) {
-    Eigen::VectorXd x = Eigen::VectorXd::Unit(size, k);
+    Eigen::VectorXd x = Eigen::VectorXd::Fmu(size, k);
     problem.solve_newton(x);
-    residual.col(k) = x - gamma * J * x - Eigen::VectorXd::Unit(size, k);
+    residual.col(k) = x - gamma * J * x - Eigen::VectorXd::Fmu(size, k);
   }
   // Entries of gamma J are up to about 1e3; the differences carry about 1e-10 relative.
   EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-6);
@@ -112,7 +112,7 @@ drivers:
 forces:
   spring: {type: spring_damper, bodies: [ground, rod], point: [2, 0, 0], second_point: [1.2, 0.3, 0.2], stiffness: 20, damping: 3}
   relaxing: {type: viscoelastic_spring, bodies: [crank, rod], point: [0.2, 0.4, 0.1], second_point: [1.1, 0.1, 0.3],
-             stiffness: 30, arm_stiffnesses: [50, 20], relaxation_times: [0.02, 0.3], length: 0.5}
+             stiffness: 30, branch_stiffnesses: [50, 20], relaxation_times: [0.02, 0.3], length: 0.5}
 analysis: {end_time: 1}
 output: {interval: 0.1}
 )yaml";
@@ -133,7 +133,7 @@ TEST(IndexTwoForm, NewtonMatrixIsExactWithDrivers) {
   Eigen::MatrixXd A(size, size);
   for (int k = 0; k < size; ++k) {
     const double h = 1e-5;  // truncation h^2 of cubic terms, rounding 1e-15 / h
-    const Eigen::VectorXd e = h * Eigen::VectorXd::Unit(size, k);
+    const Eigen::VectorXd e = h * Eigen::VectorXd::Fmu(size, k);
     Eigen::VectorXd plus(size), minus(size);
     form.residual(t, x + e, xd + c * e, plus);
     form.residual(t, x - e, xd - c * e, minus);
@@ -144,7 +144,7 @@ TEST(IndexTwoForm, NewtonMatrixIsExactWithDrivers) {
   for (int k = 0; k < size; ++k) {
     Eigen::VectorXd b = A.col(k);
     form.solve(b);
-    residual.col(k) = b - Eigen::VectorXd::Unit(size, k);
+    residual.col(k) = b - Eigen::VectorXd::Fmu(size, k);
   }
   EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-5);
 }

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "benchmarks/friction_problems/fclib_file.hpp"
-#include "common/friction/one_contact.hpp"
+#include "common/friction/single_contact.hpp"
 #include "benchmarks/friction_problems/siconos_text.hpp"
 #include "common/friction/solve_friction.hpp"
 
@@ -49,7 +49,7 @@ LocalProblem random_rigid_contacts(int n_contacts, int n_bodies, double mu, unsi
   return problem;
 }
 
-TEST(OneContact, SolvesEveryKindOfState) {
+TEST(SingleContact, SolvesEveryKindOfState) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   int open = 0, sticking = 0, sliding = 0;
@@ -64,10 +64,10 @@ TEST(OneContact, SolvesEveryKindOfState) {
     problem.q = q;
     problem.mu = Eigen::VectorXd::Constant(1, mu);
     Eigen::Vector3d r(normal(random), normal(random), normal(random));  // any estimate will do
-    ASSERT_TRUE(OneContact(W, mu).solve(q, r)) << k;
+    ASSERT_TRUE(SingleContact(W, mu).solve(q, r)) << k;
     // A hundredth of what is asked of many contacts together; where the compliance in the direction of the friction
     // nearly vanishes, rounding leaves up to 1e-12.
-    ASSERT_LE(natural_map_error(problem, r), 1e-10) << k << " r " << r.transpose();
+    ASSERT_LE(compute_natural_map_error(problem, r), 1e-10) << k << " r " << r.transpose();
     const double tangential = r.tail<2>().norm();
     (r[0] == 0.0 ? open : tangential < mu * r[0] * (1.0 - 1e-12) ? sticking : sliding) += 1;
   }
@@ -87,7 +87,7 @@ TEST(SolveFriction, RedundantContactsOfRigidBodies) {
                       solution.newton_steps);
         }
         EXPECT_TRUE(solution.converged) << contacts << " contacts, mu " << mu << ", seed " << seed;
-        EXPECT_LE(natural_map_error(problem, solution.r), 1e-8);
+        EXPECT_LE(compute_natural_map_error(problem, solution.r), 1e-8);
         // No reaction pulls and none leaves its cone, whatever the tolerance of the rest.
         for (int i = 0; i < contacts; ++i) {
           const Eigen::Vector3d r = solution.r.segment<3>(3 * i);
@@ -119,7 +119,7 @@ TEST(SolveFriction, TellsWhenThereIsNoSolution) {
   W(0, 3) = W(3, 0) = -1.0;
   problem.q[0] = problem.q[3] = -1.0;
   problem.W = W.sparseView();
-  const FrictionSolution solution = solve_friction(problem, {.most_sweeps = 2000, .most_newton_steps = 100});
+  const FrictionSolution solution = solve_friction(problem, {.max_sweeps = 2000, .max_newton_steps = 100});
   EXPECT_FALSE(solution.converged);
   EXPECT_GT(solution.error, 1e-3);
   EXPECT_TRUE(solution.r.allFinite());
@@ -144,7 +144,7 @@ TEST(SolveFriction, ProblemsOfOthers) {
     const FrictionSolution solution = solve_friction(problem);
     std::printf("%-46s %8d %9.1e %7d %7d\n", file.filename().c_str(), static_cast<int>(problem.n_contacts()),
                 solution.error, solution.sweeps, solution.newton_steps);
-    EXPECT_LE(natural_map_error(problem, solution.r), 1e-8) << file;
+    EXPECT_LE(compute_natural_map_error(problem, solution.r), 1e-8) << file;
   }
   EXPECT_GE(files.size(), 16U);
 }

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "common/friction/smallest_reactions.hpp"
+#include "common/friction/min_norm_reactions.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {
@@ -166,15 +166,15 @@ TEST(Impact, SmallestReactionsLeaveTheMotionAsItIs) {
     for (double& mu : problem.mu) mu = uniform(random);
     const VectorXd q = J * v;
     const LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
-    const auto found = solve_friction(local, {.tolerance = 1e-12, .most_sweeps = 200, .most_newton_steps = 60});
+    const auto found = solve_friction(local, {.tolerance = 1e-12, .max_sweeps = 200, .max_newton_steps = 60});
     if (!found.converged || found.r.isZero(0.0)) continue;
-    const VectorXd r = smallest_reactions(problem.W, problem.mu, found.u, found.r, 1e-9 * q.norm());
+    const VectorXd r = find_min_norm_reactions(problem.W, problem.mu, found.u, found.r, 1e-9 * q.norm());
     ++solved;
     smaller += r.norm() < (1.0 - 1e-6) * found.r.norm() ? 1 : 0;
     EXPECT_LE(r.norm(), found.r.norm()) << k;
     // What is promised, the rank's 1e-12 and that of the minimum.
     EXPECT_LT((problem.W * (r - found.r)).norm(), 1e-11 * problem.W.norm() * found.r.norm()) << k;
-    EXPECT_LT(natural_map_error(local, r), 1e-8) << k;
+    EXPECT_LT(compute_natural_map_error(local, r), 1e-8) << k;
     // The minimum of a convex problem: no admissible way from it goes down.
     EXPECT_GE(r.dot(found.r - r), -1e-9 * found.r.squaredNorm()) << k;
   }
@@ -203,7 +203,7 @@ TEST(Impact, NoneCreatesEnergy) {
   // In turn, as the time stepping does it: what approaches strikes alone, then what has been set in motion by that.
   const auto hand_on = [&](int count, double largest_mu) {
     for (int k = 0; k < count; ++k) {
-      const RandomImpact impact = random_impact(k, ImpactLaw::in_turn, largest_mu, random);
+      const RandomImpact impact = random_impact(k, ImpactLaw::sequential, largest_mu, random);
       VectorXd v = impact.v;
       for (int wave = 0; wave < 1000; ++wave) {
         const VectorXd u = impact.J * v;
@@ -219,7 +219,7 @@ TEST(Impact, NoneCreatesEnergy) {
         const ImpactProblem problem{.W = impact.problem.W(rows, rows),
                                     .mu = impact.problem.mu(points),
                                     .restitution = impact.problem.restitution(points),
-                                    .law = std::vector(points.size(), ImpactLaw::in_turn)};
+                                    .law = std::vector(points.size(), ImpactLaw::sequential)};
         v += impact.J(rows, Eigen::all).transpose() * solve_impact(problem, VectorXd(u(rows))).P;
         ++waves;
       }

@@ -326,7 +326,7 @@ TEST(C3d, UnitsByTheirNames) {
 }
 
 /// What `plates` says of the only plate, which is left out.
-std::string left_out(C3dWriter& file) {
+std::string n_omitted(C3dWriter& file) {
   const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   EXPECT_TRUE(plates.plates.empty());
   EXPECT_TRUE(plates.channels.empty());
@@ -342,18 +342,18 @@ TEST(C3dPlates, WhatLacksAParameterIsLeftOut) {
     C3dWriter file = plate_trial(with_matrix, {0, 0, 0, 0, 0, 0});
     file.without = {std::string("FORCE_PLATFORM:") + name};
     // Channels without their parameter would be six per plate.
-    EXPECT_THAT(left_out(file), HasSubstr(file.without[0]));
+    EXPECT_THAT(n_omitted(file), HasSubstr(file.without[0]));
   }
 }
 
 TEST(C3dPlates, WhatCannotBeIsLeftOut) {
   C3dWriter file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
   file.plates[0].channel[5] = 7;
-  EXPECT_THAT(left_out(file),
+  EXPECT_THAT(n_omitted(file),
               HasSubstr("force plate 1: FORCE_PLATFORM:CHANNEL: expected analog channels from 1 to 6, found 7"));
   file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
   file.plates[0].corners = {};
-  EXPECT_THAT(left_out(file), HasSubstr("force plate 1: expected corners that span a surface"));
+  EXPECT_THAT(n_omitted(file), HasSubstr("force plate 1: expected corners that span a surface"));
 }
 
 TEST(C3dPlates, OneThatIsWrongLeavesTheOther) {

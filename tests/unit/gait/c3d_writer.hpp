@@ -77,8 +77,8 @@ struct C3dWriter {
   void parameter(int group, const std::string& name, int type, const std::vector<std::size_t>& dimensions,
                  const std::string& data) {
     static const std::array<std::string, 5> groups = {"", "POINT", "ANALOG", "FORCE_PLATFORM", "EVENT"};
-    for (const std::string& left_out : without) {
-      if (left_out == groups[static_cast<std::size_t>(group)] + ":" + name) return;
+    for (const std::string& n_skipped_rows : without) {
+      if (n_skipped_rows == groups[static_cast<std::size_t>(group)] + ":" + name) return;
     }
     std::string content = {static_cast<char>(type), static_cast<char>(dimensions.size())};
     for (const std::size_t n : dimensions) content += static_cast<char>(n);

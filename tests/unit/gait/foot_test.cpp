@@ -130,16 +130,16 @@ TEST(FootTemplate, RefusesFeetThatCannotBe) {
   MarkerTrial moving = standing();
   for (auto& marker : moving.positions) marker[3].x() += 0.2;
   EXPECT_THAT(message(moving), HasSubstr("stands still"));
-  MarkerTrial unseen = standing();
-  for (Vector3& p : unseen.positions[1]) p.setConstant(std::numeric_limits<double>::quiet_NaN());
-  EXPECT_THAT(message(unseen), AllOf(HasSubstr("marker 'sup'"), HasSubstr("gaps in all 4 frames")));
+  MarkerTrial undetected = standing();
+  for (Vector3& p : undetected.positions[1]) p.setConstant(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(message(undetected), AllOf(HasSubstr("marker 'sup'"), HasSubstr("gaps in all 4 frames")));
 }
 
 TEST(FootMotion, IsTheMotionThatMadeTheMarkers) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   const FootMotion motion = track_foot(foot, walking(foot), {});
   ASSERT_EQ(motion.times.size(), 61U);
-  EXPECT_TRUE(motion.glitches.empty());
+  EXPECT_TRUE(motion.outliers.empty());
   for (std::size_t i = 0; i < motion.times.size(); ++i) {
     const Truth now = truth(motion.times[i]);
     EXPECT_LT((motion.X_WH[i].R - now.X_WH.R).norm(), 1e-12) << i;
@@ -167,8 +167,8 @@ TEST(FootMotion, ToesRestWhenTheAxisIsAtTheJoint) {
   EXPECT_LT((motion.X_WT.back().p - motion.X_WT.front().p).norm(), 1e-12);
   EXPECT_NEAR(motion.toe_angle.back(), angle, 1e-12);
   // Turned about the markers themselves the toes are dragged over the ground by what the markers move.
-  const FootMotion dragged = track_foot(make_foot_template(standing(), names, up), trial, {});
-  EXPECT_NEAR((dragged.X_WT.back().p - dragged.X_WT.front().p).norm(), 2.0 * depth * std::sin(0.5 * angle), 1e-3);
+  const FootMotion tangentially_displaced = track_foot(make_foot_template(standing(), names, up), trial, {});
+  EXPECT_NEAR((tangentially_displaced.X_WT.back().p - tangentially_displaced.X_WT.front().p).norm(), 2.0 * depth * std::sin(0.5 * angle), 1e-3);
 }
 
 TEST(FootMotion, SurvivesAMarkerThatJumps) {
@@ -176,11 +176,11 @@ TEST(FootMotion, SurvivesAMarkerThatJumps) {
   MarkerTrial trial = walking(foot);
   for (std::size_t i = 20; i <= 25; ++i) trial.positions[1][i].y() += 0.035;
   const FootMotion motion = track_foot(foot, trial, {});
-  ASSERT_EQ(motion.glitches.size(), 1U);
-  EXPECT_EQ(motion.glitches[0].marker, "sup");
-  EXPECT_EQ(motion.glitches[0].first, 18U) << "two frames of margin";
-  EXPECT_EQ(motion.glitches[0].last, 27U);
-  EXPECT_NEAR(motion.glitches[0].distance, 0.035, 1e-12);
+  ASSERT_EQ(motion.outliers.size(), 1U);
+  EXPECT_EQ(motion.outliers[0].marker, "sup");
+  EXPECT_EQ(motion.outliers[0].first, 18U) << "two frames of margin";
+  EXPECT_EQ(motion.outliers[0].last, 27U);
+  EXPECT_NEAR(motion.outliers[0].distance, 0.035, 1e-12);
   for (std::size_t i = 0; i < motion.times.size(); ++i) {
     EXPECT_LT((motion.X_WH[i].p - truth(motion.times[i]).X_WH.p).norm(), 1e-12) << i;
   }
@@ -205,19 +205,19 @@ TEST(FootMotion, DoesNotJumpWhenAMarkerDropsOut) {
   displace(slipped, 0, 0, 60, {0.002, 0.0, 0.003});
   displace(slipped, 1, 0, 60, {0.0, -0.002, 0.003});
   const FootMotion before = track_foot(foot, slipped, {});
-  ASSERT_TRUE(before.glitches.empty());
+  ASSERT_TRUE(before.outliers.empty());
   ASSERT_GT(largest_difference(before, track_foot(foot, walking(foot), {})), 1e-3) << "the slip is part of the pose";
 
   MarkerTrial jumping = slipped;
   displace(jumping, 1, 20, 25, {0.0, 0.035, 0.0});
   const FootMotion one = track_foot(foot, jumping, {});
-  ASSERT_EQ(one.glitches.size(), 1U);
+  ASSERT_EQ(one.outliers.size(), 1U);
   EXPECT_LT(largest_difference(one, before), 1e-12);
 
   // Two at once, one of them longer: one set of reference markers.
   displace(jumping, 2, 22, 30, {0.0, 0.0, -0.030});
   const FootMotion two = track_foot(foot, jumping, {});
-  EXPECT_EQ(two.glitches.size(), 2U);
+  EXPECT_EQ(two.outliers.size(), 2U);
   EXPECT_LT(largest_difference(two, before), 1e-12);
 
   // To the end of the trial: there is no afterwards.
@@ -238,9 +238,9 @@ TEST(FootMotion, KeepsAMarkerThatOnlySlides) {
   MarkerTrial trial = walking(foot);
   displace(trial, 0, 0, 60, {0.0, 0.0, 0.008});
   displace(trial, 0, 20, 24, {0.0, 0.0, 0.006});
-  EXPECT_TRUE(track_foot(foot, trial, {}).glitches.empty());
+  EXPECT_TRUE(track_foot(foot, trial, {}).outliers.empty());
   displace(trial, 0, 20, 24, {0.0, 0.0, 0.006});  // 12 mm from its bridge
-  EXPECT_EQ(track_foot(foot, trial, {}).glitches.size(), 1U);
+  EXPECT_EQ(track_foot(foot, trial, {}).outliers.size(), 1U);
 }
 
 TEST(FootMotion, FillsGapsAndSaysWhichItCannot) {

@@ -31,11 +31,11 @@ class Subject01 : public testing::Test {
     }
     folder_ = std::string(data) + "/gait_subject01/";
     R_WF_ = axis_map({.x = "x", .y = "z", .z = "-y"});
-    standing_ = turned(read_trc(text("subject01_static.trc"), "subject01_static.trc"), R_WF_);
-    walking_ = turned(read_trc(text("subject01_walk1.trc"), "subject01_walk1.trc"), R_WF_);
+    static_trial_ = turned(read_trc(text("subject01_static.trc"), "subject01_static.trc"), R_WF_);
+    dynamic_trial_ = turned(read_trc(text("subject01_walk1.trc"), "subject01_walk1.trc"), R_WF_);
     for (const std::string side : {"R.", "L."}) {
       feet_.push_back(make_foot_template(
-          standing_,
+          static_trial_,
           {.hindfoot = {side + "Heel", side + "Midfoot.Sup", side + "Midfoot.Lat", side + "Toe.Lat", side + "Toe.Med"},
            .heel = side + "Heel",
            .toe_tip = side + "Toe.Tip",
@@ -43,7 +43,7 @@ class Subject01 : public testing::Test {
            .toe_medial = side + "Toe.Med",
            .origin = {side + "Ankle.Lat", side + "Ankle.Med"}},
           up));
-      motions_.push_back(track_foot(feet_.back(), walking_, {}));
+      motions_.push_back(track_foot(feet_.back(), dynamic_trial_, {}));
     }
   }
 
@@ -61,7 +61,7 @@ class Subject01 : public testing::Test {
 
   std::string folder_;
   Matrix3 R_WF_;
-  MarkerTrial standing_, walking_;
+  MarkerTrial static_trial_, dynamic_trial_;
   std::vector<FootTemplate> feet_;
   std::vector<FootMotion> motions_;
 };
@@ -84,7 +84,7 @@ TEST_F(Subject01, ToesBendAsInTheNotes) {
     const auto& angle = motions_[foot].toe_angle;
     const auto first = angle.begin() + static_cast<std::ptrdiff_t>(frame(from));
     const auto top = std::max_element(first, angle.begin() + static_cast<std::ptrdiff_t>(frame(to)));
-    return std::pair(*top / degree, walking_.times[static_cast<std::size_t>(top - angle.begin())]);
+    return std::pair(*top / degree, dynamic_trial_.times[static_cast<std::size_t>(top - angle.begin())]);
   };
   const auto right = peak(0, 0.618, 1.408), left = peak(1, 0.2, 0.787), second = peak(1, 1.3, 2.017);
   EXPECT_NEAR(right.first, 31.5, 0.05);
@@ -110,17 +110,17 @@ TEST_F(Subject01, FindsTheMarkersThatJump) {
         KnownGlitch{"L.Midfoot.Sup", 1.700, 0.0385, 0.003}, KnownGlitch{"L.Midfoot.Lat", 1.700, 0.022, 0.003},
         KnownGlitch{"L.Midfoot.Lat", 0.000, 0.014, 0.003}, KnownGlitch{"L.Heel", 0.000, 0.015, 0.003},
         KnownGlitch{"L.Heel", 2.433, 0.011, 0.005}}) {
-    const auto& glitches = motions_[1].glitches;
-    const auto found = std::ranges::find_if(glitches, [&](const Glitch& g) {
+    const auto& outliers = motions_[1].outliers;
+    const auto found = std::ranges::find_if(outliers, [&](const MarkerOutlier& g) {
       return g.marker == known.marker && frame(known.worst_time) >= g.first && frame(known.worst_time) <= g.last;
     });
-    ASSERT_NE(found, glitches.end()) << known.marker << " at " << known.worst_time << " s is not found";
+    ASSERT_NE(found, outliers.end()) << known.marker << " at " << known.worst_time << " s is not found";
     EXPECT_NEAR(found->distance, known.distance, known.tolerance) << known.marker << " at " << known.worst_time;
   }
   // Apart from the toe tip the right foot is clean; on the left the notes name these seven and one lateral marker in
   // swing. The heel marker also moves at the heel strike at 1.25 s.
-  EXPECT_TRUE(motions_[0].glitches.empty());
-  EXPECT_LE(motions_[1].glitches.size(), 9U);
+  EXPECT_TRUE(motions_[0].outliers.empty());
+  EXPECT_LE(motions_[1].outliers.size(), 9U);
 }
 
 // Without the two markers the residual at 1.70 s is 1.2 to 1.3 mm of 15.6, and the pose does not jump by 8 degrees.
@@ -152,7 +152,7 @@ TEST_F(Subject01, ResidualsAreThoseOfSkinAndShoe) {
 
 // -1.139 m/s with a standard deviation of 0.005; lateral drift at most 0.02 m/s.
 TEST_F(Subject01, BeltSpeed) {
-  const GroundSpeed ground = find_ground_speed(walking_, feet_, motions_, up);
+  const GroundSpeed ground = find_ground_speed(dynamic_trial_, feet_, motions_, up);
   EXPECT_NEAR(ground.velocity.x(), -1.139, 0.005) << "deviation " << ground.deviation << ", slopes " << ground.n_slopes;
   EXPECT_LT(std::abs(ground.velocity.y()), 0.02);
   EXPECT_EQ(ground.velocity.z(), 0.0);
@@ -180,14 +180,14 @@ TEST_F(Subject01, PlatesGiveStancesAndMass) {
 TEST_F(Subject01, PlatesAndMarkersAreInStep) {
   auto both = plates();
   for (std::size_t foot = 0; foot < 2; ++foot) {
-    const Synchrony found = synchrony(walking_, feet_[foot].markers, both[foot], up);
+    const Synchrony found = synchrony(dynamic_trial_, feet_[foot].markers, both[foot], up);
     EXPECT_GT(found.share, 0.97) << "foot " << foot;
-    EXPECT_NO_THROW(check_synchrony(walking_, feet_[foot].markers, both[foot], up));
+    EXPECT_NO_THROW(check_synchrony(dynamic_trial_, feet_[foot].markers, both[foot], up));
   }
-  const std::string swapped = refusal([&] { check_synchrony(walking_, feet_[0].markers, both[1], up); });
+  const std::string swapped = refusal([&] { check_synchrony(dynamic_trial_, feet_[0].markers, both[1], up); });
   EXPECT_THAT(swapped, testing::HasSubstr("other foot"));
   for (double& t : both[0].times) t += 0.1;
-  const std::string late = refusal([&] { check_synchrony(walking_, feet_[0].markers, both[0], up); });
+  const std::string late = refusal([&] { check_synchrony(dynamic_trial_, feet_[0].markers, both[0], up); });
   EXPECT_THAT(late, testing::AllOf(testing::HasSubstr("out of step"), testing::HasSubstr("with -0.")));
 }
 

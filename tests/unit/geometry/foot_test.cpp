@@ -89,7 +89,7 @@ TEST(Foot, CanBeMeshed) {
   const VolumeReport report = check_volume(result.mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
   EXPECT_GT(result.mesh.node_sets.at("cap").size(), 20U);
-  EXPECT_GT(report.worst_quality, 0.02);
+  EXPECT_GT(report.min_quality, 0.02);
 }
 
 TEST(Foot, RefusesWhatIsNoFoot) {

@@ -43,19 +43,19 @@ double dish(double x, double y) {
 TEST(LayerMesh, FillsADishedLayer) {
   const auto outer = [](double x, double y) { return dish(x, y) + 0.003; };
   // The bone is coarser and smaller: the rim of the layer looks past it.
-  const LayerMesh layer = mesh_between(patch(40, 0.04, outer), patch(31, 0.037, dish), {.layers = 3});
+  const LayerMesh layer = mesh_layer(patch(40, 0.04, outer), patch(31, 0.037, dish), {.layers = 3});
   const VolumeReport report = check_volume(layer.mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
   EXPECT_EQ(report.n_pieces, 1U);
   EXPECT_EQ(report.n_elements, 40U * 40U * 2U * 3U * 3U);
-  EXPECT_GT(layer.n_beside, 0U);
-  EXPECT_EQ(layer.n_thickened, 0U);
+  EXPECT_GT(layer.n_beyond_rim, 0U);
+  EXPECT_EQ(layer.n_min_thickness, 0U);
   // 3 mm along z on the ground area, and 3 mm times the mean curvature of 20 /m more, because the layer widens
   // downwards; at the rim, inclined by 0.4, the curvature is a fifth smaller, which is two hundredths of the volume.
   const double volume = 0.04 * 0.04 * 0.003 * 1.06;
   EXPECT_NEAR(report.volume, volume, 0.03 * volume);
-  EXPECT_NEAR(layer.least_thickness, 0.003, 0.0005);
-  EXPECT_GT(report.worst_quality, 0.2);
+  EXPECT_NEAR(layer.min_thickness, 0.003, 0.0005);
+  EXPECT_GT(report.min_quality, 0.2);
   const VolumeMesh& mesh = layer.mesh;
   EXPECT_EQ(mesh.face_sets.at("outer").size(), 3200U);
   EXPECT_EQ(mesh.face_sets.at("inner").size(), 3200U);
@@ -66,13 +66,13 @@ TEST(LayerMesh, FillsADishedLayer) {
 
 TEST(LayerMesh, IsThickenedWhereTheSurfacesCross) {
   const auto outer = [](double x, double y) { return dish(x, y) + 0.002 * (1.0 - x / 0.019); };
-  const LayerMesh layer = mesh_between(patch(40, 0.04, outer), patch(40, 0.044, dish), {.least_thickness = 3e-4});
+  const LayerMesh layer = mesh_layer(patch(40, 0.04, outer), patch(40, 0.044, dish), {.min_thickness = 3e-4});
   EXPECT_TRUE(check_volume(layer.mesh).sound());
-  EXPECT_LT(layer.least_thickness, 0.0);
-  EXPECT_GT(layer.n_thickened, 41U);
+  EXPECT_LT(layer.min_thickness, 0.0);
+  EXPECT_GT(layer.n_min_thickness, 41U);
 }
 
-TEST(LayerMesh, NamesWhatDoesNotFit) {
+TEST(LayerMesh, ReportsMismatch) {
   const SurfaceMesh inner = patch(10, 0.04, dish);
   const auto above = [](double height) {
     return patch(10, 0.04, [height](double x, double y) { return dish(x, y) + height; });
@@ -86,15 +86,15 @@ TEST(LayerMesh, NamesWhatDoesNotFit) {
     }
     return "no error";
   };
-  EXPECT_THAT(message([&] { (void)mesh_between(above(-0.003), inner, {}); }), HasSubstr("in front of the outer one"));
-  EXPECT_THAT(message([&] { (void)mesh_between(above(0.1), inner, {}); }), HasSubstr("search_distance = 0.01 m"));
-  EXPECT_THAT(message([&] { (void)mesh_between(above(3.0), inner, {.search_distance = 0.01}); }), HasSubstr("unit"));
-  EXPECT_THAT(message([&] { (void)mesh_between(above(0.003), inner, {.layers = 0}); }), HasSubstr("layers"));
-  EXPECT_THAT(message([&] { (void)mesh_between(above(0.003), inner, {.least_thickness = -1.0}); }),
-              HasSubstr("least_thickness"));
+  EXPECT_THAT(message([&] { (void)mesh_layer(above(-0.003), inner, {}); }), HasSubstr("in front of the outer one"));
+  EXPECT_THAT(message([&] { (void)mesh_layer(above(0.1), inner, {}); }), HasSubstr("search_distance = 0.01 m"));
+  EXPECT_THAT(message([&] { (void)mesh_layer(above(3.0), inner, {.search_distance = 0.01}); }), HasSubstr("unit"));
+  EXPECT_THAT(message([&] { (void)mesh_layer(above(0.003), inner, {.layers = 0}); }), HasSubstr("layers"));
+  EXPECT_THAT(message([&] { (void)mesh_layer(above(0.003), inner, {.min_thickness = -1.0}); }),
+              HasSubstr("min_thickness"));
   SurfaceMesh twice = above(0.003);
   twice.triangles.push_back(twice.triangles.front());
-  EXPECT_THAT(message([&] { (void)mesh_between(twice, inner, {}); }), HasSubstr("duplicate"));
+  EXPECT_THAT(message([&] { (void)mesh_layer(twice, inner, {}); }), HasSubstr("duplicate"));
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST(Mesher, FillsAnInsertWithSliversAndFinerElementsAtItsRim) {
   const VolumeReport report = check_volume(result.mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
   // A hundredth is where heelstrike mesh warns of flat tetrahedra; slivers of the surface made some of 0.0006.
-  EXPECT_GT(report.worst_quality, 0.02);
+  EXPECT_GT(report.min_quality, 0.02);
   // The given volume, whose rim is convex: chords of its fillets may cut off a hair.
   EXPECT_NEAR(report.volume, check_surface(insert).volume, 0.005 * report.volume);
 }

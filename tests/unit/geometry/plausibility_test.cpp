@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 const Vector3 foot(0.26, 0.1, 0.09);  // [m]
 
-std::string refusal(const std::function<Doubts()>& work) {
+std::string refusal(const std::function<Warnings()>& work) {
   try {
     (void)work();
   } catch (const Error& error) {
@@ -26,42 +26,42 @@ std::string refusal(const std::function<Doubts()>& work) {
 }
 
 TEST(Plausibility, SuggestsTheUnitOfAFile) {
-  EXPECT_THAT(doubts_of_extents(foot, 1.0, "length_scale"), IsEmpty());
-  EXPECT_THAT(doubts_of_extents(1000.0 * foot, 1.0, "length_scale"),
+  EXPECT_THAT(find_extent_warnings(foot, 1.0, "length_scale"), IsEmpty());
+  EXPECT_THAT(find_extent_warnings(1000.0 * foot, 1.0, "length_scale"),
               ElementsAre(HasSubstr("260 m long with length_scale = 1; did you mean mm? Set length_scale: 0.001")));
-  EXPECT_THAT(doubts_of_extents(1e-3 * foot, 1e-3, "--scale"),
+  EXPECT_THAT(find_extent_warnings(1e-3 * foot, 1e-3, "--scale"),
               ElementsAre(HasSubstr("0.00026 m long with --scale = 0.001; did you mean m? Set --scale: 1")));
-  EXPECT_THAT(doubts_of_extents(1e7 * foot, 1.0, "length_scale"), ElementsAre(HasSubstr("check the unit")));
+  EXPECT_THAT(find_extent_warnings(1e7 * foot, 1.0, "length_scale"), ElementsAre(HasSubstr("check the unit")));
 }
 
 TEST(Plausibility, RefusesElementsLargerThanTheBody) {
-  EXPECT_THAT(doubts_of_element_size("element_size", 0.01, foot), IsEmpty());
-  EXPECT_THAT(doubts_of_element_size("element_size", 0.05, foot), ElementsAre(HasSubstr("fewer than two elements")));
-  EXPECT_THAT(refusal([] { return doubts_of_element_size("element_size", 5.0, foot); }),
+  EXPECT_THAT(find_element_size_warnings("element_size", 0.01, foot), IsEmpty());
+  EXPECT_THAT(find_element_size_warnings("element_size", 0.05, foot), ElementsAre(HasSubstr("fewer than two elements")));
+  EXPECT_THAT(refusal([] { return find_element_size_warnings("element_size", 5.0, foot); }),
               HasSubstr("did you mean 5 mm? Set element_size: 0.005"));
-  EXPECT_THAT(refusal([] { return doubts_of_element_size("element_size", 0.005, 1e-3 * foot); }),
+  EXPECT_THAT(refusal([] { return find_element_size_warnings("element_size", 0.005, 1e-3 * foot); }),
               HasSubstr("0.00026 x 0.0001 x 9e-05 m); check the unit of both"));
 }
 
 TEST(Plausibility, TellsWhatMeshingLost) {
-  EXPECT_THAT(doubts_of_volume(0.97, 1.0, "--size", 0.01), IsEmpty());
-  EXPECT_THAT(doubts_of_volume(0.9, 1.0, "--size", 0.01), ElementsAre(HasSubstr("10 % less volume")));
-  EXPECT_THAT(refusal([] { return doubts_of_volume(0.46, 1.0, "--size", 0.01); }), HasSubstr("54 % less volume"));
+  EXPECT_THAT(find_volume_warnings(0.97, 1.0, "--size", 0.01), IsEmpty());
+  EXPECT_THAT(find_volume_warnings(0.9, 1.0, "--size", 0.01), ElementsAre(HasSubstr("10 % less volume")));
+  EXPECT_THAT(refusal([] { return find_volume_warnings(0.46, 1.0, "--size", 0.01); }), HasSubstr("54 % less volume"));
 }
 
 TEST(Plausibility, ComparesTheBodiesOfAPair) {
-  EXPECT_THAT(doubts_of_proportion(foot, 10.0 * foot), IsEmpty());
-  EXPECT_THAT(doubts_of_proportion(foot, 1000.0 * foot), ElementsAre(HasSubstr("0.26 m long and its partner 260 m")));
+  EXPECT_THAT(find_proportion_warnings(foot, 10.0 * foot), IsEmpty());
+  EXPECT_THAT(find_proportion_warnings(foot, 1000.0 * foot), ElementsAre(HasSubstr("0.26 m long and its partner 260 m")));
 }
 
 TEST(Plausibility, TellsFlatElements) {
   VolumeMesh mesh;
   mesh.nodes = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.3, 0.3, 0.001}};
   mesh.connectivity = {0, 1, 2, 3};
-  EXPECT_THAT(doubts_of_quality("a.msh", check_volume(mesh)),
+  EXPECT_THAT(find_quality_warnings("a.msh", check_volume(mesh)),
               ElementsAre(HasSubstr("a.msh: there are nearly flat tetrahedra")));
   mesh.nodes[3].z() = 1.0;
-  EXPECT_THAT(doubts_of_quality("a.msh", check_volume(mesh)), IsEmpty());
+  EXPECT_THAT(find_quality_warnings("a.msh", check_volume(mesh)), IsEmpty());
 }
 
 }  // namespace

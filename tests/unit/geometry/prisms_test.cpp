@@ -165,7 +165,7 @@ TEST(Prisms, AreCheckedForShape) {
   const VolumeReport report = check_volume(mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
   EXPECT_EQ(report.n_pieces, 1U);
-  EXPECT_EQ(report.shortest_edge, 1.0);
+  EXPECT_EQ(report.min_edge_length, 1.0);
   EXPECT_THAT(describe(report), HasSubstr("2 prisms with 6 nodes in 1 pieces"));
   // Half of a cube: against the regular prism J = (1, 0; 0, 2 / sqrt 3 or less), 3 (4/3)^(1/3) / (2 + 5/3) at the acute
   // corners by hand.
@@ -216,8 +216,8 @@ TEST(Prisms, OfALayerStayWhole) {
   };
   const SurfaceMesh outer = patch(20, 0.04, 0.003);
   const SurfaceMesh inner = patch(17, 0.037, 0.0);
-  const LayerMesh cut = mesh_between(outer, inner, {.layers = 3});
-  const LayerMesh whole = mesh_between(outer, inner, {.layers = 3, .keep_prisms = true});
+  const LayerMesh cut = mesh_layer(outer, inner, {.layers = 3});
+  const LayerMesh whole = mesh_layer(outer, inner, {.layers = 3, .keep_prisms = true});
   const VolumeReport report = check_volume(whole.mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
   EXPECT_EQ(report.nodes_per_element, 6U);
@@ -225,7 +225,7 @@ TEST(Prisms, OfALayerStayWhole) {
   EXPECT_EQ(3 * report.n_elements, cut.mesh.n_elements());
   EXPECT_EQ(report.n_pieces, 1U);
   // 2 mm wide and 1 mm high, skewed at the rim.
-  EXPECT_GT(report.worst_quality, 0.4);
+  EXPECT_GT(report.min_quality, 0.4);
   EXPECT_TRUE(whole.mesh.nodes == cut.mesh.nodes);
   EXPECT_EQ(whole.mean_thickness, cut.mean_thickness);
   for (const char* set : {"outer", "inner", "rim"}) {

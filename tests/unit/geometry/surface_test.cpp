@@ -33,7 +33,7 @@ TEST(SurfaceCheck, SoundCube) {
   EXPECT_EQ(report.n_components, 1U);
   EXPECT_DOUBLE_EQ(report.area, 6.0);
   EXPECT_DOUBLE_EQ(report.volume, 1.0);
-  EXPECT_NO_THROW(require_sound(report, "cube"));
+  EXPECT_NO_THROW(require_valid(report, "cube"));
 }
 
 TEST(SurfaceCheck, OpenEdgesWithPositions) {
@@ -44,7 +44,7 @@ TEST(SurfaceCheck, OpenEdgesWithPositions) {
   ASSERT_EQ(report.count(SurfaceDefect::open_edge), 3U);
   EXPECT_THAT(report.findings[0].where, testing::Contains(Vector3(0.0, 0.5, 0.0)));
   try {
-    require_sound(report, "cube.stl");
+    require_valid(report, "cube.stl");
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_input);
@@ -116,8 +116,8 @@ TEST(SurfaceRepair, EveryRepairRestoresTheCube) {
   mesh.triangles.push_back({0, 1, 0});
   EXPECT_FALSE(check_surface(mesh).sound());
   const auto done = repair_surface(mesh, {.merge_tolerance = 1e-5,
-                                          .drop_degenerate = true,
-                                          .drop_duplicate = true,
+                                          .remove_degenerate = true,
+                                          .remove_duplicate = true,
                                           .reorient = true,
                                           .max_hole_edges = 3});
   const SurfaceReport report = check_surface(mesh);
@@ -207,7 +207,7 @@ TEST(SliverRemoval, TakesOutWhatIsThinnerAndMovesNothingFurther) {
     split_edge(mesh, t, 0, 2e-4);
   }
   ASSERT_TRUE(check_surface(mesh).sound());
-  ASSERT_LT(check_surface(mesh).shortest_edge, 5e-7);
+  ASSERT_LT(check_surface(mesh).min_edge_length, 5e-7);
 
   constexpr double thickness = 1e-5;
   const SliverOutcome outcome = remove_slivers(mesh, thickness, 2.0 * thickness);
@@ -216,7 +216,7 @@ TEST(SliverRemoval, TakesOutWhatIsThinnerAndMovesNothingFurther) {
   EXPECT_TRUE(report.closed);
   EXPECT_TRUE(outcome.left.empty()) << outcome.left.size();
   EXPECT_GE(outcome.n_collapsed, 60U);
-  EXPECT_GT(report.shortest_edge, thickness);
+  EXPECT_GT(report.min_edge_length, thickness);
   EXPECT_LE(outcome.moved, 2.0 * thickness);
   // A layer of the distance over the whole surface bounds the change of the volume.
   EXPECT_NEAR(report.volume, check_surface(clean).volume, 2.0 * thickness * report.area);

@@ -37,7 +37,7 @@ TEST(VolumeCheck, FindsInvertedAndFlatElements) {
   std::swap(mesh.connectivity[0], mesh.connectivity[1]);
   const VolumeReport inverted = check_volume(mesh);
   EXPECT_THAT(inverted.inverted, testing::ElementsAre(0));
-  EXPECT_THROW(require_sound(inverted, "mesh"), Error);
+  EXPECT_THROW(require_valid(inverted, "mesh"), Error);
   mesh = regular_tetrahedron();
   mesh.nodes[3] = (mesh.nodes[0] + mesh.nodes[1] + mesh.nodes[2]) / 3.0;
   EXPECT_EQ(check_volume(mesh).degenerate.size() + check_volume(mesh).inverted.size(), 1U);

@@ -44,7 +44,7 @@ inline fem::SurfaceMesh surface_in(const std::string& content, const std::string
   return fem::read_surface(content, options);
 }
 /// Meshes as the program reads them.
-inline models::MeshWish mesh_wish() {
+inline models::MeshImportOptions mesh_import_options() {
   return {.read = [](const std::filesystem::path& file) -> Triangles {
     std::ostringstream bytes;
     bytes << std::ifstream(file, std::ios::binary).rdbuf();
@@ -52,11 +52,11 @@ inline models::MeshWish mesh_wish() {
     return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
   }};
 }
-inline models::UrdfWish urdf_wish() {
-  return {.meshes = mesh_wish()};
+inline models::UrdfOptions urdf_options() {
+  return {.meshes = mesh_import_options()};
 }
 inline models::TreeModel mjcf(const std::filesystem::path& file, const std::string& keyframe = "") {
-  return models::read_mjcf(file, {.meshes = mesh_wish(), .keyframe = keyframe});
+  return models::read_mjcf(file, {.meshes = mesh_import_options(), .keyframe = keyframe});
 }
 
 /// A tetrahedron with edges of 1 along the axes.

@@ -25,13 +25,13 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-Import imported(const std::string& urdf, const UrdfWish& wish = test::urdf_wish(), const InertiaRepair& repair = {}) {
-  return import_tree(read_urdf(urdf, "arm.urdf", wish), repair);
+Import imported(const std::string& urdf, const UrdfOptions& import_options = test::urdf_options(), const InertiaRepair& repair = {}) {
+  return import_tree(read_urdf(urdf, "arm.urdf", import_options), repair);
 }
 
 std::string message_of(const std::string& urdf, const fs::path& file = "arm.urdf") {
   try {
-    (void)import_tree(read_urdf(urdf, file, test::urdf_wish()));
+    (void)import_tree(read_urdf(urdf, file, test::urdf_options()));
   } catch (const Error& error) {
     return error.what();
   }
@@ -59,10 +59,10 @@ TEST(UrdfImport, NothingIsDroppedSilently) {
   const Import import = imported(test::arm_urdf);
   for (const char* missed : {"root link table", "joint elbow: its limits, -1.5 to 1.5", "effort and velocity, 10 and 2",
                              "joint shoulder: its friction 0.05", "transmission drive", "gazebo of lower", "gravity"}) {
-    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+    EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
-  EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("damping"))));
-  EXPECT_THAT(import.taken, Contains(HasSubstr("body camera as part of lower, to which mount welds it")));
+  EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("damping"))));
+  EXPECT_THAT(import.imported, Contains(HasSubstr("body camera as part of lower, to which mount welds it")));
 }
 
 TEST(UrdfImport, AFreeBaseMoves) {
@@ -72,9 +72,9 @@ TEST(UrdfImport, AFreeBaseMoves) {
   EXPECT_THAT(message_of(torso),
               AllOf(HasSubstr("torso"), HasSubstr("expected at least one body that a joint lets move"),
                     HasSubstr("--base free")));
-  UrdfWish wish = test::urdf_wish();
-  wish.base_is_free = true;
-  const Scenario scenario = test::scenario_from(imported(torso, wish).scenario);
+  UrdfOptions import_options = test::urdf_options();
+  import_options.base_is_free = true;
+  const Scenario scenario = test::scenario_from(imported(torso, import_options).scenario);
   EXPECT_EQ(scenario.bodies.size(), 1u);
   EXPECT_TRUE(scenario.joints.empty());
 }
@@ -132,18 +132,18 @@ TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
   EXPECT_THAT(message("http://example.org/a.stl"), HasSubstr("found 'http://"));
   EXPECT_THAT(message("package://robot/meshes/hand.stl"),
               AllOf(HasSubstr("not there"), HasSubstr("robot/meshes/hand.stl of link 'slider'"),
-                    HasSubstr("--without-meshes")));
+                    HasSubstr("--skip-meshes")));
   EXPECT_THAT(message("package://other/hand.stl"),
               AllOf(HasSubstr("package://other/hand.stl"), HasSubstr("--package other=FOLDER")));
   EXPECT_THAT(message("package://robot"), HasSubstr("package://NAME/FILE"));
 
   const Import import = import_tree(
-      read_urdf(with_mesh("package://robot/meshes/fore arm.STL", "0.001 0.001 0.001"), file, test::urdf_wish()));
+      read_urdf(with_mesh("package://robot/meshes/fore arm.STL", "0.001 0.001 0.001"), file, test::urdf_options()));
   ASSERT_EQ(import.meshes.size(), 1u);
   EXPECT_EQ(import.meshes[0].to, "meshes/fore_arm.stl");
   EXPECT_THAT(import.scenario,
               HasSubstr("#   slider: {mesh: {file: meshes/fore_arm.stl, length_scale: 0.001, position: [0.1, 0, 0]"));
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("it touches nothing by itself")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("it touches nothing by itself")));
   (void)test::scenario_from(import.scenario);
 }
 
@@ -151,7 +151,7 @@ TEST(UrdfImport, MirroredMeshesAreWrittenMirrored) {
   const test::ModelFolder folder("mirrored");
   folder.write("wedge.stl", test::wedge_stl);
   const Import import =
-      import_tree(read_urdf(with_mesh("wedge.stl", "0.5 -2 1"), folder.write("arm.urdf", ""), test::urdf_wish()));
+      import_tree(read_urdf(with_mesh("wedge.stl", "0.5 -2 1"), folder.write("arm.urdf", ""), test::urdf_options()));
   ASSERT_EQ(import.meshes.size(), 1u);
   const fem::SurfaceMesh mesh = test::surface_in(import.meshes[0].content, "wedge.obj");
   // A tetrahedron of edges 1 along the axes; outside stays outside.
@@ -169,10 +169,10 @@ TEST(UrdfImport, MissingMeshesAreNamedTogetherOrLeftOut) {
               R"(<link name="camera"><collision><geometry><mesh filename="b.dae"/></geometry></collision>)");
   EXPECT_THAT(message_of(two), AllOf(HasSubstr("arm.urdf: expected 2 mesh files"), HasSubstr("/a.stl of link 'slider'"),
                                      HasSubstr("/b.dae of link 'camera'"), Not(HasSubstr("outside"))));
-  UrdfWish wish = test::urdf_wish();
-  wish.meshes.leave_out = true;
-  const Import import = imported(two, wish);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("collision mesh a.stl, which was left out")));
+  UrdfOptions import_options = test::urdf_options();
+  import_options.meshes.leave_out = true;
+  const Import import = imported(two, import_options);
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("collision mesh a.stl, which was left out")));
 }
 
 TEST(UrdfImport, BadInertiasAreNamedTogetherAndRepairedOnRequest) {
@@ -181,15 +181,15 @@ TEST(UrdfImport, BadInertiasAreNamedTogetherAndRepairedOnRequest) {
   EXPECT_THAT(message_of(bad),
               AllOf(HasSubstr("arm.urdf: 2 links cannot move"), HasSubstr("link 'upper'"), HasSubstr("link 'slider'"),
                     HasSubstr("--balance-inertia"), HasSubstr("--bound-mass")));
-  const Import import = imported(bad, test::urdf_wish(), {.balance = true, .least_mass = 0.25, .least_moment = 0.0});
+  const Import import = imported(bad, test::urdf_options(), {.balance = true, .min_mass = 0.25, .min_moment = 0.0});
   const Scenario scenario = test::scenario_from(import.scenario);
   // The mean of the principal moments is a third of the trace.
   EXPECT_LT((scenario.bodies[0].inertia - (0.03 + 0.5 + 0.01) / 3.0 * Matrix3::Identity()).norm(), 1e-15);
   const auto slider = std::ranges::find(scenario.bodies, "slider", &BodySpec::name);
   ASSERT_NE(slider, scenario.bodies.end());
   EXPECT_EQ(slider->mass, 0.25);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("link upper: its principal moments")));
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("link slider: its mass of 0 kg")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("link upper: its principal moments")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("link slider: its mass of 0 kg")));
 }
 
 TEST(UrdfImport, LinksWithoutMassBetweenJointsCarryWhatHangsOnThem) {
@@ -201,7 +201,7 @@ TEST(UrdfImport, LinksWithoutMassBetweenJointsCarryWhatHangsOnThem) {
   const Scenario scenario = test::scenario_from(import.scenario);
   ASSERT_EQ(scenario.bodies.size(), 2u);
   EXPECT_EQ(scenario.bodies[0].mass, 2e-9);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("link cross: that it has no mass")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("link cross: that it has no mass")));
 }
 
 TEST(UrdfImport, TreesThatAreNoneAreRefused) {
@@ -240,9 +240,9 @@ TEST(MjcfImport, JointsBecomeThoseThatAreLikeThem) {
                                           "revolute", "prismatic"));
   for (const char* missed :
        {"plane floor of the world", "actuator engine", "keyframe rest", "site tip", "sphere geom"}) {
-    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+    EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
-  EXPECT_THAT(import.taken, Contains(HasSubstr("body weight as part of cardan")));
+  EXPECT_THAT(import.imported, Contains(HasSubstr("body weight as part of cardan")));
 }
 
 TEST(MjcfImport, JointsThatNothingIsLikeBecomeChains) {
@@ -256,7 +256,7 @@ TEST(MjcfImport, JointsThatNothingIsLikeBecomeChains) {
   ASSERT_EQ(scenario.bodies.size(), 2u);
   EXPECT_EQ(scenario.bodies[0].name, "b_one");
   EXPECT_NEAR(scenario.bodies[0].mass, 1e-9 * scenario.bodies[1].mass, 1e-20);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("body b_one: it stands between joints of b")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("body b_one: it stands between joints of b")));
 }
 
 TEST(MjcfImport, MistakesAreNamed) {
@@ -309,7 +309,7 @@ TEST(MjcfImport, FilesOfTodayLoad) {
   EXPECT_THAT(import.scenario, HasSubstr("#   ground: {plane: {normal: [0, 0.70710678118654"));
   for (const char* missed : {"joint hinge: its limits, -1 to 2 rad", "attributes of joint: actuatorfrcrange (1 times)",
                              "actuator servo", "section size", "attributes of flag: nativeccd (1 times)"}) {
-    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+    EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
 }
 
@@ -353,7 +353,7 @@ TEST(MjcfImport, EqualitiesHoldWhatMeets) {
               testing::ElementsAre("ja revolute", "jb revolute", "pin spherical", "anchor spherical", "glue fixed"));
   EXPECT_THAT(import.scenario, HasSubstr("bodies: [b, ground], points: [[0, 0, 2], [1, 0, 2]]"));
   for (const char* missed : {"equality off (weld)", "equality far: what it holds", "equality gear (joint)"}) {
-    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+    EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
 }
 

@@ -145,7 +145,7 @@ double largest_difference(const Import& import, const fs::path& file, std::size_
 TEST(MujocoDynamics, UrdfArmAcceleratesAsMujocoSays) {
   const test::ModelFolder folder("arm");
   const fs::path file = folder.write("arm.urdf", test::arm_urdf);
-  const Import import = import_tree(read_urdf(test::arm_urdf, file, test::urdf_wish()));
+  const Import import = import_tree(read_urdf(test::arm_urdf, file, test::urdf_options()));
   const double difference = largest_difference(import, file, 4, true);
   EXPECT_LT(difference, 1e-9);
   RecordProperty("difference_1e_12", std::to_string(difference * 1e12));
@@ -233,7 +233,7 @@ TEST(MujocoDynamics, ChainsOfJointsAccelerateAsMujocoSays) {
   mbs::System system(model);
   Reference reference(file);
   const int shin = reference.body("shin"), foot = reference.body("foot");
-  const Freedom& first = tree.links[1].freedoms[0];
+  const JointDof& first = tree.links[1].dofs[0];
   std::mt19937 random(3);
   for (int state = 0; state < 20; ++state) {
     reference.move(random);

@@ -147,9 +147,9 @@ TEST(OsimImport, NothingIsDroppedSilently) {
                                      {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
   for (const char* missed : {"body foot", "joint hip", "joint ankle", "Blankevoort1991Ligament A1: it holds to foot",
                              "CoordinateActuator motor", "Marker heel"}) {
-    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+    EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
-  EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("L1"))));
+  EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("L1"))));
 }
 
 /// The small model with a joint of six coordinates in the place of its pin, its origin at that of the thigh.
@@ -182,27 +182,27 @@ TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
     return import_model(read_model(small_model, "small.osim"),
                         {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
   };
-  EXPECT_THAT(imported({}).not_taken, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it holds to foot")));
+  EXPECT_THAT(imported({}).omissions, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it holds to foot")));
   const Import import = imported({"ankle"});
   const Scenario scenario = test::scenario_from(import.scenario);
   ASSERT_EQ(scenario.bodies.size(), 2u);
   EXPECT_NEAR(scenario.bodies[1].mass, 5.0, 1e-12);
   // The ligament between shank and foot is within one body now.
   ASSERT_EQ(scenario.forces.size(), 2u);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("Blankevoort1991Ligament A1: all its points are in one body")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("Blankevoort1991Ligament A1: all its points are in one body")));
   const auto& muscle = scenario.forces[1];
   EXPECT_EQ(muscle.type, "muscle");
   EXPECT_EQ(muscle.keys["tendon"].text(), "rigid");
   EXPECT_EQ(muscle.keys["max_isometric_force"].number(), 900.0);
   EXPECT_EQ(muscle.keys["pennation_angle"].number(), 0.2);
   EXPECT_EQ(muscle.keys["passive_strain"].number(), 2.0);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("ForceVelocityCurve/isometric_slope = 4 (M1)")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("ForceVelocityCurve/isometric_slope = 4 (M1)")));
   EXPECT_THROW((void)imported({"elbow"}), Error);
 }
 
-std::string message_of(const std::string& text, const ImportWish& wish) {
+std::string message_of(const std::string& text, const ImportOptions& import_options) {
   try {
-    (void)import_model(read_model(text, "model.osim"), wish);
+    (void)import_model(read_model(text, "model.osim"), import_options);
   } catch (const Error& error) {
     return error.what();
   }
@@ -220,9 +220,9 @@ TEST(OsimImport, AFunctionThatIsNotKnownIsRefused) {
     std::string bent = with_free_knee();
     bent.replace(bent.find(linear), linear.size(), function);
     for (const bool held : {true, false}) {
-      ImportWish wish{.joints = {held ? "ankle" : "knee"}, .meshes = {}, .folders = {folder.path()}};
-      if (held) wish.held = {"knee"};
-      EXPECT_THAT(message_of(bent, wish), HasSubstr(expected));
+      ImportOptions import_options{.joints = {held ? "ankle" : "knee"}, .meshes = {}, .folders = {folder.path()}};
+      if (held) import_options.held = {"knee"};
+      EXPECT_THAT(message_of(bent, import_options), HasSubstr(expected));
     }
   }
 }
@@ -230,9 +230,9 @@ TEST(OsimImport, AFunctionThatIsNotKnownIsRefused) {
 // The coordinate has the slope -1: 0.25 rad at the start and 1 at the end turn the shank by as much the other way.
 TEST(OsimImport, FlexionBendsAJointInEquilibria) {
   const Folder folder;
-  const ImportWish wish{
+  const ImportOptions import_options{
       .joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
-  const Import import = import_model(read_model(with_free_knee(), "small.osim"), wish);
+  const Import import = import_model(read_model(with_free_knee(), "small.osim"), import_options);
   const Scenario scenario = test::scenario_from(import.scenario);
   EXPECT_EQ(scenario.analysis.type, "static");
   EXPECT_THAT(import.scenario, HasSubstr("rz: {polynomial: [-0.25, -0.75]}"));
@@ -241,7 +241,7 @@ TEST(OsimImport, FlexionBendsAJointInEquilibria) {
   // The other five coordinates stay free: a universal joint holds four, and three turns are prescribed.
   const auto model = mbs::describe_model(scenario);
   EXPECT_EQ(model.degrees_of_freedom, 5);
-  EXPECT_THAT(message_of(small_model, wish), HasSubstr("six coordinates of its own"));
+  EXPECT_THAT(message_of(small_model, import_options), HasSubstr("six coordinates of its own"));
 }
 
 /// The small model with a spring or damper on a coordinate.
@@ -260,10 +260,10 @@ std::vector<double> numbers_of(const ElementSpec& element, const char* key) {
 
 TEST(OsimImport, SpringsOnCoordinatesAreElements) {
   const Folder folder;
-  const ImportWish knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
+  const ImportOptions knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
   const std::string text = with_spring(with_spring(small_model, "flexion", 3.0, 0.75, 2.0), "arm_flex", 0.0, 0.0, 1.0);
   const Import hinged = import_model(read_model(text, "small.osim"), knee);
-  EXPECT_THAT(hinged.not_taken, Contains(HasSubstr("of_arm_flex: its coordinate arm_flex is not in the subset")));
+  EXPECT_THAT(hinged.omissions, Contains(HasSubstr("of_arm_flex: its coordinate arm_flex is not in the subset")));
   const Scenario scenario = test::scenario_from(hinged.scenario);
   ASSERT_EQ(scenario.forces.size(), 2U);
   EXPECT_EQ(scenario.forces[1].type, "torsional_spring");
@@ -277,9 +277,9 @@ TEST(OsimImport, SpringsOnCoordinatesAreElements) {
 TEST(OsimImport, AFreeJointKeepsItsCoordinatesWhereNothingBendsIt) {
   const Folder folder;
   const std::string text = with_spring(with_spring(with_free_knee(), "bend", 0.0, 0.0, 6.0), "tz", 50.0, 0.1, 200.0);
-  const ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
-  const Import import = import_model(read_model(text, "small.osim"), wish);
-  EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("SpringGeneralizedForce"))));
+  const ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  const Import import = import_model(read_model(text, "small.osim"), import_options);
+  EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("SpringGeneralizedForce"))));
   const Scenario scenario = test::scenario_from(
       import.scenario + "drivers: {bent: {coordinates: {bend: {follows: {polynomial: [0.25, 1]}}}}}\n");
   const auto spring = std::ranges::find(scenario.forces, std::string("of_tz"), &ElementSpec::name);
@@ -292,16 +292,16 @@ TEST(OsimImport, AFreeJointKeepsItsCoordinatesWhereNothingBendsIt) {
 // Bodies of the subset that are welded to one another are one, wherever the weld comes from.
 TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
   const Folder folder;
-  ImportWish wish{.joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .without = {"A1"}};
-  const Scenario scenario = test::scenario_from(import_model(read_model(small_model, "small.osim"), wish).scenario);
+  ImportOptions import_options{.joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .without = {"A1"}};
+  const Scenario scenario = test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario);
   ASSERT_EQ(scenario.bodies.size(), 3U);
   // The calf, which carries the foot, hangs on the shank.
   EXPECT_NEAR(scenario.bodies[0].mass + scenario.bodies[2].mass, 7.0 + 1.0, 1e-12);
   EXPECT_NEAR(scenario.bodies[1].mass, 4.0, 1e-12);
   EXPECT_NEAR(scenario.bodies[1].center_of_mass.y(), -0.15, 1e-12);
   EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 2);
-  wish.held = {"knee"};
-  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(small_model, "small.osim"), wish).scenario))
+  import_options.held = {"knee"};
+  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario))
                 .degrees_of_freedom,
             1);
 }
@@ -309,8 +309,8 @@ TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
 TEST(OsimImport, AWeldToTheGroundHolds) {
   const Folder folder;
   std::string text = std::regex_replace(small_model, std::regex("CustomJoint"), "WeldJoint");
-  const ImportWish wish{.joints = {"hip", "knee"}, .meshes = {}, .folders = {folder.path()}};
-  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(text, "small.osim"), wish).scenario))
+  const ImportOptions import_options{.joints = {"hip", "knee"}, .meshes = {}, .folders = {folder.path()}};
+  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(text, "small.osim"), import_options).scenario))
                 .degrees_of_freedom,
             1);
 }
@@ -320,8 +320,8 @@ TEST(OsimImport, LockedShiftsHoldBodiesApart) {
   const std::string text =
       std::regex_replace(with_free_knee(), std::regex("<default_value>"), "<locked>true</locked><default_value>");
   for (const std::vector<std::string>& joints : {std::vector<std::string>{"knee"}, {"hip", "knee"}}) {
-    const ImportWish wish{.joints = joints, .meshes = {}, .folders = {folder.path()}, .without = {"L1"}};
-    const Import import = import_model(read_model(text, "small.osim"), wish);
+    const ImportOptions import_options{.joints = joints, .meshes = {}, .folders = {folder.path()}, .without = {"L1"}};
+    const Import import = import_model(read_model(text, "small.osim"), import_options);
     EXPECT_THAT(mbs::describe_model(test::scenario_from(import.scenario)).notes,
                 Not(Contains(HasSubstr("assembly moved"))));
   }
@@ -337,12 +337,12 @@ TEST(OsimImport, AJointIsBentWhereItsParentStandsStill) {
       <Coordinate name="lift"><default_value>0</default_value></Coordinate></coordinates>)");
   text = std::regex_replace(text, std::regex(R"(<CustomJoint name="hip">([^]*?)</CustomJoint>)"),
                             R"(<PinJoint name="hip">$1</PinJoint>)");
-  ImportWish wish{
+  ImportOptions import_options{
       .joints = {"hip", "knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
-  EXPECT_THAT(message_of(text, wish), HasSubstr("expected a joint whose parent stands still, found thigh, which hip"));
-  wish.held = {"ankle", "hip"};
-  wish.joints = {"knee"};
-  EXPECT_EQ(message_of(text, wish), "accepted");
+  EXPECT_THAT(message_of(text, import_options), HasSubstr("expected a joint whose parent stands still, found thigh, which hip"));
+  import_options.held = {"ankle", "hip"};
+  import_options.joints = {"knee"};
+  EXPECT_EQ(message_of(text, import_options), "accepted");
 }
 
 // About z, x, y and along x, y, z; the first turn is prescribed where the joint is bent, and bushings come from the
@@ -353,16 +353,16 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
   for (const char* name : {"bend", "adduct", "turn"}) text = with_spring(text, name, 0.0, 0.0, 6.0);
   text = with_spring(text, "ty", 50.0, -0.4, 200.0);
   text = with_spring(text, "tz", 50.0, 0.1, 200.0);
-  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   const auto forces_of = [&](const Import& import) {
     std::map<std::string, ElementSpec> forces;
     for (const ElementSpec& force : test::scenario_from(import.scenario).forces) forces.emplace(force.name, force);
     return forces;
   };
-  wish.flexion = 1.0;
-  const Import bent = import_model(read_model(text, "small.osim"), wish);
-  EXPECT_THAT(bent.not_taken, Contains(HasSubstr("of_bend: its coordinate is prescribed")));
-  EXPECT_THAT(bent.not_taken, Contains(HasSubstr("of_tz: its rest length 0.1 is not where its coordinate is")));
+  import_options.flexion = 1.0;
+  const Import bent = import_model(read_model(text, "small.osim"), import_options);
+  EXPECT_THAT(bent.omissions, Contains(HasSubstr("of_bend: its coordinate is prescribed")));
+  EXPECT_THAT(bent.omissions, Contains(HasSubstr("of_tz: its rest length 0.1 is not where its coordinate is")));
   const auto forces = forces_of(bent);
   EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "damping_matrix"), (std::vector<double>{0, 0, 0, 0, 200, 0}));
   EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "stiffness_matrix"), (std::vector<double>{0, 0, 0, 0, 50, 0}));
@@ -372,15 +372,15 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
 
 TEST(OsimImport, ACoordinateThatMovesNothingHereIsRefused) {
   const Folder folder;
-  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   std::string still = with_free_knee();
   const std::string last = "<TransformAxis><coordinates>tz</coordinates>";
   const auto begin = still.find(last);
   still.erase(begin, still.find("</TransformAxis>", begin) + 16 - begin);
-  wish.coordinates = {{"tz", 0.1}};
-  EXPECT_THAT(message_of(still, wish), HasSubstr("found 'tz' of CustomJoint knee"));
-  wish.coordinates = {{"flexion", 2.5}};
-  EXPECT_THAT(import_model(read_model(small_model, "small.osim"), wish).not_taken,
+  import_options.coordinates = {{"tz", 0.1}};
+  EXPECT_THAT(message_of(still, import_options), HasSubstr("found 'tz' of CustomJoint knee"));
+  import_options.coordinates = {{"flexion", 2.5}};
+  EXPECT_THAT(import_model(read_model(small_model, "small.osim"), import_options).omissions,
               Contains(HasSubstr("coordinate flexion: its range, 0 to 2")));
 }
 
@@ -390,11 +390,11 @@ TEST(OsimImport, AMotionFileBendsAJointInTime) {
   const std::string motion =
       "knee\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\n"
       "time\t/jointset/knee/bend/value\n0\t30\n1\t40\n2.5\t50\n";
-  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
-  wish.motion = {.file = "motions/bend.sto", .table = read_motion_table(motion, "bend.sto")};
-  wish.activation = 0.02;
-  wish.rigid_tendons = true;
-  const Import import = import_model(read_model(with_free_knee(), "small.osim"), wish);
+  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  import_options.motion = {.file = "motions/bend.sto", .table = read_motion_table(motion, "bend.sto")};
+  import_options.activation = 0.02;
+  import_options.rigid_tendons = true;
+  const Import import = import_model(read_model(with_free_knee(), "small.osim"), import_options);
   EXPECT_THAT(import.scenario, HasSubstr(fmt::format("rz: {{file: {{name: \"bend.sto\", column: "
                                                      "\"/jointset/knee/bend/value\", time: \"time\", scale: {}}}}}",
                                                      -std::numbers::pi / 180.0)));
@@ -404,31 +404,31 @@ TEST(OsimImport, AMotionFileBendsAJointInTime) {
   EXPECT_THAT(import.scenario, HasSubstr("orientation: [0.96592582628906"));  // cos(15 degrees)
   ASSERT_EQ(import.meshes.size(), 3U);
   EXPECT_EQ(import.meshes[0].to, "bend.sto");
-  wish.coordinates = {{"bend", 0.5}};
-  EXPECT_THAT(message_of(with_free_knee(), wish), HasSubstr("--coordinate: expected no bend beside --motion"));
-  wish.coordinates = {};
-  wish.motion->table = read_motion_table("time,adduct\n0,1\n1,2\n", "a.csv");
-  EXPECT_THAT(message_of(with_free_knee(), wish), HasSubstr("a.csv: expected a column bend, found time, adduct"));
-  wish.motion->table = read_motion_table("time,bend\n0.5,1\n1,2\n", "a.csv");
-  EXPECT_THAT(message_of(with_free_knee(), wish), HasSubstr("begins at 0 s, found 0.5 s"));
+  import_options.coordinates = {{"bend", 0.5}};
+  EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("--coordinate: expected no bend beside --motion"));
+  import_options.coordinates = {};
+  import_options.motion->table = read_motion_table("time,adduct\n0,1\n1,2\n", "a.csv");
+  EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("a.csv: expected a column bend, found time, adduct"));
+  import_options.motion->table = read_motion_table("time,bend\n0.5,1\n1,2\n", "a.csv");
+  EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("begins at 0 s, found 0.5 s"));
 }
 
 TEST(OsimImport, ABentBodyIsDrawnAndLinesAreLeftOut) {
   const Folder folder;
-  ImportWish wish{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
-  wish.flexion = 1.0;
-  wish.draw = 100.0;
-  wish.without = {"L"};
-  const Import import = import_model(read_model(with_free_knee(), "small.osim"), wish);
+  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  import_options.flexion = 1.0;
+  import_options.drawer_force = 100.0;
+  import_options.without = {"L"};
+  const Import import = import_model(read_model(with_free_knee(), "small.osim"), import_options);
   const Scenario scenario = test::scenario_from(import.scenario);
   EXPECT_THAT(import.scenario, HasSubstr("rz: {expression: \"-0.25 + -0.75 * step(t, 0, 1)\"}"));
   EXPECT_THAT(import.scenario, HasSubstr("fx: {expression: \"100 * step(t, 1, 2)\"}"));
   EXPECT_EQ(scenario.analysis.end_time, 2.0);
   ASSERT_EQ(scenario.forces.size(), 1U);
   EXPECT_EQ(scenario.forces[0].type, "muscle");
-  EXPECT_THAT(import.not_taken, Contains("Blankevoort1991Ligament L1: left out (--without)"));
-  wish.without = {"ACL"};
-  EXPECT_THAT(message_of(with_free_knee(), wish), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M)")));
+  EXPECT_THAT(import.omissions, Contains("Blankevoort1991Ligament L1: left out (--exclude)"));
+  import_options.without = {"ACL"};
+  EXPECT_THAT(message_of(with_free_knee(), import_options), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M)")));
 }
 
 /// The small model with a knee of six coordinates, and hinges with a coordinate at hip and ankle.
@@ -455,12 +455,12 @@ std::string with_hinges() {
 TEST(OsimImport, CoordinatesHaveOtherValuesThanTheirDefaults) {
   const Folder folder;
   const std::string text = with_hinges();
-  ImportWish wish{
+  ImportOptions import_options{
       .joints = {"knee"}, .held = {"hip", "ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
-  wish.coordinates = {{"hip_flex", 30.0}, {"ankle_flex", 90.0}, {"ty", -0.42}};
-  wish.angle_unit = std::numbers::pi / 180.0;
+  import_options.coordinates = {{"hip_flex", 30.0}, {"ankle_flex", 90.0}, {"ty", -0.42}};
+  import_options.angle_unit = std::numbers::pi / 180.0;
   const auto imported = [&] {
-    return test::scenario_from(import_model(read_model(text, "small.osim"), wish).scenario);
+    return test::scenario_from(import_model(read_model(text, "small.osim"), import_options).scenario);
   };
   const Scenario bent = imported();
   EXPECT_TRUE(bent.gravity.isApprox(9.81 * Vector3(-0.5, -std::sqrt(0.75), 0.0), 1e-12)) << bent.gravity.transpose();
@@ -471,18 +471,18 @@ TEST(OsimImport, CoordinatesHaveOtherValuesThanTheirDefaults) {
   const config::Field end(*muscle.document, *muscle.keys["path"].node().items.back(), "end");
   EXPECT_TRUE(end["point"].vector3().isApprox(Vector3(-0.02, -0.13, 0.0), 1e-12)) << end["point"].vector3().transpose();
   // Undriven, the axes are those of the model's ground.
-  wish.flexion = {};
+  import_options.flexion = {};
   const Scenario swinging = imported();
   EXPECT_EQ(swinging.gravity, Vector3(0.0, -9.81, 0.0));
   EXPECT_NEAR(swinging.bodies[0].X_WB.R(1, 0), 0.5, 1e-12);
-  wish.coordinates = {{"hip", 0.5}};
+  import_options.coordinates = {{"hip", 0.5}};
   EXPECT_THAT(
-      message_of(text, wish),
+      message_of(text, import_options),
       AllOf(HasSubstr("--coordinate: expected names of coordinates of the model (hip_flex"), HasSubstr("found 'hip'")));
-  wish.coordinates = {{"hip_flex", 25.0}};
-  wish.angle_unit = 1.0;
-  wish.in_section = true;
-  EXPECT_THAT(message_of(text, wish),
+  import_options.coordinates = {{"hip_flex", 25.0}};
+  import_options.angle_unit = 1.0;
+  import_options.in_section = true;
+  EXPECT_THAT(message_of(text, import_options),
               HasSubstr("import.coordinates: expected a turn hip_flex of at most 2 pi, found 25 rad"));
 }
 
@@ -504,19 +504,19 @@ TEST(OsimImport, ALayerReachesDownToItsBackWhereThatIs) {
                place +
                    "<use_variable_thickness>true</use_variable_thickness><mesh_back_file>bone.stl</mesh_back_file>"
                    "<min_thickness>0.0005</min_thickness>");
-  ImportWish wish{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
-  const Import without = import_model(read_model(text, "small.osim"), wish);
-  EXPECT_THAT(without.not_taken, Contains(AllOf(HasSubstr("contact mesh lower: its variable thickness"),
+  ImportOptions import_options{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
+  const Import without = import_model(read_model(text, "small.osim"), import_options);
+  EXPECT_THAT(without.omissions, Contains(AllOf(HasSubstr("contact mesh lower: its variable thickness"),
                                                 HasSubstr("no bone.stl (--mesh lower.back=FILE)"))));
   EXPECT_THAT(without.scenario, HasSubstr("      thickness: 0.003\n"));
-  wish.meshes["lower.back"] = folder.path() / "upper.stl";
-  const Import with = import_model(read_model(text, "small.osim"), wish);
+  import_options.meshes["lower.back"] = folder.path() / "upper.stl";
+  const Import with = import_model(read_model(text, "small.osim"), import_options);
   EXPECT_THAT(with.scenario,
               HasSubstr("      back_file: \"meshes/lower_back.stl\"\n      partner_thickness: 0.003\n      "
-                        "back_least: 0.0005\n"));
-  EXPECT_THAT(with.not_taken, Not(Contains(HasSubstr("lower"))));
-  wish.meshes["lower.back"] = "/nowhere/bone.stl";
-  EXPECT_THAT(message_of(text, wish), HasSubstr("/nowhere/bone.stl"));
+                        "back_min_thickness: 0.0005\n"));
+  EXPECT_THAT(with.omissions, Not(Contains(HasSubstr("lower"))));
+  import_options.meshes["lower.back"] = "/nowhere/bone.stl";
+  EXPECT_THAT(message_of(text, import_options), HasSubstr("/nowhere/bone.stl"));
 }
 
 std::string changed(const std::string& from, const std::string& to) {
@@ -527,7 +527,7 @@ std::string changed(const std::string& from, const std::string& to) {
 std::vector<std::string> missed_of(const std::string& text) {
   const Folder folder;
   return import_model(read_model(text, "small.osim"), {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}})
-      .not_taken;
+      .omissions;
 }
 
 // Whatever an element is and wherever it stands: the reader has read it, or the list names it.
@@ -578,7 +578,7 @@ TEST(OsimImport, ValuesThatDifferFromWhatTheyMeanHereAreTold) {
 
 TEST(OsimImport, MistakesAreNamed) {
   const Folder folder;
-  const ImportWish knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
+  const ImportOptions knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
   EXPECT_EQ(message_of(small_model, knee), "accepted");
   EXPECT_THAT(message_of(changed("40000", "30000"), knee), AllOf(HasSubstr("version 30000"), HasSubstr("OpenSim 4")));
   EXPECT_THAT(message_of(small_model, {.joints = {"elbow"}, .meshes = {}, .folders = {}}),
@@ -720,15 +720,15 @@ std::map<std::string, double> leg_defaults() {
 }
 
 TEST(OsimImport, AWholeModelStandsWhereItsCoordinatesPutIt) {
-  ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
+  ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
   for (const double shift : {0.0, 0.13, -0.21, 0.4}) {
     auto u = leg_defaults();
-    wish.coordinates.clear();
+    import_options.coordinates.clear();
     for (auto& [name, value] : u) {
       value += shift;
-      if (shift != 0.0) wish.coordinates[name] = value;
+      if (shift != 0.0) import_options.coordinates[name] = value;
     }
-    const Import import = import_model(read_model(leg_model, "leg.osim"), wish);
+    const Import import = import_model(read_model(leg_model, "leg.osim"), import_options);
     const Scenario scenario = test::scenario_from(import.scenario);
     const auto poses = leg_poses(u);
     ASSERT_EQ(scenario.bodies.size(), 6U);
@@ -739,16 +739,16 @@ TEST(OsimImport, AWholeModelStandsWhereItsCoordinatesPutIt) {
     // 6 + 3 + 1 + 1 of the ankle + 1; the kneecap follows.
     EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 12);
     EXPECT_EQ(scenario.forces.size(), 3U);
-    EXPECT_THAT(import.not_taken, Contains(HasSubstr("body swivel: it has no mass")));
+    EXPECT_THAT(import.omissions, Contains(HasSubstr("body swivel: it has no mass")));
   }
 }
 
 // Through the moving point and the one that counts below -0.5 rad.
 TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
   for (const double k : {-1.1, -0.6, -0.2}) {
-    ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
-    wish.coordinates = {{"knee_angle", k}};
-    const Scenario scenario = test::scenario_from(import_model(read_model(leg_model, "leg.osim"), wish).scenario);
+    ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
+    import_options.coordinates = {{"knee_angle", k}};
+    const Scenario scenario = test::scenario_from(import_model(read_model(leg_model, "leg.osim"), import_options).scenario);
     const mbs::Model model = mbs::build_model(scenario);
     mbs::VectorX q(12 * static_cast<Eigen::Index>(model.bodies.size()));
     for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -780,10 +780,10 @@ TEST(OsimImport, AMotionDrivesAllCoordinatesOfAModel) {
     first += fmt::format("\t{}", (shift ? 1.0 : 180.0 / std::numbers::pi) * (value + 0.1));
     second += fmt::format("\t{}", (shift ? 1.0 : 180.0 / std::numbers::pi) * (value + 0.2));
   }
-  ImportWish wish{.joints = {}, .meshes = {}, .folders = {}};
-  wish.motion = {.file = "walk.mot",
+  ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
+  import_options.motion = {.file = "walk.mot",
                  .table = read_motion_table(header + "\n" + first + "\n" + second + "\n", "walk.mot")};
-  const Import import = import_model(read_model(leg_model, "leg.osim"), wish);
+  const Import import = import_model(read_model(leg_model, "leg.osim"), import_options);
   ASSERT_EQ(import.meshes.size(), 1U);
   EXPECT_EQ(import.meshes[0].to, "walk.csv");
   EXPECT_THAT(import.scenario, AllOf(HasSubstr("type: kinematic"), HasSubstr("end_time: 1\n")));

@@ -64,7 +64,7 @@ std::vector<std::string> some_springs() {
       all.push_back(fmt::format("type: {}, {}, stiffness: 3, damping: 0.7, length: {}", type, ends, length));
     }
     all.push_back(
-        fmt::format("type: viscoelastic_spring, {}, stiffness: 3, damping: 0.7, length: 0.5, arm_stiffnesses: [2, 5], "
+        fmt::format("type: viscoelastic_spring, {}, stiffness: 3, damping: 0.7, length: 0.5, branch_stiffnesses: [2, 5], "
                     "relaxation_times: [0.3, 2]",
                     ends));
     // Slack behind, taut in front, and one over an ellipsoid with a point between.
@@ -99,12 +99,12 @@ VectorX force_at(ForceElement& force, const Point& at, EnergyTerms* terms = null
 }
 
 int n_states(const ForceElement& force) {
-  return force.own_states() == nullptr ? 0 : force.own_states()->n_states();
+  return force.internal_states() == nullptr ? 0 : force.internal_states()->n_states();
 }
 
 VectorX rates_at(const ForceElement& force, const Point& at) {
   VectorX f(n_states(force));
-  if (f.size() > 0) force.own_states()->state_rates({0.0, at.q, at.qd, at.s}, f);
+  if (f.size() > 0) force.internal_states()->state_rates({0.0, at.q, at.qd, at.s}, f);
   return f;
 }
 
@@ -120,7 +120,7 @@ auto difference(const F& f, Point at, VectorX Point::*part, int i) -> std::decay
 
 /// Tangents of the element's states, in all coordinates.
 void expect_exact_state_tangents(ForceElement& force, const Point& at, double scale) {
-  const OwnStates& states = *force.own_states();
+  const InternalStates& states = *force.internal_states();
   StateTangents exact;
   states.state_tangents({0.0, at.q, at.qd, at.s}, exact);
   const auto local = [&](const VectorX& g) { return VectorX(g(states.coordinates())); };
@@ -149,7 +149,7 @@ void expect_consistent(ForceElement& force, const Point& at) {
   EnergyTerms energy;
   const VectorX g = force_at(force, at, &energy);
   const double scale = 1.0 + g.cwiseAbs().maxCoeff();
-  const Point at_rest{at.q, VectorX::Zero(n), at.s};
+  const Point initial_displacements{at.q, VectorX::Zero(n), at.s};
   const auto forces = [&](const Point& x) { return force_at(force, x); };
   const auto potential = [&](const Point& x) {
     EnergyTerms terms;
@@ -164,11 +164,11 @@ void expect_consistent(ForceElement& force, const Point& at) {
               1e-7 * scale)
         << force.name() << i;
     // Without motion, the force is minus the slope of the energy.
-    EXPECT_NEAR(force_at(force, at_rest)[i], -difference(potential, at_rest, &Point::q, i), 1e-7 * scale)
+    EXPECT_NEAR(force_at(force, initial_displacements)[i], -difference(potential, initial_displacements, &Point::q, i), 1e-7 * scale)
         << force.name() << i;
   }
   // What the damping part takes out per time, and what the states lose while they change, is the dissipated power.
-  double power = (g - force_at(force, at_rest)).dot(at.qd);
+  double power = (g - force_at(force, initial_displacements)).dot(at.qd);
   const VectorX rates = rates_at(force, at);
   for (int i = 0; i < rates.size(); ++i) power += difference(potential, at, &Point::s, i) * rates[i];
   // The slope of the energy by a state is a difference, the rest is exact.

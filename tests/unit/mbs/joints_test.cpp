@@ -175,11 +175,11 @@ void expect_derivatives(const Constraint& c, const VectorX& q0, const std::strin
       << what;
 }
 
-struct Freedom {
+struct JointDof {
   const char* type;
   int equations;
 };
-constexpr Freedom joint_freedoms[] = {{"spherical", 3},      {"revolute", 5}, {"cylindrical", 4}, {"prismatic", 5},
+constexpr JointDof joint_freedoms[] = {{"spherical", 3},      {"revolute", 5}, {"cylindrical", 4}, {"prismatic", 5},
                                       {"universal", 4},      {"planar", 3},   {"fixed", 6},       {"point_on_line", 2},
                                       {"point_on_plane", 1}, {"distance", 1}};
 
@@ -346,7 +346,7 @@ TEST(CustomJoints, HoldWhereTheirFunctionsPutThemWithExactDerivatives) {
         EXPECT_NEAR(values[custom.equations + static_cast<Eigen::Index>(i)], joint.map->transform().near[i], 1e-13)
             << custom.what;
       }
-      EXPECT_TRUE(constraint->as_meant(0.0, q0)) << custom.what;
+      EXPECT_TRUE(constraint->on_intended_branch(0.0, q0)) << custom.what;
       if (custom.equations > 0) expect_derivatives(*constraint, q0, custom.what);
       System system(model);
       system.add_constraint(joint.make(q0));

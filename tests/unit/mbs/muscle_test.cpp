@@ -95,7 +95,7 @@ TEST(HillMuscle, IsometricForcesAreThoseOfTheCurves) {
   // An elastic tendon in balance with its fibres bears the same as they do.
   for (const double a : {0.05, 0.5, 1.0}) {
     for (const double l : {0.27, 0.29, 0.31, 0.33}) {
-      const double n = m.fiber_at_rest(l, a);
+      const double n = m.solve_fiber_equilibrium(l, a);
       EXPECT_NEAR(m.fiber_rate(l, n, a).rate, 0.0, 1e-9) << a << " " << l;
       const double cosine = std::sqrt(1.0 - std::pow(std::sin(m.pennation) / n, 2));
       const double fibers = 3000.0 * (a * m.curves->active(n).value + m.curves->passive(n).value) * cosine;
@@ -233,7 +233,7 @@ output: {interval: 0.01}
   EXPECT_NEAR(a[30], 0.92, 1e-3);
   // The fibres follow after that, and end where the curves balance.
   const HillMuscle m = soleus();
-  EXPECT_NEAR(force.back(), m.tendon_force(0.29, m.fiber_at_rest(0.29, 0.92)).force, 1e-3 * 3000.0);
+  EXPECT_NEAR(force.back(), m.tendon_force(0.29, m.solve_fiber_equilibrium(0.29, 0.92)).force, 1e-3 * 3000.0);
   EXPECT_TRUE(std::ranges::is_sorted(force.begin() + 10, force.begin() + 15));
 }
 
@@ -247,8 +247,8 @@ TEST(Muscle, TangentsBelongToItsForces) {
     const auto force = model.forces.at(0).make();
     const VectorX q = System(model).initial_q();
     const VectorX qd = 0.05 * VectorX::LinSpaced(12, -1.0, 1.0);
-    VectorX s(force->own_states() == nullptr ? 0 : force->own_states()->n_states());
-    if (s.size() > 0) force->own_states()->start_states({0.0, q, qd}, s);
+    VectorX s(force->internal_states() == nullptr ? 0 : force->internal_states()->n_states());
+    if (s.size() > 0) force->internal_states()->start_states({0.0, q, qd}, s);
     const auto forces = [&](const VectorX& x, const VectorX& v) {
       VectorX g = VectorX::Zero(12);
       EnergyTerms energy;
@@ -265,7 +265,7 @@ TEST(Muscle, TangentsBelongToItsForces) {
     C.end();
     const double h = 1e-7;
     for (int i = 0; i < 12; ++i) {
-      const VectorX e = h * VectorX::Unit(12, i);
+      const VectorX e = h * VectorX::Fmu(12, i);
       const VectorX by_q = (forces(q + e, qd) - forces(q - e, qd)) / (2.0 * h);
       const VectorX by_v = (forces(q, qd + e) - forces(q, qd - e)) / (2.0 * h);
       EXPECT_LT((Eigen::MatrixXd(K.matrix()).col(i) - by_q).norm(), 1e-5 * (1.0 + by_q.norm())) << i;

@@ -56,7 +56,7 @@ struct Knee {
 
 TEST(BodyTurns, FollowTheFlexionPastHalfATurn) {
   const Knee knee;
-  const auto turns = body_turns(knee.scenario, knee.series);
+  const auto turns = relative_rotations(knee.scenario, knee.series);
   ASSERT_EQ(turns.size(), 1u) << "two pairs of the same bodies";
   EXPECT_EQ(turns[0].a + " " + turns[0].b, "tibia femur");
   EXPECT_LT((turns[0].axis - knee.axis).norm(), 1e-9);
@@ -67,13 +67,13 @@ TEST(BodyTurns, FollowTheFlexionPastHalfATurn) {
 TEST(BodyTurns, NothingIsDrawnOverWhatDoesNotTurn) {
   Knee knee;
   knee.scenario.pairs[0].partner_body = knee.scenario.pairs[1].partner_body = "tibia";
-  EXPECT_TRUE(body_turns(knee.scenario, knee.series).empty());
-  EXPECT_TRUE(body_turns(knee.scenario, TimeSeries{}).empty());
+  EXPECT_TRUE(relative_rotations(knee.scenario, knee.series).empty());
+  EXPECT_TRUE(relative_rotations(knee.scenario, TimeSeries{}).empty());
 }
 
 TEST(BodyTurns, ThePathOfAContactStandsInTheFirstBody) {
   const Knee knee;
-  const Json json = body_turns_json(knee.scenario, knee.series, 1000);
+  const Json json = relative_rotations_json(knee.scenario, knee.series, 1000);
   ASSERT_EQ(json["paths"].size(), 1u) << "the other pair was never loaded";
   EXPECT_EQ(json["paths"][0]["pair"], "knee");
   // A row without load is left out, and a NaN keeps both stretches apart.

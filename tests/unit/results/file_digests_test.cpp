@@ -168,7 +168,7 @@ TEST_F(FileDigestsTest, ADiskThatChangesRowsWhileTheRunGoesOnIsTold) {
 
 TEST_F(FileDigestsTest, FilesThatAreMadeAfterwardsAreTakenIn) {
   std::ofstream(whole_ / "report.html") << "a page";
-  note_files(whole_, std::array<std::string, 1>{"report.html"});
+  record_file_digests(whole_, std::array<std::string, 1>{"report.html"});
   EXPECT_THAT(check_run_folder(whole_).faults, IsEmpty());
   std::ofstream(whole_ / "report.html") << "another";
   EXPECT_THAT(check_run_folder(whole_).faults, Contains(StartsWith("report.html: ")));

@@ -146,11 +146,11 @@ TEST_F(ResumeFolder, RemovesWhatAKilledWriterLeft) {
 TEST_F(ResumeFolder, IsRewoundWhileTheRunGoesOn) {
   RunFolder run(folder(), "heelstrike: 1\n", true);
   go(run, 0, 8);
-  run.rewind(5);
+  run.roll_back(5);
   go(run, 6, 10);
-  run.rewind(std::nullopt);
+  run.roll_back(std::nullopt);
   go(run, 0, 10);
-  run.rewind(8);
+  run.roll_back(8);
   go(run, 9, 12);
   finish(run);
   expect_the_bytes_of_an_undisturbed_run();
@@ -160,7 +160,7 @@ TEST_F(ResumeFolder, KnowsWhatItCannotBeRewoundTo) {
   RunFolder run(folder(), "heelstrike: 1\n", true);
   go(run, 0, 8);
   try {
-    run.rewind(4711);
+    run.roll_back(4711);
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::file);

@@ -26,7 +26,7 @@ RunSummary full_summary() {
   s.contact_evaluations = 6;
   s.contact_commits = 7;
   s.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 12, .iterations = 13};
-  s.rpc = {.calls = 8, .p50_us = 9.5, .p99_us = 10.5, .round_trips = 0.25, .serving = 0.125};
+  s.rpc = {.calls = 8, .p50_us = 9.5, .p99_us = 10.5, .round_trip_time = 0.25, .server_time = 0.125};
   s.energy = {
       .initial = 1.0 / 3.0, .final = 2.0 / 3.0, .dissipated = 5e-324, .external_work = -1.0, .balance_error = 1e-300};
   s.contacts.push_back({.pair = "ball-ground",
@@ -36,12 +36,12 @@ RunSummary full_summary() {
                         .max_force_time = 2.0,
                         .max_indentation = 3.0,
                         .max_indentation_time = 4.0,
-                        .approach_speed = 5.0,
-                        .separation_speed = 6.0,
+                        .approach_velocity = 5.0,
+                        .separation_velocity = 6.0,
                         .effective_restitution = 0.7,
                         .max_impulse = 8.0});
   s.contacts.push_back(
-      {.pair = "ball-ground", .onset = 1.0, .end = {}, .separation_speed = {}, .effective_restitution = {}});
+      {.pair = "ball-ground", .onset = 1.0, .end = {}, .separation_velocity = {}, .effective_restitution = {}});
   s.error.emplace(ErrorCode::solver_failed, "gave up", "analysis", true);
   s.max_position_violation = 1e-12;
   s.max_velocity_violation = 1e-11;
@@ -76,8 +76,8 @@ TEST(Summary, HasTheAgreedKeys) {
   for (const char* key : {"initial_J", "final_J", "dissipated_J", "balance_error_J"}) {
     EXPECT_TRUE(json.at("energy").contains(key)) << key;
   }
-  for (const char* key : {"pair", "onset_s", "end_s", "max_force_N", "max_indentation_m", "approach_speed_m_s",
-                          "separation_speed_m_s", "effective_restitution", "max_impulse_N_s"}) {
+  for (const char* key : {"pair", "onset_s", "end_s", "max_force_N", "max_indentation_m", "approach_velocity_m_s",
+                          "separation_velocity_m_s", "effective_restitution", "max_impulse_N_s"}) {
     EXPECT_TRUE(json.at("contacts").at(0).contains(key)) << key;
   }
   for (const char* key : {"code", "message", "field"}) EXPECT_TRUE(json.at("error").contains(key)) << key;
@@ -107,7 +107,7 @@ TEST(Summary, ReadsBackToTheSameBits) {
   ASSERT_TRUE(back.error.has_value());
   EXPECT_EQ(back.error->code(), ErrorCode::solver_failed);
   EXPECT_EQ(back.error->field(), "analysis");
-  EXPECT_TRUE(back.error->retry_helps());
+  EXPECT_TRUE(back.error->retryable());
 }
 
 /// Two runs of one scenario have the same summary, however long they took.

@@ -27,14 +27,14 @@ v1::ExchangeRequest question() {
 
 TEST(Checksum, EveryChangedBitIsNoticed) {
   v1::ExchangeRequest request = question();
-  seal(request);
+  set_message_checksum(request);
   const std::string bytes = request.SerializeAsString();
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string changed = bytes;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
     v1::ExchangeRequest received;
     if (!received.ParseFromString(changed)) continue;
-    SealWatch watch;
+    ChecksumMonitor watch;
     ASSERT_TRUE(watch.intact(1, 1)) << "this peer seals its messages";
     const std::uint64_t sent = received.checksum();
     received.clear_checksum();
@@ -50,18 +50,18 @@ TEST(Checksum, DoesNotDependOnTheOrderOfMaps) {
   for (auto name = std::rbegin(names); name != std::rend(names); ++name) {
     (*other.mutable_pair()->mutable_parameters())[*name].set_number(1.0);
   }
-  seal(one);
+  set_message_checksum(one);
   v1::OpenSessionRequest received;
   ASSERT_TRUE(received.ParseFromString(one.SerializeAsString()));
-  EXPECT_TRUE(unseal(received));
-  seal(other);
+  EXPECT_TRUE(verify_checksum(received));
+  set_message_checksum(other);
   EXPECT_EQ(one.checksum(), other.checksum());
 }
 
 TEST(Checksum, MessagesOfEarlierVersionsHaveNone) {
   v1::ExchangeRequest request = question();
-  EXPECT_TRUE(unseal(request));
-  SealWatch watch;
+  EXPECT_TRUE(verify_checksum(request));
+  ChecksumMonitor watch;
   EXPECT_TRUE(watch.intact(0, 5));
   EXPECT_TRUE(watch.intact(5, 5));
   EXPECT_FALSE(watch.intact(0, 5)) << "who seals seals always";

@@ -15,7 +15,7 @@ struct Row {
   ErrorCode code;
   v1::Error::Code message;
   grpc::StatusCode status;
-  ErrorCode guessed;  ///< what a status without details is taken for
+  ErrorCode is_inferred;  ///< what a status without details is taken for
 };
 
 // The table of docs/reference/protocol.md.
@@ -54,12 +54,12 @@ TEST_P(ErrorTable, DetailsRestoreTheWholeError) {
   EXPECT_EQ(back.code(), error.code());
   EXPECT_STREQ(back.what(), error.what());
   EXPECT_EQ(back.field(), error.field());
-  EXPECT_EQ(back.retry_helps(), error.retry_helps());
+  EXPECT_EQ(back.retryable(), error.retryable());
 }
 
 TEST_P(ErrorTable, StatusWithoutDetailsIsGuessedAndNamesTheCall) {
   const Error back = from_status(grpc::Status(GetParam().status, "why"), "", "Evaluate at host:1");
-  EXPECT_EQ(to_string(back.code()), to_string(GetParam().guessed));
+  EXPECT_EQ(to_string(back.code()), to_string(GetParam().is_inferred));
   EXPECT_NE(std::string(back.what()).find("Evaluate at host:1"), std::string::npos) << back.what();
   EXPECT_NE(std::string(back.what()).find("why"), std::string::npos) << back.what();
 }
@@ -98,8 +98,8 @@ TEST(ErrorWire, TextInAnotherEncodingStaysReadable) {
 }
 
 TEST(PlainText, ShowsNoControlAndKeepsWhatCanBeRead) {
-  EXPECT_EQ(for_terminal("a\tb\n\033[2Jc\r\xC2\x9B"), "a\tb\n\\x1b[2Jc\\x0d\\xc2\\x9b");
-  EXPECT_EQ(for_terminal("\xE2\x80\xAE"
+  EXPECT_EQ(strip_control_characters("a\tb\n\033[2Jc\r\xC2\x9B"), "a\tb\n\\x1b[2Jc\\x0d\\xc2\\x9b");
+  EXPECT_EQ(strip_control_characters("\xE2\x80\xAE"
                          "right to left"),
             "\\xe2\\x80\\xaeright to left");
   EXPECT_EQ(one_line("x\nlevel=error \"quoted\" \\"), "x\\nlevel=error \\\"quoted\\\" \\\\");

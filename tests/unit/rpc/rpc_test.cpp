@@ -73,7 +73,7 @@ TEST(Call, OnlyALostConnectionIsRepeatedAndOnlyWhileThePatienceLasts) {
       return grpc::Status(code, text);
     };
   };
-  const CallOptions patient{.patience = std::chrono::milliseconds{100}};
+  const CallOptions patient{.reconnect_timeout = std::chrono::milliseconds{100}};
   EXPECT_THROW(call("X", patient, answer(grpc::UNAVAILABLE, "")), Error);
   EXPECT_GT(attempts, 2) << "pauses of 20, 40 and 40 ms";
   const auto final = [&](grpc::StatusCode code, const std::string& text) {
@@ -92,7 +92,7 @@ TEST(Call, OnlyALostConnectionIsRepeatedAndOnlyWhileThePatienceLasts) {
 
 TEST(Call, AStopEndsThePatience) {
   std::stop_source stop;
-  const CallOptions endless{.patience = std::chrono::hours{1}, .stop = stop.get_token()};
+  const CallOptions endless{.reconnect_timeout = std::chrono::hours{1}, .stop = stop.get_token()};
   int attempts = 0;
   try {
     call("X", endless, [&](grpc::ClientContext&) {
@@ -111,12 +111,12 @@ TEST(ConnectionAcceptor, AListenerThatIsLostIsNoticed) {
   ASSERT_EQ(::listen(listener, 4), 0);  // at any free port of this machine
   ConnectionAcceptor acceptor({listener}, 10);
   acceptor.start([](int, int connection) { ::close(connection); });
-  const std::chrono::hours patience{1};
-  EXPECT_TRUE(acceptor.works(patience));
+  const std::chrono::hours reconnect_timeout{1};
+  EXPECT_TRUE(acceptor.is_operational(reconnect_timeout));
   ::shutdown(listener, SHUT_RDWR);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
-  while (acceptor.works(patience) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_FALSE(acceptor.works(patience));
+  while (acceptor.is_operational(reconnect_timeout) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_FALSE(acceptor.is_operational(reconnect_timeout));
 }
 
 TEST(UploadBudget, IsHeldPerClientAndInTotalAndGivenBack) {

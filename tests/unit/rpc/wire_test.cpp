@@ -36,7 +36,7 @@ Message sent(const Message& message) {
 }
 
 template <typename Derived, typename Other>
-bool same_bits(const Eigen::MatrixBase<Derived>& a, const Eigen::MatrixBase<Other>& b) {
+bool is_bitwise_equal(const Eigen::MatrixBase<Derived>& a, const Eigen::MatrixBase<Other>& b) {
   for (Eigen::Index i = 0; i < a.rows(); ++i) {
     for (Eigen::Index j = 0; j < a.cols(); ++j) {
       if (std::bit_cast<std::uint64_t>(a(i, j)) != std::bit_cast<std::uint64_t>(b(i, j))) return false;
@@ -76,10 +76,10 @@ TEST(Wire, StateArrivesAsItsCanonicalPose) {
     from_proto(sent(message), back, FieldPath("state"));
     const Pose canonical = canonical_pose(state.X_AB);
     EXPECT_EQ(back.t, state.t);
-    EXPECT_TRUE(same_bits(back.X_AB.R, canonical.R)) << "seed " << seed << '\n' << back.X_AB.R << "\n\n" << canonical.R;
-    EXPECT_TRUE(same_bits(back.X_AB.p, state.X_AB.p));
-    EXPECT_TRUE(same_bits(back.V_AB.w, state.V_AB.w));
-    EXPECT_TRUE(same_bits(back.V_AB.v, state.V_AB.v));
+    EXPECT_TRUE(is_bitwise_equal(back.X_AB.R, canonical.R)) << "seed " << seed << '\n' << back.X_AB.R << "\n\n" << canonical.R;
+    EXPECT_TRUE(is_bitwise_equal(back.X_AB.p, state.X_AB.p));
+    EXPECT_TRUE(is_bitwise_equal(back.V_AB.w, state.V_AB.w));
+    EXPECT_TRUE(is_bitwise_equal(back.V_AB.v, state.V_AB.v));
   }
 }
 
@@ -110,11 +110,11 @@ TEST(Wire, ResponseArrivesBitForBit) {
   from_proto(sent(message), back, FieldPath("reply"));
   ASSERT_EQ(back.regions.size(), 2U);
   EXPECT_EQ(back.regions, response.regions);
-  EXPECT_TRUE(same_bits(back.regions[0].p_ACop, response.regions[0].p_ACop));
-  EXPECT_TRUE(same_bits(back.F_A.vector(), response.F_A.vector())) << back.F_A.vector().transpose();
-  EXPECT_TRUE(same_bits(back.dF_A_dX, response.dF_A_dX)) << back.dF_A_dX;
-  EXPECT_TRUE(same_bits(back.dF_A_dV, response.dF_A_dV)) << back.dF_A_dV;
-  EXPECT_TRUE(same_bits(back.p_ACop, response.p_ACop));
+  EXPECT_TRUE(is_bitwise_equal(back.regions[0].p_ACop, response.regions[0].p_ACop));
+  EXPECT_TRUE(is_bitwise_equal(back.F_A.vector(), response.F_A.vector())) << back.F_A.vector().transpose();
+  EXPECT_TRUE(is_bitwise_equal(back.dF_A_dX, response.dF_A_dX)) << back.dF_A_dX;
+  EXPECT_TRUE(is_bitwise_equal(back.dF_A_dV, response.dF_A_dV)) << back.dF_A_dV;
+  EXPECT_TRUE(is_bitwise_equal(back.p_ACop, response.p_ACop));
   EXPECT_EQ(back.gap, response.gap);
   EXPECT_EQ(back.gap_rate, response.gap_rate);
   EXPECT_EQ(back.area, response.area);
@@ -423,7 +423,7 @@ RunSummary summary() {
   s.contact_evaluations = 6;
   s.contact_commits = 7;
   s.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 12, .iterations = 13};
-  s.rpc = RpcStatistics{.calls = 8, .p50_us = 60.0, .p99_us = 90.0, .round_trips = 0.05, .serving = 0.03};
+  s.rpc = RpcStatistics{.calls = 8, .p50_us = 60.0, .p99_us = 90.0, .round_trip_time = 0.05, .server_time = 0.03};
   s.energy = {.initial = 9.81, .final = nan, .dissipated = 1.0, .external_work = -0.0, .balance_error = 1e-9};
   s.contacts = {{.pair = "a-b",
                  .onset = 0.4,
@@ -432,11 +432,11 @@ RunSummary summary() {
                  .max_force_time = 0.405,
                  .max_indentation = 1e-4,
                  .max_indentation_time = 0.406,
-                 .approach_speed = 4.2,
-                 .separation_speed = 3.3,
+                 .approach_velocity = 4.2,
+                 .separation_velocity = 3.3,
                  .effective_restitution = 0.8,
                  .max_impulse = 0.25},
-                {.pair = "c-d", .onset = 1.5, .end = {}, .separation_speed = {}, .effective_restitution = {}}};
+                {.pair = "c-d", .onset = 1.5, .end = {}, .separation_velocity = {}, .effective_restitution = {}}};
   s.error = Error(ErrorCode::solver_failed, "why", "field", false);
   s.max_position_violation = 1e-12;
   s.max_velocity_violation = 1e-10;

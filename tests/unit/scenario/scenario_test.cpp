@@ -213,12 +213,12 @@ TEST(Scenario, ReadsLawsOfMaterials) {
 
 TEST(Scenario, ListsTheFilesItNamesOnce) {
   std::string yaml = changed("{sphere: {radius: 0.1}}", "{mesh: {file: femur.stl}}");
-  EXPECT_EQ(files_named_by(parse_scenario(yaml, "a.yaml", schemas())), std::vector<std::string>{"femur.stl"});
+  EXPECT_EQ(referenced_files(parse_scenario(yaml, "a.yaml", schemas())), std::vector<std::string>{"femur.stl"});
   const auto plane = yaml.find("{plane: {normal: [0, 0, 2]}}");
   yaml.replace(plane, 28, "{mesh: {file: femur.stl}}");
-  EXPECT_EQ(files_named_by(parse_scenario(yaml, "a.yaml", schemas())).size(), 1u);
+  EXPECT_EQ(referenced_files(parse_scenario(yaml, "a.yaml", schemas())).size(), 1u);
   const std::string asset = changed("{sphere: {radius: 0.1}}", "{mesh: {asset: femur.stl}}");
-  EXPECT_TRUE(files_named_by(parse_scenario(asset, "a.yaml", schemas())).empty())
+  EXPECT_TRUE(referenced_files(parse_scenario(asset, "a.yaml", schemas())).empty())
       << "the server has it, not the client";
 }
 

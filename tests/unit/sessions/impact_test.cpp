@@ -78,17 +78,17 @@ TEST_P(TwoSpheres, MeetTheTable) {
   const SpheresRow& row = GetParam();
   ParameterMap parameters;
   if (std::string(row.backend) != "hertz") parameters["restitution"] = 0.7;
-  if (row.form[0] != '\0') parameters["factor_form"] = std::string(row.form);
+  if (row.form[0] != '\0') parameters["hysteresis_factor_form"] = std::string(row.form);
   const auto session = open_session(two_spheres(row.backend, parameters), no_context());
   const ImpactResult r =
-      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .touch = 0.04, .time_step = 2e-8});
+      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .update_last_used = 0.04, .time_step = 2e-8});
   expect_relative(r.max_depth, row.max_depth_um * 1e-6, 1e-4, "max depth");
   expect_relative(r.max_force, row.max_force_N, 1e-4, "max force");
   expect_relative(r.depth_at_max_force, row.depth_at_max_force_um * 1e-6, 1e-3, "depth at max force");
   expect_relative(r.compression_time, row.compression_us * 1e-6, 1e-4, "compression time");
   expect_relative(r.contact_time, row.contact_us * 1e-6, 1e-4, "contact time");
-  expect_relative(r.separation_speed, row.separation_m_s, 1e-4, "separation speed");
-  const double loss = 0.5 * 0.046 * (0.3 * 0.3 - r.separation_speed * r.separation_speed);
+  expect_relative(r.separation_velocity, row.separation_m_s, 1e-4, "separation speed");
+  const double loss = 0.5 * 0.046 * (0.3 * 0.3 - r.separation_velocity * r.separation_velocity);
   EXPECT_NEAR(loss, row.loss_mJ * 1e-3, 1e-4 * 2.07e-3);
   // Energy lost by the bodies = integral of the dissipated power; RK4 with a start at d^1.5: 1e-9 of 2.07 mJ and below.
   EXPECT_NEAR(r.dissipated, loss, 1e-8 * 2.07e-3);
@@ -106,13 +106,13 @@ TEST_P(BouncingBall, MeetsTheTable) {
       open_session(ball_on_ground(row.backend, {{"stiffness", 1.4e8}, {"restitution", row.restitution}}), no_context());
   const double v0 = std::sqrt(2.0 * 9.81 * 0.9);
   const ImpactResult r =
-      run_impact(*session, {.mass = 1.0, .speed = v0, .load = 9.81, .touch = 0.1, .time_step = 2.5e-7});
+      run_impact(*session, {.mass = 1.0, .speed = v0, .load = 9.81, .update_last_used = 0.1, .time_step = 2.5e-7});
   expect_relative(r.max_depth, row.max_depth_mm * 1e-3, 1e-6, "max depth");
   expect_relative(r.max_force, row.max_force_N, 1e-6, "max force");
   expect_relative(r.contact_time, row.contact_ms * 1e-3, 1e-6, "contact time");
-  expect_relative(r.separation_speed, row.separation_m_s, 1e-6, "separation speed");
+  expect_relative(r.separation_velocity, row.separation_m_s, 1e-6, "separation speed");
   // Gravity does no work over the whole contact.
-  EXPECT_NEAR(r.dissipated, 0.5 * (v0 * v0 - r.separation_speed * r.separation_speed), 1e-8 * 8.829);
+  EXPECT_NEAR(r.dissipated, 0.5 * (v0 * v0 - r.separation_velocity * r.separation_velocity), 1e-8 * 8.829);
 }
 
 INSTANTIATE_TEST_SUITE_P(Melo, BouncingBall, testing::ValuesIn(test::bouncing_ball_table), [](const auto& info) {
@@ -123,12 +123,12 @@ INSTANTIATE_TEST_SUITE_P(Melo, BouncingBall, testing::ValuesIn(test::bouncing_ba
 TEST(Impact, HertzClosedForms) {
   const auto session = open_session(two_spheres("hertz", {}), no_context());
   const ImpactResult r =
-      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .touch = 0.04, .time_step = 2e-8});
+      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .update_last_used = 0.04, .time_step = 2e-8});
   const double d = std::pow(5.0 * 0.046 * 0.09 / (4.0 * 5.5e9), 0.4);
   expect_relative(r.max_depth, d, 1e-7, "max depth");
   expect_relative(r.max_force, 5.5e9 * std::pow(d, 1.5), 1e-7, "max force");
   expect_relative(r.contact_time, 2.943275184 * d / 0.3, 1e-7, "contact time");
-  expect_relative(r.separation_speed, 0.3, 1e-8, "separation speed");
+  expect_relative(r.separation_velocity, 0.3, 1e-8, "separation speed");
   EXPECT_EQ(r.dissipated, 0.0);
 }
 
@@ -140,17 +140,17 @@ TEST(Impact, KelvinVoigtRestitution) {
   const double m = 1.0;
   for (const double zeta : {0.05, 0.1, 0.2}) {
     const double D = 2.0 * zeta * std::sqrt(k * m);
-    const ImpactSetup setup{.mass = m, .speed = 1.0, .load = 0.0, .touch = 0.1, .time_step = 1e-6};
+    const ImpactSetup setup{.mass = m, .speed = 1.0, .load = 0.0, .update_last_used = 0.1, .time_step = 1e-6};
     const auto kept = open_session(
         ball_on_ground("kelvin_voigt", {{"stiffness", k}, {"damping", D}, {"tensile_phase", std::string("keep")}}),
         no_context());
     const double root = std::sqrt(1.0 - zeta * zeta);
-    expect_relative(run_impact(*kept, setup).separation_speed, std::exp(-zeta * M_PI / root), 1e-9, "keep");
+    expect_relative(run_impact(*kept, setup).separation_velocity, std::exp(-zeta * M_PI / root), 1e-9, "keep");
     const auto cut = open_session(ball_on_ground("kelvin_voigt", {{"stiffness", k}, {"damping", D}}), no_context());
     const ImpactResult r = run_impact(*cut, setup);
     // The kink at the cut lies inside a step of 1e-6 s: the force missed is below D v 1e-6 s omega.
-    expect_relative(r.separation_speed, std::exp(-zeta * (M_PI - 2.0 * std::asin(zeta)) / root), 1e-6, "cut");
-    EXPECT_NEAR(r.dissipated, 0.5 * (1.0 - r.separation_speed * r.separation_speed), 1e-6);
+    expect_relative(r.separation_velocity, std::exp(-zeta * (M_PI - 2.0 * std::asin(zeta)) / root), 1e-6, "cut");
+    EXPECT_NEAR(r.dissipated, 0.5 * (1.0 - r.separation_velocity * r.separation_velocity), 1e-6);
   }
 }
 
@@ -161,8 +161,8 @@ TEST(Impact, RestitutionIsAPropertyOfTheLaw) {
         ball_on_ground("flores", {{"stiffness", 3e7}, {"restitution", 0.5}, {"exponent", n}}), no_context());
     const double expected = number(session->description().parameters, "effective_restitution");
     const ImpactResult r = run_impact(
-        *session, {.mass = 2.0, .speed = 1.7, .load = 0.0, .touch = 0.1, .time_step = n < 1.2 ? 2e-7 : 1e-6});
-    expect_relative(r.separation_speed / 1.7, expected, 1e-6, "exponent " + std::to_string(n));
+        *session, {.mass = 2.0, .speed = 1.7, .load = 0.0, .update_last_used = 0.1, .time_step = n < 1.2 ? 2e-7 : 1e-6});
+    expect_relative(r.separation_velocity / 1.7, expected, 1e-6, "exponent " + std::to_string(n));
   }
 }
 

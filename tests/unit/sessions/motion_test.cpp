@@ -5,7 +5,7 @@
 #include "fem_server/sessions/open_session.hpp"
 #include "tests/unit/backends/bits.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
-#include "tests/unit/sessions/heavy_backend.hpp"
+#include "tests/unit/sessions/expensive_backend.hpp"
 #include "tests/unit/sessions/impact.hpp"
 
 namespace heelstrike::fem {
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing_support::ball_on_ground;
 using testing_support::bits_of;
 using testing_support::error_of;
-using testing_support::HeavyBackend;
+using testing_support::ExpensiveBackend;
 using testing_support::no_context;
 using testing_support::straight_state;
 
@@ -41,12 +41,12 @@ class MotionTest : public testing::Test {
     std::vector<std::unique_ptr<Session>> owned;
     std::vector<Session*> all;
   };
-  static Sessions open(bool heavy, const std::function<void()>& on_commit = {}) {
+  static Sessions open(bool expensive, const std::function<void()>& on_commit = {}) {
     Sessions sessions;
     for (std::size_t i = 0; i < n_pairs; ++i) {
       const PairSpec pair = ball_on_ground(fmt::format("pair {}", i));
       auto backend = make_backend(pair, no_context());
-      if (heavy) backend = std::make_unique<HeavyBackend>(std::move(backend), on_commit);
+      if (expensive) backend = std::make_unique<ExpensiveBackend>(std::move(backend), on_commit);
       sessions.owned.push_back(std::make_unique<Session>(pair, std::move(backend), std::string(64, 'a')));
       sessions.all.push_back(sessions.owned.back().get());
     }
@@ -61,7 +61,7 @@ class MotionTest : public testing::Test {
     std::vector<Response> responses(n_pairs);
     for (std::size_t k = 0; k < motion[0].size(); ++k) {
       for (std::size_t i = 0; i < n_pairs; ++i) states[i] = motion[i][k];
-      commit_all(sessions.all, first_step + static_cast<std::int64_t>(k), states, responses);
+      commit_sessions(sessions.all, first_step + static_cast<std::int64_t>(k), states, responses);
       for (std::size_t i = 0; i < n_pairs; ++i) answers[i].push_back(responses[i]);
     }
     return answers;
@@ -85,9 +85,9 @@ TEST_F(MotionTest, IsWhatSingleCommitsGiveAndGoesOnAsThey) {
   const Motion motion = bounce(40);
   const Sessions single = open(false);
   const auto expected = one_by_one(single, motion, 0);
-  for (const bool heavy : {false, true}) {
-    const Sessions sessions = open(heavy);
-    const MotionAnswers answers = commit_motion_of_all(sessions.all, 0, motion, {});
+  for (const bool expensive : {false, true}) {
+    const Sessions sessions = open(expensive);
+    const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, motion, {});
     EXPECT_EQ(answers.error, nullptr);
     expect_same(answers.responses, expected, 40);
     expect_same_state(sessions, single);
@@ -97,7 +97,7 @@ TEST_F(MotionTest, IsWhatSingleCommitsGiveAndGoesOnAsThey) {
   Motion tail = motion;
   for (auto& states : head) states.resize(13);
   for (auto& states : tail) states.erase(states.begin(), states.begin() + 13);
-  (void)commit_motion_of_all(mixed.all, 0, head, {});
+  (void)commit_motion_of_sessions(mixed.all, 0, head, {});
   (void)one_by_one(mixed, tail, 13);
   expect_same_state(mixed, single);
 }
@@ -108,7 +108,7 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstStateThatOneRefuses) {
   motion[1][7].t = 6.0;  // refused at the same frame: the first pair is told
   motion[0][11].t = 8.0;
   const Sessions sessions = open(true);
-  const MotionAnswers answers = commit_motion_of_all(sessions.all, 0, motion, {});
+  const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, motion, {});
   ASSERT_NE(answers.error, nullptr);
   EXPECT_EQ(answers.error->code(), ErrorCode::recoverable);
   EXPECT_STREQ(answers.error->what(), "refused at 6");
@@ -120,7 +120,7 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstStateThatOneRefuses) {
   // The refused frame is left out and the motion goes on.
   Motion rest = bounce(20);
   for (auto& states : rest) states.erase(states.begin(), states.begin() + 8);
-  EXPECT_EQ(commit_motion_of_all(sessions.all, 7, rest, {}).error, nullptr);
+  EXPECT_EQ(commit_motion_of_sessions(sessions.all, 7, rest, {}).error, nullptr);
   (void)one_by_one(single, rest, 7);
   expect_same_state(sessions, single);
 }
@@ -131,7 +131,7 @@ TEST_F(MotionTest, NobodyWorksFarBeyondARefusedState) {
   Motion motion = bounce(400);
   motion[0].front().t = 6.0;  // refused at once
   motion[1].front().t = 6.0;
-  ASSERT_NE(commit_motion_of_all(sessions.all, 0, motion, {}).error, nullptr);
+  ASSERT_NE(commit_motion_of_sessions(sessions.all, 0, motion, {}).error, nullptr);
   // The third may be some states ahead when the refusal comes, on another thread; without a look at it, 400.
   EXPECT_LT(commits, 300);
 }
@@ -140,7 +140,7 @@ TEST_F(MotionTest, ADefectAtOneStateKeepsTheStatesBefore) {
   const Sessions sessions = open(true);
   Motion motion = bounce(10);
   motion[1][6].t = -1.0;
-  const MotionAnswers answers = commit_motion_of_all(sessions.all, 0, motion, {});
+  const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, motion, {});
   ASSERT_NE(answers.error, nullptr);
   EXPECT_EQ(answers.error->code(), ErrorCode::internal);
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), 5);
@@ -153,10 +153,10 @@ TEST_F(MotionTest, ARepetitionMayBeginLaterAndGoOnFurther) {
   Motion tail = motion;
   for (auto& states : tail) states.erase(states.begin(), states.begin() + 12);
   const Sessions whole = open(true);
-  const MotionAnswers expected = commit_motion_of_all(whole.all, 0, motion, {});
+  const MotionResponses expected = commit_motion_of_sessions(whole.all, 0, motion, {});
   const Sessions parts = open(true);
-  (void)commit_motion_of_all(parts.all, 0, head, {});
-  const MotionAnswers answers = commit_motion_of_all(parts.all, 12, tail, {});
+  (void)commit_motion_of_sessions(parts.all, 0, head, {});
+  const MotionResponses answers = commit_motion_of_sessions(parts.all, 12, tail, {});
   for (std::size_t i = 0; i < n_pairs; ++i) {
     ASSERT_EQ(answers.responses[i].size(), 18U);
     for (std::size_t k = 0; k < 18; ++k) {
@@ -170,9 +170,9 @@ TEST_F(MotionTest, TheSameAgainAnswersTheSame) {
   Motion motion = bounce(20);
   motion[1][15].t = 6.0;  // refused each time
   const Sessions sessions = open(true);
-  const MotionAnswers first = commit_motion_of_all(sessions.all, 0, motion, {});
+  const MotionResponses first = commit_motion_of_sessions(sessions.all, 0, motion, {});
   const std::string state = sessions.all[0]->save_state();
-  const MotionAnswers again = commit_motion_of_all(sessions.all, 0, motion, {});
+  const MotionResponses again = commit_motion_of_sessions(sessions.all, 0, motion, {});
   expect_same(again.responses, first.responses, 15);
   ASSERT_NE(again.error, nullptr);
   EXPECT_STREQ(again.error->what(), first.error->what());
@@ -185,9 +185,9 @@ TEST_F(MotionTest, TheSameAgainAnswersTheSame) {
 TEST_F(MotionTest, OtherStepsAndOtherStatesAreRefused) {
   const Motion motion = bounce(20);
   const Sessions sessions = open(false);
-  (void)commit_motion_of_all(sessions.all, 0, motion, {});
+  (void)commit_motion_of_sessions(sessions.all, 0, motion, {});
   const auto refusal = [&](std::int64_t first_step, const Motion& states) {
-    return error_of([&] { (void)commit_motion_of_all(sessions.all, first_step, states, {}); });
+    return error_of([&] { (void)commit_motion_of_sessions(sessions.all, first_step, states, {}); });
   };
   EXPECT_EQ(refusal(21, motion).first, ErrorCode::out_of_order);
   EXPECT_EQ(refusal(-1, motion).first, ErrorCode::out_of_order);
@@ -209,7 +209,7 @@ TEST_F(MotionTest, AStopLeavesAllSessionsWhereTheyWere) {
   const Sessions sessions = open(true);
   std::stop_source source;
   source.request_stop();
-  EXPECT_EQ(error_of([&] { (void)commit_motion_of_all(sessions.all, 0, bounce(20), source.get_token()); }).first,
+  EXPECT_EQ(error_of([&] { (void)commit_motion_of_sessions(sessions.all, 0, bounce(20), source.get_token()); }).first,
             ErrorCode::cancelled);
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), -1);
 }
@@ -220,12 +220,12 @@ TEST_F(MotionTest, AStopInTheMiddleOfACallLeavesAllSessionsWhereTheyWere) {
   const Sessions sessions = open(true, [&] {
     if (++commits == 7) source.request_stop();
   });
-  EXPECT_EQ(error_of([&] { (void)commit_motion_of_all(sessions.all, 0, bounce(20), source.get_token()); }).first,
+  EXPECT_EQ(error_of([&] { (void)commit_motion_of_sessions(sessions.all, 0, bounce(20), source.get_token()); }).first,
             ErrorCode::cancelled);
   EXPECT_LT(commits, 20) << "nobody goes on to the end";
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), -1);
   const Sessions others = open(false);
-  const MotionAnswers answers = commit_motion_of_all(sessions.all, 0, bounce(20), {});
+  const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, bounce(20), {});
   expect_same(answers.responses, one_by_one(others, bounce(20), 0), 20);
 }
 
@@ -239,7 +239,7 @@ TEST_F(MotionTest, ACommitInBetweenIsNoticed) {
   };
   for (const auto& interrupt : interruptions) {
     sessions.all[1]->restore_state(fresh);
-    Session::Refused refused{100};
+    Session::RejectedIndex refused{100};
     std::vector<Session::PreparedMotion> prepared;
     for (std::size_t i = 0; i < n_pairs; ++i) {
       prepared.push_back(sessions.all[i]->prepare_motion(0, motion[i], refused, {}));

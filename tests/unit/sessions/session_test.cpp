@@ -17,7 +17,7 @@
 #include "fem_server/sessions/open_session.hpp"
 #include "tests/unit/backends/bits.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
-#include "tests/unit/sessions/heavy_backend.hpp"
+#include "tests/unit/sessions/expensive_backend.hpp"
 #include "tests/unit/sessions/impact.hpp"
 
 namespace heelstrike::fem {
@@ -28,7 +28,7 @@ using testing::HasSubstr;
 using testing_support::ball_on_ground;
 using testing_support::bits_of;
 using testing_support::error_of;
-using testing_support::HeavyBackend;
+using testing_support::ExpensiveBackend;
 using testing_support::no_context;
 using testing_support::straight_state;
 
@@ -120,8 +120,8 @@ TEST_F(SessionTest, SeveralSessionsArePublishedAllOrNone) {
   const PairState s = state(0, 0.5, 3);
   std::vector<Session::PreparedCommit> prepared;
   for (const Session* one : both) prepared.push_back(one->prepare_commit(0, s));
-  auto intruder = other->prepare_commit(0, state(0, 0.4, 3));
-  other->publish(std::move(intruder));
+  auto foreign_session = other->prepare_commit(0, state(0, 0.4, 3));
+  other->publish(std::move(foreign_session));
   EXPECT_EQ(error_of([&] { Session::publish_all(both, prepared); }).first, ErrorCode::out_of_order);
   EXPECT_EQ(session->committed_step(), -1) << "the first session must not have advanced alone";
   EXPECT_EQ(other->committed_step(), 0);
@@ -137,7 +137,7 @@ TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherLockNorSplit) {
     for (std::int64_t step = 0; step < n_steps; ++step) {
       const PairState s = state(0.1 * static_cast<double>(step), -1e-6, 3);
       try {
-        commit_all(order, step, std::vector{s, s}, responses);
+        commit_sessions(order, step, std::vector{s, s}, responses);
       } catch (const Error& error) {  // the other thread is further on: refused, and nothing has changed
         EXPECT_EQ(error.code(), ErrorCode::out_of_order);
       }
@@ -156,36 +156,36 @@ TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherLockNorSplit) {
 TEST_F(SessionTest, HeavyPairsSideBySideGiveTheSameAndTheFirstError) {
   std::vector<std::unique_ptr<Session>> slow;
   std::vector<std::unique_ptr<Session>> quick;
-  std::vector<Session*> slow_ones;
-  std::vector<Session*> quick_ones;
+  std::vector<Session*> slow_sessions;
+  std::vector<Session*> fast_sessions;
   for (int i = 0; i < 5; ++i) {
     const PairSpec pair = ball_on_ground(fmt::format("pair {}", i));
-    slow.push_back(std::make_unique<Session>(pair, std::make_unique<HeavyBackend>(make_backend(pair, no_context())),
+    slow.push_back(std::make_unique<Session>(pair, std::make_unique<ExpensiveBackend>(make_backend(pair, no_context())),
                                              std::string(64, 'a')));
     quick.push_back(open_session(pair, no_context()));
-    slow_ones.push_back(slow.back().get());
-    quick_ones.push_back(quick.back().get());
+    slow_sessions.push_back(slow.back().get());
+    fast_sessions.push_back(quick.back().get());
   }
   std::vector<PairState> states(5);
   std::vector<Response> from_slow(5);
-  std::vector<Response> from_quick(5);
+  std::vector<Response> from_fast(5);
   for (std::int64_t step = 0; step < 20; ++step) {
     for (std::size_t i = 0; i < 5; ++i) {
       states[i] = state(0.1 * static_cast<double>(step), -1e-6 * static_cast<double>(i), 3);
     }
-    commit_all(slow_ones, step, states, from_slow);
-    commit_all(quick_ones, step, states, from_quick);
-    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(bits_of(from_slow[i]), bits_of(from_quick[i])) << "pair " << i;
+    commit_sessions(slow_sessions, step, states, from_slow);
+    commit_sessions(fast_sessions, step, states, from_fast);
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(bits_of(from_slow[i]), bits_of(from_fast[i])) << "pair " << i;
   }
   states[1].t = 6.0;
   states[3].t = 7.0;
   try {
-    commit_all(slow_ones, 20, states, from_slow);
+    commit_sessions(slow_sessions, 20, states, from_slow);
     FAIL() << "a pair refuses";
   } catch (const RecoverableError& error) {
     EXPECT_STREQ(error.what(), "refused at 6") << "the error of the first pair that has one";
   }
-  for (const Session* one : slow_ones) EXPECT_EQ(one->committed_step(), 19) << "all or none";
+  for (const Session* one : slow_sessions) EXPECT_EQ(one->committed_step(), 19) << "all or none";
 }
 
 TEST_F(SessionTest, RefusesNumbersThatAreNone) {

@@ -65,12 +65,12 @@ TEST(CouplingSection, EveryMistakeIsNamedWithWhatToDo) {
          {"coupling.substeps", "at least 2", "parabola"});
   expect(refusal("{scheme: implicit, macro_step: 2e-3, acceleration: aitken, reused_steps: 2}"),
          {"coupling.reused_steps", "iqn_ils", "remove it"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {largest_step: 4e-3}}"),
+  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {max_step: 4e-3}}"),
          {"coupling.step_control", "energy_tolerance", "power_tolerance", "neither"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, smallest_step: 3e-3}}"),
-         {"coupling.step_control.smallest_step", "at most macro_step, 0.002 s"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, largest_step: 1e-3}}"),
-         {"coupling.step_control.largest_step", "at least macro_step, 0.002 s"});
+  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, min_step: 3e-3}}"),
+         {"coupling.step_control.min_step", "at most macro_step, 0.002 s"});
+  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, max_step: 1e-3}}"),
+         {"coupling.step_control.max_step", "at least macro_step, 0.002 s"});
   expect(refusal("{scheme: jacobi, macro_step: 2e-3}", {"analysis.type=static"}),
          {"coupling.scheme", "integrates no motion", "analysis.type: static"});
   EXPECT_EQ(refusal("{scheme: monolithic}"), "accepted");
@@ -242,9 +242,9 @@ TEST(MacroSteps, AnIterationThatDoesNotConvergeSaysWhatWasReachedAndWhatToDo) {
 
 TEST(MacroSteps, AToleranceThatNoStepMeetsEndsTheRunAtTheSmallestStep) {
   const std::string told = failure_of(TwoMasses{}.yaml(
-      "{scheme: gauss_seidel, macro_step: 8e-3, step_control: {energy_tolerance: 1e-15, smallest_step: 2e-3}}", 0.1,
+      "{scheme: gauss_seidel, macro_step: 8e-3, step_control: {energy_tolerance: 1e-15, min_step: 2e-3}}", 0.1,
       1e-3));
-  for (const char* part : {"not longer than coupling.step_control.smallest_step", "creates or destroys",
+  for (const char* part : {"not longer than coupling.step_control.min_step", "creates or destroys",
                            "allows 1e-15 J", "loosen the tolerance"}) {
     EXPECT_THAT(told, HasSubstr(part));
   }
@@ -329,7 +329,7 @@ TEST(ForceExtrapolation, TangentsOfTheMovedForceAreThoseOfDifferences) {
     const Response at = force(state);
     constexpr double h = 1e-6;
     for (int i = 0; i < 6; ++i) {
-      Vector6 change = Vector6::Unit(i) * h;
+      Vector6 change = Vector6::Fmu(i) * h;
       const auto moved = [&](double sign) {
         PairState s = state;
         s.X_AB.R = rotation_from_vector(sign * change.head<3>()) * state.X_AB.R;

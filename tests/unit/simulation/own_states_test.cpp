@@ -29,7 +29,7 @@ bodies:
   block: {{mass: {}, inertia: [1, 1, 1], position: [1, 0, 0], velocity: [{}, 0, 0]}}
 forces:
   strap: {{type: viscoelastic_spring, bodies: [block, ground], point: [1, 0, 0], second_point: [0, 0, 0], stiffness: {},
-          arm_stiffnesses: [{}, {}], relaxation_times: [{}, {}]}}
+          branch_stiffnesses: [{}, {}], relaxation_times: [{}, {}]}}
 analysis: {}
 output: {{interval: 0.05}}
 )",
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Integrators, OwnStatesWith,
                          testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(OwnStates, ComeToRestInTheStaticAnalysis) {
+TEST(InternalStates, ComeToRestInTheStaticAnalysis) {
   // The block hangs on its strap; at rest the arms carry nothing, whatever they did on the way.
   const RecordedRun run = run_local(scenario_from(oscillator("{type: static, end_time: 1}"),
                                                   {"gravity=[9.81, 0, 0]", "bodies.block.velocity=[0, 0, 0]"}));
@@ -116,7 +116,7 @@ TEST(OwnStates, ComeToRestInTheStaticAnalysis) {
               0.5 * k * elongation * elongation - mass * 9.81 * (1.0 + elongation), 1e-8);
 }
 
-TEST(OwnStates, WithoutEquilibriumAreNamed) {
+TEST(InternalStates, WithoutEquilibriumAreNamed) {
   // A spring that only flows does not hold the block: nothing does.
   const RecordedRun run =
       run_local(scenario_from(oscillator("{type: static, end_time: 1}"),
@@ -126,7 +126,7 @@ TEST(OwnStates, WithoutEquilibriumAreNamed) {
   EXPECT_THAT(run.summary.error->what(), HasSubstr("block"));
 }
 
-TEST(OwnStates, GoAlongWithPrescribedMotion) {
+TEST(InternalStates, GoAlongWithPrescribedMotion) {
   // Pulled at constant speed v: s1 = v (t - tau (1 - exp(-t / tau))).
   const auto scenario = [](double interval) {
     return scenario_from(oscillator("{type: inverse, end_time: 1}") + R"(
@@ -152,8 +152,8 @@ drivers:
   EXPECT_NEAR(errors[0] / errors[1], 4.0, 0.2);
 }
 
-TEST(OwnStates, OfListsThatDoNotBelongTogetherAreRefused) {
-  for (const char* change : {"forces.strap.relaxation_times=[0.1]", "forces.strap.arm_stiffnesses=[]"}) {
+TEST(InternalStates, OfListsThatDoNotBelongTogetherAreRefused) {
+  for (const char* change : {"forces.strap.relaxation_times=[0.1]", "forces.strap.branch_stiffnesses=[]"}) {
     try {
       (void)scenario_from(oscillator("{end_time: 1}"), {change});
       ADD_FAILURE() << change;

@@ -78,20 +78,20 @@ TEST_P(AnyIntegrator, UnevenPiecesGiveTheRowsOfTheRun) {
 /// Counts what it is asked.
 class CountedContact : public ForwardingContact {
  public:
-  CountedContact(std::unique_ptr<Contact> inner, int& n_asked)
-      : ForwardingContact(std::move(inner)), n_asked_(n_asked) {}
+  CountedContact(std::unique_ptr<Contact> inner, int& n_evaluations_requested)
+      : ForwardingContact(std::move(inner)), n_evaluations_requested_(n_evaluations_requested) {}
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override {
-    ++n_asked_;
+    ++n_evaluations_requested_;
     inner().evaluate(step, iteration, states, responses);
   }
-  std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+  std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                              std::span<const PairState> states) override {
     return inner().post(kind, step, states);
   }
 
  private:
-  int& n_asked_;
+  int& n_evaluations_requested_;
 };
 
 /// Keeps to itself how the gap can change.
@@ -107,18 +107,18 @@ class SilentContact final : public CountedContact {
     CountedContact::commit(step, states, responses);
     for (Response& response : responses) response.bound = {};
   }
-  std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+  std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                              std::span<const PairState> states) override {
-    auto posted = std::make_shared<PostedQuestion>(*CountedContact::post(kind, step, states));
+    auto posted = std::make_shared<PendingRequest>(*CountedContact::post(kind, step, states));
     for (Response& response : posted->responses) response.bound = {};
     return posted;
   }
 };
 
 template <typename Outer>
-RecordedRun counted_run(const Scenario& scenario, int& n_asked) {
+RecordedRun counted_run(const Scenario& scenario, int& n_evaluations_requested) {
   return run_with(scenario, [&](auto pairs, auto assets, const OpenContext& context) -> std::unique_ptr<Contact> {
-    return std::make_unique<Outer>(fem::open_local_contact(pairs, assets, context), n_asked);
+    return std::make_unique<Outer>(fem::open_local_contact(pairs, assets, context), n_evaluations_requested);
   });
 }
 
@@ -226,7 +226,7 @@ TEST_P(AnyIntegrator, ForcesAndTorquesActFromWhereTheyAreSet) {
   EXPECT_NEAR(simulation.output("ball.x_m"), tau * tau + tau * tau * tau / 6.0, tolerance);
   EXPECT_NEAR(simulation.output("ball.vx_m_s"), 2.0 * tau + tau * tau / 2.0, tolerance);
   EXPECT_NEAR(simulation.output("ball.wz_rad_s"), 3.0 * tau, tolerance);
-  EXPECT_NEAR(simulation.output("energy.external_J"), simulation.output("energy.kinetic_J"), tolerance);
+  EXPECT_NEAR(simulation.output("energy.external_work_J"), simulation.output("energy.kinetic_J"), tolerance);
   EXPECT_EQ(simulation.output("idle.x_m"), 5.0);
   // The state of the inputs is saved too; a second body gets one only after that.
   const Checkpoint saved = simulation.save();

@@ -92,7 +92,7 @@ TEST(Parameters, FormerAndAbsentNamesAreToldFromUnknownOnes) {
   element.name = "element";
   element.kind = ParameterKind::text;
   element.choices = {"tet4", "tet10"};
-  element.absent_choices = {{"hex20", "nobody has it"}};
+  element.removed_choices = {{"hex20", "nobody has it"}};
   element.former_name = "element_order";
   element.former_values = "tet4 instead of 1";
   std::vector<ParameterSchema> schema = example_schema();

@@ -77,7 +77,7 @@ TEST_P(EveryKind, PlaceIsAKeyOfThreeNumbers) {
   const auto key = std::ranges::find(kind_.keys.keys, kind_.place, &KeySchema::name);
   ASSERT_NE(key, kind_.keys.keys.end());
   EXPECT_EQ(key->sizes, std::vector<std::size_t>{3});
-  EXPECT_EQ(place_of(surface_), Vector3::Zero());
+  EXPECT_EQ(location_of(surface_), Vector3::Zero());
 }
 
 // The gap is a smooth function with the normal as gradient and `curvature` as Hessian: central differences with a step
@@ -95,7 +95,7 @@ TEST_P(EveryKind, NormalAndCurvatureAreDerivativesOfTheGap) {
     EXPECT_EQ(distance->gap(p, 1.0), at.gap);
     EXPECT_NEAR(at.normal.norm(), 1.0, 1e-14);
     for (int k = 0; k < 3; ++k) {
-      const Vector3 step = h * Vector3::Unit(k);
+      const Vector3 step = h * Vector3::Fmu(k);
       const SurfacePoint after = distance->closest(p + step);
       const SurfacePoint before = distance->closest(p - step);
       EXPECT_NEAR((after.gap - before.gap) / (2.0 * h), at.normal[k], 1e-6);

@@ -54,7 +54,7 @@ ModalModel ball(double size, double fine, std::size_t n_modes) {
   }
   model.areas = candidates.areas;
   model.partner = signed_distance(PlaneSurface{});
-  model.options.depth_limit = 0.5 * radius;
+  model.options.max_penetration = 0.5 * radius;
   return model;
 }
 
@@ -92,7 +92,7 @@ Bounce bounce(const ModalContact& contact, double speed, double h) {
     const double t = h * i;
     z += h * v + 0.5 * h * h * force / mass;
     const Committed now =
-        contact.commit(*history, state_at(t, z, v + h * force / mass), {.tangents = false, .next_state_near = true});
+        contact.commit(*history, state_at(t, z, v + h * force / mass), {.tangents = false, .keep_warm_start = true});
     const double pushes = now.response.gap < 0.0 ? now.response.F_A.force.z() : 0.0;
     v += 0.5 * h * (force + pushes) / mass;
     force = pushes;

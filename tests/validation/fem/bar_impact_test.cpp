@@ -26,7 +26,7 @@ constexpr double bar_density = 2500.0;
 constexpr double bar_modulus = 2e9;
 constexpr double speed = 1.0;
 
-PairSpec bar_on_wall(double n_modes, const std::string& element = "as_meshed") {
+PairSpec bar_on_wall(double n_modes, const std::string& element = "from_mesh") {
   PairSpec pair;
   pair.name = "bar-wall";
   pair.backend = "fem_modal";
@@ -52,7 +52,7 @@ struct Bar {
   double missed = 0.0;   ///< [%] of duration and speed, as told
 };
 
-Bar bar_with(double n_modes, const std::string& element = "as_meshed") {
+Bar bar_with(double n_modes, const std::string& element = "from_mesh") {
   Bar bar;
   PrepareContext context;
   context.on_progress = [&](std::string_view stage, double) {
@@ -79,7 +79,7 @@ PairState state_at(double t, double z, double v) {
   return state;
 }
 
-constexpr EvaluateOptions next_near{.tangents = false, .next_state_near = true};
+constexpr EvaluateOptions next_near{.tangents = false, .keep_warm_start = true};
 
 double push_of(const Response& response) {
   return response.gap < 0.0 ? response.F_A.force.z() : 0.0;
@@ -120,7 +120,7 @@ Impact hit(const ContactBackend& bar) {
 TEST(BarImpact, WhatTooFewModesMissIsTold) {
   const double T = 2.0 * length / bar_wave_speed;
   for (const auto& [n_modes, element] :
-       {std::pair{40.0, "as_meshed"}, std::pair{40.0, "hex8"}, std::pair{120.0, "hex8"}}) {
+       {std::pair{40.0, "from_mesh"}, std::pair{40.0, "hex8"}, std::pair{120.0, "hex8"}}) {
     const Bar bar = bar_with(n_modes, element);
     const Impact impact = hit(*bar.backend);
     std::printf("%4.0f modes, %-9s: %.2f along the push, misses about %.2f %%; duration %.4f, speed out %.4f\n",

@@ -60,8 +60,8 @@ TEST(BouncingFemBall, RestitutionIsThatOfThePointLaw) {
     const auto law = bounce(point, restitution, "flores");
     ASSERT_EQ(law.summary.status, "completed");
     const auto& contact = fem.summary.contacts.at(0);
-    const double e_fem = *contact.separation_speed / contact.approach_speed;
-    const double e_law = *law.summary.contacts.at(0).separation_speed / law.summary.contacts.at(0).approach_speed;
+    const double e_fem = *contact.separation_velocity / contact.approach_velocity;
+    const double e_law = *law.summary.contacts.at(0).separation_velocity / law.summary.contacts.at(0).approach_velocity;
     fmt::print("{:5.1f} {:12.6f} {:12.6f} {:10.2e} {:12.2f} {:12.6f} {:8}\n", restitution, e_law, e_fem,
                e_fem / e_law - 1.0, contact.max_force, 1e3 * contact.max_indentation, fem.summary.contact_evaluations);
     EXPECT_NEAR(e_fem, e_law, 3e-3 * e_law) << "issue: within 0.3 %";

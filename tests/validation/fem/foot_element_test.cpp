@@ -34,7 +34,7 @@ PairSpec foot_pair(const std::string& element, double nu) {
                      {"element", element},
                      {"clamped_box", std::vector<double>{-1.0, -1.0, 0.0, 1.0, 1.0, 1.0}},
                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
-                     {"depth_limit", 0.02}};
+                     {"max_penetration", 0.02}};
   return pair;
 }
 

@@ -52,7 +52,7 @@ const Vector3 gravity(0.0, 0.0, -9.81);
 
 /// A place in 1e-7 m: both meshes have the same numbers there but for rounding.
 using Place = std::array<std::int64_t, 3>;
-Place place_of(const Vector3& p) {
+Place location_of(const Vector3& p) {
   return {std::llround(1e7 * p.x()), std::llround(1e7 * p.y()), std::llround(1e7 * p.z())};
 }
 /// Displacement [m] at the place of a node while the edges are straight.
@@ -135,7 +135,7 @@ Displacements solve_here(const VolumeMesh& mesh, const Input& input) {
   Displacements result;
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
     const auto row = 3 * static_cast<Eigen::Index>(n);
-    result[place_of(mesh.nodes[n])] = {u(row, 0), u(row + 1, 0), u(row + 2, 0)};
+    result[location_of(mesh.nodes[n])] = {u(row, 0), u(row + 1, 0), u(row + 2, 0)};
   }
   return result;
 }
@@ -189,7 +189,7 @@ Difference compare(const ElasticSpace& space, const lac::MPI::Vector& u, const D
                 const auto dof = static_cast<dealii::types::global_dof_index>(terms.dofs[row]);
                 if (!u.in_local_range(dof)) continue;
                 const Vector3 straight = terms.vectors.col(static_cast<Eigen::Index>(row / 3));
-                const double expected = reference.at(place_of(straight))[row % 3];
+                const double expected = reference.at(location_of(straight))[row % 3];
                 difference.scale = std::max(difference.scale, std::abs(expected));
                 difference.largest = std::max(difference.largest, std::abs(u(dof) - expected));
               }
@@ -232,7 +232,7 @@ lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const Input& input, c
   dealii::IndexSet relevant;
   dealii::DoFTools::extract_locally_relevant_dofs(space.dofs(), relevant);
   dealii::AffineConstraints<double> held(relevant);
-  dealii::DoFTools::make_zero_boundary_constraints(space.dofs(), held_boundary, held);
+  dealii::DoFTools::make_zero_boundary_constraints(space.dofs(), clamped_boundary, held);
   held.close();
   dealii::DynamicSparsityPattern pattern(relevant);
   dealii::DoFTools::make_sparsity_pattern(space.dofs(), pattern, held, false);

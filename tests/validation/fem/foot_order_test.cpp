@@ -29,7 +29,7 @@ PairSpec foot_pair(const std::string& backend, const char* law, double friction)
                      {"clamped_box", std::vector<double>{-1.0, -1.0, 0.0, 1.0, 1.0, 1.0}},
                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
                      {"friction", friction},
-                     {"depth_limit", 0.02}};
+                     {"max_penetration", 0.02}};
   if (backend != "fem_condensed") pair.parameters["material_law"] = std::string(law);
   return pair;
 }

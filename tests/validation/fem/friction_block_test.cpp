@@ -12,20 +12,20 @@ namespace {
 constexpr double mu = 0.3;
 constexpr double depth = 5e-4;  // [m]
 
-PairState dragged(double x) {
+PairState tangentially_displaced(double x) {
   PairState state;
   state.X_AB.p = Vector3(x, 0.0, depth);
   return state;
 }
 
 std::unique_ptr<CondensedContact> make_dragged_block() {
-  return test::make_block({.poissons_ratio = 0.0, .options = {.friction = mu, .depth_limit = 0.02}},
+  return test::make_block({.poissons_ratio = 0.0, .options = {.friction = mu, .max_penetration = 0.02}},
                           std::make_shared<test::Plane>());
 }
 
 TEST(FrictionBlock, SticksThenSlidesAndReverses) {
   const auto block = make_dragged_block();
-  auto history = block->commit(*block->initial_history(), dragged(0.0)).history;
+  auto history = block->commit(*block->initial_history(), tangentially_displaced(0.0)).history;
   double x = 0.0;
   double dissipated = 0.0;
   double work = 0.0;
@@ -35,7 +35,7 @@ TEST(FrictionBlock, SticksThenSlidesAndReverses) {
     const double start = x;
     for (int i = 1; i <= 40; ++i) {
       const double next = start + (target - start) * i / 40.0;
-      const Committed c = block->commit(*history, dragged(next));
+      const Committed c = block->commit(*history, tangentially_displaced(next));
       history = c.history;
       const Response& r = c.response;
       dissipated += r.dissipated_increment;
@@ -54,19 +54,19 @@ TEST(FrictionBlock, SticksThenSlidesAndReverses) {
   }
   // Work put in by the drag = dissipated + stored in shear; 120 steps by the trapezoidal rule, kinked at stick-slip.
   const double stored =
-      block->evaluate(*history, dragged(x)).stored_energy -
-      block->evaluate(*block->commit(*block->initial_history(), dragged(0.0)).history, dragged(0.0)).stored_energy;
+      block->evaluate(*history, tangentially_displaced(x)).stored_energy -
+      block->evaluate(*block->commit(*block->initial_history(), tangentially_displaced(0.0)).history, tangentially_displaced(0.0)).stored_energy;
   std::printf("work %.6e J, dissipated %.6e J, stored %.6e J\n", work, dissipated, stored);
   EXPECT_NEAR(work, dissipated + stored, 0.01 * work);
 }
 
 TEST(FrictionBlock, ResultDoesNotDependOnHowAStepIsCut) {
   const auto block = make_dragged_block();
-  const auto start = block->commit(*block->initial_history(), dragged(0.0)).history;
+  const auto start = block->commit(*block->initial_history(), tangentially_displaced(0.0)).history;
   for (const double target : {2e-5, 4e-4}) {
-    const Response once = block->evaluate(*start, dragged(target));
-    const auto half = block->commit(*start, dragged(0.5 * target)).history;
-    const Response twice = block->evaluate(*half, dragged(target));
+    const Response once = block->evaluate(*start, tangentially_displaced(target));
+    const auto half = block->commit(*start, tangentially_displaced(0.5 * target)).history;
+    const Response twice = block->evaluate(*half, tangentially_displaced(target));
     std::printf("to %.2f mm: Fx %.9f N in one step, %.9f N in two\n", 1e3 * target, once.F_A.force.x(),
                 twice.F_A.force.x());
     EXPECT_NEAR(once.F_A.force.x(), twice.F_A.force.x(), 1e-3 * once.F_A.force.z());
@@ -80,7 +80,7 @@ TEST(FrictionBlock, WorkOfFrictionIsWhatIsDissipated) {
   std::printf("%8s %14s %14s %12s\n", "steps", "work [mJ]", "dissip. [mJ]", "error");
   double before = 0.0;
   for (const int n_steps : {40, 160}) {
-    auto history = block->commit(*block->initial_history(), dragged(0.0)).history;
+    auto history = block->commit(*block->initial_history(), tangentially_displaced(0.0)).history;
     double x = 0.0;
     double force = 0.0;
     double work = 0.0;
@@ -89,7 +89,7 @@ TEST(FrictionBlock, WorkOfFrictionIsWhatIsDissipated) {
       const double start = x;
       for (int i = 1; i <= n_steps; ++i) {
         const double next = start + (target - start) * i / n_steps;
-        const Committed c = block->commit(*history, dragged(next));
+        const Committed c = block->commit(*history, tangentially_displaced(next));
         history = c.history;
         if (count) work += 0.5 * (force + c.response.F_A.force.x()) * (next - x);
         if (count) dissipated += c.response.dissipated_increment;
@@ -112,11 +112,11 @@ TEST(FrictionBlock, WorkOfFrictionIsWhatIsDissipated) {
 
 TEST(FrictionBlock, RepeatedCommitsDoNotCreep) {
   const auto block = make_dragged_block();
-  auto history = block->commit(*block->initial_history(), dragged(0.0)).history;
-  history = block->commit(*history, dragged(2e-4)).history;
-  const Response first = block->evaluate(*history, dragged(2e-4));
-  for (int i = 0; i < 200; ++i) history = block->commit(*history, dragged(2e-4)).history;
-  const Response last = block->evaluate(*history, dragged(2e-4));
+  auto history = block->commit(*block->initial_history(), tangentially_displaced(0.0)).history;
+  history = block->commit(*history, tangentially_displaced(2e-4)).history;
+  const Response first = block->evaluate(*history, tangentially_displaced(2e-4));
+  for (int i = 0; i < 200; ++i) history = block->commit(*history, tangentially_displaced(2e-4)).history;
+  const Response last = block->evaluate(*history, tangentially_displaced(2e-4));
   EXPECT_NEAR(first.F_A.force.x(), last.F_A.force.x(), 1e-9 * first.F_A.force.z());
   // The slip is solved to 1e-10 of the depth (5e-4 m), under forces of some tens of newtons.
   EXPECT_NEAR(last.dissipated_increment, 0.0, 1e-12);

@@ -59,7 +59,7 @@ double share_of(const std::string& name, const std::string& yaml) {
   const RecordedRun run = run_local(scenario_from(yaml));
   EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
   const EnergyBalance& energy = run.summary.energy;
-  const double share = balance_share(energy).value_or(1.0);
+  const double share = relative_balance_error(energy).value_or(1.0);
   fmt::print("{:44} {:6} {:12.6f} {:12.3e} {:9.4f} %\n", name, run.summary.integrator.steps, energy.dissipated,
              energy.balance_error, 100.0 * share);
   EXPECT_GT(energy.dissipated, 1e-5) << name;

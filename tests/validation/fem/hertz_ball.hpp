@@ -41,7 +41,7 @@ inline CondensedModel ball_model(VolumeMesh mesh, double reach) {
   std::printf("%zu nodes, %zu elements, %zu candidates\n", body.mesh().nodes.size(), body.mesh().n_elements(),
               candidates.nodes.size());
   model.partner = signed_distance(PlaneSurface{});
-  model.options.depth_limit = 0.02;
+  model.options.max_penetration = 0.02;
   return model;
 }
 
@@ -72,9 +72,9 @@ inline Row at_force(const CondensedContact& ball, double force) {
   return {depth, std::sqrt(r.area / std::numbers::pi), r.peak_pressure};
 }
 
-/// @param least_force  [N] below it the contact has fewer than three elements per radius
+/// @param min_force  [N] below it the contact has fewer than three elements per radius
 /// @param spread       of c around its middle
-inline void check_ball(double h, double fine, double tolerance, double least_force, double spread) {
+inline void check_ball(double h, double fine, double tolerance, double min_force, double spread) {
   const auto ball = make_ball(h, fine, 1.25);
   std::printf("%8s %10s %10s %10s %10s %8s %8s %8s\n", "P [N]", "delta[mm]", "Hertz[mm]", "a [mm]", "p0 [MPa]", "a/aH",
               "p0/pH", "c");
@@ -87,7 +87,7 @@ inline void check_ball(double h, double fine, double tolerance, double least_for
     const double c = (a * a / R - row.delta) * E * R / P;
     std::printf("%8.0f %10.5f %10.5f %10.4f %10.4f %8.4f %8.4f %8.4f\n", P, 1e3 * row.delta, 1e3 * a * a / R,
                 1e3 * row.radius, 1e-6 * row.peak, row.radius / a, row.peak / p0, c);
-    if (P < least_force) continue;
+    if (P < min_force) continue;
     EXPECT_NEAR(row.radius / a, 1.0, tolerance) << "contact radius at " << P << " N";
     EXPECT_NEAR(row.peak / p0, 1.0, tolerance) << "peak pressure at " << P << " N";
     c_min = std::min(c_min, c);

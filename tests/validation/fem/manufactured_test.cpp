@@ -105,7 +105,7 @@ Errors errors(std::size_t n, const Problem& problem) {
 TEST(ManufacturedSolution, DisplacementAndStressConvergeWithTheirOrders) {
   std::printf("%10s %6s %14s %7s %14s %7s\n", "element", "1/h", "displacement", "order", "stress", "order");
   for (const bool quadratic : {false, true}) {
-    const Problem problem{.kind = usual_element(quadratic ? 10 : 4)};
+    const Problem problem{.kind = default_element(quadratic ? 10 : 4)};
     Errors before;
     for (const std::size_t n : quadratic ? std::vector<std::size_t>{2, 4, 8} : std::vector<std::size_t>{4, 8, 16}) {
       const Errors now = errors(n, problem);

@@ -101,7 +101,7 @@ VolumeMesh eighth_shell(std::size_t n, std::uint32_t corners) {
     if (element_center(mesh, e).maxCoeff() < 0.5) continue;
     shell.connectivity.insert(shell.connectivity.end(), mesh.element(e).begin(), mesh.element(e).end());
   }
-  (void)drop_unused_nodes(shell);
+  (void)remove_unused_nodes(shell);
   return shell;
 }
 

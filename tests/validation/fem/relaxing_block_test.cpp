@@ -25,10 +25,10 @@ contact:
       element_size: 0.02
       clamped_set: top
       contact_set: bottom
-      depth_limit: 0.01
+      max_penetration: 0.01
       material_law: mooney_rivlin
-      mooney_share: 0.2
-      prony_shares: [0.4]
+      mooney_fraction: 0.2
+      prony_coefficients: [0.4]
       prony_times: [0.005]
 analysis: {end_time: 0.05}
 output: {interval: 0.001}
@@ -46,7 +46,7 @@ TEST(RelaxingBlock, ReboundsLowerAndKeepsTheBalanceOfEnergy) {
   for (const bool relaxes : {false, true}) {
     std::vector<std::string> overrides{"bodies.block.position=[0,0,0.012]"};
     if (!relaxes) {
-      overrides.emplace_back("contact.prony_shares=[]");
+      overrides.emplace_back("contact.prony_coefficients=[]");
       overrides.emplace_back("contact.prony_times=[]");
     }
     const RecordedRun run = run_local(scenario_from(scenario_text, overrides, "fem_full"));

@@ -59,7 +59,7 @@ TEST(TwoSpheres, FollowHertzWithRelativeCurvatureAndCommonModulus) {
   constexpr double fine = 0.015;
   const auto one = make_ball(h, fine, 1.25);
   const auto two =
-      test::two_bodies(ball(h, fine, 1.25, Pose{}), ball(h, fine, 1.25, upside_down(0.0)), {.depth_limit = 0.02});
+      test::two_bodies(ball(h, fine, 1.25, Pose{}), ball(h, fine, 1.25, upside_down(0.0)), {.max_penetration = 0.02});
   std::printf("%10s %12s %12s %8s %8s %8s %8s\n", "depth [mm]", "two [N]", "one, half", "ratio", "F/Hertz", "a/aH",
               "p0/pH");
   for (const double depth : {1.5e-3, 2.5e-3, 3.5e-3}) {
@@ -91,7 +91,7 @@ TEST(TwoSpheres, MeshesThatDoNotMatchFollowHertzToo) {
   std::printf("%16s %12s %10s %10s %8s %8s %8s\n", "h of A, B [mm]", "F [N]", "F_t/F", "F/Hertz", "a/aH", "p0/pH", "c");
   for (const auto& [h_A, h_B] : {std::pair{h, 1.37 * h}, {1.37 * h, h}}) {
     const auto two =
-        test::two_bodies(ball(h_A, fine, 1.4, Pose{}), ball(h_B, fine, 1.4, upside_down(0.37)), {.depth_limit = 0.02});
+        test::two_bodies(ball(h_A, fine, 1.4, Pose{}), ball(h_B, fine, 1.4, upside_down(0.37)), {.max_penetration = 0.02});
     PairState state = approached(depth);
     state.X_AB.p += Vector3(0.3 * h, 0.2 * h, 0.0);
     const Response r = two->evaluate(*two->initial_history(), state);

@@ -20,7 +20,7 @@ mbs::RunInput input_of(std::string yaml) {
   }
   const BackendSchemas schemas = local_backend_schemas();
   std::vector<AssetContent> files;
-  for (const std::string& name : files_named_by(parse_scenario(yaml, "test.yaml", mbs::scenario_catalog(schemas)))) {
+  for (const std::string& name : referenced_files(parse_scenario(yaml, "test.yaml", mbs::scenario_catalog(schemas)))) {
     files.push_back({.sha256 = {}, .name = name, .content = read_text(name)});
   }
   mbs::RunInput input = mbs::make_run_input(yaml, "test.yaml", std::move(files), schemas);

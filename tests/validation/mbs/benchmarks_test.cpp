@@ -61,7 +61,7 @@ Quality quality_of(const RecordedRun& run) {
   const auto kinetic = run.column("energy.kinetic_J");
   const auto potential = run.column("energy.potential_J");
   const auto dissipated = run.column("energy.dissipated_J");
-  const auto external = run.column("energy.external_J");
+  const auto external = run.column("energy.external_work_J");
   Quality quality{
       .energy = 0.0, .position = run.summary.max_position_violation, .velocity = run.summary.max_velocity_violation};
   for (std::size_t i = 0; i < kinetic.size(); ++i) {

@@ -33,14 +33,14 @@ TEST(BouncingBall, FirstContactMeetsTheReferenceTable) {
     const double worst =
         std::max({deviation(1e3 * contact.max_indentation, reference.max_depth_mm),
                   deviation(contact.max_force, reference.max_force_N), deviation(duration_ms, reference.contact_ms),
-                  deviation(*contact.separation_speed, reference.separation_m_s)});
+                  deviation(*contact.separation_velocity, reference.separation_m_s)});
     fmt::print("{:20} {:4.1f} {:12.6f} {:12.2f} {:12.6f} {:12.6f} {:9.1e} {:6} {:6}\n", reference.backend,
                reference.restitution, 1e3 * contact.max_indentation, contact.max_force, duration_ms,
-               *contact.separation_speed, worst, run.summary.integrator.steps, run.summary.contact_evaluations);
+               *contact.separation_velocity, worst, run.summary.integrator.steps, run.summary.contact_evaluations);
     EXPECT_LT(worst, 1e-4) << reference.backend << " " << reference.restitution;
     // sqrt(2 h / g) and sqrt(2 g h) of free fall.
     EXPECT_NEAR(contact.onset, std::sqrt(2.0 * 0.9 / 9.81), 1e-8);
-    EXPECT_NEAR(contact.approach_speed, std::sqrt(2.0 * 9.81 * 0.9), 1e-7);
+    EXPECT_NEAR(contact.approach_velocity, std::sqrt(2.0 * 9.81 * 0.9), 1e-7);
   }
 }
 

@@ -130,7 +130,7 @@ TEST(Integrators, BouncingBallFirstContactAgrees) {
     const auto relative = [](double value, double expected) { return std::abs(value / expected - 1.0); };
     const double worst = std::max({relative(contact.onset, reference.onset), relative(*contact.end, *reference.end),
                                    relative(*contact.end - contact.onset, *reference.end - reference.onset),
-                                   relative(*contact.separation_speed, *reference.separation_speed)});
+                                   relative(*contact.separation_velocity, *reference.separation_velocity)});
     const double peak = relative(contact.max_force, reference.max_force);
     fmt::print(
         "    onset, end, duration, separation speed differ by {:.1e} from cvode_index1, largest force by "

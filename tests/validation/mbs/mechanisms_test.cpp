@@ -23,7 +23,7 @@ Drift drift_of(const RecordedRun& run, const std::string& name) {
   const auto kinetic = run.column("energy.kinetic_J");
   const auto potential = run.column("energy.potential_J");
   const auto dissipated = run.column("energy.dissipated_J");
-  const auto external = run.column("energy.external_J");
+  const auto external = run.column("energy.external_work_J");
   double largest = 0.0;
   Drift drift{
       .energy = 0.0, .position = run.summary.max_position_violation, .velocity = run.summary.max_velocity_violation};

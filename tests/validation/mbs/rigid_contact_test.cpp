@@ -32,7 +32,7 @@ TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
       const ContactEpisode& episode = run.episodes[i];
       // A fall is exact in the method; impacts are found to 1e-11 m, at speeds above 0.05 m/s.
       EXPECT_NEAR(episode.onset, t, 1e-9) << i;
-      EXPECT_NEAR(episode.approach_speed, speed, 1e-8) << i;
+      EXPECT_NEAR(episode.approach_velocity, speed, 1e-8) << i;
       ASSERT_TRUE(episode.effective_restitution.has_value()) << i;
       EXPECT_NEAR(*episode.effective_restitution, e, 1e-8) << i;
       speed *= e;
@@ -165,7 +165,7 @@ TEST(RigidContact, PainlevesRodNeitherFailsNorExplodes) {
 TEST(RigidContact, AnImpactCountsByItsImpulse) {
   const auto run = completed(scenario_from(example_of_contact("restitution_drop")));
   ASSERT_GE(run.episodes.size(), 2U);
-  EXPECT_NEAR(run.episodes[0].max_impulse.value_or(0.0), 0.067 * 1.79 * run.episodes[0].approach_speed, 1e-9);
+  EXPECT_NEAR(run.episodes[0].max_impulse.value_or(0.0), 0.067 * 1.79 * run.episodes[0].approach_velocity, 1e-9);
   EXPECT_EQ(run.episodes[0].max_force, 0.0);
   // In the end it rests on its weight, after a last approach below the resting speed, 1 mm/s within a step of 1 ms.
   EXPECT_LE(run.episodes.back().max_force, 0.067 * (g + 1.0));
@@ -369,20 +369,20 @@ output:
   EXPECT_LE(run.summary.energy.final, run.summary.energy.initial * (1.0 + 1e-9));
   std::vector<std::string> warnings;
   for (const std::string& line : run.log) {
-    if (line.find("impact_law in_turn") != std::string::npos) warnings.push_back(line);
+    if (line.find("impact_law sequential") != std::string::npos) warnings.push_back(line);
   }
   return warnings;
 }
 
 TEST(RigidContact, ARowOfImpactsWithoutAnEndIsToldWithItsPlaceAndItsRemedy) {
-  const auto told = warnings_of_a_squeezed_ball(4e6, "in_turn", 1.0);
+  const auto told = warnings_of_a_squeezed_ball(4e6, "sequential", 1.0);
   ASSERT_EQ(told.size(), 1U) << "once in a run";
   EXPECT_THAT(told[0], testing::HasSubstr("1000 impacts"));
   EXPECT_THAT(told[0], testing::HasSubstr("t = 0 s"));
   EXPECT_THAT(told[0], testing::HasSubstr("squeeze"));
   EXPECT_THAT(told[0], testing::HasSubstr("lower the restitution"));
   // Shorter rows and other laws have nothing to tell.
-  EXPECT_TRUE(warnings_of_a_squeezed_ball(1e4, "in_turn", 1.0).empty());
+  EXPECT_TRUE(warnings_of_a_squeezed_ball(1e4, "sequential", 1.0).empty());
   EXPECT_TRUE(warnings_of_a_squeezed_ball(4e6, "newton", 1.0).empty());
 }
 
@@ -454,22 +454,22 @@ TEST(RigidContact, AKneeBendsAlikeOnCoarseAndFineTriangles) {
     return near[1];
   };
   EXPECT_GT(std::abs(flexion(fine, time.size() - 1)), 58.0);
-  double worst_angle = 0.0, worst_force = 0.0, largest_force = 0.0;
+  double worst_angle = 0.0, worst_force = 0.0, max_force = 0.0;
   for (std::size_t i = 0; i < time.size(); ++i) {
     worst_angle = std::max(worst_angle, std::abs(flexion(fine, i) - flexion(coarse, i)));
     if (time[i] < 0.1) continue;  // it is set down, with impacts
     const double force = force_of(fine, i);
     worst_force = std::max(worst_force, std::abs(force - force_of(coarse, i)));
-    largest_force = std::max(largest_force, std::abs(force));
+    max_force = std::max(max_force, std::abs(force));
   }
   fmt::print(
       "triangles of 3 and 2 mm: flexion differs by up to {:.3f} degrees, axial force by up to {:.1f} of {:.0f} N\n",
-      worst_angle, worst_force, largest_force);
+      worst_angle, worst_force, max_force);
   // The facets of 3 mm lie up to their sagitta, 3^2/(8 x 20) = 0.06 mm, off the condyle of 20 mm: over the 50 mm
   // between the condyles 0.06 degrees, of flexion over the lever of 20 mm 0.17 degrees. Its tilt against the plane
   // below is up to 3/(2 x 20) = 0.075 rad, which is the share of the force that may turn.
   EXPECT_LT(worst_angle, 0.23);
-  EXPECT_LT(worst_force, 0.075 * largest_force);
+  EXPECT_LT(worst_force, 0.075 * max_force);
 }
 
 void expect_the_same_bits(const Scenario& scenario) {

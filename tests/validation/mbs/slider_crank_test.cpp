@@ -110,7 +110,7 @@ std::string slider_crank() {
 }
 
 Scenario with_law(const Reference& reference, std::vector<std::string> overrides = {}) {
-  if (reference.approximate) overrides.push_back("contact.slider-block.parameters.factor_form=approximate");
+  if (reference.approximate) overrides.push_back("contact.slider-block.parameters.hysteresis_factor_form=approximate");
   return scenario_from(slider_crank(), overrides, reference.law);
 }
 
@@ -126,14 +126,14 @@ double value_at(const RecordedRun& run, const std::string& name, double t) {
 double first_impact_error(const RecordedRun& run, const Reference& reference) {
   const auto& first = run.summary.contacts[0];
   const auto& second = run.summary.contacts[1];
-  return std::max({relative(first.onset, first_onset), relative(first.approach_speed, first_approach),
+  return std::max({relative(first.onset, first_onset), relative(first.approach_velocity, first_approach),
                    relative(1e3 * first.max_indentation, reference.max_indentation_mm),
                    relative(1e-3 * first.max_force, reference.max_force_kN),
                    relative(1e6 * (*first.end - first.onset), reference.contact_us),
                    relative(value_at(run, "block.vx_m_s", *first.end), reference.block_after),
                    relative(value_at(run, "slider.vx_m_s", *first.end), reference.slider_after),
                    relative(value_at(run, "crank.wz_rad_s", *first.end), reference.crank_after),
-                   relative(second.onset, reference.onset), relative(second.approach_speed, reference.approach),
+                   relative(second.onset, reference.onset), relative(second.approach_velocity, reference.approach),
                    relative(value_at(run, "block.vx_m_s", second.onset), reference.block_before),
                    relative(value_at(run, "slider.vx_m_s", second.onset), reference.slider_before)});
 }
@@ -179,8 +179,8 @@ TEST(SliderCrank, BothImpactsMeetTheReferenceTable) {
 std::vector<double> observed(const RecordedRun& run) {
   const auto& first = run.summary.contacts.at(0);
   const auto& second = run.summary.contacts.at(1);
-  std::vector<double> values = {first.onset,  *first.end,  first.approach_speed,  *first.separation_speed,
-                                second.onset, *second.end, second.approach_speed, *second.separation_speed};
+  std::vector<double> values = {first.onset,  *first.end,  first.approach_velocity,  *first.separation_velocity,
+                                second.onset, *second.end, second.approach_velocity, *second.separation_velocity};
   for (const char* name : {"block.x_m", "slider.x_m", "block.vx_m_s", "slider.vx_m_s", "crank.wz_rad_s"}) {
     for (const double t : {0.06, 0.12}) values.push_back(value_at(run, name, t));
   }
@@ -191,7 +191,7 @@ std::string episodes_of(const RecordedRun& run) {
   std::string text;
   for (const auto& e : run.summary.contacts) {
     text += fmt::format("; {:.15f} to {:.15f} s, {:.3g} m, {:.3g} m/s", e.onset, e.end.value_or(-1.0),
-                        e.max_indentation, e.approach_speed);
+                        e.max_indentation, e.approach_velocity);
   }
   return text;
 }

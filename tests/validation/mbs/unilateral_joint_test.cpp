@@ -110,7 +110,7 @@ TEST_P(UnilateralJoint, AStoneLeavesAShakenPlatformAndIsThrownUpAgain) {
   EXPECT_GT(on, 10);
   EXPECT_GT(off, 50);
   const auto kinetic = run.column("energy.kinetic_J"), potential = run.column("energy.potential_J");
-  const auto dissipated = run.column("energy.dissipated_J"), external = run.column("energy.external_J");
+  const auto dissipated = run.column("energy.dissipated_J"), external = run.column("energy.external_work_J");
   for (std::size_t i = 0; i < t.size(); ++i) {
     EXPECT_NEAR(kinetic[i] + potential[i] + dissipated[i] - external[i], kinetic[0] + potential[0], 1e-5) << t[i];
   }
@@ -147,7 +147,7 @@ output: {{interval: 0.01}}
   EXPECT_GT(gap.back(), 0.1);
 }
 
-// Infinitely many bounces end after sqrt(2 h / g) (1 + e) / (1 - e); those slower than resting_speed are left out.
+// Infinitely many bounces end after sqrt(2 h / g) (1 + e) / (1 - e); those slower than restitution_threshold are left out.
 TEST_P(UnilateralJoint, AStoneThatBouncesComesToRestAndIsBorne) {
   const auto run = completed(scenario_from(R"yaml(
 heelstrike: 1
@@ -212,14 +212,14 @@ TEST(UnilateralJoints, AnInputThatJumpsLiftsAStone) {
   ASSERT_TRUE(simulation.advance_to(0.02));
   EXPECT_NEAR(simulation.output("floor.force_N"), 0.5 * g, 1e-12);
   simulation.set_input("stone.fz_N", 2.0 * 0.5 * g);
-  const Checkpoint lifted = simulation.save();
+  const Checkpoint shifted_by_floor = simulation.save();
   EXPECT_EQ(simulation.output("floor.force_N"), 0.0);
   ASSERT_TRUE(simulation.advance_to(0.06));
   EXPECT_NEAR(simulation.output("stone.z_m"), 0.5 * g * 0.04 * 0.04, 1e-9);
   simulation.set_input("stone.fz_N", 0.0);
   ASSERT_TRUE(simulation.advance_to(0.2));
   EXPECT_NEAR(simulation.output("floor.force_N"), 0.5 * g, 1e-12) << "it has fallen down again";
-  simulation.restore(lifted);
+  simulation.restore(shifted_by_floor);
   ASSERT_TRUE(simulation.advance_to(0.06));
   EXPECT_NEAR(simulation.output("stone.z_m"), 0.5 * g * 0.04 * 0.04, 1e-9);
 }

@@ -1,0 +1,288 @@
+#include "fem_server/backends/elastic_foundation/spring_kinematics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heelstrike::fem {
+
+namespace {
+
+using Matrix36 = Eigen::Matrix<double, 3, 6>;
+
+Vector6 line(const Vector3& arm, const Vector3& direction) {
+  Vector6 result;
+  result.head<3>() = arm.cross(direction);
+  result.tail<3>() = direction;
+  return result;
+}
+
+/// d (arm x direction, direction), where the arm begins at T's origin, which moves with the pose.
+Matrix6 line_change(const Vector3& arm, const Vector3& direction, const Matrix36& dpoint, const Matrix36& ddirection) {
+  Matrix36 darm = dpoint;
+  darm.rightCols<3>() -= Matrix3::Identity();
+  Matrix6 result;
+  result << skew(arm) * ddirection - skew(direction) * darm, ddirection;
+  return result;
+}
+
+/// Of a normal of T at a point that moves by `dpoint` in C while T's material there moves by `carried`.
+Matrix36 normal_change(const Vector3& normal, const Matrix3& curvature, const Matrix36& dpoint,
+                       const Matrix36& carried) {
+  Matrix36 result = curvature * (dpoint - carried);
+  result.leftCols<3>() -= skew(normal);
+  return result;
+}
+
+/// line_change of (arm, u) where a ray along n meets a plane that carries u, which turns by du = - skew(u) - w (n x
+/// u)^T: u = w is the direction in which the ray is shortened. @param rate  line(arm, w)
+Matrix6 change_over_plane(const Vector3& arm, const Vector3& u, const Vector3& n, const Vector6& rate) {
+  const Vector3 m = n.cross(u);
+  const Vector3 r = rate.head<3>();
+  const Vector3 w = rate.tail<3>();
+  const double along = arm.dot(u);
+  Matrix6 change;
+  for (Eigen::Index j = 0; j < 3; ++j) {
+    change.block<3, 1>(0, j) = -m * r[j] - r * m[j] - u * arm[j];
+    change(j, j) += along;
+    change.block<3, 1>(0, 3 + j) = -m * w[j];
+    change.block<3, 1>(3, j) = -w * m[j];
+  }
+  const Matrix3 turn = skew(u);
+  change.topRightCorner<3, 3>() += turn;
+  change.bottomLeftCorner<3, 3>() -= turn;
+  change.bottomRightCorner<3, 3>().setZero();
+  return change;
+}
+
+/// The line along which a spring is compressed: where it meets T, seen from T's origin, and w.
+struct Compressed {
+  Vector3 arm, w;
+  Compressed(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT) {
+    const Vector3& g = meeting.met.normal;
+    arm = spring.point - p_CT;
+    w = g;
+    if (!meeting.by_ray) return;
+    arm += meeting.met.gap * spring.normal;
+    w *= -1.0 / g.dot(spring.normal);
+  }
+};
+
+/// A compression f = s (2 r^2 - r^4), 0 <= r <= 1, of a ray s, with its partial derivatives. At r = 1 it goes over into
+/// s with its first derivatives; at r = 0 it vanishes with them. r = max_ray_ratio k / s, where x = k is the shortest
+/// way, or r = max_ray_ratio x with x = spring_facing_factor().
+struct Shortened {
+  double value, by_s, by_x, by_ss, by_sx, by_xx;
+  explicit Shortened(const SpringContact& meeting) {
+    if (meeting.facing) {
+      by_cosine(-meeting.met.gap, *meeting.facing);
+    } else {
+      by_way(-meeting.met.gap, -meeting.shortest->gap);
+    }
+  }
+
+ private:
+  void by_way(double s, double k) {
+    const double r = max_ray_ratio * k / s;
+    const double r2 = r * r;
+    const double curved = (4.0 - 12.0 * r2) / s;
+    value = s * r2 * (2.0 - r2);
+    by_s = r2 * (3.0 * r2 - 2.0);
+    by_x = max_ray_ratio * 4.0 * r * (1.0 - r2);
+    by_ss = curved * r2;
+    by_sx = -max_ray_ratio * curved * r;
+    by_xx = max_ray_ratio * max_ray_ratio * curved;
+  }
+  void by_cosine(double s, double c) {
+    const double r = max_ray_ratio * std::max(c, 0.0);
+    const double r2 = r * r;
+    by_s = r2 * (2.0 - r2);
+    value = s * by_s;
+    by_sx = max_ray_ratio * 4.0 * r * (1.0 - r2);
+    by_x = s * by_sx;
+    by_ss = 0.0;
+    by_xx = c > 0.0 ? s * max_ray_ratio * max_ray_ratio * (4.0 - 12.0 * r2) : 0.0;
+  }
+};
+
+/// What the face that a ray meets adds to spring_facing_factor, with its derivatives by the cosine.
+struct PieceOrientation {
+  double value, by_cosine, by_cosine_twice;
+  PieceOrientation(const Spring& spring, const Vector3& target_normal) {
+    const double c = -spring.normal.dot(target_normal);
+    constexpr double share = 4.0 / max_ray_ratio;
+    value = share * c * c * c * c;
+    by_cosine = share * 4.0 * c * c * c;
+    by_cosine_twice = share * 12.0 * c * c;
+  }
+};
+
+/// d x / d X of the x of Shortened.
+Vector6 shortening_rate(const Spring& spring, const SpringContact& meeting, const Vector3& arm) {
+  if (!meeting.facing) return line(arm, meeting.shortest->normal);
+  const PieceOrientation facing(spring, meeting.met.normal);
+  Vector6 rate = Vector6::Zero();
+  rate.head<3>() = spring.normal.cross(meeting.shortest->normal + facing.by_cosine * meeting.met.normal);
+  return rate;
+}
+
+/// The compression, before any correction to the midsurface.
+struct Compression {
+  double d;
+  Vector6 rate;
+};
+
+Compression compression(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT) {
+  const Compressed at(spring, meeting, p_CT);
+  if (!meeting.shortest) return {.d = -meeting.met.gap, .rate = line(at.arm, at.w)};
+  const Shortened f(meeting);
+  return {.d = f.value,
+          .rate = f.by_s * line(at.arm, at.w) + f.by_x * shortening_rate(spring, meeting, spring.point - p_CT)};
+}
+
+/// d rate / d X where the ray is shortened. @param change  the same of the ray itself
+Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT,
+                         const Matrix6& change) {
+  const Compressed at(spring, meeting, p_CT);
+  const Vector3& normal = meeting.shortest->normal;
+  const Shortened f(meeting);
+  const Vector3 arm = spring.point - p_CT;
+  const Vector6 by_ray = line(at.arm, at.w);
+  const Vector6 by_x = shortening_rate(spring, meeting, arm);
+  Matrix36 carried;
+  carried << -skew(arm), Matrix3::Identity();
+  const Matrix36 turn = normal_change(normal, meeting.shortest->curvature, Matrix36::Zero(), carried);
+  Matrix6 dx = Matrix6::Zero();
+  if (meeting.facing) {
+    const PieceOrientation facing(spring, meeting.met.normal);
+    const Vector3 turned = spring.normal.cross(meeting.met.normal);
+    dx.topLeftCorner<3, 3>() =
+        -skew(spring.normal) * skew(Vector3(meeting.shortest->normal + facing.by_cosine * meeting.met.normal)) +
+        facing.by_cosine_twice * turned * turned.transpose();
+  } else {
+    dx = line_change(arm, normal, Matrix36::Zero(), turn);
+  }
+  return f.by_s * change + f.by_x * dx + f.by_ss * by_ray * by_ray.transpose() + f.by_xx * by_x * by_x.transpose() +
+         f.by_sx * (by_ray * by_x.transpose() + by_x * by_ray.transpose());
+}
+
+/// Direction along the bisector of the normals, and by how much the compression along it is larger.
+struct Midsurface {
+  double cosine, half;  ///< cosine of the angle between the normals and of half of it
+  double factor;
+  Vector3 m;
+  Midsurface(const Spring& spring, const SpringContact& meeting) {
+    const Vector3& g = meeting.met.smooth_normal;
+    cosine = -spring.normal.dot(g);
+    half = std::sqrt(0.5 * (1.0 + cosine));
+    factor = (meeting.by_ray ? cosine : 1.0) / half;
+    m = (spring.normal - g) / (2.0 * half);
+  }
+};
+
+SpringKinematicsDerivatives midsurface_slopes(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT,
+                               const Compression& compressed, const Matrix36& dsmooth) {
+  const Midsurface mid(spring, meeting);
+  const Vector6 dcosine = -(spring.normal.transpose() * dsmooth).transpose();
+  Vector6 dfactor = -mid.factor / mid.half * dcosine / (4.0 * mid.half);
+  if (meeting.by_ray) dfactor += dcosine / mid.half;
+  const Matrix36 dm = -(Matrix3::Identity() - mid.m * mid.m.transpose()) * dsmooth / (2.0 * mid.half);
+  return {.dd = mid.factor * compressed.rate + compressed.d * dfactor,
+          .dwrench = line_change(spring.point - p_CT, -mid.m, Matrix36::Zero(), -dm)};
+}
+
+}  // namespace
+
+double spring_facing_factor(const Spring& spring, const TargetPoint& met, const TargetPoint& nearest) {
+  return -spring.normal.dot(nearest.normal) + PieceOrientation(spring, met.normal).value;
+}
+
+void evaluate_spring_kinematics(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT, SpringKinematics& motion) {
+  const Compression compressed = compression(spring, meeting, p_CT);
+  motion.d = compressed.d;
+  motion.rate = compressed.rate;
+  if (meeting.direction == ForceDirection::energy) {
+    motion.wrench = motion.rate;
+  } else if (meeting.direction == ForceDirection::normal) {
+    motion.wrench = line(spring.point - p_CT, -spring.normal);
+  } else {
+    const Midsurface mid(spring, meeting);
+    motion.d *= mid.factor;
+    motion.wrench = line(spring.point - p_CT, -mid.m);
+  }
+}
+
+void differentiate_spring_kinematics(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT, SpringKinematicsDerivatives& slopes,
+                   Matrix6* drate) {
+  const auto& [met, by_ray, direction, flat, shortest, facing_cosine] = meeting;
+  const Vector3& n = spring.normal;
+  const auto [arm, w] = Compressed(spring, meeting, p_CT);
+  const Compression compressed = compression(spring, meeting, p_CT);
+  slopes.dd = compressed.rate;
+  if (direction == ForceDirection::normal) {
+    // The spring stays where it is; T's origin moves.
+    slopes.dwrench.setZero();
+    slopes.dwrench.topRightCorner<3, 3>() = skew(-n);
+    if (drate == nullptr) return;
+  }
+  Matrix6 change;
+  if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
+    change = change_over_plane(arm, w, n, line(arm, w));
+  } else {
+    Matrix36 carried;
+    carried << -skew(arm), Matrix3::Identity();
+    Matrix36 dy = Matrix36::Zero();
+    if (by_ray) dy = -n * line(arm, w).transpose();
+    Matrix36 dw = normal_change(met.normal, met.curvature, dy, carried);
+    if (by_ray) {
+      const double facing = met.normal.dot(n);
+      dw = (-dw + met.normal * (n.transpose() * dw) / facing).eval() / facing;
+    }
+    change = line_change(arm, w, dy, dw);
+    if (direction == ForceDirection::midsurface) {
+      slopes = midsurface_slopes(spring, meeting, p_CT, compressed,
+                                 normal_change(met.smooth_normal, met.smooth_curvature, dy, carried));
+    }
+  }
+  if (shortest) change = differentiate_shortened_ray(spring, meeting, p_CT, change);
+  if (direction == ForceDirection::energy) slopes.dwrench = change;
+  if (drate != nullptr) *drate = change;
+}
+
+// change_over_plane with u = w, summed: what is linear in m = n x w apart from the rest.
+Matrix6 WrenchRotationSum::sum() const {
+  Matrix6 sum = Matrix6::Zero();
+  const Matrix3 turned = turned_.topRows<3>();
+  sum.topLeftCorner<3, 3>() = carried_.trace() * Matrix3::Identity() - turned - turned.transpose() - carried_;
+  sum.bottomLeftCorner<3, 3>() = -turned_.bottomRows<3>() - skew(force_);
+  sum.topRightCorner<3, 3>() = sum.bottomLeftCorner<3, 3>().transpose();
+  return sum;
+}
+
+// Of what the place on T moves by in T: for a ray - n (w . v) - v, for the nearest point - v, at whose place the
+// gradient lets only the part along T pass.
+LayerMotion layer_motion(const Spring& spring, const SpringContact& meeting, const LayerPoint& place,
+                         const Vector3& p_CT, Matrix6* ddh) {
+  const Vector3& e = place.gradient;
+  const auto [arm, w] = Compressed(spring, meeting, p_CT);
+  if (!meeting.by_ray) {
+    if (ddh != nullptr) {
+      Matrix36 dgradient = Matrix36::Zero();
+      dgradient.leftCols<3>() = -skew(e);
+      *ddh = -line_change(arm, e, Matrix36::Zero(), dgradient);
+    }
+    return {.h = place.thickness, .dh = -line(arm, e)};
+  }
+  const Vector3 u = e + e.dot(spring.normal) * w;
+  if (ddh != nullptr) *ddh = -change_over_plane(arm, u, spring.normal, line(arm, w));
+  return {.h = place.thickness, .dh = -line(arm, u)};
+}
+
+TargetPoint turned(TargetPoint point, const Matrix3& R_CT) {
+  point.normal = R_CT * point.normal;
+  point.smooth_normal = R_CT * point.smooth_normal;
+  if (!point.curvature.isZero(0.0)) point.curvature = R_CT * point.curvature * R_CT.transpose();
+  if (!point.smooth_curvature.isZero(0.0)) point.smooth_curvature = R_CT * point.smooth_curvature * R_CT.transpose();
+  return point;
+}
+
+}  // namespace heelstrike::fem

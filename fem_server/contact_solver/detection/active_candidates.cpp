@@ -1,0 +1,166 @@
+#include "fem_server/contact_solver/detection/active_candidates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heelstrike::fem {
+
+std::vector<std::uint32_t> ActiveCandidates::candidates(std::span<const std::uint32_t> positions) const {
+  std::vector<std::uint32_t> result;
+  for (const std::uint32_t i : positions) result.push_back(nodes[i]);
+  return result;
+}
+
+bool ActiveCandidates::warm() const {
+  return std::ranges::any_of(force_before, [](const Vector3& force) { return !force.isZero(0.0); });
+}
+
+double ActiveCandidates::deepest() const {
+  double scale = 0.0;
+  for (const double gap : gaps) scale = std::max(scale, -gap);
+  return scale;
+}
+
+// A node that carries force keeps doing so in most steps, and the committed displacement foretells who joins: with
+// both, a warm evaluation passes over its working set once. What is missing is found outside and joins, so a poor guess
+// costs a second pass and never the result.
+std::vector<std::uint32_t> first_working_set(const ActiveCandidates& near) {
+  std::vector<std::uint32_t> positions;
+  for (std::uint32_t i = 0; i < near.nodes.size(); ++i) {
+    const double predicted = near.gaps[i] + (near.known[i] ? near.normals[i].dot(near.u_before[i]) : 0.0);
+    if (!near.force_before[i].isZero(0.0) || predicted < 0.0) positions.push_back(i);
+  }
+  return positions;
+}
+
+NodeBlocks::NodeBlocks(const SurfaceCompliance& body, const ActiveCandidates& near, std::span<const std::uint32_t> positions)
+    : compliance_(&body) {
+  // Kernels walk through one matrix: either the kept blocks have all of the nodes, or the body's are read. The numbers
+  // are the same copies in the same order, and so are the bits of what is computed with them.
+  numbers_.reserve(positions.size());
+  if (near.cached_blocks != nullptr && std::ranges::includes(near.kept, positions)) {
+    compliance_ = near.cached_blocks.get();
+    std::uint32_t k = 0;
+    for (const std::uint32_t i : positions) {
+      while (near.kept[k] != i) ++k;
+      numbers_.push_back(k);
+    }
+    return;
+  }
+  for (const std::uint32_t i : positions) numbers_.push_back(near.nodes[i]);
+}
+
+std::vector<std::uint32_t> NodeBlocks::numbers(std::span<const std::uint32_t> members) const {
+  std::vector<std::uint32_t> result;
+  result.reserve(members.size());
+  for (const std::uint32_t a : members) result.push_back(numbers_[a]);
+  return result;
+}
+
+LoadChange change_since_commit(const ActiveCandidates& near, std::span<const std::uint32_t> positions,
+                               const Eigen::VectorXd& forces, const Eigen::VectorXd& u) {
+  LoadChange change{.bounded = !near.compliance_changed};
+  double shear_terms = 0.0;
+  double before = 0.0;
+  for (std::size_t a = 0; a < positions.size(); ++a) {
+    const auto row = 3 * static_cast<Eigen::Index>(a);
+    const std::uint32_t i = positions[a];
+    // Without the displacement of before, df . C df cannot be told from forces and displacements.
+    change.bounded = change.bounded && (near.known[i] || forces.segment<3>(row).isZero(0.0));
+    if (!near.known[i]) continue;
+    shear_terms += forces.segment<3>(row).dot(near.u_before[i]);
+    before += near.force_before[i].dot(near.u_before[i]);
+  }
+  if (!change.bounded) return change;
+  if (before > 0.0) change.factor = shear_terms / before;
+  for (std::size_t a = 0; a < positions.size(); ++a) {
+    const auto row = 3 * static_cast<Eigen::Index>(a);
+    const std::uint32_t i = positions[a];
+    const Vector3 df = forces.segment<3>(row) - change.factor * near.force_before[i];
+    if (!df.isZero(0.0)) change.work += df.dot(u.segment<3>(row) - change.factor * near.u_before[i]);
+  }
+  return change;
+}
+
+std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, const ActiveCandidates& near,
+                                        std::span<const std::uint32_t> working, const LoadChange& change,
+                                        double allowed) {
+  // The work is a difference of nearly equal numbers: rounding may leave it below zero when nothing has changed.
+  const double size = std::sqrt(std::max(change.work, 0.0));
+  std::vector<std::uint32_t> open;
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < near.nodes.size(); ++i) {
+    if (next < working.size() && working[next] == i) {
+      ++next;
+      continue;
+    }
+    if (change.bounded && near.known[i]) {
+      const Vector3& n = near.normals[i];
+      const double before = near.gaps[i] + change.factor * n.dot(near.u_before[i]);
+      // Equation (8) of docs/theory/contact_fem.md: Cauchy and Schwarz in the energy norm. It needs the node's own
+      // block alone, where the displacement itself would need the node's whole row of the compliance.
+      const double reach = size * std::sqrt(n.dot(compliance.self(near.nodes[i]) * n));
+      if (before - reach > -allowed) continue;
+    }
+    open.push_back(i);
+  }
+  return open;
+}
+
+std::vector<std::uint32_t> penetrating(const ActiveCandidates& near, const NodeMotion& motion, double allowed,
+                                       double& deepest) {
+  std::vector<std::uint32_t> found;
+  deepest = 0.0;
+  for (std::size_t k = 0; k < motion.positions.size(); ++k) {
+    const std::uint32_t i = motion.positions[k];
+    const double gamma = near.gaps[i] + near.normals[i].dot(motion.u.segment<3>(3 * static_cast<Eigen::Index>(k)));
+    deepest = std::max(deepest, -gamma);
+    if (gamma < -allowed) found.push_back(i);
+  }
+  return found;
+}
+
+SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates) {
+  const std::size_t n = candidates.size();
+  std::vector<double> blocks(9 * n * n);
+  double* to = blocks.data();
+  // Blocks of candidates that are far apart in number lie pages apart in the body's compliance; side by side they are
+  // read at the speed of a stream by every evaluation from this committed state.
+  for (std::size_t j = 0; j < n; ++j) {
+    const double* column = compliance.column(candidates[j]);
+    for (std::size_t i = 0; i < n; ++i, to += 9) {
+      std::copy_n(column + 9 * static_cast<std::size_t>(candidates[i]), 9, to);
+    }
+  }
+  return {n, std::move(blocks)};
+}
+
+SurfaceCompliance diagonal_compliance(std::size_t n_nodes, double yield) {
+  std::vector<double> blocks(9 * n_nodes * n_nodes, 0.0);
+  for (std::size_t i = 0; i < n_nodes; ++i) {
+    Eigen::Map<Matrix3>(blocks.data() + 9 * (i * n_nodes + i)) = yield * Matrix3::Identity();
+  }
+  return {n_nodes, std::move(blocks)};
+}
+
+Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates) {
+  const std::size_t n = candidates.size();
+  Eigen::MatrixXd matrix(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
+  for (std::size_t j = 0; j < n; ++j) {
+    const double* column = compliance.column(candidates[j]);
+    double* x = matrix.data() + 9 * n * j;
+    double* y = x + 3 * n;
+    double* z = y + 3 * n;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double* block = column + 9 * static_cast<std::size_t>(candidates[i]);
+      for (std::size_t k = 0; k < 3; ++k) {
+        x[3 * i + k] = block[k];
+        y[3 * i + k] = block[3 + k];
+        z[3 * i + k] = block[6 + k];
+      }
+    }
+  }
+  return matrix;
+}
+
+}  // namespace heelstrike::fem

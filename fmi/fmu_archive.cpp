@@ -1,0 +1,239 @@
+#include "fmi/fmu_archive.hpp"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <minizip/unzip.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "fmi/fmi_platform.hpp"
+#include "common/files/output_file.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CloseArchive {
+  void operator()(void* archive) const { unzClose(archive); }
+};
+using Archive = std::unique_ptr<void, CloseArchive>;
+
+constexpr const char* description_name = "modelDescription.xml";
+constexpr const char* dependencies_name = "documentation/externalDependencies.txt";
+
+Error refused(const std::string& where, const std::string& text) {
+  return input_error(where, fmt::format("{}: {}", where, text));
+}
+
+/// @param file  place for the archive, which its reader wants as a file
+Archive open_archive(const std::string& content, const fs::path& file, const std::string& where) {
+  write_whole_file(file, content);
+  Archive archive(unzOpen64(file.c_str()));
+  if (archive != nullptr) return archive;
+  throw refused(where,
+                fmt::format("expected a unit (.fmu, a zip archive), found {} bytes that are none; export the unit "
+                            "again",
+                            content.size()));
+}
+
+/// What a unit for co-simulation on this platform needs, and says of that; sources, other documents and other platforms
+/// stay packed.
+bool is_needed(const std::string& name) {
+  return name == description_name || name == dependencies_name || name.starts_with("resources/") ||
+         name.starts_with(fmi2_binaries + std::string("/")) || name.starts_with(fmi3_binaries + std::string("/"));
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+bool is_inside(const fs::path& name) {
+  return name.is_relative() && std::ranges::none_of(name, [](const fs::path& part) { return part == ".."; });
+}
+
+/// The place of a member, with its folders. @throws Error{invalid_input} where a file stands in their way
+fs::path location_of(const std::string& name, const fs::path& folder, const std::string& where) {
+  const fs::path to = folder / name;
+  const fs::path above = name.ends_with('/') ? to : to.parent_path();
+  std::error_code error, ignored;
+  fs::create_directories(above, error);
+  const bool is_blocked = !fs::is_directory(above, ignored) || (above != to && fs::is_directory(to, ignored));
+  if (!is_blocked) return to;
+  if (error && error != std::errc::not_a_directory && error != std::errc::file_exists &&
+      error != std::errc::filename_too_long) {
+    throw file_error(to.string(),
+                     fmt::format("{}: a part of the unit cannot be written there: {}", to.string(), error.message()));
+  }
+  throw refused(
+      where, fmt::format("expected members that can lie beside each other, found '{}' {}; export the unit again",
+                         printable(name),
+                         error == std::errc::filename_too_long ? "with too long a name" : "as a file and as a folder"));
+}
+
+/// Whether the loader can map what a shared library says it consists of: it trusts the file, and a page behind its end
+/// ends the process that reads it.
+bool is_whole(const fs::path& file) {
+  const std::string bytes = text_of(file);
+  const auto taken = [&](std::uint64_t at, auto& to) {
+    if (at > bytes.size() || bytes.size() - at < sizeof to) return false;
+    std::memcpy(&to, bytes.data() + at, sizeof to);
+    return true;
+  };
+  Elf64_Ehdr header;
+  if (!taken(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+    return false;
+  }
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part;
+    if (!taken(header.e_phoff + i * sizeof part, part)) return false;
+    if (part.p_offset > bytes.size() || bytes.size() - part.p_offset < part.p_filesz) return false;
+  }
+  return true;
+}
+
+/// The archive's current member. @param size  [B] that the archive says; more than that is not written
+void write_member(void* archive, const std::string& name, std::uint64_t size, const fs::path& to,
+                  const std::string& where) {
+  errno = 0;
+  std::ofstream file(to, std::ios::binary);
+  if (!file && errno == ENAMETOOLONG) {
+    throw refused(where,
+                  fmt::format("expected members with names of up to 255 letters, found '{}'; export the unit again",
+                              printable(name)));
+  }
+  std::array<char, 1U << 16U> part;
+  int n = unzOpenCurrentFile(archive) == UNZ_OK ? 0 : -1;
+  std::uint64_t written = 0;
+  while (n >= 0 && (n = unzReadCurrentFile(archive, part.data(), part.size())) > 0) {
+    written += static_cast<std::uint64_t>(n);
+    if (written > size) break;
+    file.write(part.data(), n);
+  }
+  const bool sound = n >= 0 && unzCloseCurrentFile(archive) == UNZ_OK;  // compares the checksum
+  if (!sound || written != size)
+    throw refused(where, fmt::format("'{}' in the unit cannot be unpacked; export the unit again", printable(name)));
+  file.close();
+  if (!file) throw file_error(to.string(), to.string() + ": a part of the unit cannot be written there");
+}
+
+/// Name and size of the archive's current member.
+std::pair<std::string, std::uint64_t> current_member(void* archive, const std::string& where) {
+  std::array<char, 4096> name{};
+  unz_file_info64 member;
+  const int status = unzGetCurrentFileInfo64(archive, &member, name.data(), name.size() - 1, nullptr, 0, nullptr, 0);
+  if (status != UNZ_OK || member.size_filename >= name.size()) {
+    throw refused(where, "the archive of the unit is damaged; export the unit again");
+  }
+  // Some tools write their own separators, or "./" in front, against the rules of the format; others read them as
+  // meant.
+  std::string plain = name.data();
+  std::ranges::replace(plain, '\\', '/');
+  while (plain.starts_with("./")) plain.erase(0, 2);
+  return {plain, member.uncompressed_size};
+}
+
+}  // namespace
+
+FmuArchive::FmuArchive(const std::string& content, const std::string& where) : where_(where) {
+  std::string name = (fs::temp_directory_path() / "heelstrike-fmu-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw file_error(name, name + ": no folder can be made there for the parts of a unit; TMPDIR names another place");
+  }
+  folder_ = name;
+  try {
+    unpack(content);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+    throw;
+  }
+}
+
+FmuArchive::~FmuArchive() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+void FmuArchive::unpack(const std::string& content) {
+  const fs::path packed = folder_ / "archive";  // no member that is needed has this name
+  const Archive archive = open_archive(content, packed, where_);
+  std::uint64_t bytes = 0;
+  std::set<std::string> platforms;
+  int status = unzGoToFirstFile(archive.get());
+  for (; status == UNZ_OK; status = unzGoToNextFile(archive.get())) {
+    const auto [name, size] = current_member(archive.get(), where_);
+    if (name.starts_with("binaries/")) {
+      const std::string platform = name.substr(9, name.find('/', 9) - 9);
+      if (!platform.empty()) platforms.insert(platform);
+    }
+    if (!is_needed(name)) continue;
+    if (!is_inside(name)) {
+      throw refused(
+          where_, fmt::format("expected members inside the archive, found '{}'; the unit is not to be trusted", name));
+    }
+    if (size > max_bytes || (bytes += size) > max_bytes) {
+      throw refused(where_, fmt::format("expected at most {} bytes when unpacked, found more; take resources out of it",
+                                        max_bytes));
+    }
+    const fs::path to = location_of(name, folder_, where_);
+    if (!name.ends_with('/')) write_member(archive.get(), name, size, to, where_);
+  }
+  if (status != UNZ_END_OF_LIST_OF_FILE) {
+    throw refused(where_, "the archive of the unit is damaged; export the unit again");
+  }
+  fs::remove(packed);
+  platforms_ = fmt::format("{}", fmt::join(platforms, ", "));
+  if (!fs::exists(folder_ / description_name)) {
+    throw refused(where_, fmt::format("expected a unit (.fmu), found an archive without {}; it is another kind of file",
+                                      description_name));
+  }
+}
+
+std::string FmuArchive::description() const {
+  return text_of(folder_ / description_name);
+}
+
+std::string FmuArchive::dependencies() const {
+  std::string text = text_of(folder_ / dependencies_name);
+  text.erase(text.find_last_not_of(" \r\n") + 1);
+  return text;
+}
+
+fs::path FmuArchive::binary(const std::string& folder, const std::string& model_identifier) const {
+  fs::path path = folder_ / folder / (model_identifier + ".so");
+  if (!fs::exists(path)) {
+    throw refused(where_, fmt::format("expected '{}/{}.so' in the unit, found binaries for {}; export it for this "
+                                      "system",
+                                      folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
+  }
+  if (!is_whole(path)) {
+    throw refused(where_,
+                  fmt::format("expected a shared library of this system as '{}/{}.so' in the unit, found {} bytes "
+                              "that are none, or are cut off; export the unit again",
+                              folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
+  }
+  return path;
+}
+
+fs::path FmuArchive::resources() const {
+  const fs::path path = folder_ / "resources";
+  return fs::is_directory(path) ? path : fs::path();
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,44 @@
+/// A unit's file (.fmu, a zip archive), unpacked into a folder of its own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace heelstrike::mbs {
+
+class FmuArchive {
+ public:
+  /// Unpacks the description, the resources and the binaries for this platform into a new folder that only this user
+  /// can enter; it goes with this object.
+  /// @param content  of the file. @param where  key of the scenario, for messages
+  /// @throws Error{invalid_input} for what is no archive, has no modelDescription.xml, is damaged, has members outside
+  /// of itself or is larger than max_bytes; Error{file} when nothing can be written
+  FmuArchive(const std::string& content, const std::string& where);
+  ~FmuArchive();
+  FmuArchive(const FmuArchive&) = delete;
+  FmuArchive& operator=(const FmuArchive&) = delete;
+
+  /// Text of modelDescription.xml.
+  [[nodiscard]] std::string description() const;
+  /// @param folder  of the platform: fmi2_binaries, fmi3_binaries
+  /// @throws Error{invalid_input} that lists the platforms there are
+  [[nodiscard]] std::filesystem::path binary(const std::string& folder, const std::string& model_identifier) const;
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  /// What the unit says that it needs besides itself (documentation/externalDependencies.txt); empty = it does not say.
+  [[nodiscard]] std::string dependencies() const;
+  /// Folder of the resources; empty = the unit has none.
+  [[nodiscard]] std::filesystem::path resources() const;
+
+  /// [B] all that is unpacked together, so that a small file cannot fill the disk.
+  static constexpr std::uint64_t max_bytes = std::uint64_t{2} << 30U;
+
+ private:
+  void unpack(const std::string& content);
+
+  std::string where_;
+  std::filesystem::path folder_;
+  std::string platforms_;  ///< for the message that none fits
+};
+
+}  // namespace heelstrike::mbs

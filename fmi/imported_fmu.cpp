@@ -1,0 +1,185 @@
+#include "fmi/imported_fmu.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "fmi/versions.hpp"
+
+namespace heelstrike::mbs {
+
+namespace {
+
+constexpr int discarded = 2;
+/// Steps a thousand times shorter than asked for are no answer to a step that was a little too long.
+constexpr int max_halvings = 10;
+
+std::string step_text(double t, double h) {
+  return fmt::format("DoStep from t = {} s over {} s", t, h);
+}
+
+/// Calls `exchange` with the variables of each type, and with their places.
+template <typename Exchange>
+void for_each_group(std::span<const FmuVariable* const> variables, Exchange exchange) {
+  std::vector<char> done(variables.size(), 0);
+  for (std::size_t first = 0; first < variables.size(); ++first) {
+    if (done[first] != 0) continue;
+    const NumberType type = variables[first]->number_type().value();
+    std::vector<const FmuVariable*> group;
+    std::vector<std::size_t> places;
+    for (std::size_t i = first; i < variables.size(); ++i) {
+      if (variables[i]->number_type() != type) continue;
+      done[i] = 1;
+      group.push_back(variables[i]);
+      places.push_back(i);
+    }
+    exchange(type, group, places);
+  }
+}
+
+}  // namespace
+
+void FmuLog::note(const char* text) {
+  constexpr std::size_t most = 3;
+  if (text == nullptr) return;
+  if (sentences.size() == most) sentences.erase(sentences.begin());
+  sentences.push_back(one_line(text));
+}
+
+std::string FmuLog::told() const {
+  return sentences.empty() ? "; it said nothing" : fmt::format("; it said: {}", fmt::join(sentences, " / "));
+}
+
+ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder) : parts_(std::move(parts)) {
+  const auto path = archive().binary(folder, description().model_identifier);
+  library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) {
+    const char* reason = ::dlerror();
+    const std::string needs = printable(archive().dependencies());
+    throw input_error(parts_.where,
+                      fmt::format("{}: the binary of the unit cannot be loaded here ({}); install what it needs{}, or "
+                                  "export it for this system",
+                                  parts_.where, one_line(reason != nullptr ? reason : "unknown reason"),
+                                  needs.empty() ? "" : fmt::format(" (its documentation says: {})", needs)));
+  }
+}
+
+void ImportedFmu::set(std::span<const FmuVariable* const> variables, std::span<const double> values) {
+  for_each_group(variables, [&](NumberType type, std::span<const FmuVariable* const> group,
+                                std::span<const std::size_t> places) {
+    std::vector<double> some;
+    for (const std::size_t place : places) some.push_back(values[place]);
+    set_group(type, group, some);
+  });
+}
+
+void ImportedFmu::get(std::span<const FmuVariable* const> variables, std::span<double> values) {
+  for_each_group(variables, [&](NumberType type, std::span<const FmuVariable* const> group,
+                                std::span<const std::size_t> places) {
+    std::vector<double> some(group.size());
+    get_group(type, group, some);
+    for (std::size_t i = 0; i < places.size(); ++i) values[places[i]] = some[i];
+  });
+}
+
+void ImportedFmu::step(double t, double h) {
+  if (retries()) require(get_state_(instance_, &start_), names_.get);
+  const int status = try_step(t, h);
+  if (status != discarded || !retries()) return require(status, step_text(t, h));
+  for (int halvings = 1; halvings <= max_halvings; ++halvings) {
+    require(set_state_(instance_, start_), names_.set);
+    const int parts = 1 << halvings;
+    int outcome = 0;
+    for (int i = 0; i < parts && outcome <= 1; ++i) {
+      // The ends are the same numbers as those of the whole step.
+      const double from = t + h * i / parts, to = t + h * (i + 1) / parts;
+      outcome = try_step(from, to - from);
+    }
+    if (outcome != discarded) return require(outcome, step_text(t, h));
+  }
+  require(discarded, fmt::format("{}, in steps of {} s too,", step_text(t, h), h / (1 << max_halvings)));
+}
+
+ImportedFmu::~ImportedFmu() {
+  if (library_ != nullptr) ::dlclose(library_);
+}
+
+void* ImportedFmu::symbol(const char* name) const {
+  void* found = ::dlsym(library_, name);
+  if (found == nullptr) {
+    throw input_error(parts_.where,
+                      fmt::format("{}: the binary of the unit has no function {}, which its version of FMI "
+                                  "demands; export it again",
+                                  parts_.where, name));
+  }
+  return found;
+}
+
+void ImportedFmu::require(int status, const std::string& call) {
+  if (status == 0 || status == 1) return;
+  constexpr std::array<const char*, 3> names = {"discard", "error", "fatal"};
+  const std::size_t index = static_cast<std::size_t>(status - 2);
+  const char* advice = status == 2 ? "it may manage a smaller `step`" : "its maker knows what it cannot do";
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("{}: {} of the unit answered '{}'{}; {}", parts_.where, call,
+                          index < names.size() ? names[index] : "an unknown status", log_messages_.told(), advice),
+              parts_.where);
+}
+
+void ImportedFmu::find_state_functions(const StateFunctionNames& names) {
+  names_ = names;
+  if (!description().can_get_and_set_state) return;
+  find(get_state_, names.get);
+  find(set_state_, names.set);
+  find(free_state_, names.free);
+  if (!description().can_serialize_state) return;
+  find(size_, names.size);
+  find(serialize_, names.serialize);
+  find(deserialize_, names.deserialize);
+}
+
+std::string ImportedFmu::save() {
+  void* state = nullptr;
+  require(get_state_(instance_, &state), names_.get);
+  std::size_t size = 0;
+  int status = size_(instance_, state, &size);
+  std::string bytes(status <= 1 ? size : 0, '\0');
+  if (status <= 1) status = serialize_(instance_, state, bytes.data(), size);
+  (void)free_state_(instance_, &state);
+  require(status, names_.serialize);
+  return bytes;
+}
+
+void ImportedFmu::restore(const std::string& bytes) {
+  void* state = nullptr;
+  require(deserialize_(instance_, bytes.data(), bytes.size(), &state), names_.deserialize);
+  const int status = set_state_(instance_, state);
+  (void)free_state_(instance_, &state);
+  require(status, names_.set);
+}
+
+void ImportedFmu::free_start_state() {
+  if (start_ != nullptr) (void)free_state_(instance_, &start_);
+}
+
+void ImportedFmu::throw_instantiation_error() {
+  throw input_error(parts_.where, fmt::format("{}: the unit does not let itself be instantiated with its token '{}'{}; "
+                                              "the description and the binary may be of different exports",
+                                              parts_.where, description().token, log_messages_.told()));
+}
+
+std::unique_ptr<ImportedFmu> load_fmu(const std::string& content, const std::string& name, const std::string& where) {
+  auto archive = std::make_unique<FmuArchive>(content, where);
+  FmuDescription description = read_fmu_description(archive->description(), where);
+  const FmiVersion version = description.version;
+  FmuParts parts{where, std::move(archive), std::move(description)};
+  return version == FmiVersion::fmi2 ? make_fmi2_fmu(std::move(parts), name) : make_fmi3_fmu(std::move(parts), name);
+}
+
+}  // namespace heelstrike::mbs

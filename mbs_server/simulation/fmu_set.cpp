@@ -1,0 +1,301 @@
+#include "mbs_server/simulation/fmu_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "fmi/imported_fmu.hpp"
+#include "mbs_server/formulation/sampled_fmu.hpp"
+
+namespace heelstrike::mbs {
+
+namespace {
+
+std::string described(const std::variant<double, bool, std::string>& value) {
+  if (const double* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return fmt::format("the text '{}'", printable(std::get<std::string>(value)));
+}
+
+/// 2^53: from here on a number may have been read as its neighbour.
+constexpr double first_rounded = 0x1p53;
+
+/// The value of a parameter that is a number; none = its type has no such value. What is set once is meant as it is
+/// written: nothing is rounded.
+std::optional<double> number_for(NumberType type, const std::variant<double, bool, std::string>& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    return type == NumberType::boolean ? std::optional(*flag ? 1.0 : 0.0) : std::nullopt;
+  }
+  const double* number = std::get_if<double>(&value);
+  if (number == nullptr || !std::isfinite(*number)) return std::nullopt;
+  const bool fits =
+      type == NumberType::float64 || type == NumberType::float32 ||
+      (type == NumberType::boolean ? *number == 0.0 || *number == 1.0
+                                   : *number == std::nearbyint(*number) && std::abs(*number) < first_rounded);
+  return fits ? std::optional(*number) : std::nullopt;
+}
+
+[[noreturn]] void throw_invalid_value(const FmuVariable& variable, const SampledFmu::Parameter& parameter) {
+  const auto type = variable.number_type();
+  const bool is_real = type == NumberType::float64 || type == NumberType::float32;
+  throw input_error(parameter.key + ".value",
+                    fmt::format("{}.value: expected {} for the variable '{}' of type {}, found {}; {}", parameter.key,
+                                !type                         ? "a text"
+                                : type == NumberType::boolean ? "true or false (1 or 0)"
+                                : is_real                     ? "a finite number"
+                                                              : "a whole number below 2^53",
+                                variable.name, variable.type, described(parameter.value),
+                                type ? "write it without quotes" : "write it in quotes"));
+}
+
+/// @throws Error{invalid_input} for a value that the variable's type does not have
+void set_parameter(const SampledFmu::Parameter& parameter, ImportedFmu& unit) {
+  const FmuVariable* variable = &unit.description().parameter(parameter.variable, parameter.key + ".variable");
+  if (!variable->number_type()) {
+    const auto* text = std::get_if<std::string>(&parameter.value);
+    if (text == nullptr) throw_invalid_value(*variable, parameter);
+    return unit.set_text(*variable, *text);
+  }
+  const std::optional<double> number = number_for(*variable->number_type(), parameter.value);
+  if (!number) throw_invalid_value(*variable, parameter);
+  unit.set({&variable, 1}, {&*number, 1});
+}
+
+}  // namespace
+
+/// One unit with its place on the grid of its communication points.
+class FmuSet::Running {
+ public:
+  explicit Running(std::shared_ptr<SampledFmu> unit) : unit_(std::move(unit)) {}
+
+  void open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns);
+  [[nodiscard]] const std::string& name() const { return unit_->name; }
+  [[nodiscard]] bool has_state() const {
+    return !fmu_ || (fmu_->description().can_get_and_set_state && fmu_->description().can_serialize_state);
+  }
+  [[nodiscard]] double length() const { return unit_->step; }
+  /// [s] where it waits, or will.
+  [[nodiscard]] double next() const { return unit_->step * static_cast<double>(next_); }
+  /// Multiples of different steps that mean the same time differ by rounding, and so does the end of a run.
+  [[nodiscard]] bool is_step_due(double t) const { return next() <= t + rounding * unit_->step; }
+  void require_multiple_of(double macro_step) const;
+  void step(double t, std::span<const double> row);
+  [[nodiscard]] FmuState save() const;
+  void require(const FmuState& state) const;
+  void restore(const FmuState& state);
+
+  static constexpr double rounding = 1e-9;
+
+ private:
+  void find_columns(std::vector<Column>& columns);
+  void find_variables();
+  void initialise();
+
+  std::shared_ptr<SampledFmu> unit_;
+  std::unique_ptr<ImportedFmu> fmu_;
+  std::int64_t next_ = 0;                                 ///< index of the communication point
+  bool initialised_ = false;                              ///< its first inputs are those of the start
+  std::vector<std::size_t> columns_;                      ///< per input, in a row
+  std::vector<const FmuVariable*> inputs_, outputs_;  ///< of the unit's description
+};
+
+void FmuSet::Running::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
+  if (!allowed) {
+    throw input_error(
+        unit_->key,
+        fmt::format("{}: the unit '{}' is machine code that this server does not run for its clients; start "
+                    "mbs_server with --allow-fmu where all who may submit runs are trusted, or run without "
+                    "--mbs",
+                    unit_->key, unit_->file));
+  }
+  find_columns(columns);
+  const auto asset = std::ranges::find(assets, unit_->file, &AssetContent::name);
+  if (asset == assets.end()) {
+    throw input_error(unit_->key,
+                      fmt::format("{}: the file '{}' did not come with the scenario", unit_->key, unit_->file));
+  }
+  fmu_ = load_fmu(asset->content, unit_->name, unit_->key);
+  find_variables();
+  for (const auto& parameter : unit_->parameters) set_parameter(parameter, *fmu_);
+}
+
+void FmuSet::Running::find_columns(std::vector<Column>& columns) {
+  for (const auto& input : unit_->inputs) {
+    const auto found = std::ranges::find(columns, input.column, &Column::name);
+    if (found == columns.end()) {
+      throw input_error(input.key,
+                        fmt::format("{}.column: expected a column of the time series, found '{}'; `heelstrike "
+                                    "validate --describe` and the header of a time series tell them",
+                                    input.key, input.column));
+    }
+    columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
+    for (Column& told : columns) {
+      const bool is_own = told.name.starts_with(unit_->name + ".") && told.name.ends_with("." + input.column);
+      if (is_own && told.unit.empty()) told.unit = found->unit;
+    }
+  }
+}
+
+void FmuSet::Running::find_variables() {
+  const FmuDescription& description = fmu_->description();
+  for (const auto& input : unit_->inputs) {
+    inputs_.push_back(&description.number(input.variable, "input", input.key + ".variable"));
+  }
+  for (std::size_t i = 0; i < unit_->outputs.size(); ++i) {
+    const auto& output = unit_->outputs[i];
+    const bool drives = std::ranges::any_of(
+        unit_->drives, [&](const SampledFmu::Drive& drive) { return drive.value == i || drive.rate == i; });
+    const std::string key = output.key + ".variable";
+    outputs_.push_back(drives ? &description.real(output.variable, "output", key)
+                              : &description.number(output.variable, "output", key));
+  }
+}
+
+void FmuSet::Running::require_multiple_of(double macro_step) const {
+  const double n = unit_->step / macro_step;
+  if (n > 0.5 && std::abs(n - std::round(n)) <= rounding * n) return;
+  throw input_error(unit_->key,
+                    fmt::format("{}: expected a `step` of the unit that is a multiple of coupling.macro_step, "
+                                "{} s, found {} s; change one of them",
+                                unit_->key, macro_step, unit_->step));
+}
+
+void FmuSet::Running::initialise() {
+  fmu_->enter_initialization();
+  fmu_->set(inputs_, unit_->input_values);
+  fmu_->exit_initialization();
+  initialised_ = true;
+}
+
+void FmuSet::Running::step(double t, std::span<const double> row) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) unit_->input_values[i] = row[columns_[i]];
+  if (!initialised_) initialise();
+  fmu_->set(inputs_, unit_->input_values);
+  fmu_->step(next(), unit_->step);
+  std::vector<double> values(outputs_.size());
+  fmu_->get(outputs_, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw Error(
+        ErrorCode::solver_failed,
+        fmt::format("{}: expected finite numbers from the unit, found {} for '{}' in the step from t = {} s; its "
+                    "maker knows what it cannot do, or its `step` is too large",
+                    unit_->key, values[i], unit_->outputs[i].variable, t),
+        unit_->key);
+  }
+  unit_->since = next();
+  unit_->start_values = std::exchange(unit_->output_values, std::move(values));
+  ++next_;
+}
+
+FmuState FmuSet::Running::save() const {
+  if (!has_state()) {
+    throw Error(
+        ErrorCode::unimplemented,
+        fmt::format("{}: the unit cannot give away its state (canGetAndSetFMUState and canSerializeFMUState), so "
+                    "that its run can neither be saved nor resumed; run it in one piece",
+                    unit_->key),
+        unit_->key);
+  }
+  return {.next = next_,
+          .inputs = unit_->input_values,
+          .outputs = unit_->output_values,
+          .before = unit_->start_values,
+          .bytes = initialised_ ? fmu_->save() : std::string()};
+}
+
+void FmuSet::Running::require(const FmuState& state) const {
+  const bool fits = state.next >= 0 && state.inputs.size() == inputs_.size() &&
+                    state.outputs.size() == outputs_.size() && state.before.size() == outputs_.size();
+  if (!fits || !has_state()) {
+    throw input_error("checkpoint", fmt::format("checkpoint: expected the state of the unit '{}', found one that it "
+                                                "cannot take; resume with the file that the run was made with",
+                                                unit_->name));
+  }
+}
+
+void FmuSet::Running::restore(const FmuState& state) {
+  unit_->input_values = state.inputs;
+  unit_->output_values = state.outputs;
+  unit_->start_values = state.before;
+  unit_->since = unit_->step * static_cast<double>(std::max<std::int64_t>(state.next - 1, 0));
+  next_ = state.next;
+  if (state.bytes.empty()) return;
+  if (!initialised_) initialise();
+  fmu_->restore(state.bytes);
+}
+
+FmuSet::FmuSet(const Model& model) {
+  for (const Force& force : model.forces) {
+    if (force.unit) units_.push_back(std::make_unique<Running>(force.unit));
+  }
+}
+
+FmuSet::~FmuSet() = default;
+
+void FmuSet::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
+  for (const auto& unit : units_) unit->open(assets, allowed, columns);
+}
+
+std::vector<std::string> FmuSet::without_fmu_state() const {
+  std::vector<std::string> names;
+  for (const auto& unit : units_) {
+    if (!unit->has_state()) names.push_back(unit->name());
+  }
+  return names;
+}
+
+void FmuSet::check_communication_steps(double macro_step) const {
+  for (const auto& unit : units_) unit->require_multiple_of(macro_step);
+}
+
+double FmuSet::next_after(double t, double end) const {
+  double next = end;
+  for (const auto& unit : units_) {
+    // Those that wait here are stepped before this is asked, and those that would at the end are not stepped any more.
+    if (!unit->is_step_due(t) && unit->next() < end - Running::rounding * unit->length())
+      next = std::min(next, unit->next());
+  }
+  return next;
+}
+
+bool FmuSet::due(double t) const {
+  return std::ranges::any_of(units_, [&](const auto& unit) { return unit->is_step_due(t); });
+}
+
+void FmuSet::do_due_steps(double t, std::span<const double> row) {
+  for (const auto& unit : units_) {
+    if (unit->is_step_due(t)) unit->step(t, row);
+  }
+}
+
+std::map<std::string, FmuState> FmuSet::save() const {
+  std::map<std::string, FmuState> states;
+  for (const auto& unit : units_) states.emplace(unit->name(), unit->save());
+  return states;
+}
+
+void FmuSet::require(const std::map<std::string, FmuState>& states) const {
+  for (const auto& unit : units_) {
+    const auto found = states.find(unit->name());
+    if (found == states.end() || states.size() != units_.size()) {
+      throw input_error("checkpoint",
+                        fmt::format("checkpoint: expected the state of the unit '{}', found none; it belongs "
+                                    "to another scenario",
+                                    unit->name()));
+    }
+    unit->require(found->second);
+  }
+}
+
+void FmuSet::restore(const std::map<std::string, FmuState>& states) {
+  for (const auto& unit : units_) unit->restore(states.at(unit->name()));
+}
+
+}  // namespace heelstrike::mbs
