@@ -21,7 +21,7 @@ if(TARGET heelstrike_elements)
 endif()
 install(TARGETS ${fmu_parts} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs
-  FILES_MATCHING PATTERN "*.packages" PATTERN "unit_icon.*")
+  FILES_MATCHING PATTERN "*.packages" PATTERN "fmu_icon.*")
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heelstrike)
 install(EXPORT heelstrike NAMESPACE heelstrike:: FILE heelstrikeConfig.cmake DESTINATION ${package_folder} COMPONENT development)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake COMPATIBILITY SameMinorVersion)

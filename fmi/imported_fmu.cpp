@@ -52,7 +52,7 @@ void FmuLog::note(const char* text) {
   sentences.push_back(one_line(text));
 }
 
-std::string FmuLog::told() const {
+std::string FmuLog::text() const {
   return sentences.empty() ? "; it said nothing" : fmt::format("; it said: {}", fmt::join(sentences, " / "));
 }
 
@@ -128,7 +128,7 @@ void ImportedFmu::require(int status, const std::string& call) {
   const char* advice = status == 2 ? "it may manage a smaller `step`" : "its maker knows what it cannot do";
   throw Error(ErrorCode::solver_failed,
               fmt::format("{}: {} of the unit answered '{}'{}; {}", parts_.where, call,
-                          index < names.size() ? names[index] : "an unknown status", log_messages_.told(), advice),
+                          index < names.size() ? names[index] : "an unknown status", log_messages_.text(), advice),
               parts_.where);
 }
 
@@ -171,7 +171,7 @@ void ImportedFmu::free_start_state() {
 void ImportedFmu::throw_instantiation_error() {
   throw input_error(parts_.where, fmt::format("{}: the unit does not let itself be instantiated with its token '{}'{}; "
                                               "the description and the binary may be of different exports",
-                                              parts_.where, description().token, log_messages_.told()));
+                                              parts_.where, description().token, log_messages_.text()));
 }
 
 std::unique_ptr<ImportedFmu> load_fmu(const std::string& content, const std::string& name, const std::string& where) {

@@ -20,7 +20,7 @@ namespace heelstrike::mbs {
 struct FmuLog {
   std::vector<std::string> sentences;
   void note(const char* text);
-  [[nodiscard]] std::string told() const;
+  [[nodiscard]] std::string text() const;
 };
 
 /// What a unit is opened from.

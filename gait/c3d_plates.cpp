@@ -65,10 +65,10 @@ class PlateReader {
           "expected corners that span a surface in FORCE_PLATFORM:CORNERS, found them on a line; correct the "
           "parameter");
     }
-    constexpr double farthest = 1000.0;  // [m]
-    if (std::ranges::any_of(c, [](const Vector3& p) { return !(p.norm() < farthest); })) {
+    constexpr double max_distance = 1000.0;  // [m]
+    if (std::ranges::any_of(c, [](const Vector3& p) { return !(p.norm() < max_distance); })) {
       refuse(fmt::format("expected corners within {} m in FORCE_PLATFORM:CORNERS, found others; correct the parameter",
-                         farthest));
+                         max_distance));
     }
     X_LP_.p = 0.25 * (c[0] + c[1] + c[2] + c[3]);
     X_LP_.R << x.normalized(), z.cross(x).normalized(), z.normalized();

@@ -68,7 +68,7 @@ struct FrameOutliers {
 };
 
 /// The markers that most of the residual of frames [first, last] speaks against.
-std::vector<std::size_t> verdict(const std::vector<FrameOutliers>& votes, std::size_t first, std::size_t last) {
+std::vector<std::size_t> select_outliers(const std::vector<FrameOutliers>& votes, std::size_t first, std::size_t last) {
   std::map<std::vector<std::size_t>, double> weights;
   for (std::size_t i = first; i <= last; ++i) {
     // By squared residual, not by frames: the top of a bump is sure of its marker, its many frames on the flank are
@@ -91,7 +91,7 @@ void wait_all(std::vector<FrameOutliers>& votes, std::size_t margin) {
       ++i;
       if (!votes[i].wrong.empty()) last = i;
     }
-    const auto common = verdict(votes, first, last);
+    const auto common = select_outliers(votes, first, last);
     for (std::size_t k = first; k <= last; ++k) {
       if (votes[k].wrong.empty() || !std::ranges::includes(common, votes[k].wrong)) votes[k].wrong = common;
     }

@@ -108,11 +108,11 @@ void exclude_steady_markers(std::span<const Vector3> template_T, const std::vect
   for (std::size_t m = 0; m < measured.size(); ++m) {
     const auto is_out = [&](std::size_t k) { return missing[k].contains(m) && measured[m][k].allFinite(); };
     for (const Frames& run : runs_of({0, missing.size()}, is_out)) {
-      double furthest = 0.0;
+      double max_distance = 0.0;
       for (std::size_t k = run.first; k < run.end; ++k) {
-        furthest = std::max(furthest, (measured[m][k] - bridged[m][k]).norm());
+        max_distance = std::max(max_distance, (measured[m][k] - bridged[m][k]).norm());
       }
-      if (furthest > distance) continue;
+      if (max_distance > distance) continue;
       for (std::size_t k = run.first; k < run.end; ++k) missing[k].erase(m);
     }
   }

@@ -115,10 +115,10 @@ Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> m
 std::vector<std::size_t> find_outlier_markers(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
                                        std::size_t n_candidates, const OutlierCriterion& rule) {
   // Three markers have nine coordinates for six unknowns: almost any three fit.
-  constexpr std::size_t fewest = 4;
+  constexpr std::size_t min_points = 4;
   ClusterFitter fitter(template_T, measured_W);
   const std::size_t n = fitter.seen().size();
-  if (n < fewest + 1) return {};
+  if (n < min_points + 1) return {};
   Trial best = fitter.without({});
   if (best.rms <= rule.tolerance) return {};
   const auto accept = [&](Trial trial) {
@@ -127,7 +127,7 @@ std::vector<std::size_t> find_outlier_markers(std::span<const Vector3> template_
     if (trial.nearest > rule.distance && trial.rms < rule.improvement * best.rms) best = std::move(trial);
   };
   if (rule.max_excluded >= 1) accept(fitter.best_without(false, n_candidates));
-  if (rule.max_excluded >= 2 && n >= fewest + 2) accept(fitter.best_without(true, n_candidates));
+  if (rule.max_excluded >= 2 && n >= min_points + 2) accept(fitter.best_without(true, n_candidates));
   return best.excluded;
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 using Digest = std::array<unsigned char, EVP_MAX_MD_SIZE>;
 
-void require(bool worked) {
-  if (!worked) throw Error(ErrorCode::internal, "SHA-256 is not available from OpenSSL on this machine");
+void require(bool succeeded) {
+  if (!succeeded) throw Error(ErrorCode::internal, "SHA-256 is not available from OpenSSL on this machine");
 }
 
 std::string hex_of(const Digest& digest, unsigned int length) {

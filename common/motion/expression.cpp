@@ -113,7 +113,7 @@ class Parser {
   using Code = Instruction::Code;
 
   /// What stands around the place of a mistake: a formula may have any length.
-  [[nodiscard]] std::string surroundings() const {
+  [[nodiscard]] std::string excerpt_at_position() const {
     constexpr std::size_t before = 40;
     constexpr std::size_t shown = 80;
     const std::size_t from = at_ > before ? at_ - before : 0;
@@ -122,7 +122,7 @@ class Parser {
   }
   [[noreturn]] void refuse(const std::string& expected) const {
     throw input_error("expression",
-                      fmt::format("expected {} at character {} of '{}', found {}", expected, at_ + 1, surroundings(),
+                      fmt::format("expected {} at character {} of '{}', found {}", expected, at_ + 1, excerpt_at_position(),
                                   at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "its end"));
   }
   void skip() {

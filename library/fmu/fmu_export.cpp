@@ -229,13 +229,13 @@ std::string renamed(std::string bytes, const std::string& from, const std::strin
 
 /// What a unit is stepped by, as names among the parts.
 struct Binaries {
-  std::string library = "libheelstrike_unit.so";
+  std::string library = "libheelstrike_fmu.so";
   std::vector<std::string> modules;   ///< that it loads, found beside it
   std::vector<std::string> optional;  ///< those of them whose packages it needs only when a server computes
 };
 
 /// The name by which the binary needs the library, whichever it is.
-constexpr const char* library_name = "libheelstrike_unit.so";
+constexpr const char* library_name = "libheelstrike_fmu.so";
 
 /// The libraries for the pairs of a scenario, as far as they are the unit's own business.
 Binaries binaries_for(const Scenario& scenario, const Contact* contact, bool has_contacts) {
@@ -246,7 +246,7 @@ Binaries binaries_for(const Scenario& scenario, const Contact* contact, bool has
     const auto schema = schemas.find(pair.spec.backend);
     return schema != schemas.end() && has_elastic_bodies(schema->second);
   });
-  if (needs_element_library) binaries.library = "libheelstrike_unit_elements.so";
+  if (needs_element_library) binaries.library = "libheelstrike_fmu_elements.so";
   if (has_force_elements(contact)) binaries.modules.emplace_back("libheelstrike_elements.so");
   if (has_contacts) binaries.optional.emplace_back(rpc::remote_library_file);
   return binaries;
@@ -305,11 +305,11 @@ void add_dependencies(const Binaries& binaries, const fs::path& parts, const fs:
 /// description.
 void add_pictures(FmiVersion version, const FmuContent& content, const fs::path& parts, const fs::path& scratch,
                   Archive& archive) {
-  if (version == FmiVersion::v2) return archive.add_file("model.png", parts / "unit_icon.png");
+  if (version == FmiVersion::v2) return archive.add_file("model.png", parts / "fmu_icon.png");
   write_whole_file(scratch / "terminals", terminals(content));
   archive.add_file("terminalsAndIcons/terminalsAndIcons.xml", scratch / "terminals");
-  archive.add_file("terminalsAndIcons/icon.png", parts / "unit_icon.png");
-  archive.add_file("terminalsAndIcons/icon.svg", parts / "unit_icon.svg");
+  archive.add_file("terminalsAndIcons/icon.png", parts / "fmu_icon.png");
+  archive.add_file("terminalsAndIcons/icon.svg", parts / "fmu_icon.svg");
 }
 
 }  // namespace

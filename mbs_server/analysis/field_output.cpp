@@ -36,11 +36,11 @@ FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const Model& mode
       model_(model),
       spec_(spec),
       sink_(sink),
-      off_(scenario.pairs.size(), 0),
+      excluded_(scenario.pairs.size(), 0),
       partner_written_(scenario.pairs.size(), 0) {}
 
 std::optional<double> FieldOutputWriter::next_time() const {
-  const bool any_active = std::ranges::any_of(off_, [](char off) { return off == 0; });
+  const bool any_active = std::ranges::any_of(excluded_, [](char excluded) { return excluded == 0; });
   if (!spec_ || !any_active || spec_->interval == 0.0) return std::nullopt;
   // Times of the grid are products, not sums: no drift.
   return spec_->interval * static_cast<double>(next_);
@@ -48,7 +48,7 @@ std::optional<double> FieldOutputWriter::next_time() const {
 
 void FieldOutputWriter::restore(const FieldPosition& position) {
   next_ = position.next;
-  off_ = position.off;
+  excluded_ = position.excluded;
   partner_written_ = position.partner_written;
 }
 
@@ -59,26 +59,26 @@ void FieldOutputWriter::skip_to(double t) {
 void FieldOutputWriter::write(Contact& contact, const ContactStates& states, double t, const ConstVector& q,
                               const ConstVector& qd) {
   ++next_;
-  for (std::size_t pair = 0; pair < off_.size(); ++pair) {
+  for (std::size_t pair = 0; pair < excluded_.size(); ++pair) {
     if (!spec_->contact_only || states.closed(pair)) write_active_pair(pair, contact, t, q, qd);
   }
 }
 
 void FieldOutputWriter::write_active_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q,
                                          const ConstVector& qd) {
-  if (off_[pair] != 0) return;
+  if (excluded_[pair] != 0) return;
   try {
     write_pair(pair, contact, t, q, qd);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::cancelled) return;  // the run hears of its stop itself
-    if (is_data_loss(e.code()) && !lost_) {
-      lost_ = Error(e.code(),
+    if (is_data_loss(e.code()) && !data_loss_) {
+      data_loss_ = Error(e.code(),
                     fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",
                                 scenario_.pairs[pair].spec.name, t, e.what()),
                     "output.fields", e.retryable());
     }
     const bool is_recoverable = e.code() == ErrorCode::recoverable;
-    off_[pair] = is_recoverable ? 0 : 1;
+    excluded_[pair] = is_recoverable ? 0 : 1;
     sink_.on_log("warning", fmt::format("no fields of pair '{}' {} t = {} s{}: {}", scenario_.pairs[pair].spec.name,
                                         is_recoverable ? "at" : "from", t, is_recoverable ? "" : " on", e.what()));
   }

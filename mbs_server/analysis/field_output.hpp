@@ -28,9 +28,9 @@ class FieldOutputWriter {
   /// Goes on from `t` in a resumed run.
   void skip_to(double t);
   /// Why files are missing that the scenario asks for and the back-end has; none = all are there.
-  [[nodiscard]] const std::optional<Error>& lost() const { return lost_; }
+  [[nodiscard]] const std::optional<Error>& data_loss() const { return data_loss_; }
   /// For checkpoints.
-  [[nodiscard]] FieldPosition position() const { return {next_, off_, partner_written_}; }
+  [[nodiscard]] FieldPosition position() const { return {next_, excluded_, partner_written_}; }
   void restore(const FieldPosition& position);
   /// Writes the files of next_time() with the state at that time and moves on.
   void write(Contact& contact, const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd);
@@ -47,8 +47,8 @@ class FieldOutputWriter {
   std::optional<FieldOutput> spec_;
   RunSink& sink_;
   std::int64_t next_ = 0;
-  std::vector<char> off_;            ///< pairs without fields
-  std::optional<Error> lost_;        ///< the first loss
+  std::vector<char> excluded_;            ///< pairs without fields
+  std::optional<Error> data_loss_;        ///< the first loss
   std::vector<char> partner_written_;  ///< pairs whose partner's shape has been written
 };
 

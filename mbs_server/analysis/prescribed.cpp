@@ -80,8 +80,8 @@ class PrescribedRun final : public RunBase {
 
   using Frame = ContactExchange::PrescribedState;
   /// How the contact takes frames: one after the other, all at once, or committed all at once.
-  enum class EvaluationMode { one_by_one, answered, committed };
-  [[nodiscard]] EvaluationMode asking() const;
+  enum class EvaluationMode { sequential, batched, committed };
+  [[nodiscard]] EvaluationMode choose_evaluation_mode() const;
   /// Moves on by up to `n` frames of the grid, and where the contact has a history no further than the next fields,
   /// which are drawn with the history of their frame. A frame that cannot be reached ends the list.
   /// @param failure  why it cannot
@@ -90,7 +90,7 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] bool take(std::span<Frame> frames);
   /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
   std::size_t commit(std::span<Frame> frames);
-  void process(const Frame& frame, bool answered);
+  void process(const Frame& frame, bool batched);
   void add_shift_work();
   void leave_out(const Frame& frame, const RecoverableError& reason);
   /// What pairs that act hold and dissipate at a frame.
@@ -100,11 +100,11 @@ class PrescribedRun final : public RunBase {
     double dissipated = 0.0;        ///< [J] since the frame before
   };
   [[nodiscard]] ContactEnergy contact_energy(std::span<const Response> responses) const;
-  [[nodiscard]] std::optional<ContactEnergy> place_frame(const Frame& frame, bool answered);
+  [[nodiscard]] std::optional<ContactEnergy> place_frame(const Frame& frame, bool batched);
   void add_energy(double before, const VectorX& y_before, const Powers& powers, const ContactEnergy& contact);
 
   Kind kind_;
-  EvaluationMode evaluation_mode_ = EvaluationMode::one_by_one;
+  EvaluationMode evaluation_mode_ = EvaluationMode::sequential;
   std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
   double motion_t_ = 0.0;   ///< [s]
@@ -276,16 +276,16 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
 }
 
 /// Evaluates and commits a frame; one that the contact cannot answer is told and left out.
-std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Frame& frame, bool answered) {
+std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Frame& frame, bool batched) {
   const VectorX before = committed_.y;
   VectorX& y = committed_.y;
   try {
     // States of force elements go along with the frames, as energies do.
     const MotionState from = model_.state(committed_t_, before);
     y << frame.q, frame.qd, system_.states().advance(from, {frame.t, frame.q, frame.qd});
-    if (answered && frame.error) throw_typed(*frame.error);
+    if (batched && frame.error) throw_typed(*frame.error);
     if (balance_) balance_->move(frame.t, exchange_, y.head(system_.n_q()), frame.qd);
-    const auto responses = answered ? exchange_.accept(frame) : exchange_.commit(frame.t, q(y), qd(y));
+    const auto responses = batched ? exchange_.accept(frame) : exchange_.commit(frame.t, q(y), qd(y));
     if (balance_) add_shift_work();
     if (started_frames_) {
       accept_prescribed_state(responses);
@@ -317,11 +317,11 @@ void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason
   sink_.on_log("warning", fmt::format("frame at t = {} s left out: {}", frame.t, reason.what()));
 }
 
-void PrescribedRun::process(const Frame& frame, bool answered) {
+void PrescribedRun::process(const Frame& frame, bool batched) {
   system_.reset_factorisation();
   const double before = std::exchange(committed_.t, frame.t);
   const VectorX y_before = committed_.y;
-  if (const auto contact = place_frame(frame, answered)) {
+  if (const auto contact = place_frame(frame, batched)) {
     const bool first = !std::exchange(started_frames_, true);
     const Powers powers = free_powers(committed_.t, committed_.y);
     if (!first) add_energy(before, y_before, powers, *contact);
@@ -350,10 +350,10 @@ void PrescribedRun::add_energy(double before, const VectorX& y_before, const Pow
   committed_.z[EnergyQuadrature::external_work] += contact.stored - contact_.stored + contact.dissipated + dissipated;
 }
 
-PrescribedRun::EvaluationMode PrescribedRun::asking() const {
-  if (balance_) return EvaluationMode::one_by_one;
-  if (exchange_.history_independent()) return EvaluationMode::answered;
-  return exchange_.commits_motion() ? EvaluationMode::committed : EvaluationMode::one_by_one;
+PrescribedRun::EvaluationMode PrescribedRun::choose_evaluation_mode() const {
+  if (balance_) return EvaluationMode::sequential;
+  if (exchange_.history_independent()) return EvaluationMode::batched;
+  return exchange_.commits_motion() ? EvaluationMode::committed : EvaluationMode::sequential;
 }
 
 std::size_t PrescribedRun::commit(std::span<Frame> frames) {
@@ -366,7 +366,7 @@ std::size_t PrescribedRun::commit(std::span<Frame> frames) {
 }
 
 bool PrescribedRun::take(std::span<Frame> frames) {
-  if (evaluation_mode_ == EvaluationMode::answered) exchange_.answer(frames);
+  if (evaluation_mode_ == EvaluationMode::batched) exchange_.evaluate_batch(frames);
   std::size_t n_evaluations_requested = evaluation_mode_ == EvaluationMode::committed ? 0 : frames.size();
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (stop_.stop_requested()) return false;
@@ -379,7 +379,7 @@ bool PrescribedRun::take(std::span<Frame> frames) {
         throw;
       }
     }
-    process(frames[i], evaluation_mode_ != EvaluationMode::one_by_one);
+    process(frames[i], evaluation_mode_ != EvaluationMode::sequential);
   }
   return true;
 }
@@ -441,8 +441,8 @@ void PrescribedRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
 
 bool PrescribedRun::solve() {
   begin();
-  evaluation_mode_ = asking();
-  frames_per_call_ = evaluation_mode_ == EvaluationMode::one_by_one ? 1 : evaluation_mode_ == EvaluationMode::answered ? frames_ahead : first_frames;
+  evaluation_mode_ = choose_evaluation_mode();
+  frames_per_call_ = evaluation_mode_ == EvaluationMode::sequential ? 1 : evaluation_mode_ == EvaluationMode::batched ? frames_ahead : first_frames;
   if (resumed_) resume_from_checkpoint(*input_.resume_from);
   while (next_frame_ == 0 || motion_t_ < end_time()) {
     std::exception_ptr failure;

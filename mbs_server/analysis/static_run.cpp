@@ -22,7 +22,7 @@ namespace heelstrike::mbs {
 namespace {
 
 /// Imbalance over acting forces of an equilibrium.
-constexpr double balanced = 1e-10;
+constexpr double residual_tolerance = 1e-10;
 /// [1/m] makes constraint residuals of 1e-13 m count as much as a relative imbalance of 1e-10.
 constexpr double constraint_weight = 1e3;
 /// At which KINSOL takes over from the overdamped motion.
@@ -68,7 +68,7 @@ class StaticRun final : public RunBase {
   void begin();
   void resume_from_checkpoint(const Checkpoint& checkpoint);
   void advance_to_next_equilibrium();
-  void go_to(double t, int halvings);
+  void find_equilibrium_by_bisection(double t, int halvings);
   [[nodiscard]] std::vector<Column> columns() override;
   [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override {
@@ -81,10 +81,10 @@ class StaticRun final : public RunBase {
   void commit_initial_state();
   void find_equilibrium(double t, bool by_continuation);
   [[nodiscard]] BalanceResult find_by_continuation(double t, const VectorX& start);
-  [[nodiscard]] VectorX foretold(double t) const;
+  [[nodiscard]] VectorX predict_equilibrium(double t) const;
   [[nodiscard]] BalanceResult find_by_newton(double t);
   [[nodiscard]] BalanceResult newton(double t);
-  [[nodiscard]] double weighed() const;
+  [[nodiscard]] double weighted_norm() const;
   void update_history(double t);
   [[nodiscard]] double tolerance() const;
   [[nodiscard]] bool approach(double t, double shift, int max_steps);
@@ -96,7 +96,7 @@ class StaticRun final : public RunBase {
   void count_evaluation();
   [[nodiscard]] double evaluate(double t, const VectorX& x);
   void accept_residual(double t, BalanceResult& result);
-  [[noreturn]] void give_up(double t, const std::string& reason);
+  [[noreturn]] void throw_no_equilibrium(double t, const std::string& reason);
   [[nodiscard]] std::string relative_energy_error(double t);
   [[nodiscard]] std::string describe_contact(double t);
   [[nodiscard]] VectorX external_forces(double t, const VectorX& q);
@@ -227,11 +227,11 @@ bool StaticRun::approach(double t, double shift, int max_steps) {
 /// A stiff contact turns the rounding of positions into forces. @pre a factor() near x_
 double StaticRun::tolerance() const {
   const double rounding = 1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->stiffest() / scale_;
-  return std::max(balanced, rounding);
+  return std::max(residual_tolerance, rounding);
 }
 
 /// Imbalance of F_ as KINSOL weighs it.
-double StaticRun::weighed() const {
+double StaticRun::weighted_norm() const {
   const auto n = system_.n_q();
   double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
   if (F_.size() > n) norm = std::max(norm, constraint_weight * F_.tail(F_.size() - n).lpNorm<Eigen::Infinity>());
@@ -239,7 +239,7 @@ double StaticRun::weighed() const {
 }
 
 /// Where the next equilibrium would lie if all unknowns went on as through the last ones.
-VectorX StaticRun::foretold(double t) const {
+VectorX StaticRun::predict_equilibrium(double t) const {
   VectorX x = VectorX::Zero(x_.size());
   for (const HistoryUpdate& here : past_) {
     double share = 1.0;  // Lagrange's polynomial of this one
@@ -258,7 +258,7 @@ BalanceResult StaticRun::newton(double t) {
   BalanceResult result;
   measure_forces(t);
   (void)evaluate(t, x_);
-  result.norm = weighed();
+  result.norm = weighted_norm();
   while (result.iterations < max_newton_steps) {
     form_->factor(t, x_, min_damping);
     ++n_factorizations_;
@@ -270,7 +270,7 @@ BalanceResult StaticRun::newton(double t) {
     trial_ += x_;
     ++result.iterations;
     (void)evaluate(t, trial_);
-    const double reached = weighed();
+    const double reached = weighted_norm();
     if (!(reached < result.norm)) break;
     x_ = trial_;
     result.norm = reached;
@@ -301,7 +301,7 @@ BalanceResult StaticRun::find_by_newton(double t) {
     }
     return result.converged;
   };
-  if (past_.size() == max_past_equilibria && attempt(foretold(t), false)) return result;
+  if (past_.size() == max_past_equilibria && attempt(predict_equilibrium(t), false)) return result;
   (void)attempt(past_.back().x, true);
   return result;
 }
@@ -419,9 +419,9 @@ void StaticRun::find_equilibrium(double t, bool by_continuation) {
     }
     if (!result.converged) result = find_by_continuation(t, start);
   } catch (const RecoverableError& e) {
-    give_up(t, e.what());
+    throw_no_equilibrium(t, e.what());
   }
-  if (!result.converged) give_up(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
+  if (!result.converged) throw_no_equilibrium(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
   ++n_equilibria_;
   update_history(t);
   committed_.y.head(n) = x_.head(n);
@@ -464,7 +464,7 @@ std::string StaticRun::relative_energy_error(double t) {
   return text + describe_contact(t);
 }
 
-void StaticRun::give_up(double t, const std::string& reason) {
+void StaticRun::throw_no_equilibrium(double t, const std::string& reason) {
   std::string what;
   try {
     what = relative_energy_error(t);
@@ -560,7 +560,7 @@ void StaticRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
 }
 
 /// From the last equilibrium to that at t, where need be over others on the way, which have no rows.
-void StaticRun::go_to(double t, int halvings) {
+void StaticRun::find_equilibrium_by_bisection(double t, int halvings) {
   // The pattern of the matrix, its pivots and the states that Newton starts from are those of the last equilibrium and
   // not of the way to it, so that a resumed run has the same.
   form_ = std::make_unique<StaticForm>(system_);
@@ -576,8 +576,8 @@ void StaticRun::go_to(double t, int halvings) {
     sink_.on_log("info", fmt::format("no equilibrium found at t = {} s from that at {} s; taken over t = {} s", t,
                                      before, half));
     x_ = past_.back().x;
-    go_to(half, halvings - 1);
-    go_to(t, halvings - 1);
+    find_equilibrium_by_bisection(half, halvings - 1);
+    find_equilibrium_by_bisection(t, halvings - 1);
     return;
   }
   commit_prescribed_state();
@@ -593,7 +593,7 @@ void StaticRun::advance_to_next_equilibrium() {
   auto& [t, y, z] = committed_;
   const double before = t;
   const double grid = input_.scenario.output.interval * static_cast<double>(next_row_++);
-  go_to(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, max_halvings);
+  find_equilibrium_by_bisection(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, max_halvings);
   write_row(t, y, z);
   write_due_fields(t, y);
   report_progress(t - before);

@@ -56,7 +56,7 @@ void VerticalBalance::shift_bodies(std::size_t group, double shift, Eigen::Ref<E
   }
 }
 
-VerticalBalance::BatchResponse VerticalBalance::ask(std::size_t group, double shift, double t, ContactExchange& exchange,
+VerticalBalance::BatchResponse VerticalBalance::evaluate_force(std::size_t group, double shift, double t, ContactExchange& exchange,
                                              const Eigen::VectorXd& q, const ConstVector& qd) {
   Eigen::VectorXd moved = q;
   for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, g == group ? shift : out_of_reach, moved);
@@ -79,7 +79,7 @@ double VerticalBalance::height_out_of_contact(std::size_t group, double t, Conta
   double shift = 0.0;
   for (int i = 0; i < max_evaluations; ++i) {
     try {
-      const double gap = ask(group, shift, t, exchange, q, qd).gap;
+      const double gap = evaluate_force(group, shift, t, exchange, q, qd).gap;
       if (gap >= 0.0) return shift;
       shift += clearance - gap;
     } catch (const RecoverableError&) {
@@ -98,7 +98,7 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
   for (int i = 0; i < max_evaluations; ++i) {
     double next = 0.0;
     try {
-      answer = ask(group, shift, t, exchange, q, qd);
+      answer = evaluate_force(group, shift, t, exchange, q, qd);
       if (std::abs(answer.force - target) <= tolerance * target) return shift;
       (answer.force > target ? low : high) = shift;
       const double newton = answer.force > 0.0 && answer.stiffness < 0.0 ? (target - answer.force) / answer.stiffness

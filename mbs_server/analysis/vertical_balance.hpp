@@ -47,7 +47,7 @@ class VerticalBalance {
     double stiffness = 0.0;  ///< [N/m] d force / d shift
     double gap = 0.0;        ///< [m] smallest of the group's pairs
   };
-  [[nodiscard]] BatchResponse ask(std::size_t group, double shift, double t, ContactExchange& exchange,
+  [[nodiscard]] BatchResponse evaluate_force(std::size_t group, double shift, double t, ContactExchange& exchange,
                            const Eigen::VectorXd& q, const ConstVector& qd);
   [[nodiscard]] double height_for_force(std::size_t group, double target, double t, ContactExchange& exchange,
                                         const Eigen::VectorXd& q, const ConstVector& qd);

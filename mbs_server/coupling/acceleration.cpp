@@ -11,8 +11,8 @@ class FixedPoint final : public Acceleration {
  public:
   explicit FixedPoint(const AccelerationOptions& options) : relaxation_(options.relaxation) {}
   void start(const VectorX& /*weights*/) override {}
-  [[nodiscard]] VectorX next(const VectorX& x, const VectorX& answered) override {
-    return x + relaxation_ * (answered - x);
+  [[nodiscard]] VectorX next(const VectorX& x, const VectorX& response) override {
+    return x + relaxation_ * (response - x);
   }
 
  private:
@@ -28,15 +28,15 @@ class Aitken final : public Acceleration {
     last_.resize(0);
     factor_ = first_;
   }
-  [[nodiscard]] VectorX next(const VectorX& x, const VectorX& answered) override {
-    const VectorX residual = weights_.cwiseProduct(answered - x);
+  [[nodiscard]] VectorX next(const VectorX& x, const VectorX& response) override {
+    const VectorX residual = weights_.cwiseProduct(response - x);
     if (last_.size() > 0) {
       const VectorX change = residual - last_;
       // Residuals that do not change say nothing.
       if (const double square = change.squaredNorm(); square > 0.0) factor_ *= -last_.dot(change) / square;
     }
     last_ = residual;
-    return x + factor_ * (answered - x);
+    return x + factor_ * (response - x);
   }
 
  private:
@@ -46,7 +46,7 @@ class Aitken final : public Acceleration {
 
 /// Changes of the residual and of the answers from one guess to the next: columns of V and W.
 struct Column {
-  VectorX residual, answered;
+  VectorX residual, response;
 };
 
 /// Quasi-Newton: the least-squares combination of past residual changes that cancels the residual, applied to the
@@ -64,7 +64,7 @@ class LeastSquares final : public Acceleration {
     n_since_best_ = 0;
     relaxation_ = options_.relaxation;
   }
-  [[nodiscard]] VectorX next(const VectorX& x, const VectorX& answered) override;
+  [[nodiscard]] VectorX next(const VectorX& x, const VectorX& response) override;
   void accept() override;
   void save(NumberWriter& to) const override;
   void restore(NumberReader& from) override;
@@ -90,12 +90,12 @@ class LeastSquares final : public Acceleration {
   std::deque<std::vector<Column>> previous_;  ///< of macro steps before, oldest first
 };
 
-VectorX LeastSquares::next(const VectorX& x, const VectorX& answered) {
-  const VectorX residual = answered - x;
+VectorX LeastSquares::next(const VectorX& x, const VectorX& response) {
+  const VectorX residual = response - x;
   if (last_.residual.size() > 0) {
-    columns_.push_back({.residual = residual - last_.residual, .answered = answered - last_.answered});
+    columns_.push_back({.residual = residual - last_.residual, .response = response - last_.response});
   }
-  last_ = {.residual = residual, .answered = answered};
+  last_ = {.residual = residual, .response = response};
   const double size = weights_.cwiseProduct(residual).norm();
   if (best_.x.size() == 0 || size < best_.size) {
     best_ = {.x = x, .residual = residual, .size = size};
@@ -104,7 +104,7 @@ VectorX LeastSquares::next(const VectorX& x, const VectorX& answered) {
     return begin_again();
   }
   if (columns_.empty() && previous_.empty()) return x + relaxation_ * residual;
-  return answered + correction(residual);
+  return response + correction(residual);
 }
 
 VectorX LeastSquares::begin_again() {
@@ -113,7 +113,7 @@ VectorX LeastSquares::begin_again() {
   relaxation_ *= 0.5;
   n_since_best_ = 0;
   // The next column is the change from the best guess.
-  last_ = {.residual = best_.residual, .answered = best_.x + best_.residual};
+  last_ = {.residual = best_.residual, .response = best_.x + best_.residual};
   return best_.x + relaxation_ * best_.residual;
 }
 
@@ -140,7 +140,7 @@ VectorX LeastSquares::correction(const VectorX& residual) const {
     if (!(parts.back() > options_.filter * norm)) return;
     Q.emplace_back(v / parts.back());
     R.push_back(std::move(parts));
-    W.push_back(&column.answered);
+    W.push_back(&column.response);
   };
   std::ranges::for_each(columns_.rbegin(), columns_.rend(), add);
   for (auto step = previous_.rbegin(); step != previous_.rend(); ++step) {
@@ -171,7 +171,7 @@ void LeastSquares::save(NumberWriter& to) const {
     to.add(static_cast<double>(step.size()));
     for (const Column& column : step) {
       to.add(column.residual);
-      to.add(column.answered);
+      to.add(column.response);
     }
   }
 }
@@ -182,9 +182,9 @@ void LeastSquares::restore(NumberReader& from) {
   for (auto& step : previous) {
     const std::size_t n = from.count(max_columns);
     for (std::size_t i = 0; i < n; ++i) {
-      Column column{.residual = VectorX(options_.size), .answered = VectorX(options_.size)};
+      Column column{.residual = VectorX(options_.size), .response = VectorX(options_.size)};
       from.read(column.residual);
-      from.read(column.answered);
+      from.read(column.response);
       step.push_back(std::move(column));
     }
   }

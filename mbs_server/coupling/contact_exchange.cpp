@@ -53,13 +53,13 @@ GapInterval depth_range(const GapInterval& gap) {
 
 }  // namespace
 
-void check_posted_response(const PendingRequest& answered) {
-  if (!answered.error) return;
-  if (answered.error->code() != ErrorCode::recoverable) throw_typed(*answered.error);
+void check_posted_response(const PendingRequest& response) {
+  if (!response.error) return;
+  if (response.error->code() != ErrorCode::recoverable) throw_typed(*response.error);
   throw Error(ErrorCode::solver_failed,
               fmt::format("the contact refused {} step {} of a motion on which no pair touches: {}",
-                          answered.kind == RequestKind::commit ? "to commit" : "a state of", answered.step,
-                          answered.error->what()));
+                          response.kind == RequestKind::commit ? "to commit" : "a state of", response.step,
+                          response.error->what()));
 }
 
 ContactExchange::ContactExchange(const Model& model, Contact* contact, std::stop_token stop)
@@ -113,7 +113,7 @@ std::shared_ptr<const PendingRequest> ContactExchange::post(double t, const Cons
   ++n_evaluations_;
   const WallTimer timer(waited_);
   auto posted = contact_->post(RequestKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
-  if (posted->answered && posted->error) throw_typed(*posted->error);
+  if (posted->response && posted->error) throw_typed(*posted->error);
   return posted;
 }
 
@@ -136,14 +136,14 @@ void ContactExchange::note_bounds() {
   }
 }
 
-ContactExchange::Bound ContactExchange::bound_of(const Response& answer, const PairState& state) {
-  return {.bound = answer.bound,
-          .gap = answer.gap,
+ContactExchange::Bound ContactExchange::bound_of(const Response& evaluate_batch, const PairState& state) {
+  return {.bound = evaluate_batch.bound,
+          .gap = evaluate_batch.gap,
           .X_AB = state.X_AB,
           .V_AB = state.V_AB,
-          .p_ACop = answer.p_ACop,
-          .area = answer.area,
-          .slip_speed = answer.slip_speed};
+          .p_ACop = evaluate_batch.p_ACop,
+          .area = evaluate_batch.area,
+          .slip_speed = evaluate_batch.slip_speed};
 }
 
 /// The speed changes by no more than the velocities of the points in contact. Half of it is room for what they move
@@ -163,7 +163,7 @@ bool ContactExchange::keeps_contact_state(const ContactStates& states, double t,
   };
   // In touch the gap is less than what it changes by in a step: each end needs the answer that was given near it.
   const bool committed_there =
-      posted_.question && posted_.question->answered && !posted_.question->error && posted_.t == t;
+      posted_.question && posted_.question->response && !posted_.question->error && posted_.t == t;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Bound& last = bounds_[i];
     if (!last.bound.known) return false;
@@ -215,7 +215,7 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     invalidate_response();
     const WallTimer timer(waited_);
     auto posted = contact_->post(RequestKind::commit, committed_step_ + 1, states);
-    if (posted->answered && posted->error) throw_typed(*posted->error);
+    if (posted->response && posted->error) throw_typed(*posted->error);
     posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .states = {}, .answers = true};
     posted_.states.assign(states.begin(), states.end());
     posted_commits_.push_back(std::move(posted));
@@ -225,13 +225,13 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
 
 std::span<const Response> ContactExchange::posted_commit() {
   if (!posted_.question) return responses_;  // without pairs
-  if (!posted_.question->answered) wait_all();
+  if (!posted_.question->response) wait_all();
   check_posted_commits();
   return posted_.question->responses;
 }
 
 void ContactExchange::check_posted_commits() {
-  while (!posted_commits_.empty() && posted_commits_.front()->answered) {
+  while (!posted_commits_.empty() && posted_commits_.front()->response) {
     const auto commit = std::move(posted_commits_.front());
     posted_commits_.pop_front();
     const bool last = commit->step == committed_step_;
@@ -272,7 +272,7 @@ bool ContactExchange::history_independent() const {
   return batches != nullptr && batches->history_independent();
 }
 
-void ContactExchange::answer(std::span<PrescribedState> states) {
+void ContactExchange::evaluate_batch(std::span<PrescribedState> states) {
   auto& batches = dynamic_cast<BatchContact&>(*contact_);
   std::vector<PairState> asked(states.size());
   for (PrescribedState& state : states) state.responses.resize(n_pairs());

@@ -95,7 +95,7 @@ class ContactExchange {
   [[nodiscard]] bool history_independent() const;
   /// Answers of all states, in batches: what commit() gives for one state after the other, but for rounding.
   /// @pre history_independent()
-  void answer(std::span<PrescribedState> states);
+  void evaluate_batch(std::span<PrescribedState> states);
   /// Whether the partner commits along prescribed motion.
   [[nodiscard]] bool commits_motion() const;
   /// Commits the states one after the other, as far as the partner takes them: what commit() gives, but for rounding
@@ -138,7 +138,7 @@ class ContactExchange {
     double area = 0.0;
     double slip_speed = 0.0;
   };
-  [[nodiscard]] static Bound bound_of(const Response& answer, const PairState& state);
+  [[nodiscard]] static Bound bound_of(const Response& evaluate_batch, const PairState& state);
   /// Whether a pair that slid there slides in the same direction at another state.
   [[nodiscard]] static bool keeps_sliding(const Bound& there, const PairState& state);
   /// The answer before the last one: where a contact begins, the integrator and the watch look at both ends of a step.

@@ -34,7 +34,7 @@ class ForceExtrapolation {
 
   /// An exchange: later than all before.
   /// @param states  that the partner answered
-  void take(double t, std::span<const Response> responses, std::span<const PairState> states);
+  void add_exchange(double t, std::span<const Response> responses, std::span<const PairState> states);
 
   /// What acts at a later state. Sets wrench, tangents, energies and gaps of `response`; allocates nothing.
   /// The gap goes on with its rate of the last exchange.

@@ -47,7 +47,7 @@ class Implicit final : public MacroStepScheme {
   /// Forces that the partner answers at the nodes to the motion under those of the nodes.
   [[nodiscard]] VectorX answers(double end, TrialMotion& trial);
   /// What each entry may change by.
-  [[nodiscard]] VectorX tolerances(const VectorX& answered) const;
+  [[nodiscard]] VectorX tolerances(const VectorX& response) const;
   /// Largest change of a wrench over its tolerance, and whose it is.
   struct Change {
     double ratio = 0.0;
@@ -55,7 +55,7 @@ class Implicit final : public MacroStepScheme {
     Eigen::Index quantity = 0;
     double value = 0.0, allowed = 0.0;
   };
-  [[nodiscard]] Change max_change(const VectorX& x, const VectorX& answered) const;
+  [[nodiscard]] Change max_change(const VectorX& x, const VectorX& response) const;
   [[noreturn]] void give_up(double t, double end, const Change& change) const;
 
   ImplicitOptions options_;
@@ -133,7 +133,7 @@ VectorX Implicit::answers(double end, TrialMotion& trial) {
   update_acts();
   trial.restart(end);
   count_iteration();
-  VectorX answered(static_cast<Eigen::Index>(6 * options_.substeps * n_pairs()));
+  VectorX response(static_cast<Eigen::Index>(6 * options_.substeps * n_pairs()));
   std::vector<std::vector<ForceSample>> energies = nodes_;
   const auto n = exchange_.n_q();
   Eigen::Index at = 0;
@@ -142,31 +142,31 @@ VectorX Implicit::answers(double end, TrialMotion& trial) {
     const auto responses = exchange_.responses(times_[k], y.head(n), y.segment(n, n));
     for (std::size_t i = 0; i < responses.size(); ++i) {
       const ForceSample sample = sample_of(responses[i]);
-      answered.segment<6>(at) = sample.head<6>();
+      response.segment<6>(at) = sample.head<6>();
       energies[k][i].tail<2>() = sample.tail<2>();
       at += 6;
     }
   }
   // Energies follow the answers; nothing is iterated for their sake. They are set when the trial is over.
   nodes_ = std::move(energies);
-  return answered;
+  return response;
 }
 
-VectorX Implicit::tolerances(const VectorX& answered) const {
-  VectorX tolerance(answered.size());
-  for (Eigen::Index at = 0; at < answered.size(); at += 3) {
+VectorX Implicit::tolerances(const VectorX& response) const {
+  VectorX tolerance(response.size());
+  for (Eigen::Index at = 0; at < response.size(); at += 3) {
     const bool is_torque = at % 6 == 0;
     tolerance.segment<3>(at).setConstant((is_torque ? options_.moment : options_.force) +
-                                         options_.relative * answered.segment<3>(at).norm());
+                                         options_.relative * response.segment<3>(at).norm());
   }
   return tolerance;
 }
 
-Implicit::Change Implicit::max_change(const VectorX& x, const VectorX& answered) const {
-  const VectorX tolerance = tolerances(answered);
+Implicit::Change Implicit::max_change(const VectorX& x, const VectorX& response) const {
+  const VectorX tolerance = tolerances(response);
   Change largest{.ratio = -1.0};
   for (Eigen::Index at = 0; at < x.size(); at += 3) {
-    const double change = (answered - x).segment<3>(at).norm();
+    const double change = (response - x).segment<3>(at).norm();
     const double ratio = change / tolerance[at];
     if (ratio <= largest.ratio) continue;
     largest = {.ratio = ratio,
@@ -193,20 +193,20 @@ void Implicit::prepare(double t, double end, TrialMotion& trial) {
   bool started = false;
   for (int i = 0; i < options_.max_iterations; ++i) {
     set_wrenches(x);
-    VectorX answered;
+    VectorX response;
     try {
-      answered = answers(end, trial);
+      response = answers(end, trial);
     } catch (const Error& e) {
       const bool refused = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
       if (!refused || x == sound) throw;
       x = 0.5 * (x + sound);
       continue;
     }
-    change = max_change(x, answered);
+    change = max_change(x, response);
     if (change.ratio <= 1.0) return;
-    if (!std::exchange(started, true)) acceleration_->start(tolerances(answered).cwiseInverse());
+    if (!std::exchange(started, true)) acceleration_->start(tolerances(response).cwiseInverse());
     sound = x;
-    x = acceleration_->next(x, answered);
+    x = acceleration_->next(x, response);
   }
   give_up(t, end, change);
 }

@@ -13,8 +13,8 @@ class Monolithic final : public CouplingScheme {
   }
   [[nodiscard]] std::span<const Response> responses_at_time(double t, const ConstVector& q,
                                                          const ConstVector& qd) override {
-    const auto answered = exchange_.responses_at(t);
-    return answered ? *answered : exchange_.responses(t, q, qd);
+    const auto response = exchange_.responses_at(t);
+    return response ? *response : exchange_.responses(t, q, qd);
   }
   std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) override {
     return exchange_.commit(t, q, qd);

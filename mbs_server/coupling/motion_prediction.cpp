@@ -9,7 +9,7 @@ MotionPrediction::MotionPrediction(int degree, Eigen::Index n_q)
   qd_.fill(VectorX::Zero(n_q));
 }
 
-void MotionPrediction::take(double t, const ConstVector& q, const ConstVector& qd) {
+void MotionPrediction::add_exchange(double t, const ConstVector& q, const ConstVector& qd) {
   // The oldest place becomes that of the newest.
   std::ranges::rotate(times_, times_.end() - 1);
   std::ranges::rotate(qd_, qd_.end() - 1);

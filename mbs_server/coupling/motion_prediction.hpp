@@ -17,7 +17,7 @@ class MotionPrediction {
   /// @param degree  of the polynomial, 0 to 2; fewer exchanges give a lower one
   MotionPrediction(int degree, Eigen::Index n_q);
 
-  void take(double t, const ConstVector& q, const ConstVector& qd);
+  void add_exchange(double t, const ConstVector& q, const ConstVector& qd);
   /// Contact has begun or ended: velocities from before say nothing of those that take() gets next.
   void forget() { n_ = 0; }
   /// @pre take()

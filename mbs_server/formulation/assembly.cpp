@@ -88,11 +88,11 @@ VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, cons
     rhs[n + i] = b[rows[static_cast<std::size_t>(i)]];
   }
   std::vector<Eigen::Triplet<double>> entries;
-  double heaviest = 0.0;
+  double max_mass = 0.0;
   for (int column = 0; column < n; ++column) {
     for (SparseMatrix::InnerIterator it(M, column); it; ++it) {
       entries.emplace_back(static_cast<int>(it.row()), column, it.value());
-      heaviest = std::max(heaviest, std::abs(it.value()));
+      max_mass = std::max(max_mass, std::abs(it.value()));
     }
     for (SparseMatrix::InnerIterator it(J, column); it; ++it) {
       const int row = place[static_cast<std::size_t>(it.row())];
@@ -103,7 +103,7 @@ VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, cons
   }
   // J M^-1 J' has the size of one over a mass, at least of one over the heaviest: damping by 1e-11 of that changes a
   // step by as small a part of itself, and gives a row that depends on others a pivot far above rounding.
-  for (int i = 0; i < m; ++i) entries.emplace_back(n + i, n + i, -1e-11 / heaviest);
+  for (int i = 0; i < m; ++i) entries.emplace_back(n + i, n + i, -1e-11 / max_mass);
   SparseMatrix A(n + m, n + m);
   A.setFromTriplets(entries.begin(), entries.end());
   // A step of length zero ends Newton's method, which then refuses with the names of what remains violated.

@@ -78,15 +78,15 @@ void CoordinateMap::choose_coordinate_axes() {
   std::array<bool, 6> taken{};
   const auto choose = [&](bool linear, std::size_t first, std::size_t last) {
     for (std::size_t i = 0; i < n(); ++i) {
-      double steepest = 0.0;
+      double max_slope = 0.0;
       std::size_t best = none;
       for (std::size_t k = first; k < last; ++k) {
         for (const auto& term : transform_.axes[k].terms) {
           if (taken[k] || term.coordinate != i || !moves(term, transform_.near[i])) continue;
           if (linear && !(term.f->is_linear() && transform_.axes[k].terms.size() == 1)) continue;
           const double slope = std::abs(term.f->at(transform_.near[i]).d1);
-          if (slope > steepest) best = k;
-          steepest = std::max(slope, steepest);
+          if (slope > max_slope) best = k;
+          max_slope = std::max(slope, max_slope);
         }
       }
       if (own_[i] != none || best == none) continue;

@@ -19,7 +19,7 @@ struct MotionState {
   ConstVector s;   ///< own states of force elements: of all in the order of System::forces(), or of the element asked
   /// Forces that are expensive may be those of the last state of this time that they were asked for, which differs from
   /// this one by no more than the error of a step.
-  bool roughly = false;
+  bool allow_cached_contact = false;
 };
 
 }  // namespace heelstrike::mbs

@@ -78,9 +78,9 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   // Tangents know zero only to their rounding: what it leaves in directions that nothing holds must not count, nor make
   // the matrix singular.
   constexpr double rounding = 1e-12;
-  double lightest = std::numeric_limits<double>::infinity();
-  for (const Matrix4& m : system_.mass()) lightest = std::min(lightest, m(0, 0));
-  shift = std::max(shift, rounding * max_stiffness_ / lightest);
+  double min_mass = std::numeric_limits<double>::infinity();
+  for (const Matrix4& m : system_.mass()) min_mass = std::min(min_mass, m(0, 0));
+  shift = std::max(shift, rounding * max_stiffness_ / min_mass);
   std::vector<Matrix4> W = system_.mass();
   for (int body = 0; body < n_bodies; ++body) {
     W[static_cast<std::size_t>(body)] *= shift;

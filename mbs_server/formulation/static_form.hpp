@@ -35,7 +35,7 @@ class StaticForm {
   /// From which those of the next residual() are found.
   void set_states(const ConstVector& s) { s_ = s; }
   /// [N/m] largest entry of the tangent at the last factor().
-  [[nodiscard]] double stiffest() const { return max_stiffness_; }
+  [[nodiscard]] double max_stiffness() const { return max_stiffness_; }
 
  private:
   System& system_;

@@ -272,7 +272,7 @@ void System::set_closed(const std::vector<char>& closed) {
   resize();
 }
 
-double System::push(std::size_t unilateral, const VectorX& lambda) const {
+double System::joint_force(std::size_t unilateral, const VectorX& lambda) const {
   return unilaterals_[unilateral]->closed() ? -lambda[first_rows_[unilateral_places_[unilateral]]] : 0.0;
 }
 
@@ -520,7 +520,7 @@ void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX
   qd += correction_;
 }
 
-double System::compute_min_singular_value(double t, const ConstVector& q, std::string* weakest) {
+double System::compute_min_singular_value(double t, const ConstVector& q, std::string* dependent_joint) {
   const Eigen::Index n_joint_rows = n_constraints_ - n_rigid();
   if (n_joint_rows == 0) return std::numeric_limits<double>::infinity();
   factor_saddle(t, q);
@@ -541,9 +541,9 @@ double System::compute_min_singular_value(double t, const ConstVector& q, std::s
     // Towards the largest eigenvalue of (J M^-1 J')^-1, 1 / s^2.
     growth = c.tail(n_joint_rows).norm();
   }
-  if (weakest != nullptr) {
+  if (dependent_joint != nullptr) {
     c.head(n_rigid()).setZero();
-    *weakest = name_of_largest(c);
+    *dependent_joint = name_of_largest(c);
   }
   return 1.0 / std::sqrt(growth);
 }

@@ -84,7 +84,7 @@ class System {
   /// @param closed  one for each of unilaterals()
   void set_closed(const std::vector<char>& closed);
   /// [N] that a unilateral constraint pushes with; 0 while it is open. @param lambda  multipliers of all rows
-  [[nodiscard]] double push(std::size_t unilateral, const VectorX& lambda) const;
+  [[nodiscard]] double joint_force(std::size_t unilateral, const VectorX& lambda) const;
   /// Bodies that a constraint acts on, increasing.
   [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
@@ -153,7 +153,7 @@ class System {
   /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular
   /// pose, where the factorisation is damped, it is 1e-5 over the root of the lightest mass.
   /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
-  [[nodiscard]] double compute_min_singular_value(double t, const ConstVector& q, std::string* weakest = nullptr);
+  [[nodiscard]] double compute_min_singular_value(double t, const ConstVector& q, std::string* dependent_joint = nullptr);
 
   /// Adds the tangents of all forces at a state.
   void add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C);

@@ -80,13 +80,13 @@ class Moreau final : public Integrator {
   };
   [[nodiscard]] double next_time(double t_end);
   void apply_impacts();
-  std::vector<double> strike(std::span<const std::size_t> touching, std::span<const double> rates);
+  std::vector<double> apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates);
   void forward(std::span<const std::size_t> touching, std::vector<double>& rates);
   [[nodiscard]] double restitution_threshold(std::size_t touching) const;
-  [[nodiscard]] bool sinks(double rate) const;
-  void attempt(double h);
+  [[nodiscard]] bool penetrates(double rate) const;
+  void try_step(double h);
   [[nodiscard]] double compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const;
-  [[nodiscard]] ContactStep push(double h, const Vector& q_m, const Vector& v_free, bool last);
+  [[nodiscard]] ContactStep apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last);
   /// [m] Smallest gaps of points that act on nothing yet, and of those that do; infinite when there are none.
   struct Gaps {
     double inactive = 0.0, of_acting = 0.0;
@@ -130,7 +130,7 @@ bool Moreau::acts(const RigidPoint& point) const {
 /// bodies rest rebound.
 void Moreau::apply_impacts() {
   RigidContacts& contacts = *problem_.rigid_contacts();
-  const auto points = contacts.look(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
+  const auto points = contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
   candidate_points_.assign(points.begin(), points.end());
   closed_points_.clear();
   near_points_.clear();
@@ -143,30 +143,30 @@ void Moreau::apply_impacts() {
     }
     touching.push_back(i);
     closed_points_.push_back(points[i]);
-    impact = impact || sinks(points[i].rate);
+    impact = impact || penetrates(points[i].rate);
   }
   if (!impact) return;
   std::vector<double> rates;
   for (const RigidPoint& point : closed_points_) rates.push_back(point.rate);
   if (std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return contacts.is_sequential(p); })) {
-    hand_on(touching, rates);
+    apply_sequential_impacts(touching, rates);
     // What is left are bodies that rest on each other, or more impacts than are followed.
-    impact = std::ranges::any_of(rates, [&](double rate) { return sinks(rate); });
+    impact = std::ranges::any_of(rates, [&](double rate) { return penetrates(rate); });
   }
-  if (impact) rates = strike(touching, rates);
+  if (impact) rates = apply_simultaneous_impact(touching, rates);
   for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
 }
 
 /// Whether a point that touches would sink in over a step. A step that an impact may end is taken for whole: over a
 /// tiny one the least approach would make a large force.
-bool Moreau::sinks(double rate) const {
+bool Moreau::penetrates(double rate) const {
   return -rate * nominal_ > 0.1 * problem_.rigid_contacts()->rounding();
 }
 
 /// Impulses at touching points, given the rates of their gaps. @returns the rates behind them
-std::vector<double> Moreau::strike(std::span<const std::size_t> touching, std::span<const double> rates) {
+std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
-  friction::ImpactProblem problem = contacts.choose(touching);
+  friction::ImpactProblem problem = contacts.select_points(touching);
   bool initial_displacements = true;
   for (std::size_t k = 0; k < touching.size(); ++k) {
     const bool slow = rates[k] >= -restitution_threshold(touching[k]);
@@ -189,22 +189,22 @@ double Moreau::restitution_threshold(std::size_t touching) const {
 
 /// Impacts one after the other at the same instant: those points strike at once that approach at once, and what they
 /// set in motion strikes next. Points of other laws take part in every impact.
-void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>& rates) {
+void Moreau::apply_sequential_impacts(std::span<const std::size_t> touching, std::vector<double>& rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
-  for (int wave = 0; wave < max_impact_rounds; ++wave) {
-    std::vector<std::size_t> struck;
+  for (int round = 0; round < max_impact_rounds; ++round) {
+    std::vector<std::size_t> impacting;
     std::vector<double> active_rates;
     bool fast = false;
     for (std::size_t k = 0; k < touching.size(); ++k) {
       const bool approaches = rates[k] < -restitution_threshold(touching[k]);
       if (!approaches && contacts.is_sequential(closed_points_[k])) continue;
-      struck.push_back(touching[k]);
+      impacting.push_back(touching[k]);
       active_rates.push_back(rates[k]);
       fast = fast || approaches;
     }
     if (!fast) return;
-    (void)strike(struck, active_rates);
-    (void)contacts.choose(touching);
+    (void)apply_simultaneous_impact(impacting, active_rates);
+    (void)contacts.select_points(touching);
     const Vector u = contacts.velocities(from_y_.segment(n_, n_));
     for (std::size_t k = 0; k < touching.size(); ++k) rates[k] = u[3 * static_cast<Eigen::Index>(k)];
   }
@@ -252,17 +252,17 @@ void preserve_angular_velocity(Eigen::Ref<Vector> y, int n) {
 
 /// Velocities at the end of the step, from those that it would have without contact.
 /// @param last  the impulses count
-Moreau::ContactStep Moreau::push(double h, const Vector& q_m, const Vector& v_free, bool last) {
+Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last) {
   RigidContacts* contacts = problem_.rigid_contacts();
   if (contacts == nullptr) return {.v = v_free};
   const Vector v = from_y_.segment(n_, n_);
-  const auto points = contacts->look(from_t_ + 0.5 * h, q_m, v);
+  const auto points = contacts->evaluate_points(from_t_ + 0.5 * h, q_m, v);
   std::vector<std::size_t> near;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (acts(points[i])) near.push_back(i);
   }
   if (near.empty()) return {.v = v_free};
-  const friction::ImpactProblem& problem = contacts->choose(near);
+  const friction::ImpactProblem& problem = contacts->select_points(near);
   const Vector before = contacts->velocities(v);
   Vector floor(static_cast<Eigen::Index>(near.size()));
   for (std::size_t k = 0; k < near.size(); ++k) {
@@ -270,15 +270,15 @@ Moreau::ContactStep Moreau::push(double h, const Vector& q_m, const Vector& v_fr
     floor[row] = compute_min_gap_rate(points[near[k]], before[3 * row], h);
   }
   const friction::ImpactSolution solution = friction::solve_contact(problem, contacts->velocities(v_free), floor);
-  ContactStep pushed{.v = v_free};
-  contacts->apply(solution.P, pushed.v);
-  pushed.dissipated = -0.5 * solution.P.dot(before + solution.u);
+  ContactStep contact_step{.v = v_free};
+  contacts->apply(solution.P, contact_step.v);
+  contact_step.dissipated = -0.5 * solution.P.dot(before + solution.u);
   if (last) contacts->note_contact(solution);
-  return pushed;
+  return contact_step;
 }
 
 /// One step of length h from from_y_ to end_y_.
-void Moreau::attempt(double h) {
+void Moreau::try_step(double h) {
   if (RigidContacts* contacts = problem_.rigid_contacts()) contacts->reset_contact();
   const double t_m = from_t_ + 0.5 * h;
   const auto v = from_y_.segment(n_, n_);
@@ -287,22 +287,22 @@ void Moreau::attempt(double h) {
   problem_.rhs(t_m, middle, rates);
   const Vector q_m = middle.head(n_);
   // Forces that depend on velocities, and centrifugal terms, are taken at the mean velocity: with a first guess of it.
-  const ContactStep guess = push(h, q_m, v + h * rates.segment(n_, n_), false);
+  const ContactStep guess = apply_contact(h, q_m, v + h * rates.segment(n_, n_), false);
   middle.segment(n_, n_) = 0.5 * (v + guess.v);
   middle.tail(size_ - 2 * n_) += 0.5 * h * rates.tail(size_ - 2 * n_);
   problem_.rhs(t_m, middle, rates);
   totals_.rhs_evaluations += 2;
   Vector work(z_.size());
   problem_.quadrature_rhs(t_m, middle, work);
-  const ContactStep pushed = push(h, q_m, v + h * rates.segment(n_, n_), true);
+  const ContactStep contact_step = apply_contact(h, q_m, v + h * rates.segment(n_, n_), true);
   end_y_ = from_y_;
-  end_y_.head(n_) = q_m + 0.5 * h * pushed.v;
-  end_y_.segment(n_, n_) = pushed.v;
+  end_y_.head(n_) = q_m + 0.5 * h * contact_step.v;
+  end_y_.segment(n_, n_) = contact_step.v;
   end_y_.tail(size_ - 2 * n_) += h * rates.tail(size_ - 2 * n_);
   preserve_angular_velocity(end_y_, n_);
   problem_.project(from_t_ + h, end_y_);
   end_z_ = from_z_ + h * work;
-  end_z_[0] += pushed.dissipated;
+  end_z_[0] += contact_step.dissipated;
 }
 
 Moreau::Gaps Moreau::gaps_at(double t, const Vector& y) {
@@ -310,7 +310,7 @@ Moreau::Gaps Moreau::gaps_at(double t, const Vector& y) {
   constexpr double none = std::numeric_limits<double>::infinity();
   Gaps gaps{.inactive = none, .of_acting = none};
   if (contacts == nullptr) return gaps;
-  for (const RigidPoint& point : contacts->look(t, y.head(n_), y.segment(n_, n_))) {
+  for (const RigidPoint& point : contacts->evaluate_points(t, y.head(n_), y.segment(n_, n_))) {
     double& least = acts(point) ? gaps.of_acting : gaps.inactive;
     least = std::min(least, point.gap);
   }
@@ -328,14 +328,14 @@ StepResult Moreau::step(double t_end) {
     contacts->begin_step(t_, nominal_);
     apply_impacts();
   }
-  attempt(h);
+  try_step(h);
   const double tolerance = contacts == nullptr ? 0.0 : contacts->rounding();
   Gaps gaps = gaps_at(from_t_ + h, end_y_);
-  double sunk = max_relative_penetration * tolerance;
-  for (const RigidPoint& point : closed_points_) sunk = std::max(sunk, max_relative_penetration * tolerance - point.gap);
-  for (int i = 0; i < max_halvings && gaps.of_acting < -sunk; ++i) {
+  double penetrating = max_relative_penetration * tolerance;
+  for (const RigidPoint& point : closed_points_) penetrating = std::max(penetrating, max_relative_penetration * tolerance - point.gap);
+  for (int i = 0; i < max_halvings && gaps.of_acting < -penetrating; ++i) {
     h *= 0.5;
-    attempt(h);
+    try_step(h);
     gaps = gaps_at(from_t_ + h, end_y_);
   }
   double right_gap = gaps.inactive;
@@ -347,7 +347,7 @@ StepResult Moreau::step(double t_end) {
     for (int i = 0; i < 100 && std::abs(right_gap) > 0.0; ++i) {
       h = (left * right_gap - right * left_gap) / (right_gap - left_gap);
       if (!(h > left && h < right)) h = 0.5 * (left + right);
-      attempt(h);
+      try_step(h);
       const double gap = gaps_at(from_t_ + h, end_y_).inactive;
       if (std::abs(gap) <= 0.5 * tolerance || right - left <= 1e-15 * (std::abs(t_) + nominal_)) break;
       if (gap < 0.0) {
@@ -390,21 +390,21 @@ void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::Vector
               const std::function<bool(const RigidPoint&)>& acts, int rounds) {
   const int n = problem.n_positions();
   for (int round = 0; round < rounds; ++round) {
-    const auto points = contacts.look(t, y.head(n), y.segment(n, n));
-    std::vector<std::size_t> sunk;
+    const auto points = contacts.evaluate_points(t, y.head(n), y.segment(n, n));
+    std::vector<std::size_t> penetrating;
     double deepest = 0.0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (points[i].gap >= contacts.rounding() || !acts(points[i])) continue;
-      sunk.push_back(i);
+      penetrating.push_back(i);
       deepest = std::min(deepest, points[i].gap);
     }
     if (deepest >= -0.5 * contacts.rounding()) return;
-    const friction::ImpactProblem& impact = contacts.choose(sunk);
-    const auto m = static_cast<Eigen::Index>(sunk.size());
+    const friction::ImpactProblem& impact = contacts.select_points(penetrating);
+    const auto m = static_cast<Eigen::Index>(penetrating.size());
     Eigen::MatrixXd A(m, m);
     Vector gaps(m), lengths;
     for (Eigen::Index i = 0; i < m; ++i) {
-      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
+      gaps[i] = points[penetrating[static_cast<std::size_t>(i)]].gap;
       for (Eigen::Index j = 0; j < m; ++j) A(i, j) = impact.W(3 * i, 3 * j);
     }
     if (!friction::solve_normal(A, gaps, lengths)) return;
@@ -421,7 +421,7 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
   const double h = step.value_or(default_step);
   Vector rates(problem.size());
   problem.rhs(0.0, y, rates);
-  const auto points = contacts.look(0.0, y.head(n), y.segment(n, n));
+  const auto points = contacts.evaluate_points(0.0, y.head(n), y.segment(n, n));
   std::vector<std::size_t> touching;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].gap <= contacts.rounding() && points[i].rate >= -contacts.restitution_threshold(points[i]))
@@ -429,7 +429,7 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
   }
   if (touching.empty()) return;
   contacts.begin_step(0.0, h);
-  const friction::ImpactProblem& problem_of_step = contacts.choose(touching);
+  const friction::ImpactProblem& problem_of_step = contacts.select_points(touching);
   const Vector v_free = y.segment(n, n) + h * rates.segment(n, n);
   const Vector floor = Vector::Zero(static_cast<Eigen::Index>(touching.size()));
   contacts.note_contact(friction::solve_contact(problem_of_step, contacts.velocities(v_free), floor));

@@ -35,7 +35,7 @@ class RigidContacts {
 
   /// Points of all rigid pairs at a state, which the functions below refer to, asked of the partner.
   /// @throws whatever the partner throws
-  virtual std::span<const RigidPoint> look(double t, const ConstRef& q, const ConstRef& qd) = 0;
+  virtual std::span<const RigidPoint> evaluate_points(double t, const ConstRef& q, const ConstRef& qd) = 0;
   /// [m] that a gap at the last look is rounded by.
   [[nodiscard]] virtual double rounding() const = 0;
   /// [m/s] Approaches of a point that are slower are no impacts.
@@ -45,7 +45,7 @@ class RigidContacts {
 
   /// The impact problem of some of the points that look() returned: Delassus matrix and coefficients; velocities are
   /// left zero.
-  virtual const friction::ImpactProblem& choose(std::span<const std::size_t> points) = 0;
+  virtual const friction::ImpactProblem& select_points(std::span<const std::size_t> points) = 0;
   /// Relative velocities of the chosen points.
   [[nodiscard]] virtual Vector velocities(const ConstRef& qd) const = 0;
   /// Adds to `qd` (or, of lengths instead of impulses, to `q`) what impulses at the chosen points cause.

@@ -24,7 +24,7 @@ void StepRoots::begin(double t, const Problem::ConstRef& y) {
   evaluate(t, y, g_end_);
 }
 
-void StepRoots::take(double t_end, const Problem::ConstRef& y_end) {
+void StepRoots::set_step(double t_end, const Problem::ConstRef& y_end) {
   t_ = std::exchange(t_end_, t_end);
   g_ = g_end_;
   if (g_.size() > 0 && problem_.no_roots(t_, y_end_, t_end, y_end)) {

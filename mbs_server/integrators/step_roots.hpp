@@ -32,7 +32,7 @@ class StepRoots {
   /// A restart at (t, y). Evaluates the functions there, as the integrator is about to do with the problem.
   void begin(double t, const Problem::ConstRef& y);
   /// The step from the last end to this one. Where Problem::no_roots() is certain nothing is evaluated.
-  void take(double t_end, const Problem::ConstRef& y_end);
+  void set_step(double t_end, const Problem::ConstRef& y_end);
   /// Goes on to the first root, or to the end of the step. @returns the functions that vanish there
   std::vector<int> advance(const Dense& dense);
 

@@ -46,8 +46,8 @@ void RunLog::note(const v1::RunEvent& event) {
   if (event.has_samples() && event.samples().values_size() > 0) {
     usage_.row_bytes += sizeof(double) * static_cast<std::uint64_t>(event.samples().values_size());
     // A log holds single rows, and time is their first column.
-    if (event.samples().values(0) > usage_.furthest) {
-      usage_.furthest = event.samples().values(0);
+    if (event.samples().values(0) > usage_.last_time) {
+      usage_.last_time = event.samples().values(0);
       usage_.n_failed_restarts = 0;
     }
   }
@@ -110,10 +110,10 @@ void RunLog::wake() {
 }
 
 std::uint64_t RunLog::wait_for_events(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
-                                  const std::function<bool()>& give_up) const {
+                                  const std::function<bool()>& is_cancelled) const {
   std::unique_lock lock(mutex_);
   const auto reached = [&](std::uint64_t size) {
-    if (size_ > size || closed_ || give_up()) return true;
+    if (size_ > size || closed_ || is_cancelled()) return true;
     wake_size_ = std::min(wake_size_, size);
     return false;
   };
@@ -152,15 +152,15 @@ bool RunLogReader::read(v1::RunEvent& event) {
   return false;
 }
 
-bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& give_up) {
+bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& is_cancelled) {
   if (has_ahead_) {
     event.Swap(&ahead_);
     has_ahead_ = false;
   } else {
     while (!read(event)) {
-      if (give_up()) return false;
+      if (is_cancelled()) return false;
       const std::uint64_t batch = sizeof(double) * static_cast<std::uint64_t>(max_joined_values_);
-      const std::uint64_t size = log_->wait_for_events(reader_.position(), batch, next_wait_, give_up);
+      const std::uint64_t size = log_->wait_for_events(reader_.position(), batch, next_wait_, is_cancelled);
       next_wait_ = RunLog::Clock::now() + rate_limit_.distance;
       if (size <= reader_.position() || size == readable_) return read_unwritten_end(event);
       readable_ = size;

@@ -22,7 +22,7 @@ struct LogUsage {
   std::uint64_t row_bytes = 0;                 ///< [bytes] of all rows, those that came again counted again
   std::uint64_t field_bytes = 0;
   int n_failed_restarts = 0;          ///< resumptions since the run got further than ever before
-  double furthest = -1.0;  ///< [s] of the rows; negative = there is none
+  double last_time = -1.0;  ///< [s] of the rows; negative = there is none
   v1::Progress progress;   ///< the last that was told
 };
 
@@ -54,7 +54,7 @@ class RunLog {
   /// event.
   /// @returns the size up to which the file may be read
   std::uint64_t wait_for_events(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
-                            const std::function<bool()>& give_up) const;
+                            const std::function<bool()>& is_cancelled) const;
 
   [[nodiscard]] std::uint64_t last_sequence() const;
   [[nodiscard]] bool closed() const;
@@ -99,7 +99,7 @@ class RunLogReader {
 
   /// The next event, waiting for it if need be. Joined rows carry the number of the last event they come from.
   /// @returns false when the log has ended or `give_up` holds
-  bool next(v1::RunEvent& event, const std::function<bool()>& give_up);
+  bool next(v1::RunEvent& event, const std::function<bool()>& is_cancelled);
 
  private:
   bool read(v1::RunEvent& event);

@@ -416,7 +416,7 @@ v1::Capacity RunStore::capacity() const {
   return capacity;
 }
 
-void RunStore::forget(const std::string& run_id, const Client& client) {
+void RunStore::remove(const std::string& run_id, const Client& client) {
   const std::shared_ptr<Run> run = find(run_id, client);
   if (!run->log->closed()) {
     throw order_error(

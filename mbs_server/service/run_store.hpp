@@ -103,7 +103,7 @@ class RunStore {
   /// All runs of the client, by identifier.
   [[nodiscard]] std::vector<v1::RunStatus> list(const Client& client) const;
   /// Removes a finished run. @throws Error{not_found}, Error{out_of_order} while it is running
-  void forget(const std::string& run_id, const Client& client);
+  void remove(const std::string& run_id, const Client& client);
   /// What is taken of the limits.
   [[nodiscard]] v1::Capacity capacity() const;
 

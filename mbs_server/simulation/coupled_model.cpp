@@ -187,7 +187,7 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
                              .n_unilateral = system_.unilaterals().size()});
 }
 
-void CoupledModel::take(const Checkpoint& checkpoint, RunState state) {
+void CoupledModel::restore_checked(const Checkpoint& checkpoint, RunState state) {
   if (contact_) contact_->restore_state(checkpoint.contact_states);
   const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
   committed_ = {.t = checkpoint.time, .y = saved.head(system_.n_y()), .z = saved.tail(EnergyQuadrature::n)};
@@ -222,12 +222,12 @@ std::shared_ptr<const PendingRequest> CoupledModel::begin_row(double t, const Ve
   std::shared_ptr<const PendingRequest> asked;
   if (!scheme_->has_macro_steps() && !contact_states_.any_closed()) asked = exchange_.post(t, q(y), qd(y));
   const auto responses = asked ? std::span<const Response>(unknown_) : scheme_->responses(t, q(y), qd(y));
-  const auto told = rigid_.told(responses, q(y));
-  mbs::fill_row(state(t, y), energies, system_, *scheme_, told, row);
+  const auto mean_responses = rigid_.mean_responses(responses, q(y));
+  mbs::fill_row(state(t, y), energies, system_, *scheme_, mean_responses, row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
   add_rigid_contact(state(t, y), row);
   row.insert(row.end(), own.begin(), own.end());
-  if (contact_) append_regions(system_.model(), contact_->pairs(), q(y), *scheme_, told, row);
+  if (contact_) append_regions(system_.model(), contact_->pairs(), q(y), *scheme_, mean_responses, row);
   return asked;
 }
 

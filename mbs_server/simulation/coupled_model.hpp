@@ -98,7 +98,7 @@ class CoupledModel {
   [[nodiscard]] RunState read(const Checkpoint& checkpoint, const std::string& scenario_digest) const;
   /// Goes to the state of a checkpoint. @param state  that read() found in it
   /// @throws what the partner throws when the history is not one of its pairs
-  void take(const Checkpoint& checkpoint, RunState state);
+  void restore_checked(const Checkpoint& checkpoint, RunState state);
 
   /// Columns of the time series that every analysis has.
   [[nodiscard]] std::vector<Column> columns() const;

@@ -11,13 +11,13 @@ void EpisodeTracker::begin(double t, const Response& response) {
   episode_ = ContactEpisode{.pair = pair_, .onset = t, .end = {}, .separation_velocity = {}, .effective_restitution = {}};
   episode_->approach_velocity = std::max(0.0, -response.gap_rate);
   recent_.clear();
-  n_turns_ = 0;
+  n_reversals_ = 0;
   update(t, response);
 }
 
 void EpisodeTracker::update(double t, const Response& response) {
   // Approach and departure of an impact differ in this sign once; a body that rocks or vibrates turns more often.
-  if (!recent_.empty() && (recent_.back().gap_rate < 0.0) != (response.gap_rate < 0.0)) ++n_turns_;
+  if (!recent_.empty() && (recent_.back().gap_rate < 0.0) != (response.gap_rate < 0.0)) ++n_reversals_;
   // Two answers at one time, as at an event, would divide by zero below.
   if (!recent_.empty() && recent_.back().t == t) recent_.pop_back();
   if (recent_.size() == 3) recent_.erase(recent_.begin());
@@ -85,7 +85,7 @@ ContactEpisode EpisodeTracker::end(double t, const Response& response) {
   finished.separation_velocity = std::max(0.0, response.gap_rate);
   // An elastic impact gives 1 up to the error of the integration.
   constexpr double largest = 1.0 + 1e-3;
-  const bool impact = n_turns_ == 1 && finished.approach_velocity > 0.0;
+  const bool impact = n_reversals_ == 1 && finished.approach_velocity > 0.0;
   if (impact && *finished.separation_velocity <= largest * finished.approach_velocity) {
     finished.effective_restitution = *finished.separation_velocity / finished.approach_velocity;
   }
@@ -95,7 +95,7 @@ ContactEpisode EpisodeTracker::end(double t, const Response& response) {
 void EpisodeTracker::set_state(State state) {
   episode_ = std::move(state.episode);
   recent_ = std::move(state.recent);
-  n_turns_ = state.n_turns;
+  n_reversals_ = state.n_reversals;
 }
 
 }  // namespace heelstrike::mbs

@@ -50,9 +50,9 @@ class EpisodeTracker {
   struct State {
     std::optional<ContactEpisode> episode;
     std::vector<Point> recent;
-    int n_turns = 0;  ///< changes of the sign of the gap rate since the onset
+    int n_reversals = 0;  ///< changes of the sign of the gap rate since the onset
   };
-  [[nodiscard]] State state() const { return {.episode = episode_, .recent = recent_, .n_turns = n_turns_}; }
+  [[nodiscard]] State state() const { return {.episode = episode_, .recent = recent_, .n_reversals = n_reversals_}; }
   void set_state(State state);
 
  private:
@@ -62,7 +62,7 @@ class EpisodeTracker {
   std::string pair_;
   bool smooth_ = true;
   std::optional<ContactEpisode> episode_;
-  int n_turns_ = 0;
+  int n_reversals_ = 0;
   std::vector<Point> recent_;  ///< the last three points, oldest first
 };
 

@@ -55,16 +55,16 @@ std::optional<double> number_for(NumberType type, const std::variant<double, boo
 }
 
 /// @throws Error{invalid_input} for a value that the variable's type does not have
-void set_parameter(const SampledFmu::Parameter& parameter, ImportedFmu& unit) {
-  const FmuVariable* variable = &unit.description().parameter(parameter.variable, parameter.key + ".variable");
+void set_parameter(const SampledFmu::Parameter& parameter, ImportedFmu& fmu) {
+  const FmuVariable* variable = &fmu.description().parameter(parameter.variable, parameter.key + ".variable");
   if (!variable->number_type()) {
     const auto* text = std::get_if<std::string>(&parameter.value);
     if (text == nullptr) throw_invalid_value(*variable, parameter);
-    return unit.set_text(*variable, *text);
+    return fmu.set_text(*variable, *text);
   }
   const std::optional<double> number = number_for(*variable->number_type(), parameter.value);
   if (!number) throw_invalid_value(*variable, parameter);
-  unit.set({&variable, 1}, {&*number, 1});
+  fmu.set({&variable, 1}, {&*number, 1});
 }
 
 }  // namespace
@@ -72,18 +72,18 @@ void set_parameter(const SampledFmu::Parameter& parameter, ImportedFmu& unit) {
 /// One unit with its place on the grid of its communication points.
 class FmuSet::Running {
  public:
-  explicit Running(std::shared_ptr<SampledFmu> unit) : unit_(std::move(unit)) {}
+  explicit Running(std::shared_ptr<SampledFmu> fmu) : sampled_(std::move(fmu)) {}
 
   void open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns);
-  [[nodiscard]] const std::string& name() const { return unit_->name; }
+  [[nodiscard]] const std::string& name() const { return sampled_->name; }
   [[nodiscard]] bool has_state() const {
     return !fmu_ || (fmu_->description().can_get_and_set_state && fmu_->description().can_serialize_state);
   }
-  [[nodiscard]] double length() const { return unit_->step; }
+  [[nodiscard]] double length() const { return sampled_->step; }
   /// [s] where it waits, or will.
-  [[nodiscard]] double next() const { return unit_->step * static_cast<double>(next_); }
+  [[nodiscard]] double next() const { return sampled_->step * static_cast<double>(next_); }
   /// Multiples of different steps that mean the same time differ by rounding, and so does the end of a run.
-  [[nodiscard]] bool is_step_due(double t) const { return next() <= t + rounding * unit_->step; }
+  [[nodiscard]] bool is_step_due(double t) const { return next() <= t + rounding * sampled_->step; }
   void require_multiple_of(double macro_step) const;
   void step(double t, std::span<const double> row);
   [[nodiscard]] FmuState save() const;
@@ -97,7 +97,7 @@ class FmuSet::Running {
   void find_variables();
   void initialise();
 
-  std::shared_ptr<SampledFmu> unit_;
+  std::shared_ptr<SampledFmu> sampled_;
   std::unique_ptr<ImportedFmu> fmu_;
   std::int64_t next_ = 0;                                 ///< index of the communication point
   bool initialised_ = false;                              ///< its first inputs are those of the start
@@ -108,25 +108,25 @@ class FmuSet::Running {
 void FmuSet::Running::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
   if (!allowed) {
     throw input_error(
-        unit_->key,
+        sampled_->key,
         fmt::format("{}: the unit '{}' is machine code that this server does not run for its clients; start "
                     "mbs_server with --allow-fmu where all who may submit runs are trusted, or run without "
                     "--mbs",
-                    unit_->key, unit_->file));
+                    sampled_->key, sampled_->file));
   }
   find_columns(columns);
-  const auto asset = std::ranges::find(assets, unit_->file, &AssetContent::name);
+  const auto asset = std::ranges::find(assets, sampled_->file, &AssetContent::name);
   if (asset == assets.end()) {
-    throw input_error(unit_->key,
-                      fmt::format("{}: the file '{}' did not come with the scenario", unit_->key, unit_->file));
+    throw input_error(sampled_->key,
+                      fmt::format("{}: the file '{}' did not come with the scenario", sampled_->key, sampled_->file));
   }
-  fmu_ = load_fmu(asset->content, unit_->name, unit_->key);
+  fmu_ = load_fmu(asset->content, sampled_->name, sampled_->key);
   find_variables();
-  for (const auto& parameter : unit_->parameters) set_parameter(parameter, *fmu_);
+  for (const auto& parameter : sampled_->parameters) set_parameter(parameter, *fmu_);
 }
 
 void FmuSet::Running::find_columns(std::vector<Column>& columns) {
-  for (const auto& input : unit_->inputs) {
+  for (const auto& input : sampled_->inputs) {
     const auto found = std::ranges::find(columns, input.column, &Column::name);
     if (found == columns.end()) {
       throw input_error(input.key,
@@ -136,21 +136,21 @@ void FmuSet::Running::find_columns(std::vector<Column>& columns) {
     }
     columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
     for (Column& told : columns) {
-      const bool is_own = told.name.starts_with(unit_->name + ".") && told.name.ends_with("." + input.column);
-      if (is_own && told.unit.empty()) told.unit = found->unit;
+      const bool is_own = told.name.starts_with(sampled_->name + ".") && told.name.ends_with("." + input.column);
+      if (is_own && told.fmu.empty()) told.fmu = found->fmu;
     }
   }
 }
 
 void FmuSet::Running::find_variables() {
   const FmuDescription& description = fmu_->description();
-  for (const auto& input : unit_->inputs) {
+  for (const auto& input : sampled_->inputs) {
     inputs_.push_back(&description.number(input.variable, "input", input.key + ".variable"));
   }
-  for (std::size_t i = 0; i < unit_->outputs.size(); ++i) {
-    const auto& output = unit_->outputs[i];
+  for (std::size_t i = 0; i < sampled_->outputs.size(); ++i) {
+    const auto& output = sampled_->outputs[i];
     const bool drives = std::ranges::any_of(
-        unit_->drives, [&](const SampledFmu::Drive& drive) { return drive.value == i || drive.rate == i; });
+        sampled_->drives, [&](const SampledFmu::Drive& drive) { return drive.value == i || drive.rate == i; });
     const std::string key = output.key + ".variable";
     outputs_.push_back(drives ? &description.real(output.variable, "output", key)
                               : &description.number(output.variable, "output", key));
@@ -158,26 +158,26 @@ void FmuSet::Running::find_variables() {
 }
 
 void FmuSet::Running::require_multiple_of(double macro_step) const {
-  const double n = unit_->step / macro_step;
+  const double n = sampled_->step / macro_step;
   if (n > 0.5 && std::abs(n - std::round(n)) <= rounding * n) return;
-  throw input_error(unit_->key,
+  throw input_error(sampled_->key,
                     fmt::format("{}: expected a `step` of the unit that is a multiple of coupling.macro_step, "
                                 "{} s, found {} s; change one of them",
-                                unit_->key, macro_step, unit_->step));
+                                sampled_->key, macro_step, sampled_->step));
 }
 
 void FmuSet::Running::initialise() {
   fmu_->enter_initialization();
-  fmu_->set(inputs_, unit_->input_values);
+  fmu_->set(inputs_, sampled_->input_values);
   fmu_->exit_initialization();
   initialised_ = true;
 }
 
 void FmuSet::Running::step(double t, std::span<const double> row) {
-  for (std::size_t i = 0; i < columns_.size(); ++i) unit_->input_values[i] = row[columns_[i]];
+  for (std::size_t i = 0; i < columns_.size(); ++i) sampled_->input_values[i] = row[columns_[i]];
   if (!initialised_) initialise();
-  fmu_->set(inputs_, unit_->input_values);
-  fmu_->step(next(), unit_->step);
+  fmu_->set(inputs_, sampled_->input_values);
+  fmu_->step(next(), sampled_->step);
   std::vector<double> values(outputs_.size());
   fmu_->get(outputs_, values);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -186,11 +186,11 @@ void FmuSet::Running::step(double t, std::span<const double> row) {
         ErrorCode::solver_failed,
         fmt::format("{}: expected finite numbers from the unit, found {} for '{}' in the step from t = {} s; its "
                     "maker knows what it cannot do, or its `step` is too large",
-                    unit_->key, values[i], unit_->outputs[i].variable, t),
-        unit_->key);
+                    sampled_->key, values[i], sampled_->outputs[i].variable, t),
+        sampled_->key);
   }
-  unit_->since = next();
-  unit_->start_values = std::exchange(unit_->output_values, std::move(values));
+  sampled_->since = next();
+  sampled_->start_values = std::exchange(sampled_->output_values, std::move(values));
   ++next_;
 }
 
@@ -200,13 +200,13 @@ FmuState FmuSet::Running::save() const {
         ErrorCode::unimplemented,
         fmt::format("{}: the unit cannot give away its state (canGetAndSetFMUState and canSerializeFMUState), so "
                     "that its run can neither be saved nor resumed; run it in one piece",
-                    unit_->key),
-        unit_->key);
+                    sampled_->key),
+        sampled_->key);
   }
   return {.next = next_,
-          .inputs = unit_->input_values,
-          .outputs = unit_->output_values,
-          .before = unit_->start_values,
+          .inputs = sampled_->input_values,
+          .outputs = sampled_->output_values,
+          .before = sampled_->start_values,
           .bytes = initialised_ ? fmu_->save() : std::string()};
 }
 
@@ -216,15 +216,15 @@ void FmuSet::Running::require(const FmuState& state) const {
   if (!fits || !has_state()) {
     throw input_error("checkpoint", fmt::format("checkpoint: expected the state of the unit '{}', found one that it "
                                                 "cannot take; resume with the file that the run was made with",
-                                                unit_->name));
+                                                sampled_->name));
   }
 }
 
 void FmuSet::Running::restore(const FmuState& state) {
-  unit_->input_values = state.inputs;
-  unit_->output_values = state.outputs;
-  unit_->start_values = state.before;
-  unit_->since = unit_->step * static_cast<double>(std::max<std::int64_t>(state.next - 1, 0));
+  sampled_->input_values = state.inputs;
+  sampled_->output_values = state.outputs;
+  sampled_->start_values = state.before;
+  sampled_->since = sampled_->step * static_cast<double>(std::max<std::int64_t>(state.next - 1, 0));
   next_ = state.next;
   if (state.bytes.empty()) return;
   if (!initialised_) initialise();
@@ -233,69 +233,69 @@ void FmuSet::Running::restore(const FmuState& state) {
 
 FmuSet::FmuSet(const Model& model) {
   for (const Force& force : model.forces) {
-    if (force.unit) units_.push_back(std::make_unique<Running>(force.unit));
+    if (force.fmu) fmus_.push_back(std::make_unique<Running>(force.fmu));
   }
 }
 
 FmuSet::~FmuSet() = default;
 
 void FmuSet::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
-  for (const auto& unit : units_) unit->open(assets, allowed, columns);
+  for (const auto& fmu : fmus_) fmu->open(assets, allowed, columns);
 }
 
 std::vector<std::string> FmuSet::without_fmu_state() const {
   std::vector<std::string> names;
-  for (const auto& unit : units_) {
-    if (!unit->has_state()) names.push_back(unit->name());
+  for (const auto& fmu : fmus_) {
+    if (!fmu->has_state()) names.push_back(fmu->name());
   }
   return names;
 }
 
 void FmuSet::check_communication_steps(double macro_step) const {
-  for (const auto& unit : units_) unit->require_multiple_of(macro_step);
+  for (const auto& fmu : fmus_) fmu->require_multiple_of(macro_step);
 }
 
 double FmuSet::next_after(double t, double end) const {
   double next = end;
-  for (const auto& unit : units_) {
+  for (const auto& fmu : fmus_) {
     // Those that wait here are stepped before this is asked, and those that would at the end are not stepped any more.
-    if (!unit->is_step_due(t) && unit->next() < end - Running::rounding * unit->length())
-      next = std::min(next, unit->next());
+    if (!fmu->is_step_due(t) && fmu->next() < end - Running::rounding * fmu->length())
+      next = std::min(next, fmu->next());
   }
   return next;
 }
 
 bool FmuSet::due(double t) const {
-  return std::ranges::any_of(units_, [&](const auto& unit) { return unit->is_step_due(t); });
+  return std::ranges::any_of(fmus_, [&](const auto& fmu) { return fmu->is_step_due(t); });
 }
 
 void FmuSet::do_due_steps(double t, std::span<const double> row) {
-  for (const auto& unit : units_) {
-    if (unit->is_step_due(t)) unit->step(t, row);
+  for (const auto& fmu : fmus_) {
+    if (fmu->is_step_due(t)) fmu->step(t, row);
   }
 }
 
 std::map<std::string, FmuState> FmuSet::save() const {
   std::map<std::string, FmuState> states;
-  for (const auto& unit : units_) states.emplace(unit->name(), unit->save());
+  for (const auto& fmu : fmus_) states.emplace(fmu->name(), fmu->save());
   return states;
 }
 
 void FmuSet::require(const std::map<std::string, FmuState>& states) const {
-  for (const auto& unit : units_) {
-    const auto found = states.find(unit->name());
-    if (found == states.end() || states.size() != units_.size()) {
+  for (const auto& fmu : fmus_) {
+    const auto found = states.find(fmu->name());
+    if (found == states.end() || states.size() != fmus_.size()) {
       throw input_error("checkpoint",
                         fmt::format("checkpoint: expected the state of the unit '{}', found none; it belongs "
                                     "to another scenario",
-                                    unit->name()));
+                                    fmu->name()));
     }
-    unit->require(found->second);
+    fmu->require(found->second);
   }
 }
 
 void FmuSet::restore(const std::map<std::string, FmuState>& states) {
-  for (const auto& unit : units_) unit->restore(states.at(unit->name()));
+  for (const auto& fmu : fmus_) fmu->restore(states.at(fmu->name()));
 }
 
 }  // namespace heelstrike::mbs

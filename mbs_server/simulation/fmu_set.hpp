@@ -28,7 +28,7 @@ class FmuSet {
   FmuSet(const FmuSet&) = delete;
   FmuSet& operator=(const FmuSet&) = delete;
 
-  [[nodiscard]] bool empty() const { return units_.empty(); }
+  [[nodiscard]] bool empty() const { return fmus_.empty(); }
   /// Loads and initialises them; once.
   /// @param assets   files of the scenario. @param allowed  machine code of the scenario may be loaded
   /// @param columns  of the time series; those that tell of inputs get the unit of measurement of what they tell of
@@ -58,7 +58,7 @@ class FmuSet {
 
  private:
   class Running;
-  std::vector<std::unique_ptr<Running>> units_;
+  std::vector<std::unique_ptr<Running>> fmus_;
 };
 
 }  // namespace heelstrike::mbs

@@ -59,14 +59,14 @@ double PairEventDetector::missed_penetration(std::size_t pair, const GapPoint& r
   return std::max(at_end, closed ? gap : -gap);
 }
 
-PairEventDetector::PairEvents PairEventDetector::judge(double t_start, const ConstVector& q_start, const ConstVector& qd_start,
+PairEventDetector::PairEvents PairEventDetector::detect_events(double t_start, const ConstVector& q_start, const ConstVector& qd_start,
                                     const StepResult& step, Integrator& integrator, const CouplingScheme& scheme) {
-  PairEvents verdict;
-  if (states_.n_pairs() == 0) return verdict;
+  PairEvents pair_events;
+  if (states_.n_pairs() == 0) return pair_events;
   const Eigen::Index n = exchange_.n_q();
   const auto q = integrator.y().head(n);
   const auto qd = integrator.y().segment(n, n);
-  if (step.roots.empty() && scheme.keeps_contact_state(t_start, q_start, qd_start, step.t, q, qd)) return verdict;
+  if (step.roots.empty() && scheme.keeps_contact_state(t_start, q_start, qd_start, step.t, q, qd)) return pair_events;
   const Rounding rounding{.gap = gap_rounding(q), .gap_rate = gap_rate_rounding(qd)};
   // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
   // of the step, and not worth another evaluation.
@@ -81,15 +81,15 @@ PairEventDetector::PairEvents PairEventDetector::judge(double t_start, const Con
       return std::ranges::find(step.roots, ContactRoot{.pair = i, .kind = kind}.index()) != step.roots.end();
     };
     const bool at_root = is_root(ContactRoot::Kind::gap);
-    verdict.slip_ends = verdict.slip_ends || is_root(ContactRoot::Kind::slip);
+    pair_events.slip_ends = pair_events.slip_ends || is_root(ContactRoot::Kind::slip);
     const bool switching = switches(i, reached[i], at_root, rounding);
-    if (switching) verdict.switching.push_back(i);
+    if (switching) pair_events.switching.push_back(i);
     const double distance = missed_penetration(i, reached[i], at_root, switching, integrator);
     if (distance <= rounding.gap) continue;
-    verdict.missed = i;
-    verdict.missed_penetration_depth = distance;
+    pair_events.missed = i;
+    pair_events.missed_penetration_depth = distance;
   }
-  return verdict;
+  return pair_events;
 }
 
 }  // namespace heelstrike::mbs

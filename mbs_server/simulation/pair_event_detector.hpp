@@ -56,7 +56,7 @@ class PairEventDetector {
   /// @param t, q, qd    the last accepted state
   /// @param integrator  after step() returned `step`, which is not accepted yet
   /// @throws RecoverableError when the contact cannot answer there
-  [[nodiscard]] PairEvents judge(double t, const ConstVector& q, const ConstVector& qd, const StepResult& step,
+  [[nodiscard]] PairEvents detect_events(double t, const ConstVector& q, const ConstVector& qd, const StepResult& step,
                               Integrator& integrator, const CouplingScheme& scheme);
 
  private:

@@ -20,7 +20,7 @@ void RigidContactSet::connect(std::span<const PairDescription> pairs) {
   for (const PairDescription& pair : pairs) laws_.push_back(rigid_law(pair.parameters));
   any_ = std::ranges::any_of(laws_, [](const auto& law) { return law.has_value(); });
   impact_.assign(laws_.size(), {});
-  left_.assign(laws_.size(), {});
+  remaining_.assign(laws_.size(), {});
   smooth_.assign(laws_.size(), {});
 }
 
@@ -29,7 +29,7 @@ double RigidContactSet::contact_tolerance(const ConstVector& q) {
   return 1e-11 * (1.0 + q.lpNorm<Eigen::Infinity>());
 }
 
-std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, const ConstRef& qd) {
+std::span<const RigidPoint> RigidContactSet::evaluate_points(double t, const ConstRef& q, const ConstRef& qd) {
   const auto responses = exchange_.responses(t, q, qd);
   const PairKinematics& kinematics = exchange_.kinematics();
   points_.clear();
@@ -91,7 +91,7 @@ void RigidContactSet::add_rows(std::size_t row, const RigidPoint& point, const P
   }
 }
 
-const friction::ImpactProblem& RigidContactSet::choose(std::span<const std::size_t> points) {
+const friction::ImpactProblem& RigidContactSet::select_points(std::span<const std::size_t> points) {
   chosen_.assign(points.begin(), points.end());
   const auto m = static_cast<Eigen::Index>(points.size());
   J_.setZero(3 * m, q_.size());
@@ -117,7 +117,7 @@ void RigidContactSet::begin_step(double t, double nominal) {
   step_from_ = t;
   nominal_step_ = nominal;
   std::ranges::fill(impact_, Sum{});
-  std::ranges::fill(left_, Sum{});
+  std::ranges::fill(remaining_, Sum{});
   remaining_force_.setZero(system_.n_q());
   unsolved_impact_pairs_.reset();
   unfinished_impacts_.reset();
@@ -157,7 +157,7 @@ void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) cons
 }
 
 void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool initial_displacements) {
-  add(impact.P, initial_displacements ? left_ : impact_);
+  add(impact.P, initial_displacements ? remaining_ : impact_);
   if (initial_displacements) remaining_force_ += J_.transpose() * impact.P;
   if (!impact.converged) unsolved_impact_pairs_ = pairs_of(chosen_);
   for (std::size_t k = 0; k < chosen_.size(); ++k) {
@@ -187,8 +187,8 @@ void RigidContactSet::end_step(double t) {
 bool RigidContactSet::touches(std::size_t pair, double gap, const ConstVector& q) const {
   constexpr double step_error_factor = 1e5;  // a micrometre in a model of a metre, as numbers of a scenario may round
   const double rounding = contact_tolerance(q);
-  const bool bears = left_[pair].normal + smooth_[pair].normal > 0.0;
-  return gap <= (bears ? step_error_factor * rounding : rounding);
+  const bool is_loaded = remaining_[pair].normal + smooth_[pair].normal > 0.0;
+  return gap <= (is_loaded ? step_error_factor * rounding : rounding);
 }
 
 VectorX RigidContactSet::mean_force() const {
@@ -200,12 +200,12 @@ std::optional<double> RigidContactSet::impact_impulse(std::size_t pair) const {
   return rigid(pair) ? std::optional(impact_[pair].impulse.norm()) : std::nullopt;
 }
 
-std::span<const Response> RigidContactSet::told(std::span<const Response> responses, const ConstVector& q) {
+std::span<const Response> RigidContactSet::mean_responses(std::span<const Response> responses, const ConstVector& q) {
   if (!any_) return responses;
   reported_.assign(responses.begin(), responses.end());
   for (std::size_t pair = 0; pair < reported_.size(); ++pair) {
     if (!rigid(pair) || !(step_ > 0.0)) continue;
-    const Sum& a = left_[pair];
+    const Sum& a = remaining_[pair];
     const Sum& b = smooth_[pair];
     // What a step leaves is in proportion to its length, which that of an impact may cut short.
     const double from_left = 1.0 / std::max(step_, nominal_step_), from_smooth = 1.0 / step_;
@@ -222,7 +222,7 @@ std::span<const Response> RigidContactSet::told(std::span<const Response> respon
 }
 
 std::span<const Response> RigidContactSet::episode_responses(std::span<const Response> responses, const ConstVector& q) {
-  const auto answers = told(responses, q);
+  const auto answers = mean_responses(responses, q);
   for (std::size_t pair = 0; any_ && pair < reported_.size(); ++pair) {
     if (impact_[pair].departure > 0.0) reported_[pair].gap_rate = impact_[pair].departure;
   }

@@ -24,7 +24,7 @@ class RigidContactSet final : public RigidContacts {
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] bool rigid(std::size_t pair) const { return pair < laws_.size() && laws_[pair].has_value(); }
 
-  std::span<const RigidPoint> look(double t, const ConstRef& q, const ConstRef& qd) override;
+  std::span<const RigidPoint> evaluate_points(double t, const ConstRef& q, const ConstRef& qd) override;
   [[nodiscard]] double rounding() const override { return rounding_; }
   [[nodiscard]] double restitution_threshold(const RigidPoint& point) const override {
     return laws_[point.pair]->restitution_threshold;
@@ -32,7 +32,7 @@ class RigidContactSet final : public RigidContacts {
   [[nodiscard]] bool is_sequential(const RigidPoint& point) const override {
     return laws_[point.pair]->law == ImpactLaw::sequential;
   }
-  const friction::ImpactProblem& choose(std::span<const std::size_t> points) override;
+  const friction::ImpactProblem& select_points(std::span<const std::size_t> points) override;
   [[nodiscard]] Vector velocities(const ConstRef& qd) const override { return J_ * qd; }
   void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }
   void begin_step(double t, double nominal) override;
@@ -57,7 +57,7 @@ class RigidContactSet final : public RigidContacts {
     double t = 0.0;                    ///< [s] of the first one
     std::vector<std::size_t> pairs{};  ///< that took part in it
   };
-  [[nodiscard]] const UnsolvedImpacts& unsolved() const { return unsolved_impacts_; }
+  [[nodiscard]] const UnsolvedImpacts& unsolved_impacts() const { return unsolved_impacts_; }
 
   /// [N s] that the impact at the beginning of the last step exchanged; none where bodies have contact forces alone.
   [[nodiscard]] std::optional<double> impact_impulse(std::size_t pair) const;
@@ -75,7 +75,7 @@ class RigidContactSet final : public RigidContacts {
 
   /// The responses with the mean force over the last step of rigid pairs, without the impact that began it.
   /// @param q  coordinates where they are told
-  [[nodiscard]] std::span<const Response> told(std::span<const Response> responses, const ConstVector& q);
+  [[nodiscard]] std::span<const Response> mean_responses(std::span<const Response> responses, const ConstVector& q);
   /// The same for who follows episodes: the gap rate of a pair that has left an impact is the one it left with.
   [[nodiscard]] std::span<const Response> episode_responses(std::span<const Response> responses, const ConstVector& q);
 
@@ -114,7 +114,7 @@ class RigidContactSet final : public RigidContacts {
   friction::ImpactProblem problem_;
   double step_from_ = 0.0, step_ = 0.0, nominal_step_ = 0.0;  ///< [s]
   /// Per pair: of the impact that began the step; of the approach that the step before has left; of the step.
-  std::vector<Sum> impact_, left_, smooth_;
+  std::vector<Sum> impact_, remaining_, smooth_;
   VectorX smooth_force_, remaining_force_;  ///< the same as generalised forces
   /// Whether the impact, or contact over the step, lacks a solution, and of which pairs.
   std::optional<std::vector<std::size_t>> unsolved_impact_pairs_, unsolved_contact_pairs_;

@@ -79,7 +79,7 @@ Json to_json(const EpisodeTracker::State& state) {
   for (const auto& p : state.recent) recent.push_back({p.t, p.force, p.gap, p.gap_rate});
   return {{"episode", state.episode ? to_json(*state.episode) : Json(nullptr)},
           {"recent", recent},
-          {"turns", state.n_turns}};
+          {"turns", state.n_reversals}};
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -95,7 +95,7 @@ EpisodeTracker::State tracker_from_json(const Json& j) {
   // More than one turn is as good as many.
   const Json& turns = j.at("turns");
   if (!turns.is_number_unsigned()) refuse(fmt::format("expected a number of turns, found {}", turns.dump()));
-  state.n_turns = static_cast<int>(std::min<std::uint64_t>(turns.get<std::uint64_t>(), 1'000'000'000));
+  state.n_reversals = static_cast<int>(std::min<std::uint64_t>(turns.get<std::uint64_t>(), 1'000'000'000));
   return state;
 }
 
@@ -134,13 +134,13 @@ std::vector<char> flags_from_json(const Json& j) {
 }
 
 Json to_json(const FieldPosition& fields) {
-  return {{"next", fields.next}, {"off", flags_json(fields.off)}, {"drawn", flags_json(fields.partner_written)}};
+  return {{"next", fields.next}, {"off", flags_json(fields.excluded)}, {"drawn", flags_json(fields.partner_written)}};
 }
 
 FieldPosition fields_from_json(const Json& j) {
   const Json& next = j.at("next");
   if (!next.is_number_unsigned()) refuse(fmt::format("expected the number of the next fields, found {}", next.dump()));
-  return {.next = next, .off = flags_from_json(j.at("off")), .partner_written = flags_from_json(j.at("drawn"))};
+  return {.next = next, .excluded = flags_from_json(j.at("off")), .partner_written = flags_from_json(j.at("drawn"))};
 }
 
 Json to_json(const RunState& state) {
@@ -170,7 +170,7 @@ Json to_json(const RunState& state) {
   }
   j["counts"] = to_json(state.counts);
   if (!state.joints_closed.empty()) j["joints_closed"] = flags_json(state.joints_closed);
-  if (!state.fields.off.empty()) j["fields"] = to_json(state.fields);
+  if (!state.fields.excluded.empty()) j["fields"] = to_json(state.fields);
   if (!state.analysis.empty()) j["analysis"] = state.analysis;
   return j;
 }
@@ -266,7 +266,7 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
   }
   expect(state.joints_closed.size() == frame.n_unilateral, fmt::format("{} unilateral joints", frame.n_unilateral),
          fmt::to_string(state.joints_closed.size()));
-  const std::size_t n_field_pairs = state.fields.off.size();
+  const std::size_t n_field_pairs = state.fields.excluded.size();
   expect((n_field_pairs == 0 || n_field_pairs == frame.pairs.size()) && state.fields.partner_written.size() == n_field_pairs,
          "the fields of all pairs", fmt::format("those of {}", n_field_pairs));
   for (const auto& e : state.finished) {

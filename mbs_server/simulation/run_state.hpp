@@ -34,7 +34,7 @@ struct FmuState {
 /// Where the series of fields of all pairs stand.
 struct FieldPosition {
   std::int64_t next = 0;            ///< index on the grid of fields
-  std::vector<char> off;            ///< per pair: it has none
+  std::vector<char> excluded;            ///< per pair: it has none
   std::vector<char> partner_written;  ///< per pair: the shape of its partner has been written
 };
 

@@ -86,7 +86,7 @@ void append_unilateral(std::vector<double>& row, const ConstVector& q, const Vec
                        const System& system) {
   for (std::size_t i = 0; i < system.unilaterals().size(); ++i) {
     row.push_back(gaps ? system.unilaterals()[i]->gap().residual(0.0, q) : 0.0);
-    row.push_back(system.push(i, lambda));
+    row.push_back(system.joint_force(i, lambda));
   }
 }
 

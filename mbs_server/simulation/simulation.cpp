@@ -56,14 +56,14 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 /// What find_step() or extrapolate_across_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  PendingStep(Simulation& simulation, const StepResult& step, PairEventDetector::PairEvents verdict,
+  PendingStep(Simulation& simulation, const StepResult& step, PairEventDetector::PairEvents pair_events,
               std::vector<std::size_t> joints)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        pair_events_(std::move(verdict)),
+        pair_events_(std::move(pair_events)),
         joints_(std::move(joints)) {}
   PendingStep(Simulation& simulation, SingularCrossing::RayCrossing crossing, VectorX z)
       : simulation_(simulation),
@@ -183,7 +183,7 @@ Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme,
       scenario_(input.scenario),
       stop_(std::move(stop)),
       inputs_(build_model(scenario_)),
-      units_(inputs_.model()),
+      fmus_(inputs_.model()),
       model_(scenario_, inputs_.model(), stop_, scheme),
       committed_(model_.committed()),
       exchange_(model_.exchange()),
@@ -202,12 +202,12 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   now_ = input_.start_time;
   check_fmu_start_time();
   prepare_to_step();
-  check_units();
+  check_fmus();
   if (!can_save()) {
     listener_->on_log("warning",
                       fmt::format("the run is without checkpoints and cannot be resumed: the unit '{}' cannot "
                                   "give away its state (canGetAndSetFMUState and canSerializeFMUState)",
-                                  units_.without_fmu_state().front()));
+                                  fmus_.without_fmu_state().front()));
   }
   std::optional<RunState> resumed;
   if (input_.resume_from) resumed = read(*input_.resume_from);
@@ -221,14 +221,14 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   columns_.insert(columns_.end(), regions.begin(), regions.end());
   listener_->on_opened();
   if (resumed) {
-    take(*input_.resume_from, std::move(*resumed));
+    restore_checked(*input_.resume_from, std::move(*resumed));
   } else {
     start();
   }
 }
 
 void Simulation::check_fmu_start_time() const {
-  if (units_.empty() || input_.start_time == 0.0) return;
+  if (fmus_.empty() || input_.start_time == 0.0) return;
   throw Error(
       ErrorCode::unimplemented,
       fmt::format("start time: expected 0 s for a scenario with units of others, whose communication points are "
@@ -236,9 +236,9 @@ void Simulation::check_fmu_start_time() const {
                   input_.start_time));
 }
 
-void Simulation::check_units() {
-  units_.open(input_.assets, input_.allow_fmus, columns_);
-  if (const auto macro_step = scheme_.fixed_macro_step()) units_.check_communication_steps(*macro_step);
+void Simulation::check_fmus() {
+  fmus_.open(input_.assets, input_.allow_fmus, columns_);
+  if (const auto macro_step = scheme_.fixed_macro_step()) fmus_.check_communication_steps(*macro_step);
 }
 
 void Simulation::prepare_to_step() {
@@ -253,7 +253,7 @@ void Simulation::prepare_to_step() {
   const IntegratorSpec& spec = scenario_.analysis.integrator;
   if (!entry.fixed_step) problem_->unilateral_joints().set_tolerances(spec.rtol, spec.atol);
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
-  watch_ = std::make_unique<PairEventDetector>(exchange_, states_);
+  event_detector_ = std::make_unique<PairEventDetector>(exchange_, states_);
   progress_ = std::make_unique<StallDetector>(scenario_.analysis, model_.pair_names(), committed_.t);
   vibrations_ = std::make_unique<VibrationDetector>(model_.trackers().size());
 }
@@ -289,7 +289,7 @@ void Simulation::start() {
     apply_joint_event(problem_->unilateral_joints().wait_all(t, committed_.y, {}, touching));
   }
   restart_due_ = true;
-  if (units_.due(t)) step_fmus();
+  if (fmus_.due(t)) step_fmus();
 }
 
 /// Bodies that overlap by decimals would be told apart by the first step, as if a force had done it.
@@ -327,7 +327,7 @@ void Simulation::separate_rigid_bodies() {
 
 void Simulation::step_fmus() {
   const double t = committed_.t;
-  units_.do_due_steps(t, output_values());
+  fmus_.do_due_steps(t, output_values());
   // As for inputs: factors and answers at this very state are those of the forces before.
   problem_->reset_factorisation();
   restart_due_ = true;
@@ -337,16 +337,16 @@ void Simulation::step_fmus() {
 RunState Simulation::read(const Checkpoint& checkpoint) const {
   RunState state = model_.read(checkpoint, input_.scenario_digest);
   for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
-  units_.require(state.units);
+  fmus_.require(state.units);
   return state;
 }
 
-void Simulation::take(const Checkpoint& checkpoint, RunState state) {
+void Simulation::restore_checked(const Checkpoint& checkpoint, RunState state) {
   scheme_.restore(state.coupling);
-  units_.restore(state.units);
+  fmus_.restore(state.units);
   pending_.reset();
   posted_.reset();
-  model_.take(checkpoint, std::move(state));
+  model_.restore_checked(checkpoint, std::move(state));
   const RunState& totals = model_.totals();
   if (!totals.inputs.empty() || !inputs_.values().empty()) {
     inputs_.restore(totals.inputs);
@@ -369,7 +369,7 @@ void Simulation::take(const Checkpoint& checkpoint, RunState state) {
 }
 
 void Simulation::restore(const Checkpoint& checkpoint) {
-  take(checkpoint, read(checkpoint));
+  restore_checked(checkpoint, read(checkpoint));
 }
 
 Checkpoint Simulation::save() {
@@ -384,7 +384,7 @@ Checkpoint Simulation::save() {
   }
   RunState& totals = model_.totals();
   totals.inputs = inputs_.values();
-  totals.units = units_.save();
+  totals.units = fmus_.save();
   totals.coupling = scheme_.save();
   totals.macro_end = macro_end_;
   totals.counts.integrator = statistics();
@@ -471,10 +471,10 @@ std::string Simulation::no_derivatives() const {
 std::vector<double> Simulation::output_derivative(std::size_t input) {
   if (const std::string reason = no_derivatives(); !reason.empty()) throw Error(ErrorCode::unimplemented, reason);
   state_now(y_, z_);
-  const auto unit = inputs_.unit_wrench(input);
-  if (!unit) return driver_derivative(input);
+  const auto fmu = inputs_.unit_wrench(input);
+  if (!fmu) return driver_derivative(input);
   std::vector<double> row =
-      row_change(model_.state(now_, y_), unit->body, unit->F_W, scenario_.output.accelerations, model_.system());
+      row_change(model_.state(now_, y_), fmu->body, fmu->F_W, scenario_.output.accelerations, model_.system());
   row.resize(columns_.size(), 0.0);  // the step's size, and regions of contacts
   return row;
 }
@@ -561,7 +561,7 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
 }
 
 bool Simulation::advance_step(double t) {
-  if (!pending_ && units_.due(committed_.t)) {
+  if (!pending_ && fmus_.due(committed_.t)) {
     // A state that the partner may still refuse is none that a unit could take back.
     if (!try_finish_commit()) return true;
     step_fmus();
@@ -597,10 +597,10 @@ void Simulation::find_step() {
   const StepResult step = integrator_->step(t_end);
   finish_commit();
   check_step(step);
-  PairEventDetector::PairEvents verdict;
+  PairEventDetector::PairEvents pair_events;
   if (locates_contact) {
     const VectorX& y = committed_.y;
-    verdict = watch_->judge(committed_.t, model_.q(y), model_.qd(y), step, *integrator_, scheme_);
+    pair_events = event_detector_->detect_events(committed_.t, model_.q(y), model_.qd(y), step, *integrator_, scheme_);
   }
   // Roots of joints are numbered from the first of them.
   std::vector<int> joint_roots;
@@ -608,26 +608,26 @@ void Simulation::find_step() {
     if (root >= problem_->n_pair_roots()) joint_roots.push_back(root - problem_->n_pair_roots());
   }
   std::vector<std::size_t> joints = problem_->unilateral_joints().at_root(joint_roots);
-  const double sunk = problem_->unilateral_joints().missed_penetration(model_.q(integrator_->y()), joints);
-  if (sunk > 0.0) {
+  const double missed_depth = problem_->unilateral_joints().missed_penetration(model_.q(integrator_->y()), joints);
+  if (missed_depth > 0.0) {
     repeat_step(step.t, fmt::format("a unilateral joint was struck between t = {} s and {} s without being noticed, "
                                     "{:.3g} m deep",
-                                    committed_.t, step.t, sunk));
-  } else if (verdict.missed) {
+                                    committed_.t, step.t, missed_depth));
+  } else if (pair_events.missed) {
     repeat_step(step.t,
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
                             "noticed",
-                            model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_penetration_depth));
-  } else if (!step.inside || !verdict.switching.empty() || verdict.slip_ends || !joints.empty()) {
+                            model_.trackers()[*pair_events.missed].pair(), committed_.t, step.t, pair_events.missed_penetration_depth));
+  } else if (!step.inside || !pair_events.switching.empty() || pair_events.slip_ends || !joints.empty()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict), std::move(joints));
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(pair_events), std::move(joints));
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }
 
 double Simulation::compute_max_step() {
   // What units give changes at their communication points.
-  const double latest = units_.next_after(committed_.t, end_time());
+  const double latest = fmus_.next_after(committed_.t, end_time());
   if (!scheme_.has_macro_steps()) return latest;
   Trial trial(*this);
   const double end = scheme_.plan(committed_.t, latest, trial);
@@ -679,12 +679,12 @@ void Simulation::report_unfinished_impacts() {
 
 /// The first time that a problem with friction was not solved.
 void Simulation::report_unsolved_impacts() {
-  if (model_.rigid_contacts().unsolved().count == 0 || std::exchange(reported_unsolved_impacts_, true)) return;
-  listener_->on_log("warning", *unsolved());
+  if (model_.rigid_contacts().unsolved_impacts().count == 0 || std::exchange(reported_unsolved_impacts_, true)) return;
+  listener_->on_log("warning", *unsolved_impacts());
 }
 
-std::optional<std::string> Simulation::unsolved() const {
-  const RigidContactSet::UnsolvedImpacts& found = model_.rigid_contacts().unsolved();
+std::optional<std::string> Simulation::unsolved_impacts() const {
+  const RigidContactSet::UnsolvedImpacts& found = model_.rigid_contacts().unsolved_impacts();
   if (found.count == 0) return std::nullopt;
   std::vector<std::string> names;
   for (const std::size_t pair : found.pairs) names.push_back(model_.pair_names()[pair]);
@@ -733,8 +733,8 @@ void Simulation::commit_state(PendingStep& step) {
   VectorX& y = step.projected_end();
   if (step.defers_commit()) return commit_deferred(step, y);
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
-  const double t_before = go_to(step, y);
-  watch_->accept(now_, responses);
+  const double t_before = advance_state_to(step, y);
+  event_detector_->accept(now_, responses);
   // Within a macro step nobody has asked the partner: contact is known at exchanges only.
   if (scheme_.has_macro_steps() && now_ < macro_end_) return;
   if (contact_at_step_ends()) {
@@ -752,7 +752,7 @@ void Simulation::commit_state(PendingStep& step) {
 
 /// The end of the step becomes the committed state. @param y  of the end; of the state before, afterwards
 /// @returns [s] time of the state before
-double Simulation::go_to(const PendingStep& step, VectorX& y) {
+double Simulation::advance_state_to(const PendingStep& step, VectorX& y) {
   const double t_before = std::exchange(committed_.t, step.end());
   committed_.y.swap(y);
   committed_.z = step.end_z();
@@ -766,8 +766,8 @@ double Simulation::go_to(const PendingStep& step, VectorX& y) {
 void Simulation::commit_deferred(PendingStep& step, VectorX& y) {
   VectorX z_before = committed_.z;
   scheme_.accept_deferred(step.end(), model_.q(y), model_.qd(y));
-  const double t_before = go_to(step, y);
-  watch_->forget();
+  const double t_before = advance_state_to(step, y);
+  event_detector_->forget();
   posted_ = CommittedState{.t = t_before, .y = std::move(y), .z = std::move(z_before)};
 }
 
@@ -782,7 +782,7 @@ void Simulation::finish_commit() {
   const auto responses = scheme_.accepted();
   const CommittedState before = std::move(*posted_);
   posted_.reset();
-  watch_->accept(committed_.t, responses);
+  event_detector_->accept(committed_.t, responses);
   listener_->on_commit_response();
   store_responses(before.t, before.y, responses);
 }
@@ -821,7 +821,7 @@ void Simulation::store_responses(double t_before, const VectorX& y_before, std::
     if (const auto impulse = model_.rigid_contacts().impact_impulse(i)) model_.trackers()[i].note_impact(*impulse);
     model_.trackers()[i].update(committed_.t, responses[i]);
     if (!model_.trackers()[i].passed_peak()) continue;
-    tell({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});
+    notify({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});
   }
 }
 
@@ -845,11 +845,11 @@ void Simulation::switch_pairs(std::span<const std::size_t> pairs, std::span<cons
     if (states_.closed(pair)) {
       states_.set_closed(pair, false);
       const ContactEpisode& episode = model_.totals().finished.emplace_back(tracker.end(committed_.t, responses[pair]));
-      tell({.kind = Kind::separation, .t = committed_.t, .pair = pair, .y = &committed_.y, .episode = &episode});
+      notify({.kind = Kind::separation, .t = committed_.t, .pair = pair, .y = &committed_.y, .episode = &episode});
     } else {
       states_.set_closed(pair, true);
       tracker.begin(committed_.t, responses[pair]);
-      tell({.kind = Kind::onset, .t = committed_.t, .pair = pair, .y = &committed_.y});
+      notify({.kind = Kind::onset, .t = committed_.t, .pair = pair, .y = &committed_.y});
     }
   }
 }
@@ -873,7 +873,7 @@ void Simulation::commit_partial_step() {
 /// time where the first one failed, so that a run cannot creep towards an obstacle for ever.
 void Simulation::repeat_step(double t_attempted, const std::string& reason) {
   pending_.reset();
-  tell({.kind = SimulationEvent::Kind::rejected_step, .t = t_attempted, .reason = reason});
+  notify({.kind = SimulationEvent::Kind::rejected_step, .t = t_attempted, .reason = reason});
   repeat_end_ = std::max(repeat_end_, t_attempted);
   if (repeated_steps_ >= scenario_.analysis.integrator.max_rejections) {
     throw Error(ErrorCode::solver_failed,
@@ -930,7 +930,7 @@ void Simulation::restart_integrator() {
   if (fresh_) steps_since_restart_ = 0;
   problem_->reset_factorisation();
   singularities_->forget();
-  watch_->forget();
+  event_detector_->forget();
   exchange_.reset_bounds();
   integrator_->restart(committed_.t, committed_.y, committed_.z, max_step_size_, problem_->root_directions());
 }
@@ -957,7 +957,7 @@ bool Simulation::touches(double t, const VectorX& y) {
 void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
   if (states_.any_closed() || problem_->unilateral_joints().any()) return;
   // What will act beyond a macro step nobody knows.
-  const double latest = scheme_.has_macro_steps() ? macro_end_ : units_.next_after(committed_.t, end_time());
+  const double latest = scheme_.has_macro_steps() ? macro_end_ : fmus_.next_after(committed_.t, end_time());
   auto crossing = singularities_->crossing(rule.steps, rule.tolerance, latest);
   if (!crossing || touches(crossing->t, crossing->y)) return;
   const std::string told = fmt::format(
@@ -965,7 +965,7 @@ void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
       "it by extrapolation from {:.6g} s to {:.6g} s",
       crossing->t_singular, committed_.t, crossing->t);
   if (!std::exchange(reported_singularity_, true)) listener_->on_log("info", told + "; later ones are not told");
-  tell({.kind = SimulationEvent::Kind::singularity_crossing, .t = crossing->t, .reason = told});
+  notify({.kind = SimulationEvent::Kind::singularity_crossing, .t = crossing->t, .reason = told});
   // Work by the trapezoidal rule.
   // The states on the way are not computed, so that powers are known at both ends only.
   const double h = crossing->t - committed_.t;

@@ -68,7 +68,7 @@ class Simulation {
   /// Opens the units of the scenario and looks for what it names in them and in the time series, as initialise() does
   /// before it prepares anything. For those who check a scenario; instead of initialise().
   /// @throws Error{invalid_input}
-  void check_units();
+  void check_fmus();
 
   /// [s] where the simulation stands. @pre initialise() for this and all below
   [[nodiscard]] double time() const { return now_; }
@@ -90,7 +90,7 @@ class Simulation {
   /// @throws Error{invalid_input} for a checkpoint of another scenario and for damaged ones; nothing has changed then
   void restore(const Checkpoint& checkpoint);
   /// None of its units keeps its state for itself; else save() throws Error{unimplemented}.
-  [[nodiscard]] bool can_save() const { return units_.without_fmu_state().empty(); }
+  [[nodiscard]] bool can_save() const { return fmus_.without_fmu_state().empty(); }
 
   /// Names and units of what can be set: BODY.fx_N ... BODY.tz_Nm, and the functions of all drivers.
   [[nodiscard]] std::span<const Column> inputs() const { return inputs_.columns(); }
@@ -123,10 +123,10 @@ class Simulation {
   /// Counts of all advances.
   [[nodiscard]] IntegratorStatistics statistics() const;
   /// A sentence when steps have followed the vibration of a contact, which is hardly meant; none otherwise.
-  [[nodiscard]] std::optional<std::string> vibration() const { return vibrations_->finding(model_.pair_names()); }
+  [[nodiscard]] std::optional<std::string> vibration() const { return vibrations_->describe(model_.pair_names()); }
 
   /// A sentence when impulses of rigid bodies with friction were not found; none otherwise.
-  [[nodiscard]] std::optional<std::string> unsolved() const;
+  [[nodiscard]] std::optional<std::string> unsolved_impacts() const;
 
   /// For analyses: the model with its contact, at the last commit.
   [[nodiscard]] CoupledModel& model() { return model_; }
@@ -144,7 +144,7 @@ class Simulation {
   void check_fmu_start_time() const;
   void check_no_unilateral_joints() const;
   [[nodiscard]] RunState read(const Checkpoint& checkpoint) const;
-  void take(const Checkpoint& checkpoint, RunState state);
+  void restore_checked(const Checkpoint& checkpoint, RunState state);
   void start();
   /// Projects onto constraints that inputs have moved.
   void wait_all();
@@ -167,7 +167,7 @@ class Simulation {
   void report_unsolved_impacts();
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
-  [[nodiscard]] double go_to(const PendingStep& step, VectorX& y);
+  [[nodiscard]] double advance_state_to(const PendingStep& step, VectorX& y);
   void commit_deferred(PendingStep& step, VectorX& y);
   /// Looks at what the partner has answered to a posted commit, before anything that depends on it.
   void finish_commit();
@@ -192,7 +192,7 @@ class Simulation {
   void check_progress();
   void extrapolate_across_singularity(const CrossingRule& rule);
   [[nodiscard]] bool touches(double t, const VectorX& y);
-  void tell(const SimulationEvent& event) { listener_->on_event(event); }
+  void notify(const SimulationEvent& event) { listener_->on_event(event); }
   [[nodiscard]] std::string situation();
   [[nodiscard]] std::string find_fastest_body();
 
@@ -202,7 +202,7 @@ class Simulation {
   SimulationListener null_listener_;
   SimulationListener* listener_ = &null_listener_;
   SimulationInputs inputs_;
-  FmuSet units_;
+  FmuSet fmus_;
   CoupledModel model_;
   CommittedState& committed_;  ///< of model_
   ContactExchange& exchange_;  ///< of model_
@@ -213,7 +213,7 @@ class Simulation {
   std::unique_ptr<RunProblem> problem_;
   std::unique_ptr<Integrator> integrator_;
   std::unique_ptr<SingularCrossing> singularities_;
-  std::unique_ptr<PairEventDetector> watch_;
+  std::unique_ptr<PairEventDetector> event_detector_;
   std::unique_ptr<StallDetector> progress_;
   std::unique_ptr<VibrationDetector> vibrations_;
 

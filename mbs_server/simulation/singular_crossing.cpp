@@ -29,7 +29,7 @@ QuinticMotion::Node SingularCrossing::node_at(const MotionState& at) {
   return {.t = at.t, .q = at.q, .qd = at.qd, .qdd = system_.accelerations(at).qdd};
 }
 
-void SingularCrossing::look(double t, const VectorX& y) {
+void SingularCrossing::record(double t, const VectorX& y) {
   // Without joints there is nothing to become singular.
   if (system_.n_constraints() == rigid_constraints_per_body * static_cast<int>(system_.mass().size())) return;
   const MotionState at = system_.state(t, y);
@@ -44,10 +44,10 @@ void SingularCrossing::look(double t, const VectorX& y) {
 
 std::optional<SingularCrossing::RayCrossing> SingularCrossing::crossing(double steps, double tolerance, double t_end) {
   if (history_.size() < 2) return {};
-  const Visit& last = history_.back();
+  const StateSample& last = history_.back();
   // Singular values are linear in the distance from the pose; a tenth of change is enough to see the slope.
   const auto farther = std::find_if(history_.rbegin() + 1, history_.rend(),
-                                    [&](const Visit& visit) { return visit.size >= 1.1 * last.size; });
+                                    [&](const StateSample& visit) { return visit.size >= 1.1 * last.size; });
   if (farther == history_.rend()) return {};
   // Where the straight line through both reaches zero.
   const double ahead = (last.node.t - farther->node.t) * last.size / (farther->size - last.size);

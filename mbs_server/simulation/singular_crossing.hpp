@@ -47,7 +47,7 @@ class SingularCrossing {
     QuinticMotion motion;     ///< from the state given to look() to this one
   };
   /// Looks at an accepted state {q, qd, s}.
-  void look(double t, const VectorX& y);
+  void record(double t, const VectorX& y);
   /// Where to go on when a singular pose lies less than `steps` of the last step ahead, with everything before `t_end`.
   /// @param tolerance  of the positions behind it, in units of the integrator's tolerance per step
   [[nodiscard]] std::optional<RayCrossing> crossing(double steps, double tolerance, double t_end);
@@ -60,13 +60,13 @@ class SingularCrossing {
 
   System& system_;
   IntegratorSpec spec_;
-  struct Visit {
+  struct StateSample {
     Node node;
     VectorX s;          ///< own states of force elements
     double size = 0.0;  ///< smallest singular value
   };
   static constexpr std::size_t history_length = 40;
-  std::deque<Visit> history_;  ///< since the last restart, latest last
+  std::deque<StateSample> history_;  ///< since the last restart, latest last
 };
 
 }  // namespace heelstrike::mbs

@@ -82,8 +82,8 @@ bool UnilateralJoints::needs_event(const MotionState& at) {
   roots(at, values);
   for (std::size_t i = 0; i < system_.unilaterals().size(); ++i) {
     const auto first = roots_per_joint * static_cast<Eigen::Index>(i);
-    const bool sinks = system_.unilaterals()[i]->closed() || values[first + 1] < 0.0;
-    if (values[first] < 0.0 && sinks) return true;
+    const bool penetrates = system_.unilaterals()[i]->closed() || values[first + 1] < 0.0;
+    if (values[first] < 0.0 && penetrates) return true;
   }
   return false;
 }
@@ -99,7 +99,7 @@ Eigen::MatrixXd UnilateralJoints::gradients(std::span<const std::size_t> joints,
 }
 
 /// Newton's law at all joints that touch, frictionless; velocities of approach below restitution_threshold have no rebound.
-UnilateralJoints::Event UnilateralJoints::strike(std::span<const std::size_t> touching, const Eigen::MatrixXd& X,
+UnilateralJoints::Event UnilateralJoints::apply_impact(std::span<const std::size_t> touching, const Eigen::MatrixXd& X,
                                                  const Eigen::MatrixXd& W, const ConstVector& q,
                                                  Eigen::Ref<VectorX> qd) {
   const auto m = static_cast<Eigen::Index>(touching.size());
@@ -185,7 +185,7 @@ UnilateralJoints::Event UnilateralJoints::wait_all(double t, VectorX& y, std::sp
   const Eigen::MatrixXd J = gradients(touching, q);
   const Eigen::MatrixXd X = responses(system_, t, q, J);
   Event event;
-  if (!touching.empty()) event = strike(touching, X, J * X, q, y.segment(n, n));
+  if (!touching.empty()) event = apply_impact(touching, X, J * X, q, y.segment(n, n));
 
   std::vector<std::size_t> candidates;
   for (const std::size_t joint : touching) {

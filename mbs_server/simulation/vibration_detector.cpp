@@ -29,7 +29,7 @@ void VibrationDetector::accept(std::size_t pair, double step_size, const Respons
   p.known = std::min(p.known + 1, 2);
 }
 
-std::optional<std::string> VibrationDetector::finding(const std::vector<std::string>& names) const {
+std::optional<std::string> VibrationDetector::describe(const std::vector<std::string>& names) const {
   const auto worst = std::ranges::max_element(pairs_, {}, &Pair::turns);
   if (worst == pairs_.end() || worst->steps < min_vibration_steps || worst->turns < 2 * min_vibration_periods) return {};
   const double periods = 0.5 * static_cast<double>(worst->turns);

@@ -22,7 +22,7 @@ class VibrationDetector {
 
   /// A sentence when vibrations in contact have taken many steps; none otherwise.
   /// @param names  of the pairs
-  [[nodiscard]] std::optional<std::string> finding(const std::vector<std::string>& names) const;
+  [[nodiscard]] std::optional<std::string> describe(const std::vector<std::string>& names) const;
 
  private:
   struct Pair {

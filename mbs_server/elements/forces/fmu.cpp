@@ -16,7 +16,7 @@ namespace {
 struct UnitComponent {
   const char* name;
   const char* suffix;  ///< of columns
-  const char* unit;
+  const char* fmu;
 };
 constexpr std::array<UnitComponent, 6> unit_components = {{{"fx", "_N", "N"},
                                                            {"fy", "_N", "N"},
@@ -37,8 +37,8 @@ constexpr std::array<UnitComponent, 8> drive_coordinates = {{{"angle", "_rad", "
 /// What a unit gives, as it is held.
 class SampledOutput final : public TimeFunction {
  public:
-  SampledOutput(std::shared_ptr<const SampledFmu> unit, std::size_t index, double scale)
-      : unit_(std::move(unit)), index_(index), scale_(scale) {}
+  SampledOutput(std::shared_ptr<const SampledFmu> fmu, std::size_t index, double scale)
+      : unit_(std::move(fmu)), index_(index), scale_(scale) {}
   [[nodiscard]] Jet at(double /*t*/) const override { return {.f = scale_ * unit_->output_values[index_]}; }
 
  private:
@@ -51,8 +51,8 @@ class SampledOutput final : public TimeFunction {
 /// whatever the integrator tries in between.
 class FmuForce final : public ForceElement {
  public:
-  FmuForce(std::shared_ptr<const SampledFmu> unit, const std::vector<Load>& loads, std::vector<Column> columns)
-      : unit_(std::move(unit)), loads_(loads.begin(), loads.end()), columns_(std::move(columns)) {}
+  FmuForce(std::shared_ptr<const SampledFmu> fmu, const std::vector<Load>& loads, std::vector<Column> columns)
+      : unit_(std::move(fmu)), loads_(loads.begin(), loads.end()), columns_(std::move(columns)) {}
   [[nodiscard]] std::string name() const override { return unit_->name; }
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
     for (LoadForce& load : loads_) load.add_forces(at, g, energy);
@@ -128,7 +128,7 @@ std::vector<config::KeySchema> fmu_keys() {
                                   "value", "a number in the unit of the variable, true or false, or a text"))})};
 }
 
-void check_unit(const config::Field& field, const Scenario& scenario) {
+void check_fmu(const config::Field& field, const Scenario& scenario) {
   if (scenario.analysis.type != "forward") {
     field.refuse("analysis.type forward for a unit, whose state goes on in time", scenario.analysis.type,
                  "give the force by a load with a function of time instead");
@@ -177,18 +177,18 @@ std::string own_column(const std::vector<Column>& columns, const std::string& el
   return name;
 }
 
-void read_inputs(const ElementSpec& spec, SampledFmu& unit, std::vector<Column>& columns) {
+void read_inputs(const ElementSpec& spec, SampledFmu& fmu, std::vector<Column>& columns) {
   for (const config::Field& item : items_of(spec.keys, "inputs")) {
     const std::string& variable = item["variable"].text();
     const std::string& column = item["column"].text();
-    unit.inputs.push_back({variable, column, config::location_of(item)});
+    fmu.inputs.push_back({variable, column, config::location_of(item)});
     columns.push_back({own_column(columns, spec.name, column), "",
                        fmt::format("{} as the unit was told it last (its input {})", column, variable)});
   }
 }
 
 /// @returns what the outputs exert
-std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, const std::shared_ptr<SampledFmu>& unit,
+std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, const std::shared_ptr<SampledFmu>& fmu,
                                std::vector<Column>& columns) {
   std::vector<Load> loads;
   for (const config::Field& item : items_of(spec.keys, "outputs")) {
@@ -199,35 +199,35 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
               .body = find_body(model, body, config::location_of(item["body"])),
               .point = item["point"].vector3(),
               .body_fixed = item["frame"].text() == "body"};
-    load.functions[i] = std::make_shared<SampledOutput>(unit, unit->outputs.size(), item["scale"].number());
+    load.functions[i] = std::make_shared<SampledOutput>(fmu, fmu->outputs.size(), item["scale"].number());
     loads.push_back(std::move(load));
-    unit->outputs.push_back({variable, config::location_of(item)});
+    fmu->outputs.push_back({variable, config::location_of(item)});
     columns.push_back({own_column(columns, spec.name,
                                   fmt::format("{}.{}{}", body, unit_components[i].name, unit_components[i].suffix)),
-                       unit_components[i].unit,
+                       unit_components[i].fmu,
                        fmt::format("what the unit gave last for {} of {} (its output {}), before `scale`",
                                    unit_components[i].name, body, variable)});
   }
   return loads;
 }
 
-void read_drives(const ElementSpec& spec, SampledFmu& unit, std::vector<Column>& columns) {
+void read_drives(const ElementSpec& spec, SampledFmu& fmu, std::vector<Column>& columns) {
   for (const config::Field& item : items_of(spec.keys, "drives")) {
     const std::string name = item["driver"].text() + "." + item["coordinate"].text();
     const auto c = std::ranges::find(drive_coordinates, item["coordinate"].text(),
                                      [](const UnitComponent& known) { return std::string(known.name); });
     const std::string key = config::location_of(item);
-    unit.drives.push_back({.driver = item["driver"].text(),
+    fmu.drives.push_back({.driver = item["driver"].text(),
                            .coordinate = c->name,
-                           .value = unit.outputs.size(),
-                           .rate = unit.outputs.size() + 1,
+                           .value = fmu.outputs.size(),
+                           .rate = fmu.outputs.size() + 1,
                            .key = key});
     for (const bool is_rate : {false, true}) {
       const std::string variable = item[is_rate ? "rate" : "variable"].text();
-      unit.outputs.push_back({variable, key});
+      fmu.outputs.push_back({variable, key});
       columns.push_back(
           {fmt::format("{}.{}{}{}{}", spec.name, name, is_rate ? "_rate" : "", c->suffix, is_rate ? "_s" : ""),
-           fmt::format("{}{}", c->unit, is_rate ? "/s" : ""),
+           fmt::format("{}{}", c->fmu, is_rate ? "/s" : ""),
            fmt::format("what the unit gave last for {} at the end of the communication step (its output {})", name,
                        variable)});
     }
@@ -235,24 +235,24 @@ void read_drives(const ElementSpec& spec, SampledFmu& unit, std::vector<Column>&
 }
 
 Force build_fmu(const ElementSpec& spec, const Model& model) {
-  auto unit = std::make_shared<SampledFmu>();
-  unit->name = spec.name;
-  unit->file = spec.keys["file"].text();
-  unit->key = config::location_of(spec.keys["file"]);
-  unit->step = spec.keys["step"].number();
+  auto fmu = std::make_shared<SampledFmu>();
+  fmu->name = spec.name;
+  fmu->file = spec.keys["file"].text();
+  fmu->key = config::location_of(spec.keys["file"]);
+  fmu->step = spec.keys["step"].number();
   std::vector<Column> columns;
-  read_inputs(spec, *unit, columns);
-  const std::vector<Load> loads = read_outputs(spec, model, unit, columns);
-  read_drives(spec, *unit, columns);
+  read_inputs(spec, *fmu, columns);
+  const std::vector<Load> loads = read_outputs(spec, model, fmu, columns);
+  read_drives(spec, *fmu, columns);
   for (const config::Field& item : items_of(spec.keys, "parameters")) {
-    unit->parameters.push_back({item["variable"].text(), read_value(item["value"]), config::location_of(item)});
+    fmu->parameters.push_back({item["variable"].text(), read_value(item["value"]), config::location_of(item)});
   }
-  unit->input_values.assign(unit->inputs.size(), 0.0);
-  unit->output_values.assign(unit->outputs.size(), 0.0);
-  unit->start_values = unit->output_values;
+  fmu->input_values.assign(fmu->inputs.size(), 0.0);
+  fmu->output_values.assign(fmu->outputs.size(), 0.0);
+  fmu->start_values = fmu->output_values;
   return Force{.name = spec.name,
-               .make = [unit, loads, columns] { return std::make_unique<FmuForce>(unit, loads, columns); },
-               .unit = unit};
+               .make = [fmu, loads, columns] { return std::make_unique<FmuForce>(fmu, loads, columns); },
+               .fmu = fmu};
 }
 
 }  // namespace
@@ -262,7 +262,7 @@ ForceType fmu() {
   type.name = "fmu";
   type.meaning = "unit for co-simulation (FMI), stepped at communication points; docs/guide/fmi.md";
   type.keys = fmu_keys();
-  type.check = check_unit;
+  type.check = check_fmu;
   type.build = build_fmu;
   return type;
 }

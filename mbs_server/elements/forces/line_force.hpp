@@ -51,7 +51,7 @@ struct LineElement {
   double unstrained = 0.0;          ///< [m] > 0
   double damping = 0.0;             ///< [N s/m]
   double usual = 0.0;               ///< [m] length that it has at work, roughly; 0 = none is known
-  bool slackens = false;            ///< pulls only while it is longer than that, and never pushes; its strain is told
+  bool tension_only = false;            ///< pulls only while it is longer than that, and never pushes; its strain is told
   bool is_driven = false;           ///< its tension is brought in from outside, and may depend on the time: a muscle
   std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
   LineStates states = {};

@@ -76,7 +76,7 @@ class Hosts(unittest.TestCase):
 
     def test_what_ours_shows_and_looks_for(self):
         """Only names of our own are seen from outside, and none of SUNDIALS, KLU and pugixml is looked for."""
-        shown = {"libheelstrike.so": r"hs_|hs::|(typeinfo|typeinfo name|vtable) for hs::", "libheelstrike_unit.so": "fmi[23]",
+        shown = {"libheelstrike.so": r"hs_|hs::|(typeinfo|typeinfo name|vtable) for hs::", "libheelstrike_fmu.so": "fmi[23]",
                  "libheelstrike_remote.so": "heelstrike_remote_library$"}
         for library, ours in shown.items():
             lines = subprocess.run(["nm", "-DC", LIBRARIES / library], check=True, capture_output=True, text=True).stdout.splitlines()
@@ -87,7 +87,7 @@ class Hosts(unittest.TestCase):
             hidden = r"(CV|IDA|ARK|KIN|SUN|N_V|klu_|amd_|btf_|colamd)|pugi::"
             self.assertEqual([name for name in wanted if re.match(hidden, name)], [], library)
         # A unit takes from its process what every process has, and what has its version in its names.
-        wanted = subprocess.run(["nm", "-DC", "--undefined-only", LIBRARIES / "libheelstrike_unit.so"], check=True, capture_output=True,
+        wanted = subprocess.run(["nm", "-DC", "--undefined-only", LIBRARIES / "libheelstrike_fmu.so"], check=True, capture_output=True,
                                 text=True).stdout.splitlines()
         versioned = re.compile(r"@(GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL|ZLIB|XZ)_|fmt::v\d+::|YAML::| w ")
         rest = sorted({line.split(maxsplit=1)[1] for line in wanted if not versioned.search(line)})
