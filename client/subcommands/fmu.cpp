@@ -14,7 +14,7 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/process/own_folder.hpp"
+#include "common/process/module_folder.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "common/process/version.hpp"
 #include "common/errors/error.hpp"
-#include "common/process/own_folder.hpp"
+#include "common/process/module_folder.hpp"
 
 namespace heelstrike {
 

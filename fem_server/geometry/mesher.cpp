@@ -11,7 +11,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
-#include "common/process/own_folder.hpp"
+#include "common/process/module_folder.hpp"
 #include "fem_server/geometry/helper_process.hpp"
 #include "fem_server/geometry/mesher_protocol.hpp"
 #include "fem_server/geometry/surface_check.hpp"

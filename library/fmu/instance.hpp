@@ -12,7 +12,7 @@
 
 #include "library/fmu/unit.hpp"
 #include "common/errors/error.hpp"
-#include "common/process/own_folder.hpp"
+#include "common/process/module_folder.hpp"
 
 namespace heelstrike::fmu {
 

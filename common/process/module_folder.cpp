@@ -1,4 +1,4 @@
-#include "common/process/own_folder.hpp"
+#include "common/process/module_folder.hpp"
 
 #include <dlfcn.h>
 
