@@ -1,4 +1,4 @@
-// A unit through the C functions of FMI 2.0 (https://fmi-standard.org/docs/2.0.5, chapters 2 and 4). Names and
+// An FMU through the C functions of FMI 2.0 (https://fmi-standard.org/docs/2.0.5, chapters 2 and 4). Names and
 // signatures are those of the standard.
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ struct Callbacks2 {
   void* environment;
 };
 
-/// A path as the URI that version 2 asks for: what is no plain letter is escaped.
+/// A path as the URI that FMI 2.0 requires: all characters but unreserved ones are percent-encoded.
 std::string uri_of(const std::string& path) {
   std::string uri = "file://";
   for (const char c : path) {
@@ -52,7 +52,7 @@ class Fmi2Fmu final : public ImportedFmu {
         callbacks_{heelstrike_log_2, std::calloc, std::free, nullptr, &log_messages_} {
     find_functions();
     constexpr int co_simulation = 1;
-    // Version 2 has no word for "no resources": a place that is empty.
+    // FMI 2.0 cannot express "no resources": the URI of an absent folder is passed.
     const std::string resources = uri_of(archive().folder() / "resources");
     instance_ =
         instantiate_(name.c_str(), co_simulation, description().token.c_str(), resources.c_str(), &callbacks_, 0, 0);
@@ -81,7 +81,7 @@ class Fmi2Fmu final : public ImportedFmu {
   }
 
  private:
-  /// Version 2 has three types, and Booleans of four bytes.
+  /// FMI 2.0 has three numeric types, and Booleans of four bytes.
   template <typename Type, typename Wire>
   void set_as(const char* function, std::span<const FmuVariable* const> variables, std::span<const double> values) {
     int (*set)(void*, const std::uint32_t*, std::size_t, const Wire*) = nullptr;

@@ -1,4 +1,4 @@
-// A unit through the C functions of FMI 3 (https://fmi-standard.org/docs/3.0.2, section 2.2 and 4). Names and
+// An FMU through the C functions of FMI 3 (https://fmi-standard.org/docs/3.0.2, section 2.2 and 4). Names and
 // signatures are those of the standard.
 #include <fmt/format.h>
 
@@ -75,11 +75,11 @@ class Fmi3Fmu final : public ImportedFmu {
   int try_step(double t, double h) override {
     bool event = false, terminate = false, early = false;
     double last = t + h;
-    // But for a step that it discards, no state from before this point is ever restored: the model steps a unit where
-    // its own step has been accepted.
+    // Except after a discarded step, no state from before this point is restored: the FMU is stepped only after a step
+    // of the multibody integrator has been accepted.
     const int status = step_(instance_, t, h, !retries(), &event, &terminate, &early, &last);
     if (status > 1 || (!terminate && !early)) return status;
-    log_messages_.note(terminate ? "it asks to end the simulation" : "it returned early without being allowed to");
+    log_messages_.note(terminate ? "it requested termination" : "it returned early without permission");
     return 3;
   }
   void find_functions() {

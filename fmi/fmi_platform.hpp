@@ -1,6 +1,6 @@
-/// Folders of the binaries of functional mock-up units for the system that this program was compiled for: in FMI 3.0
-/// platform tuples (https://fmi-standard.org/docs/3.0.2, section 2.5.1.4), in FMI 2.0 names of its own for processors
-/// of the x86 family and the tuples for all others.
+/// Folders of the binaries of FMUs for the system that this program was compiled for: in FMI 3.0 platform tuples
+/// (https://fmi-standard.org/docs/3.0.2, section 2.5.1.4), in FMI 2.0 separate names for processors of the x86 family
+/// and the tuples for all others.
 #pragma once
 
 namespace heelstrike {
@@ -12,7 +12,7 @@ inline constexpr const char* fmi3_binaries = "binaries/x86_64-linux";
 inline constexpr const char* fmi2_binaries = "binaries/aarch64-linux";
 inline constexpr const char* fmi3_binaries = "binaries/aarch64-linux";
 #else
-#error "units of FMI: the names of the platform's folders are not known here"
+#error "FMI: the binary folder names of this platform are not defined"
 #endif
 
 }  // namespace heelstrike

@@ -39,19 +39,19 @@ Error refused(const std::string& where, const std::string& text) {
   return input_error(where, fmt::format("{}: {}", where, text));
 }
 
-/// @param file  place for the archive, which its reader wants as a file
+/// @param file  path for the archive; its reader requires a file
 Archive open_archive(const std::string& content, const fs::path& file, const std::string& where) {
   write_whole_file(file, content);
   Archive archive(unzOpen64(file.c_str()));
   if (archive != nullptr) return archive;
   throw refused(where,
-                fmt::format("expected a unit (.fmu, a zip archive), found {} bytes that are none; export the unit "
+                fmt::format("expected an FMU (.fmu, a zip archive), found {} bytes of another format; export the FMU "
                             "again",
                             content.size()));
 }
 
-/// What a unit for co-simulation on this platform needs, and says of that; sources, other documents and other platforms
-/// stay packed.
+/// True for members that co-simulation on this platform needs; sources, other documents and other platforms are not
+/// unpacked.
 bool is_needed(const std::string& name) {
   return name == description_name || name == dependencies_name || name.starts_with("resources/") ||
          name.starts_with(fmi2_binaries + std::string("/")) || name.starts_with(fmi3_binaries + std::string("/"));
@@ -66,7 +66,7 @@ bool is_inside(const fs::path& name) {
   return name.is_relative() && std::ranges::none_of(name, [](const fs::path& part) { return part == ".."; });
 }
 
-/// The place of a member, with its folders. @throws Error{invalid_input} where a file stands in their way
+/// Path of a member; creates its folders. @throws Error{invalid_input} if a file has the name of such a folder
 fs::path location_of(const std::string& name, const fs::path& folder, const std::string& where) {
   const fs::path to = folder / name;
   const fs::path above = name.ends_with('/') ? to : to.parent_path();
@@ -77,16 +77,16 @@ fs::path location_of(const std::string& name, const fs::path& folder, const std:
   if (error && error != std::errc::not_a_directory && error != std::errc::file_exists &&
       error != std::errc::filename_too_long) {
     throw file_error(to.string(),
-                     fmt::format("{}: a part of the unit cannot be written there: {}", to.string(), error.message()));
+                     fmt::format("{}: a part of the FMU cannot be written there: {}", to.string(), error.message()));
   }
   throw refused(
-      where, fmt::format("expected members that can lie beside each other, found '{}' {}; export the unit again",
+      where, fmt::format("expected members with compatible paths, found '{}' {}; export the FMU again",
                          printable(name),
                          error == std::errc::filename_too_long ? "with too long a name" : "as a file and as a folder"));
 }
 
-/// Whether the loader can map what a shared library says it consists of: it trusts the file, and a page behind its end
-/// ends the process that reads it.
+/// True if all segments that the shared library declares lie inside the file. The loader does not check that, and
+/// access to a mapped page beyond the end of the file terminates the process (SIGBUS).
 bool is_whole(const fs::path& file) {
   const std::string bytes = text_of(file);
   const auto taken = [&](std::uint64_t at, auto& to) {
@@ -107,14 +107,14 @@ bool is_whole(const fs::path& file) {
   return true;
 }
 
-/// The archive's current member. @param size  [B] that the archive says; more than that is not written
+/// Writes the archive's current member. @param size  [B] declared in the archive; no more than that is written
 void write_member(void* archive, const std::string& name, std::uint64_t size, const fs::path& to,
                   const std::string& where) {
   errno = 0;
   std::ofstream file(to, std::ios::binary);
   if (!file && errno == ENAMETOOLONG) {
     throw refused(where,
-                  fmt::format("expected members with names of up to 255 letters, found '{}'; export the unit again",
+                  fmt::format("expected members with names of up to 255 characters, found '{}'; export the FMU again",
                               printable(name)));
   }
   std::array<char, 1U << 16U> part;
@@ -127,9 +127,9 @@ void write_member(void* archive, const std::string& name, std::uint64_t size, co
   }
   const bool sound = n >= 0 && unzCloseCurrentFile(archive) == UNZ_OK;  // compares the checksum
   if (!sound || written != size)
-    throw refused(where, fmt::format("'{}' in the unit cannot be unpacked; export the unit again", printable(name)));
+    throw refused(where, fmt::format("'{}' in the FMU cannot be unpacked; export the FMU again", printable(name)));
   file.close();
-  if (!file) throw file_error(to.string(), to.string() + ": a part of the unit cannot be written there");
+  if (!file) throw file_error(to.string(), to.string() + ": a part of the FMU cannot be written there");
 }
 
 /// Name and size of the archive's current member.
@@ -138,10 +138,9 @@ std::pair<std::string, std::uint64_t> current_member(void* archive, const std::s
   unz_file_info64 member;
   const int status = unzGetCurrentFileInfo64(archive, &member, name.data(), name.size() - 1, nullptr, 0, nullptr, 0);
   if (status != UNZ_OK || member.size_filename >= name.size()) {
-    throw refused(where, "the archive of the unit is damaged; export the unit again");
+    throw refused(where, "the archive of the FMU is damaged; export the FMU again");
   }
-  // Some tools write their own separators, or "./" in front, against the rules of the format; others read them as
-  // meant.
+  // Some tools write other separators, or a leading "./", against the rules of the format; importers accept them.
   std::string plain = name.data();
   std::ranges::replace(plain, '\\', '/');
   while (plain.starts_with("./")) plain.erase(0, 2);
@@ -153,7 +152,7 @@ std::pair<std::string, std::uint64_t> current_member(void* archive, const std::s
 FmuArchive::FmuArchive(const std::string& content, const std::string& where) : where_(where) {
   std::string name = (fs::temp_directory_path() / "heelstrike-fmu-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
-    throw file_error(name, name + ": no folder can be made there for the parts of a unit; TMPDIR names another place");
+    throw file_error(name, name + ": no folder for the parts of an FMU can be created; set TMPDIR to another folder");
   }
   folder_ = name;
   try {
@@ -185,22 +184,22 @@ void FmuArchive::unpack(const std::string& content) {
     if (!is_needed(name)) continue;
     if (!is_inside(name)) {
       throw refused(
-          where_, fmt::format("expected members inside the archive, found '{}'; the unit is not to be trusted", name));
+          where_, fmt::format("expected members inside the archive, found '{}'; the FMU cannot be trusted", name));
     }
     if (size > max_bytes || (bytes += size) > max_bytes) {
-      throw refused(where_, fmt::format("expected at most {} bytes when unpacked, found more; take resources out of it",
+      throw refused(where_, fmt::format("expected at most {} bytes when unpacked, found more; remove resources from it",
                                         max_bytes));
     }
     const fs::path to = location_of(name, folder_, where_);
     if (!name.ends_with('/')) write_member(archive.get(), name, size, to, where_);
   }
   if (status != UNZ_END_OF_LIST_OF_FILE) {
-    throw refused(where_, "the archive of the unit is damaged; export the unit again");
+    throw refused(where_, "the archive of the FMU is damaged; export the FMU again");
   }
   fs::remove(packed);
   platforms_ = fmt::format("{}", fmt::join(platforms, ", "));
   if (!fs::exists(folder_ / description_name)) {
-    throw refused(where_, fmt::format("expected a unit (.fmu), found an archive without {}; it is another kind of file",
+    throw refused(where_, fmt::format("expected an FMU (.fmu), found an archive without {}; it is of another kind",
                                       description_name));
   }
 }
@@ -218,14 +217,14 @@ std::string FmuArchive::dependencies() const {
 fs::path FmuArchive::binary(const std::string& folder, const std::string& model_identifier) const {
   fs::path path = folder_ / folder / (model_identifier + ".so");
   if (!fs::exists(path)) {
-    throw refused(where_, fmt::format("expected '{}/{}.so' in the unit, found binaries for {}; export it for this "
+    throw refused(where_, fmt::format("expected '{}/{}.so' in the FMU, found binaries for {}; export it for this "
                                       "system",
                                       folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
   }
   if (!is_whole(path)) {
     throw refused(where_,
-                  fmt::format("expected a shared library of this system as '{}/{}.so' in the unit, found {} bytes "
-                              "that are none, or are cut off; export the unit again",
+                  fmt::format("expected a shared library of this system as '{}/{}.so' in the FMU, found {} bytes "
+                              "of another format or truncated; export the FMU again",
                               folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
   }
   return path;

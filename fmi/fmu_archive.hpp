@@ -1,4 +1,4 @@
-/// A unit's file (.fmu, a zip archive), unpacked into a folder of its own.
+/// The file of an FMU (.fmu, a zip archive), unpacked into a separate folder.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace heelstrike::mbs {
 
 class FmuArchive {
  public:
-  /// Unpacks the description, the resources and the binaries for this platform into a new folder that only this user
-  /// can enter; it goes with this object.
+  /// Unpacks the description, the resources and the binaries for this platform into a new folder that is accessible to
+  /// this user only; the destructor removes it.
   /// @param content  of the file. @param where  key of the scenario, for messages
-  /// @throws Error{invalid_input} for what is no archive, has no modelDescription.xml, is damaged, has members outside
+  /// @throws Error{invalid_input} if it is no archive, has no modelDescription.xml, is damaged, has members outside
   /// of itself or is larger than max_bytes; Error{file} when nothing can be written
   FmuArchive(const std::string& content, const std::string& where);
   ~FmuArchive();
@@ -21,16 +21,16 @@ class FmuArchive {
 
   /// Text of modelDescription.xml.
   [[nodiscard]] std::string description() const;
-  /// @param folder  of the platform: fmi2_binaries, fmi3_binaries
-  /// @throws Error{invalid_input} that lists the platforms there are
+  /// @param folder  binary folder of the platform: fmi2_binaries, fmi3_binaries
+  /// @throws Error{invalid_input} with a list of the available platforms
   [[nodiscard]] std::filesystem::path binary(const std::string& folder, const std::string& model_identifier) const;
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
-  /// What the unit says that it needs besides itself (documentation/externalDependencies.txt); empty = it does not say.
+  /// Declared external dependencies (documentation/externalDependencies.txt); empty = none declared.
   [[nodiscard]] std::string dependencies() const;
-  /// Folder of the resources; empty = the unit has none.
+  /// Folder of the resources; empty = the FMU has none.
   [[nodiscard]] std::filesystem::path resources() const;
 
-  /// [B] all that is unpacked together, so that a small file cannot fill the disk.
+  /// [B] limit of the unpacked size, so that a small file cannot fill the disk.
   static constexpr std::uint64_t max_bytes = std::uint64_t{2} << 30U;
 
  private:
@@ -38,7 +38,7 @@ class FmuArchive {
 
   std::string where_;
   std::filesystem::path folder_;
-  std::string platforms_;  ///< for the message that none fits
+  std::string platforms_;  ///< for the message that no platform fits
 };
 
 }  // namespace heelstrike::mbs

@@ -17,7 +17,7 @@ namespace {
   throw input_error(where, fmt::format("{}: modelDescription.xml: {}", where, text));
 }
 
-/// Units of measurement of declared types, which variables take over.
+/// Units of measurement of declared types; variables of the type inherit them.
 std::map<std::string, std::string> declared_units(const pugi::xml_node& root) {
   std::map<std::string, std::string> units;
   for (const pugi::xml_node& type : root.child("TypeDefinitions")) {
@@ -37,7 +37,7 @@ void read_variables(const pugi::xml_node& root, FmuDescription& description) {
   const auto declared = declared_units(root);
   for (const pugi::xml_node& node : root.child("ModelVariables")) {
     if (node.type() != pugi::node_element) continue;
-    // Version 2 has the type inside, version 3 as the element's name.
+    // FMI 2.0 has the type as a child element, FMI 3 as the name of the element.
     const pugi::xml_node typed =
         description.version == FmiVersion::fmi2 ? node.find_child([](const pugi::xml_node& child) {
           return child.type() == pugi::node_element && std::string_view(child.name()) != "Annotations";
@@ -65,27 +65,27 @@ FmuDescription read_fmu_description(const std::string& xml, const std::string& w
   pugi::xml_document document;
   const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
   if (!result) {
-    throw_fmu_error(where, fmt::format("expected XML, found a mistake at byte {} ({}); export the unit again",
+    throw_fmu_error(where, fmt::format("expected XML, found an error at byte {} ({}); export the FMU again",
                                    result.offset, result.description()));
   }
   const pugi::xml_node root = document.child("fmiModelDescription");
-  if (!root) throw_fmu_error(where, "expected the element fmiModelDescription, found another; export the unit again");
+  if (!root) throw_fmu_error(where, "expected the element fmiModelDescription, found another; export the FMU again");
   FmuDescription description;
   const std::string version = root.attribute("fmiVersion").value();
   if (version == "2.0") {
     description.version = FmiVersion::fmi2;
   } else if (!version.starts_with("3.")) {
     throw_fmu_error(where,
-                fmt::format("expected FMI 2.0 or 3, found fmiVersion '{}'; export the unit for one of them", version));
+                fmt::format("expected FMI 2.0 or 3, found fmiVersion '{}'; export the FMU for one of them", version));
   }
   const bool fmi2 = description.version == FmiVersion::fmi2;
   const pugi::xml_node mode = root.child("CoSimulation");
   if (!mode) {
-    throw_fmu_error(where, fmt::format("expected a unit for co-simulation, found {}; export it with its solver",
+    throw_fmu_error(where, fmt::format("expected an FMU for co-simulation, found {}; export it with its solver",
                                    root.child("ModelExchange") ? "one for model exchange only" : "none"));
   }
   if (mode.attribute("needsExecutionTool").as_bool()) {
-    throw_fmu_error(where, "expected a unit that runs alone, found needsExecutionTool; export it without its tool");
+    throw_fmu_error(where, "expected a stand-alone FMU, found needsExecutionTool; export it without its tool");
   }
   description.model_identifier = mode.attribute("modelIdentifier").value();
   const bool plain_name =
@@ -115,7 +115,7 @@ const FmuVariable& find_variable(const std::vector<FmuVariable>& variables, cons
       if (variable.causality == wanted && names.size() < shown) names.push_back(variable.name);
     }
     throw input_error(
-        key, fmt::format("{}: expected a variable of causality '{}', found '{}', which {}; the unit has {}", key,
+        key, fmt::format("{}: expected a variable of causality '{}', found '{}', which {}; the FMU has {}", key,
                          wanted, name, known ? "is of causality '" + found->causality + "'" : "it does not have",
                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
@@ -134,12 +134,12 @@ const FmuVariable& FmuDescription::number(const std::string& name, std::string_v
                                                   const std::string& key) const {
   const FmuVariable& found = find_variable(variables, name, wanted, key);
   if (!found.number_type() || !found.scalar) {
-    throw_unknown_type(found, "numbers or Booleans", "only such can be joined to a mechanism", key);
+    throw_unknown_type(found, "numbers or Booleans", "only these can be connected to a mechanism", key);
   }
   if (std::ranges::find(scaled_units, found.fmu) != scaled_units.end()) {
     throw input_error(key,
-                      fmt::format("{}: expected a variable in units of the SI, found '{}' in '{}'; convert it inside "
-                                  "the unit",
+                      fmt::format("{}: expected a variable in SI units, found '{}' in '{}'; convert it inside "
+                                  "the FMU",
                                   key, name, found.fmu));
   }
   return found;
@@ -149,7 +149,7 @@ const FmuVariable& FmuDescription::parameter(const std::string& name, const std:
   const FmuVariable& found = find_variable(variables, name, "parameter", key);
   if (found.is_text() && found.scalar) return found;
   if (found.number_type() && found.scalar) return number(name, "parameter", key);
-  throw_unknown_type(found, "numbers, Booleans or texts", "set it inside the unit", key);
+  throw_unknown_type(found, "numbers, Booleans or strings", "set it inside the FMU", key);
 }
 
 const FmuVariable& FmuDescription::real(const std::string& name, std::string_view wanted,
@@ -164,7 +164,7 @@ const FmuVariable& FmuDescription::real(const std::string& name, std::string_vie
 
 std::optional<NumberType> FmuVariable::number_type() const {
   static const std::map<std::string, NumberType, std::less<>> types = {
-      {"Real", NumberType::float64},    {"Integer", NumberType::int32},  // of version 2
+      {"Real", NumberType::float64},    {"Integer", NumberType::int32},  // FMI 2.0
       {"Float64", NumberType::float64}, {"Float32", NumberType::float32}, {"Int8", NumberType::int8},
       {"UInt8", NumberType::uint8},     {"Int16", NumberType::int16},     {"UInt16", NumberType::uint16},
       {"Int32", NumberType::int32},     {"UInt32", NumberType::uint32},   {"Int64", NumberType::int64},

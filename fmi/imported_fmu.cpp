@@ -17,14 +17,14 @@ namespace heelstrike::mbs {
 namespace {
 
 constexpr int discarded = 2;
-/// Steps a thousand times shorter than asked for are no answer to a step that was a little too long.
+/// Limit of the step bisection: 2^-10 of the requested step. An FMU that discards even that has failed.
 constexpr int max_halvings = 10;
 
 std::string step_text(double t, double h) {
   return fmt::format("DoStep from t = {} s over {} s", t, h);
 }
 
-/// Calls `exchange` with the variables of each type, and with their places.
+/// Calls `exchange` with the variables of each type and their indices.
 template <typename Exchange>
 void for_each_group(std::span<const FmuVariable* const> variables, Exchange exchange) {
   std::vector<char> done(variables.size(), 0);
@@ -53,7 +53,7 @@ void FmuLog::note(const char* text) {
 }
 
 std::string FmuLog::text() const {
-  return sentences.empty() ? "; it said nothing" : fmt::format("; it said: {}", fmt::join(sentences, " / "));
+  return sentences.empty() ? "; it logged no message" : fmt::format("; its log: {}", fmt::join(sentences, " / "));
 }
 
 ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder) : parts_(std::move(parts)) {
@@ -63,10 +63,10 @@ ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder) : parts_(std
     const char* reason = ::dlerror();
     const std::string needs = printable(archive().dependencies());
     throw input_error(parts_.where,
-                      fmt::format("{}: the binary of the unit cannot be loaded here ({}); install what it needs{}, or "
+                      fmt::format("{}: the binary of the FMU cannot be loaded ({}); install what it needs{}, or "
                                   "export it for this system",
                                   parts_.where, one_line(reason != nullptr ? reason : "unknown reason"),
-                                  needs.empty() ? "" : fmt::format(" (its documentation says: {})", needs)));
+                                  needs.empty() ? "" : fmt::format(" (its documentation lists: {})", needs)));
   }
 }
 
@@ -97,13 +97,13 @@ void ImportedFmu::step(double t, double h) {
     const int parts = 1 << halvings;
     int outcome = 0;
     for (int i = 0; i < parts && outcome <= 1; ++i) {
-      // The ends are the same numbers as those of the whole step.
+      // The end points are bitwise those of the whole step.
       const double from = t + h * i / parts, to = t + h * (i + 1) / parts;
       outcome = try_step(from, to - from);
     }
     if (outcome != discarded) return require(outcome, step_text(t, h));
   }
-  require(discarded, fmt::format("{}, in steps of {} s too,", step_text(t, h), h / (1 << max_halvings)));
+  require(discarded, fmt::format("{}, also in steps of {} s,", step_text(t, h), h / (1 << max_halvings)));
 }
 
 ImportedFmu::~ImportedFmu() {
@@ -114,8 +114,8 @@ void* ImportedFmu::symbol(const char* name) const {
   void* found = ::dlsym(library_, name);
   if (found == nullptr) {
     throw input_error(parts_.where,
-                      fmt::format("{}: the binary of the unit has no function {}, which its version of FMI "
-                                  "demands; export it again",
+                      fmt::format("{}: the binary of the FMU has no function {}, which its FMI version "
+                                  "requires; export it again",
                                   parts_.where, name));
   }
   return found;
@@ -125,9 +125,9 @@ void ImportedFmu::require(int status, const std::string& call) {
   if (status == 0 || status == 1) return;
   constexpr std::array<const char*, 3> names = {"discard", "error", "fatal"};
   const std::size_t index = static_cast<std::size_t>(status - 2);
-  const char* advice = status == 2 ? "it may manage a smaller `step`" : "its maker knows what it cannot do";
+  const char* advice = status == 2 ? "reduce `step`" : "see the documentation of the FMU for its limits";
   throw Error(ErrorCode::solver_failed,
-              fmt::format("{}: {} of the unit answered '{}'{}; {}", parts_.where, call,
+              fmt::format("{}: {} of the FMU returned '{}'{}; {}", parts_.where, call,
                           index < names.size() ? names[index] : "an unknown status", log_messages_.text(), advice),
               parts_.where);
 }
@@ -169,8 +169,8 @@ void ImportedFmu::free_start_state() {
 }
 
 void ImportedFmu::throw_instantiation_error() {
-  throw input_error(parts_.where, fmt::format("{}: the unit does not let itself be instantiated with its token '{}'{}; "
-                                              "the description and the binary may be of different exports",
+  throw input_error(parts_.where, fmt::format("{}: the FMU cannot be instantiated with its token '{}'{}; "
+                                              "the description and the binary may come from different exports",
                                               parts_.where, description().token, log_messages_.text()));
 }
 

@@ -1,7 +1,7 @@
-/// A unit of FMI 2.0 or 3 for co-simulation that is stepped in this process.
+/// A co-simulation FMU of FMI 2.0 or 3 that is stepped in this process.
 ///
-/// It is machine code of somebody else: it can do whatever this process can, and its crash is one of this process.
-/// Whoever opens one has asked for permission before.
+/// An FMU is external machine code with all rights of this process; its crash terminates this process. The caller
+/// obtains the user's permission before loading one.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace heelstrike::mbs {
 
-/// What a unit says to its importer: the last sentences, for messages.
+/// Log messages of an FMU: the last ones, for error messages.
 struct FmuLog {
   std::vector<std::string> sentences;
   void note(const char* text);
   [[nodiscard]] std::string text() const;
 };
 
-/// What a unit is opened from.
+/// Data from which an FMU is loaded.
 struct FmuParts {
   std::string where;  ///< key of the scenario, for messages
   std::unique_ptr<FmuArchive> archive;
@@ -39,7 +39,7 @@ struct StateFunctionNames {
   const char* deserialize;
 };
 
-/// The functions of a unit, in the words that both versions of FMI share.
+/// The functions of an FMU, common to both FMI versions.
 class ImportedFmu {
  public:
   virtual ~ImportedFmu();
@@ -48,48 +48,48 @@ class ImportedFmu {
 
   [[nodiscard]] const FmuDescription& description() const { return parts_.description; }
 
-  /// Values of variables of description() as numbers: whole numbers are rounded to the nearest, and Booleans are true
-  /// but for zero. @throws Error{solver_failed} as all below, with what the unit said, and for numbers that a variable
-  /// cannot take
+  /// Sets variables of description() to numbers: integers are rounded to the nearest, Booleans are true except for
+  /// zero. @throws Error{solver_failed}, as all functions below, with the log messages of the FMU, and for numbers
+  /// outside the range of a variable
   void set(std::span<const FmuVariable* const> variables, std::span<const double> values);
   void get(std::span<const FmuVariable* const> variables, std::span<double> values);
-  /// Of a variable that is a text. @throws Error{solver_failed} with what the unit said
+  /// Sets a variable of type String. @throws Error{solver_failed} with the log messages of the FMU
   virtual void set_text(const FmuVariable& variable, const std::string& value) = 0;
   /// From instantiation to initialisation at t = 0; inputs are set after it.
   virtual void enter_initialization() = 0;
   virtual void exit_initialization() = 0;
-  /// From `t` to `t + h` [s] with the inputs as they are. What the unit discards is tried again from its state at `t`
-  /// in halves, quarters, ... when it can be taken back and takes steps of any length.
+  /// Steps from `t` to `t + h` [s] with the current inputs. A discarded step is repeated from the state at `t` with the
+  /// step bisected, if the FMU can restore its state and supports variable step sizes.
   void step(double t, double h);
-  /// All that the unit needs to go on. @pre description().can_serialize_state
+  /// Serialised FMU state, sufficient to continue. @pre description().can_serialize_state
   [[nodiscard]] std::string save();
-  /// @throws Error{solver_failed} for bytes that the unit does not take
+  /// @throws Error{solver_failed} for bytes that the FMU rejects
   void restore(const std::string& bytes);
 
  protected:
   /// Loads the binary. @param folder  of the platform. @throws Error{invalid_input} when it cannot be loaded
   ImportedFmu(FmuParts parts, const std::string& folder);
 
-  /// A function of the binary. @throws Error{invalid_input} when it is missing
+  /// Looks up a function of the binary. @throws Error{invalid_input} when it is missing
   template <typename Function>
   void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(symbol(name));
   }
-  /// The calls of one type, which `variables` are all of. @throws as set()
+  /// Sets `variables`, all of one type. @throws as set()
   virtual void set_group(NumberType type, std::span<const FmuVariable* const> variables,
                          std::span<const double> values) = 0;
   virtual void get_group(NumberType type, std::span<const FmuVariable* const> variables,
                          std::span<double> values) = 0;
-  /// One call. @returns the status. @throws Error{solver_failed} for what no status says
+  /// One call of DoStep. @returns the status. @throws Error{solver_failed} for failures that no status expresses
   [[nodiscard]] virtual int try_step(double t, double h) = 0;
-  /// Whether steps that were discarded can be tried again.
+  /// True if discarded steps can be repeated.
   [[nodiscard]] bool retries() const { return description().can_get_and_set_state && description().can_vary_step; }
 
-  /// To be called before the instance is freed.
+  /// Must be called before the instance is freed.
   void free_start_state();
 
-  /// Finds what `save`, `restore` and `step` call, where the unit can do that; both versions have it with the same
-  /// arguments.
+  /// Looks up the FMU state functions that `save`, `restore` and `step` call, if the FMU has the capability; both FMI
+  /// versions define them with the same arguments.
   void find_state_functions(const StateFunctionNames& names);
   /// @param status  of FMI: ok = 0, warning = 1, discard = 2, error = 3, fatal = 4. @throws Error{solver_failed}
   void require(int status, const std::string& call);
@@ -103,7 +103,7 @@ class ImportedFmu {
 
  private:
   FmuParts parts_;
-  void* start_ = nullptr;  ///< state at the start of the step, whose memory the unit uses again
+  void* start_ = nullptr;  ///< state at the start of the step; the FMU reuses its memory
   void* library_ = nullptr;
   StateFunctionNames names_{};
   int (*get_state_)(void*, void**) = nullptr;
@@ -116,8 +116,8 @@ class ImportedFmu {
 
 /// Unpacks, loads and instantiates.
 /// @param content  of the .fmu file. @param name  of the instance. @param where  key of the scenario, for messages
-/// @throws Error{invalid_input} as FmuArchive and read_fmu_description, and for a unit that cannot be loaded or does
-/// not let itself be instantiated
+/// @throws Error{invalid_input} as FmuArchive and read_fmu_description, and for an FMU that cannot be loaded or
+/// instantiated
 [[nodiscard]] std::unique_ptr<ImportedFmu> load_fmu(const std::string& content, const std::string& name,
                                                      const std::string& where);
 

@@ -1,4 +1,4 @@
-/// Numbers as the types of FMI.
+/// Conversion of numbers to the types of FMI.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace heelstrike::mbs {
 
 /// @param where  key of the scenario, for messages
-/// @throws Error{solver_failed} for a number that the type does not have
+/// @throws Error{solver_failed} for a number outside the range of the type
 template <typename Type>
 [[nodiscard]] Type typed(double value, const FmuVariable& variable, const std::string& where) {
   if constexpr (std::is_floating_point_v<Type>) {
@@ -27,21 +27,21 @@ template <typename Type>
     using Limits = std::numeric_limits<Type>;
     constexpr bool is_flag = std::is_same_v<Type, bool>;
     const double nearest = is_flag ? static_cast<double>(value != 0.0) : std::nearbyint(value);
-    // The largest number of 64 bits is no double: the next power of two is.
+    // The largest 64-bit integer is not representable as a double, the next power of two is.
     const double end = std::ldexp(1.0, Limits::digits);
     if (std::isfinite(value) && nearest >= static_cast<double>(Limits::min()) && nearest < end) {
       return static_cast<Type>(nearest);
     }
     throw Error(
         ErrorCode::solver_failed,
-        fmt::format("{}: expected a number that the variable '{}' of type {} can take, from {} to {}, found {}; "
-                    "tell the unit something else",
+        fmt::format("{}: expected a number in the range of the variable '{}' of type {}, from {} to {}, found {}; "
+                    "set another value",
                     where, variable.name, variable.type, +Limits::min(), +Limits::max(), value),
         where);
   }
 }
 
-/// An array for the functions of FMI; a vector of bool has none.
+/// A contiguous array for the functions of FMI; std::vector<bool> has none.
 template <typename Type>
 [[nodiscard]] std::unique_ptr<Type[]> typed_values(std::span<const FmuVariable* const> variables,
                                                    std::span<const double> values, const std::string& where) {
@@ -56,7 +56,7 @@ template <typename Type>
   return references;
 }
 
-/// Calls `use` with a value of the type's own type, and the type's name in FMI 3.
+/// Calls `use` with a value of the corresponding C++ type and the name of the type in FMI 3.
 template <typename CallReference>
 void with_type(NumberType type, CallReference use) {
   switch (type) {

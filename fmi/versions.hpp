@@ -1,4 +1,4 @@
-/// The two versions of FMI that units come in.
+/// The two supported FMI versions.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace heelstrike::mbs {
 
-/// Loads and instantiates a unit of FMI 2.0, or 3. @throws as load_fmu()
+/// Loads and instantiates an FMU of FMI 2.0 or 3. @throws as load_fmu()
 [[nodiscard]] std::unique_ptr<ImportedFmu> make_fmi2_fmu(FmuParts parts, const std::string& name);
 [[nodiscard]] std::unique_ptr<ImportedFmu> make_fmi3_fmu(FmuParts parts, const std::string& name);
 

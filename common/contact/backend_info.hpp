@@ -1,4 +1,4 @@
-/// What a back-end is, as `heelstrike backends` shows it; the same whether it comes from this program or from a server.
+/// Description of a back-end as in `heelstrike backends`, from this program or from a server.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct BackendInfo {
   std::vector<std::string> surface_pairs;  ///< "sphere-plane": shapes of main and partner body it accepts
 };
 
-/// As the scenario parser wants it.
+/// Schemas in the form of the scenario parser.
 [[nodiscard]] inline BackendSchemas schemas_of(const std::vector<BackendInfo>& backends) {
   BackendSchemas schemas;
   for (const BackendInfo& backend : backends) schemas.emplace(backend.name, backend.parameters);

@@ -6,7 +6,7 @@
 
 namespace heelstrike {
 
-// Who is not behind a wire answers at once.
+// A contact in the same process responds immediately.
 std::shared_ptr<const PendingRequest> Contact::post(RequestKind kind, std::int64_t step,
                                                     std::span<const PairState> states) {
   auto question = std::make_shared<PendingRequest>();
@@ -23,7 +23,7 @@ std::shared_ptr<const PendingRequest> Contact::post(RequestKind kind, std::int64
 
 friction::LocalProblem Contact::local_problem(std::size_t /*pair*/, const PairState& /*state*/) {
   throw Error(ErrorCode::unimplemented,
-              "problems of friction are written out where the contact is in the same process");
+              "friction problems are available only for contact in the same process");
 }
 
 }  // namespace heelstrike

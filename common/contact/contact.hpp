@@ -1,5 +1,5 @@
-/// The contact partner as the multibody side sees it: one interface, in this process (LocalContact) or over gRPC
-/// (RemoteContact), with the same bits either way.
+/// Interface of the contact side to the multibody side, in this process (LocalContact) or over gRPC (RemoteContact),
+/// with bitwise equal results.
 ///
 /// Order of calls:
 ///
@@ -45,35 +45,36 @@ struct SolverStatistics {
   double residual = 0.0;  ///< [-] relative, at the end of the solve
 };
 
-/// How the smallest gap of a pair can change with the pose, as far as the back-end can say. Seen from one of the
-/// bodies, let C be a point fixed on the other, d its displacement since the state that was asked for and theta the
-/// angle that the bodies have turned against each other since. Then
+/// Bound of the change of the smallest gap of a pair with the pose. In the frame of one of the bodies, let C be a point
+/// fixed on the other, d its displacement since the evaluated state and theta the angle of relative rotation since
+/// then. Then
 ///
 ///     gap - |d| - 2 sin(theta/2) reach  <=  gap after the motion  <=  gap + |d| + 2 sin(theta/2) reach,
 ///
-/// and with a normal the left side is gap + normal.d - 2 sin(theta/2) reach, where the body is flat the right side is
-/// gap + normal.d + 2 sin(theta/2) reach. Proof: docs/theory/guarantee_of_separation.md.
+/// With a normal the left side is gap + normal.d - 2 sin(theta/2) reach; for a flat body the right side is gap +
+/// normal.d + 2 sin(theta/2) reach. Proof: docs/theory/guarantee_of_separation.md.
 struct GapBound {
-  bool known = false;                ///< false = the back-end cannot say
-  bool on_partner = false;           ///< C is fixed on B and seen from A; else it is fixed on A and seen from B
-  Vector3 p_C = Vector3::Zero();     ///< [m] C in the frame of the body that it is fixed on
+  bool known = false;                ///< false = not available from the back-end
+  bool on_partner = false;           ///< C is fixed on B, d is measured in A; else C is fixed on A, d is measured in B
+  Vector3 p_C = Vector3::Zero();     ///< [m] C in the frame of the body on which it is fixed
   double reach = 0.0;                ///< [m] from C to the farthest point of its body that can touch; 0 for a sphere
-  Vector3 normal = Vector3::Zero();  ///< [-] unit, in the frame of the body that looks: outwards, when it is convex
-  bool flat = false;                 ///< the body that looks is a half space behind `normal`
+  Vector3 normal = Vector3::Zero();  ///< [-] outward unit normal of the measuring body in its frame, if it is convex
+  bool flat = false;                 ///< the measuring body is a half space behind `normal`
 };
 
-/// What a named part of a pair's surface bears.
+/// Load on a named region of a pair's surface.
 struct RegionLoad {
-  double force = 0.0;                ///< [N] normal: pressure times area, so that parts that face different ways add up
-  double area = 0.0;                 ///< [m^2] under load
+  double force = 0.0;                ///< [N] integral of pressure over area, independent of the direction of the
+                                     ///< normals
+  double area = 0.0;                 ///< [m^2] loaded area
   double peak_pressure = 0.0;        ///< [Pa]
   Vector3 p_ACop = Vector3::Zero();  ///< [m] centre of pressure in A; zero without force
 
-  [[nodiscard]] double mean_pressure() const { return area > 0.0 ? force / area : 0.0; }  ///< [Pa] of what is loaded
+  [[nodiscard]] double mean_pressure() const { return area > 0.0 ? force / area : 0.0; }  ///< [Pa] over the loaded area
   [[nodiscard]] bool operator==(const RegionLoad&) const = default;
 };
 
-/// What one evaluation yields. With `gap` > 0 wrench and tangents are exactly zero: no adhesion.
+/// Result of one evaluation. With `gap` > 0 wrench and tangents are exactly zero: no adhesion.
 struct Response {
   Wrench F_A;                         ///< on A about A's origin, expressed in A
   Matrix6 dF_A_dX = Matrix6::Zero();  ///< d F_A / d (small rotation [rad], translation [m] of B, expressed in A)
@@ -81,56 +82,56 @@ struct Response {
   double gap = 0.0;                   ///< [m] smallest gap; negative is penetration
   double gap_rate = 0.0;              ///< [m/s] its rate; negative while approaching
   double area = 0.0;                  ///< [m^2] contact area; point laws: Hertz' estimate
-  Vector3 p_ACop = Vector3::Zero();   ///< [m] centre of pressure in A; the closest point when there is no contact
+  Vector3 p_ACop = Vector3::Zero();   ///< [m] centre of pressure in A; the closest point without contact
   double peak_pressure = 0.0;         ///< [Pa]; point laws: Hertz' estimate
-  double normal_force = 0.0;          ///< [N] pressure times area, so that parts that face different ways add up
-  double stored_energy = 0.0;         ///< [J] elastic energy that can be given back
+  double normal_force = 0.0;          ///< [N] integral of pressure over area, independent of the direction of the
+                                      ///< normals
+  double stored_energy = 0.0;         ///< [J] recoverable elastic energy
   double dissipated_power = 0.0;      ///< [W] rate of dissipation by velocity-dependent terms
-  double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction and by relaxing materials
-  /// [m/s] Mean speed, weighed by Coulomb limits, at which the points that slid at the committed state go on in the
-  /// direction of their friction there. Where it falls through zero the slide has come to its end: friction that
-  /// remembers where the last commit was cannot see the way back within a step. 0 where most of what bears sticks, and
-  /// without such friction.
+  double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction and relaxing materials
+  /// [m/s] Mean velocity, weighted by Coulomb limits, of the points that slid at the committed state, in their slip
+  /// direction there. Its zero crossing marks the end of sliding: friction whose history is updated at commits cannot
+  /// resolve reversed slip within a step. 0 if most of the load-bearing points stick, and without such friction.
   double slip_speed = 0.0;
   SolverStatistics statistics;
   GapBound bound;
-  std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): where the bodies touch or are near; the
-                                       ///< wrench is then left to who knows the masses, and zero
+  std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): points in or near contact; the wrench is then
+                                       ///< zero, and the multibody solver resolves the forces
   std::vector<RegionLoad> regions{};   ///< one for each of PairDescription::regions
 
   [[nodiscard]] double mean_pressure() const { return area > 0.0 ? normal_force / area : 0.0; }  ///< [Pa] over `area`
 };
 
-/// What is wanted of a question to all pairs.
+/// Kind of a request to all pairs.
 enum class RequestKind {
-  evaluate,  ///< as Contact::evaluate, but for tangents, which may be left zero
+  evaluate,  ///< as Contact::evaluate, but tangents may be zero
   commit,    ///< as Contact::commit
 };
 
-/// A question that nobody waits for, and in time its answer.
+/// A deferred request and its responses after completion.
 struct PendingRequest {
   RequestKind kind = RequestKind::evaluate;
   std::int64_t step = 0;
   std::vector<PairState> states;
   bool answered = false;
-  std::vector<Response> responses{};     ///< valid when answered without an error
-  std::shared_ptr<const Error> error{};  ///< what the partner refused it for
+  std::vector<Response> responses{};     ///< valid after completion without error
+  std::shared_ptr<const Error> error{};  ///< error of the request
 };
 
 /// One pair after opening.
 struct PairDescription {
   std::string name;
   std::string backend;
-  ParameterMap parameters;  ///< values in force, defaults and derived ones included
+  ParameterMap parameters;  ///< effective values, including defaults and derived ones
   std::string digest;       ///< sha256 of everything the preparation depends on
-  bool vibrates = false;    ///< answers depend on how much time passes between commits, because bodies have inertia
-  /// The main body vibrates about nodes that are held: its mass is in the modes, too, and they know nothing of how the
-  /// support moves. Right where the support stands still.
+  bool vibrates = false;    ///< responses depend on the time between commits, because bodies have inertia
+  /// The main body vibrates about clamped nodes: its mass is in the modes, too, which do not include the motion of the
+  /// support. Valid for a fixed support.
   bool vibrates_on_support = false;
-  std::vector<std::string> regions{};  ///< parts of the surface whose loads are told apart; they may overlap
+  std::vector<std::string> regions{};  ///< parts of the surface with separate loads; they may overlap
 };
 
-/// Name of the parameter in which back-ends are told of regions: a text, empty without any.
+/// Name of the back-end parameter that lists regions: a text, empty without any.
 inline constexpr const char* regions_parameter = "regions";
 
 /// Round-trip statistics of a remote partner.
@@ -138,8 +139,8 @@ struct RpcStatistics {
   std::int64_t calls = 0;
   double p50_us = 0.0;
   double p99_us = 0.0;
-  double round_trip_time = 0.0;  ///< [s] all exchanges together
-  double server_time = 0.0;      ///< [s] of them in the contact server
+  double round_trip_time = 0.0;  ///< [s] sum over all exchanges
+  double server_time = 0.0;      ///< [s] part of it in the contact server
 };
 
 /// All contact pairs of one run, evaluated together. Not thread-safe: one run, one thread.
@@ -147,29 +148,28 @@ class Contact {
  public:
   virtual ~Contact() = default;
 
-  /// The pairs in the order in which every span below lists them.
+  /// The pairs in the order of every span below.
   [[nodiscard]] virtual std::span<const PairDescription> pairs() const = 0;
 
   /// Responses at `states` given the committed history. Pure.
   /// @param step       the step being attempted: last committed step + 1
   /// @param iteration  counter within the step, for logs
   /// @throws RecoverableError  too deep, or an inner solver did not converge: a smaller step may succeed
-  /// @throws Error             no further answer is possible
+  /// @throws Error no further evaluation is possible
   virtual void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                         std::span<Response> responses) = 0;
 
-  /// Accepts `states` as the end of `step`, advances the history and answers with the responses at `states` under the
-  /// new history, except that `dissipated_increment` is that of the step just accepted. All pairs advance or none.
+  /// Accepts `states` as the end of `step`, advances the history and returns the responses at `states` with the new
+  /// history, except that `dissipated_increment` is that of the accepted step. All pairs advance or none.
   /// @throws as evaluate; Error{out_of_order} for any step but the next one or a repetition of the last
   virtual void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) = 0;
 
-  /// Asks without waiting. Questions are answered in the order in which they are asked, posted or not; answers arrive
-  /// while something else is waited for. What may go wrong with a posted commit must not matter to its poster before
-  /// the next question: after a commit that failed, later steps are refused.
-  /// @throws Error when the partner is out of reach
+  /// Sends a deferred request. All requests, deferred or not, are executed in order; responses arrive during other
+  /// calls that wait. The caller must not depend on the success of a deferred commit before the next request: after a
+  /// failed commit, later steps are rejected. @throws Error if the partner is unreachable
   virtual std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                                      std::span<const PairState> states);
-  /// Waits until everything that was posted is answered.
+  /// Waits for the completion of all deferred requests.
   virtual void wait_all() {}
 
   /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
@@ -177,21 +177,20 @@ class Contact {
   [[nodiscard]] virtual std::vector<std::string> save_state() = 0;
   virtual void restore_state(std::span<const std::string> states) = 0;  ///< all pairs or, after an error, none
 
-  /// Empty when no wire is involved.
+  /// Empty for contact in the same process.
   [[nodiscard]] virtual std::optional<RpcStatistics> rpc_statistics() const { return std::nullopt; }
 
   /// Fields (VTU bytes) of one pair at a state, given the committed history.
-  /// @throws Error{unimplemented} where the back-end has none, Error{invalid_input} for an unknown quantity
+  /// @throws Error{unimplemented} if the back-end has none, Error{invalid_input} for an unknown quantity
   [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
 
-  /// The frictional contact of one pair at a state, given the committed history, as a problem that other solvers read:
-  /// displacements [m] by forces [N] at the points that are near the partner; without contacts where
-  /// nothing touches.
-  /// @throws Error{unimplemented} where the back-end solves none, and over the wire
+  /// The frictional contact of one pair at a state, given the committed history, as a local problem: displacements [m]
+  /// by forces [N] at the points near the partner; no contacts if the bodies do not touch. @throws Error{unimplemented}
+  /// if the back-end solves none, and over the wire
   [[nodiscard]] virtual friction::LocalProblem local_problem(std::size_t pair, const PairState& state);
 };
 
-/// Content of a mesh or other file that a pair names, by digest.
+/// Content of a mesh or other file of a pair, by digest.
 struct AssetContent {
   std::string sha256;
   std::string name;     ///< file name for messages

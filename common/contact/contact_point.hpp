@@ -1,4 +1,4 @@
-/// Contact of rigid bodies: what the contact partner tells of its geometry, and the laws that hold at its points.
+/// Contact of rigid bodies: geometry of the contact points and the laws at these points.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace heelstrike {
 
-/// A point at which two rigid bodies touch, or would touch if they came nearer.
+/// A point at which two rigid bodies touch or may touch.
 struct ContactPoint {
-  std::int64_t feature = 0;        ///< the same in neighbouring states for what is the same point of a body
+  std::int64_t feature = 0;        ///< identical in neighbouring states for the same point of a body
   Vector3 p_AC = Vector3::Zero();  ///< [m] in A: middle between the two surfaces along the normal
   Vector3 n_A = Vector3::UnitZ();  ///< [-] unit normal out of A towards B, in A
   double gap = 0.0;                ///< [m] distance of the surfaces along the normal; negative is penetration
@@ -21,29 +21,30 @@ struct ContactPoint {
   double curvature_B = 0.0;        ///< [1/m] likewise of B
 };
 
-/// What becomes of the approach speed in an impact.
+/// Relation between approach and separation velocity in an impact.
 enum class ImpactLaw {
-  newton,   ///< every contact leaves with the restitution times its approach speed, at least
-  poisson,  ///< the impulse of compression is given back times the restitution
-  sequential,  ///< Newton's; a contact that does not approach takes no part until an impact before it sets it in motion
+  newton,   ///< separation velocity is at least restitution times approach velocity
+  poisson,  ///< impulse of restitution is at least restitution times that of compression
+  sequential,  ///< Newton's law; a contact that does not approach is inactive until a preceding impact sets it in
+               ///< motion
 };
 
 /// Laws that hold at all points of a rigid pair.
 struct RigidLaw {
   double restitution = 0.0;    ///< [-] in [0, 1]
   double friction = 0.0;       ///< [-] Coulomb coefficient, >= 0
-  double restitution_threshold = 0.0;  ///< [m/s] slower approaches are no impacts
+  double restitution_threshold = 0.0;  ///< [m/s] slower approaches are not impacts
   ImpactLaw law = ImpactLaw::newton;
 };
 
-/// Names of the parameters in which back-ends tell the laws.
+/// Names of the back-end parameters that define the laws.
 inline constexpr const char* impact_law_parameter = "impact_law";
 
-/// Whether the bodies of a back-end with these parameters are rigid: it then says how they rebound, answers with
-/// points, and leaves the forces to who knows the masses.
+/// True if the bodies of a back-end with these parameters are rigid: it then has an impact law and returns points; the
+/// multibody solver resolves the forces.
 [[nodiscard]] bool has_rigid_bodies(std::span<const ParameterSchema> schema);
 
-/// The laws of an opened pair; none = its back-end answers with forces. @param parameters  in force
+/// The laws of an opened pair; none = its back-end returns forces. @param parameters  effective values
 [[nodiscard]] std::optional<RigidLaw> rigid_law(const ParameterMap& parameters);
 
 }  // namespace heelstrike

@@ -1,4 +1,4 @@
-/// What can be drawn of a contact: quantities on the body of a pair as VTU files for ParaView.
+/// Contact fields: quantities on the body of a pair as VTU files for ParaView.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct FieldQuantity {
 
 /// All quantities; each is a point-data array with its unit in the array's UNITS_LABEL.
 inline constexpr std::array<FieldQuantity, 5> field_quantities{{
-    {"displacement", "m", "displacement from the undeformed shape carried along by the body's frame"},
+    {"displacement", "m", "displacement from the undeformed shape in the moving frame of the body"},
     {"contact_pressure", "Pa", "normal contact pressure, >= 0, averaged around each node"},
     {"traction", "Pa", "contact force per area on the main body, friction included"},
     {"von_mises", "Pa", "equivalent stress, mean of the adjacent elements by volume"},

@@ -6,16 +6,16 @@
 namespace heelstrike {
 namespace {
 
-/// C as the other body sees it.
+/// C in the frame of the other body.
 Vector3 seen(const GapBound& bound, const Pose& X_AB) {
   if (bound.on_partner) return X_AB * bound.p_C;
   return X_AB.R.transpose() * (bound.p_C - X_AB.p);
 }
 
-/// Its velocity there.
+/// Velocity of C in that frame.
 Vector3 velocity_of_C(const GapBound& bound, const PairState& state) {
   if (bound.on_partner) return point_velocity(state.V_AB, state.X_AB.R * bound.p_C);
-  // The point of B that coincides with C moves against it, seen from B.
+  // Relative to B, C moves opposite to the point of B that coincides with it.
   return -(state.X_AB.R.transpose() * point_velocity(state.V_AB, bound.p_C - state.X_AB.p));
 }
 
@@ -28,7 +28,7 @@ GapInterval gap_interval(const GapBound& bound, double gap, const Pose& asked, c
   const double way = d.norm();
   const bool convex = bound.normal != Vector3::Zero();
   const double along = bound.normal.dot(d);
-  // A gap comes out of some dozens of operations on lengths of this size, here and in the back-end.
+  // A gap results from some dozens of operations on lengths of this size, here and in the back-end.
   constexpr double operations = 256.0 * std::numeric_limits<double>::epsilon();
   const double size = 1.0 + asked.p.norm() + state.X_AB.p.norm() + bound.p_C.norm() + bound.reach + std::abs(gap);
   const double rounding = operations * size;

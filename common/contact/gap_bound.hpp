@@ -1,4 +1,4 @@
-/// What a GapBound says of the gap at another state than the one it came with.
+/// Bounds of the gap at states other than that of a GapBound.
 #pragma once
 
 #include "common/contact/contact.hpp"
@@ -8,13 +8,13 @@ namespace heelstrike {
 struct GapInterval {
   double lower = 0.0;    ///< [m]
   double upper = 0.0;    ///< [m]
-  double falling = 0.0;  ///< [m/s] the rate of `lower` with the motion's twist lies between this
-  double rising = 0.0;   ///< [m/s] and this
+  double falling = 0.0;  ///< [m/s] lower bound of the rate of `lower` with the twist of the motion
+  double rising = 0.0;   ///< [m/s] upper bound of that rate
 };
 
-/// Rounding included: the gap that the back-end would compute lies in the range, not only the true one.
-/// @param gap   [m] that came with `bound`
-/// @param asked  where it came from
+/// Includes rounding: both the true gap and the one that the back-end would compute lie in the interval. @param gap
+/// [m] gap that belongs to `bound`
+/// @param asked  pose of that gap
 /// @pre bound.known
 [[nodiscard]] GapInterval gap_interval(const GapBound& bound, double gap, const Pose& asked, const PairState& state);
 

@@ -1,4 +1,4 @@
-/// Laws that materials have for themselves, as they stand among the parameters of a pair.
+/// Laws of single materials among the parameters of a pair.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace heelstrike {
 
-/// "materials.SET.law", or "material.law" of the material that has no set: where a law stands below its body.
+/// Key of a law below its body: "materials.SET.law", or "material.law" for the material without set.
 [[nodiscard]] std::string law_key(const Material& material);
 
-/// "main.materials.pad.law.material_law" and so on: what the description of an opened pair repeats among its
-/// parameters, so that whoever asked sees that the contact server knew of these laws.
+/// "main.materials.pad.law.material_law" etc.: repeated among the parameters of an opened pair, so that the caller can
+/// verify that the contact server applied these laws.
 [[nodiscard]] ParameterMap laws_in_force(const PairSpec& pair);
 
 }  // namespace heelstrike

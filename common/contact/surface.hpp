@@ -1,4 +1,4 @@
-/// Geometry and material of one body of a contact pair, and what has to be known to open the pair.
+/// Geometry and material of one body of a contact pair, and the specification that opens the pair.
 #pragma once
 
 #include <string>
@@ -8,22 +8,21 @@
 
 namespace heelstrike {
 
-/// Elastic material: its response to small strain, and how that changes at large strain.
+/// Elastic material: response at small strain and its law at large strain.
 struct Material {
   double youngs_modulus = 0.0;  ///< [Pa] > 0
   double poissons_ratio = 0.0;  ///< [-] in [0, 0.5)
-  double density = 0.0;         ///< [kg/m^3] >= 0; 0 where not needed
-  std::string set;              ///< element set it applies to; empty = all. Where sets overlap the later one holds
-  /// `material_law` and its constants, by the names that they have as parameters of a pair; empty = those of the pair.
+  double density = 0.0;         ///< [kg/m^3] >= 0; 0 if not needed
+  std::string set;              ///< element set it applies to; empty = all. Where sets overlap the later one applies
+  /// `material_law` and its constants, by their names as parameters of a pair; empty = those of the pair.
   ParameterMap law{};
 };
 
-/// Geometry of a body, in its frame; normals point out of the body. What kinds there are, and what their values mean:
-/// scenario/surfaces.
+/// Geometry of a body, in its frame; normals point out of the body. Kinds and their values: scenario/surfaces.
 struct Surface {
   std::string kind;       ///< name in the registry of scenario/surfaces
   ParameterMap values{};  ///< by the keys of the kind, SI, defaults filled in; directions have unit length
-  std::string sha256{};   ///< of the file that the values name, once its content is known
+  std::string sha256{};   ///< of the file named by the values, after its content is known
   bool operator==(const Surface&) const = default;
 };
 
@@ -40,11 +39,11 @@ struct ContactBody {
   std::vector<Material> materials;
 };
 
-/// All that is needed to open one contact pair.
+/// Specification of one contact pair.
 struct PairSpec {
   std::string name;         ///< e.g. "ball-ground"
   std::string backend;      ///< name in the registry
-  ParameterMap parameters;  ///< as given; checked against the back-end's schema when the pair is opened
+  ParameterMap parameters;  ///< unchecked; validated by the back-end's schema when the pair is opened
   ContactBody main;         ///< A
   ContactBody partner;      ///< B
 };

@@ -1,4 +1,4 @@
-/// One error type for everything a caller can act on. Where it crosses a border it is translated once: to a gRPC status
+/// One error type for all failures that a caller can handle. It is translated once at each interface: to a gRPC status
 /// (rpc/wire), to a SUNDIALS return code (mbs_server/integrators), to an exit code (client).
 #pragma once
 
@@ -8,29 +8,29 @@
 
 namespace heelstrike {
 
-/// What kind of thing went wrong; mirrors heelstrike.v1.Error.Code.
+/// Category of an error; mirrors heelstrike.v1.Error.Code.
 enum class ErrorCode {
-  invalid_input,     ///< a value, name or size that cannot be accepted
+  invalid_input,     ///< an invalid value, name or size
   out_of_order,      ///< the call is not allowed in this phase or with this step number
   not_found,         ///< unknown or expired session, run or asset
   limit,             ///< a configured limit was reached
-  unavailable,       ///< peer away, connection lost or draining
-  deadline,          ///< no answer in time
+  unavailable,       ///< peer absent, connection lost or draining
+  deadline,          ///< no response in time
   cancelled,         ///< stopped on request
-  version_mismatch,  ///< peer speaks another contract
+  version_mismatch,  ///< peer has another contract version
   recoverable,       ///< too deep, or an inner solver did not converge: a smaller step may succeed
-  solver_failed,     ///< the integrator gave up
+  solver_failed,     ///< the integrator failed
   file,              ///< a file or folder cannot be read or written
-  unimplemented,     ///< the verb exists, its work does not yet
+  unimplemented,     ///< declared, but not implemented
   internal           ///< a defect of the program
 };
 
 [[nodiscard]] std::string_view to_string(ErrorCode code);
 
-/// `what()` is the whole sentence for a person: what was expected, what was found, where, what to do.
+/// `what()` is the complete message for a person: expected, found, where, remedy.
 class Error : public std::runtime_error {
  public:
-  /// @param field        offending field or key, dotted; empty when none
+  /// @param field        offending field or key, dotted; empty without one
   /// @param retryable  the same call may succeed later
   Error(ErrorCode code, const std::string& message, std::string field = {}, bool retryable = false);
 
@@ -44,7 +44,7 @@ class Error : public std::runtime_error {
   bool retryable_;
 };
 
-/// The one failure that an integrator answers with a smaller step instead of giving up.
+/// The one failure after which an integrator reduces its step instead of failing.
 class RecoverableError : public Error {
  public:
   explicit RecoverableError(const std::string& message, std::string field = {});
@@ -58,7 +58,7 @@ class RecoverableError : public Error {
 [[nodiscard]] Error unavailable_error(const std::string& message);
 [[nodiscard]] Error file_error(std::string path, const std::string& message);
 
-/// Throws `error` as the type its code asks for: RecoverableError for `recoverable`, else Error.
+/// Throws `error` with the type of its code: RecoverableError for `recoverable`, else Error.
 [[noreturn]] void throw_typed(const Error& error);
 
 }  // namespace heelstrike

@@ -33,7 +33,7 @@ Character first_character(std::string_view text) {
   return {.n_bytes = n, .code = code, .valid = true};
 }
 
-/// C0, DEL and C1 controls, and the marks that turn the direction of writing or end a line.
+/// C0, DEL and C1 controls, and the marks that reverse the direction of writing or end a line.
 bool is_control(std::uint32_t code) {
   return code < 0x20U || (code >= 0x7FU && code < 0xA0U) || code == 0x2028U || code == 0x2029U ||
          (code >= 0x202AU && code <= 0x202EU) || (code >= 0x2066U && code <= 0x2069U);
@@ -46,7 +46,7 @@ std::string bytes_of(std::string_view character) {
   return escaped;
 }
 
-/// Text cut at a whole character after `longest` bytes at most; bytes that are no UTF-8 are escaped.
+/// Text truncated at a whole character after at most `longest` bytes; bytes that are not UTF-8 are escaped.
 /// @param write  appends a valid character, given by its code and bytes, to the result
 template <typename Write>
 std::string rewritten(std::string_view text, std::size_t longest, const Write& write) {

@@ -1,4 +1,4 @@
-/// Text that came from outside, made fit for a line of a log, a terminal or a message.
+/// Sanitising of external text for logs, terminals and messages.
 #pragma once
 
 #include <cstddef>
@@ -8,25 +8,24 @@
 
 namespace heelstrike {
 
-/// `text` in valid UTF-8: bytes that are none become "\xe4". Whoever saved a file as Latin-1 still recognises it.
+/// `text` in valid UTF-8: invalid bytes become "\xe4", so that Latin-1 text remains recognisable.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-/// The same without control characters other than line ends and tabs, so that it cannot move a cursor, colour a
-/// terminal or change its title.
+/// The same without control characters other than line ends and tabs, so that it cannot control a terminal.
 [[nodiscard]] std::string strip_control_characters(std::string_view text);
 
-/// The same with blanks for line ends and tabs escaped too: what a message quotes.
-/// @param longest  bytes of `text` after which it is cut at a whole character and "..." follows
+/// The same with line ends and tabs escaped, too, for quotation in messages.
+/// @param longest  bytes of `text` after which it is truncated at a whole character and "..." follows
 [[nodiscard]] std::string printable(std::string_view text, std::size_t longest = std::string_view::npos);
 
 /// One line for a log between quotation marks: control characters, quotation marks and backslashes escaped, so that no
-/// text can look like another line or field; cut as in printable.
+/// text can imitate another line or field; truncated as in printable.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t longest = 1000);
 
-/// The text itself when it is UTF-8, else every byte taken for a Latin-1 character.
+/// The text itself if it is UTF-8, else a conversion from Latin-1.
 [[nodiscard]] std::string as_utf8(std::string_view text);
 
-/// The Latin-1 bytes of a UTF-8 text; none when it has other characters, or ASCII only.
+/// The Latin-1 bytes of a UTF-8 text; none if it has other characters, or ASCII only.
 [[nodiscard]] std::optional<std::string> as_latin1(std::string_view text);
 
 }  // namespace heelstrike

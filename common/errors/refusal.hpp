@@ -1,4 +1,4 @@
-/// Why work could not be done, kept instead of thrown: for answers that come in one list, each with its own fate.
+/// Errors returned instead of thrown, for lists of results that succeed or fail independently.
 #pragma once
 
 #include <exception>
@@ -10,13 +10,12 @@
 
 namespace heelstrike {
 
-/// What an exception that is no Error means to a caller: memory that could not be had is a limit, with what to do;
-/// all else is a defect.
-/// @param defect  who failed: "defect in the contact server"
+/// Converts an exception other than Error: failed allocation is a limit, with a remedy; all else is a defect. @param
+/// defect  place of the failure: "defect in the contact server"
 [[nodiscard]] Error untyped_error(const std::exception& thrown, std::string_view defect);
 
-/// @return what `work` throws, RecoverableError as such and what is no Error as untyped_error(); null when it throws
-///         nothing
+/// @return the exception of `work`, RecoverableError unchanged and types other than Error as untyped_error(); null
+/// without exception
 [[nodiscard]] std::shared_ptr<const Error> refusal(const std::function<void()>& work);
 
 }  // namespace heelstrike

@@ -1,4 +1,4 @@
-/// Content digests: what addresses uploaded assets and identifies prepared sessions and checkpoints.
+/// Content digests, which address uploaded assets and identify prepared sessions and checkpoints.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace heelstrike {
 /// SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
 
-/// SHA-256 of bytes that come piece by piece.
+/// Incremental SHA-256.
 class Sha256 {
  public:
   Sha256();
   void add(std::string_view bytes);
-  /// Of all that has been added; more may follow.
+  /// Digest of all bytes added so far; more may follow.
   [[nodiscard]] std::string hex() const;
 
  private:

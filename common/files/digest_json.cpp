@@ -16,7 +16,7 @@ std::string serialised(const nlohmann::ordered_json& json) {
 
 std::string json_with_digest(nlohmann::ordered_json json) {
   json.erase(digest_key);
-  // Read back: what has been replaced in it has to be the same for whoever reads it.
+  // Parsed again, so that replacement characters are the same for a reader.
   const std::string digest = sha256_hex(serialised(nlohmann::ordered_json::parse(serialised(json))));
   json[digest_key] = digest;
   return serialised(json);

@@ -1,4 +1,4 @@
-/// JSON that holds its own digest, so that a byte that has changed since shows.
+/// JSON that contains its own digest, so that later changes are detected.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,13 +7,13 @@
 
 namespace heelstrike {
 
-/// The text of `json`, an object, with the SHA-256 of the text without it as its last key, `sha256`. Text that is not
-/// UTF-8 gets a replacement character.
+/// Text of the object `json` with a last key `sha256`, the SHA-256 of the text without this key. Invalid UTF-8 is
+/// replaced by the replacement character.
 [[nodiscard]] std::string json_with_digest(nlohmann::ordered_json json);
 
 enum class DigestState { none, intact, broken };
 
-/// Whether such an object is as it was written; `none` = it has no digest, as those of earlier versions.
+/// Compares such an object with its digest; `none` = it has no digest, as in earlier versions.
 [[nodiscard]] DigestState check_digest(nlohmann::ordered_json json);
 
 }  // namespace heelstrike

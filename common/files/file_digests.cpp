@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* files_key = "files";
 
-/// A JSON file of the folder; none, with a fault, when it is missing or is not as it was written.
-/// @param is_new  whether the rest of the folder says that this version wrote it, which seals all of them
+/// A JSON file of the folder; none, with a fault, if it is missing or was changed. @param is_new  the folder was
+/// written by this version, in which each such file contains its digest
 std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, bool is_new, FolderCheck& check) {
   try {
     Json json = Json::parse(read_whole_file(folder / name));
@@ -34,14 +34,13 @@ std::optional<Json> sealed_file(const fs::path& folder, const std::string& name,
         return json;
       case DigestState::none:
         if (is_new || json.contains(files_key)) break;
-        check.notes.push_back(fmt::format("{}: no digests in it: it was written by an earlier version", name));
+        check.notes.push_back(fmt::format("{}: contains no digests: an earlier version wrote it", name));
         return std::nullopt;
       case DigestState::broken:
         break;
     }
     check.faults.push_back(
-        fmt::format("{}: expected the digest of its own text in it, found another: it was changed "
-                    "since it was written",
+        fmt::format("{}: expected the digest of its text, found another: it was changed after it was written",
                     name));
   } catch (const Json::exception& error) {
     check.faults.push_back(fmt::format("{}: expected JSON, found: {}", name, error.what()));
@@ -54,7 +53,7 @@ std::optional<Json> sealed_file(const fs::path& folder, const std::string& name,
 void check_file(const fs::path& folder, const std::string& name, const std::string& digest, FolderCheck& check) {
   std::error_code ignored;
   if (!fs::exists(folder / name, ignored)) {
-    check.faults.push_back(fmt::format("{}: expected a file that the run has written, found none", name));
+    check.faults.push_back(fmt::format("{}: expected a file written by the run, found none", name));
     return;
   }
   try {
@@ -62,8 +61,7 @@ void check_file(const fs::path& folder, const std::string& name, const std::stri
     const std::string found = digest_of_file(folder / name).hex();
     if (found == digest) return;
     check.faults.push_back(
-        fmt::format("{}: expected what the run wrote (sha256 {}), found other bytes (sha256 {}): it "
-                    "was damaged or changed since",
+        fmt::format("{}: expected what the run wrote (sha256 {}), found other bytes (sha256 {}): it was corrupted or changed",
                     name, digest, found));
   } catch (const Error& error) {
     check.faults.emplace_back(error.what());
@@ -76,7 +74,7 @@ void check_files(const fs::path& folder, const Json& json, const FileDigests& in
     std::error_code ignored;
     const auto other = instead.find(name);
     if (other != instead.end() && !fs::exists(folder / name, ignored) && fs::exists(folder / other->second, ignored)) {
-      check.notes.push_back(fmt::format("{}: {} stands in its place", name, other->second));
+      check.notes.push_back(fmt::format("{}: replaced by {}", name, other->second));
       continue;
     }
     check_file(folder, name, digest.get<std::string>(), check);
@@ -139,16 +137,14 @@ void record_file_digests(const fs::path& folder, std::span<const std::string> na
 FolderCheck check_run_folder(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / "summary.json", ignored)) {
-    throw file_error(folder.string(), fmt::format("{}: expected the folder of a run that has ended, found no "
-                                                  "summary.json in it; `heelstrike resume` goes on with one that was "
-                                                  "cut off",
+    throw file_error(folder.string(), fmt::format("{}: expected the folder of a completed run, found no summary.json in it; `heelstrike resume` continues an interrupted run",
                                                   folder.string()));
   }
   FolderCheck check;
-  // What programs of other times wrote, or what was damaged into other keys, is a fault and no exception.
+  // Unexpected keys, from another version or from corruption, are a fault, not an exception.
   try {
     const auto summary = sealed_file(folder, "summary.json", false, check);
-    // With --hdf5 the table stands in another file, whose digest is in timing.json.
+    // With --hdf5 the table is in another file, whose digest is in timing.json.
     if (summary) check_files(folder, *summary, {{"timeseries.csv", "timeseries.h5"}}, check);
     const bool is_new = summary.has_value();
     const auto timing = sealed_file(folder, "timing.json", is_new, check);

@@ -1,4 +1,4 @@
-/// What the files of a run folder held when they were written, and whether they still do.
+/// Digests of the files of a run folder and their verification.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace heelstrike {
 
-/// SHA-256 of whole files, by their paths relative to the folder.
+/// SHA-256 of whole files by path relative to the folder.
 using FileDigests = std::map<std::string, std::string>;
 
-/// Digest of the first `n_bytes` of a file, or of all of it. Adds up in a state that more can be added to.
-/// @throws Error{file} for a file that cannot be read or is shorter
+/// Digest of the first `n_bytes` of a file, or of the whole file, to which more can be added. @throws Error{file} for a
+/// file that cannot be read or is shorter
 [[nodiscard]] Sha256 digest_of_file(const std::filesystem::path& file, std::uint64_t n_bytes = UINT64_MAX);
 
-/// Takes files that were made after the end of a run (its page, tables made from its fields) into the digests of
-/// timing.json. Nothing in a folder without that file. @throws Error{file}
+/// Adds files written after the end of a run (its page, tables of its fields) to the digests of timing.json. Does
+/// nothing in a folder without that file. @throws Error{file}
 void record_file_digests(const std::filesystem::path& folder, std::span<const std::string> names);
 
 struct FolderCheck {
-  std::size_t n_files = 0;          ///< that were compared with a digest
-  std::vector<std::string> faults;  ///< one sentence each, which names the file
-  std::vector<std::string> notes;   ///< what could not be compared, and why
+  std::size_t n_files = 0;          ///< compared with a digest
+  std::vector<std::string> faults;  ///< one sentence each, with the name of the file
+  std::vector<std::string> notes;   ///< what could not be compared, with the reason
 };
 
-/// Compares the files of a run that has ended with the digests in its summary.json and timing.json, and those two and
-/// its checkpoints with their own.
+/// Compares the files of a completed run with the digests in its summary.json and timing.json, and these two and its
+/// checkpoints with the digests they contain.
 /// @throws Error{file} for a folder without a summary
 [[nodiscard]] FolderCheck check_run_folder(const std::filesystem::path& folder);
 

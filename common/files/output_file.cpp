@@ -32,8 +32,7 @@ OutputFile::OutputFile(std::filesystem::path path, std::uint64_t n_bytes) : path
   struct stat info {};
   if (::fstat(descriptor_, &info) != 0) fail(errno);
   if (static_cast<std::uint64_t>(info.st_size) < n_bytes) {
-    throw file_error(path_.string(), fmt::format("{}: expected at least {} bytes to go on behind, found {}; it was cut "
-                                                 "by somebody else",
+    throw file_error(path_.string(), fmt::format("{}: expected at least {} bytes to append to, found {}; another program truncated it",
                                                  path_.string(), n_bytes, info.st_size));
   }
   if (::ftruncate(descriptor_, static_cast<off_t>(n_bytes)) != 0) fail(errno);
@@ -51,7 +50,7 @@ void OutputFile::write(std::string_view bytes) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       const int code = errno;
-      struct stat info {};  // no half a row; a pipe or a device has nothing to take back
+      struct stat info {};  // removes the partial row; a pipe or a device cannot be truncated
       if (bytes.size() < whole && ::fstat(descriptor_, &info) == 0)
         (void)!::ftruncate(descriptor_, info.st_size - static_cast<off_t>(whole - bytes.size()));
       fail(code);
@@ -61,7 +60,7 @@ void OutputFile::write(std::string_view bytes) {
 }
 
 void OutputFile::sync() {
-  // Devices and pipes cannot be synchronised; there is nothing to lose there.
+  // Devices and pipes cannot be synchronised and need not be.
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
 }
 
@@ -91,7 +90,7 @@ void write_whole_file(const std::filesystem::path& path, const std::function<voi
                                                   temporary.string(), std::generic_category().message(errno)));
     }
   } catch (...) {
-    // On a full disk what is left would take the place that others wait for.
+    // The remainder would occupy space on a full disk.
     ::unlink(temporary.c_str());
     throw;
   }
@@ -119,7 +118,7 @@ std::string read_whole_file(const std::filesystem::path& path) {
   std::string bytes, block(1U << 16U, '\0');
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
     bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
-  if (file.bad()) throw file_error(path.string(), fmt::format("{}: reading stopped in the middle", path.string()));
+  if (file.bad()) throw file_error(path.string(), fmt::format("{}: reading failed before the end", path.string()));
   return bytes;
 }
 

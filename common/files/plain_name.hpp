@@ -1,12 +1,12 @@
-/// Names of parts of a run as names of files.
+/// File names from names of pairs and bodies.
 #pragma once
 
 #include <string>
 
 namespace heelstrike {
 
-/// Letters, digits, '-' and '.' stay, everything else becomes '_': what pairs and bodies may be called is more than
-/// what every file system takes.
+/// Letters, digits, '-' and '.' are kept, everything else becomes '_', because names of pairs and bodies allow more
+/// characters than some file systems.
 [[nodiscard]] std::string plain_name(std::string text);
 
 }  // namespace heelstrike

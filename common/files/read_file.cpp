@@ -22,7 +22,7 @@ class OpenFile {
  public:
   OpenFile(const fs::path& path, std::string what, const ReadLimits& limits)
       : name_(path.string()), what_(std::move(what)), limits_(limits) {
-    // Without O_NONBLOCK the opening of a pipe waits for somebody who writes.
+    // Without O_NONBLOCK opening a pipe waits for a writer.
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd_ < 0 && errno == ENOENT) {
       throw input_error(name_, fmt::format("{}: file {} does not exist", what_, name_));
@@ -87,7 +87,7 @@ class OpenFile {
     struct stat status {};
     return ::fstat(fd_, &status) == 0 && S_ISFIFO(status.st_mode) && !is_hung_up();
   }
-  /// Whoever wrote into the pipe has closed it.
+  /// True after the writers of the pipe have closed it.
   [[nodiscard]] bool is_hung_up() const {
     pollfd entry{fd_, POLLIN, 0};
     return ::poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP) != 0;
@@ -95,7 +95,7 @@ class OpenFile {
 
   void wait(double reply_watchdog) const {
     if (reply_watchdog > limits_.reconnect_timeout) {
-      throw file_error(name_, fmt::format("{}: expected a file, found the pipe {} into which nobody wrote for {:g} s",
+      throw file_error(name_, fmt::format("{}: expected a file, found the pipe {} without data for {:g} s",
                                           what_, name_, limits_.reconnect_timeout));
     }
     constexpr int step_ms = 50;

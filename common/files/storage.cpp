@@ -7,7 +7,7 @@ namespace heelstrike {
 
 namespace {
 
-/// "ball.vz_m_s" -> "ball.vz": readers of storages know the units.
+/// "ball.vz_m_s" -> "ball.vz": storage files imply the units.
 std::string label(const Column& column) {
   std::string suffix = "_" + column.unit;
   std::erase(suffix, ' ');

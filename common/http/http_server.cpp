@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A connection with an end: of bytes and of time. Waits with poll, which knows no largest descriptor.
+/// A connection with limits on bytes and time. Waits with poll, which has no limit on descriptor numbers.
 class OneRequest final : public httplib::Stream {
  public:
   explicit OneRequest(socket_t socket) : socket_(socket) {}
@@ -58,7 +58,7 @@ class OneRequest final : public httplib::Stream {
   Clock::time_point begin_ = Clock::now();
 };
 
-/// A thread for every connection that needs one, made when it is needed; one stays when there is nothing to do.
+/// One thread per connection, created on demand; one idle thread remains.
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
   void enqueue(std::function<void()> connection) override {
@@ -98,18 +98,18 @@ class ConnectionThreads final : public httplib::TaskQueue {
       connection();
       lock.lock();
     }
-    // A thread cannot join itself: the next connection or the end does.
+    // A thread cannot join itself; the next connection or the destructor does.
     ended_.splice(ended_.end(), threads_, own);
     changed_.notify_all();
   }
 
-  /// @pre mutex_ is held: the ended threads have nothing left to do with it but to let go of it
+  /// @pre mutex_ is held; the ended threads only have to release it
   void join_ended() {
     for (auto& thread : ended_) thread.join();
     ended_.clear();
   }
 
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the following members
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   Threads threads_, ended_;
@@ -130,7 +130,7 @@ bool HttpServer::SingleRequestServer::process_and_close_socket(socket_t socket) 
 
 HttpServer::HttpServer() {
   http_.new_task_queue = [] { return new ConnectionThreads; };
-  // The default also shares the port with another server, which would then get half of the requests.
+  // The default shares the port with other servers, which would then receive part of the requests.
   http_.set_socket_options([](socket_t socket) {
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
@@ -139,7 +139,7 @@ HttpServer::HttpServer() {
 
 HttpServer::~HttpServer() {
   if (!thread_.joinable()) return;
-  // stop() before the loop has begun would be lost.
+  // stop() has no effect before the loop has begun.
   while (!http_.is_running()) std::this_thread::yield();
   http_.stop();
   thread_.join();
@@ -149,8 +149,7 @@ int HttpServer::bind(const std::string& host, int port) {
   const int bound = port == 0 ? http_.bind_to_any_port(host) : (http_.bind_to_port(host, port) ? port : -1);
   if (bound < 0) {
     throw unavailable_error(
-        fmt::format("cannot serve a page at {}:{}: is the address this machine's, and the port free? Name "
-                    "another one",
+        fmt::format("cannot serve a page at {}:{}: the address does not belong to this machine or the port is in use; choose another one",
                     host, port));
   }
   return bound;

@@ -1,4 +1,4 @@
-/// A small HTTP server on threads of its own, for pages that a person or a scraper reads.
+/// A small HTTP server with its own threads, for pages that a person or a scraper reads.
 ///
 /// A connection is one request: it has to be there in full, head and body, within `request_timeout` and
 /// `max_request_bytes`, whatever its pace and however its body is sent, and its answer has to be taken within
@@ -14,8 +14,8 @@
 
 namespace heelstrike {
 
-/// Add handlers to routes(), bind(), run(); the destructor answers what is being asked and stops. Handlers run on
-/// several threads and must outlive this object.
+/// Order of calls: add handlers to routes(), bind(), run(). The destructor completes the current requests and stops.
+/// Handlers run on several threads and must outlive this object.
 class HttpServer {
  public:
   static constexpr std::chrono::milliseconds request_timeout{5'000};
@@ -30,14 +30,14 @@ class HttpServer {
 
   [[nodiscard]] httplib::Server& routes() { return http_; }
 
-  /// @param port  0 = any free one. @returns the port, which nobody else shares. Connections wait until run().
-  /// @throws Error{unavailable} when the address cannot be had
+  /// @param port  0 = any free one. @returns the port, bound exclusively. Connections wait until run(). @throws
+  /// Error{unavailable} if the address is not available
   int bind(const std::string& host, int port);
 
   void run();
 
  private:
-  /// Reads and answers one connection; httplib's own way would let a client decide how long that takes.
+  /// Serves one connection; with the default of httplib a client could prolong it without limit.
   class SingleRequestServer : public httplib::Server {
    private:
     bool process_and_close_socket(socket_t socket) override;

@@ -13,8 +13,7 @@ namespace heelstrike {
 
 namespace {
 
-/// No quantity in SI units needs more, and products of a few such numbers stay finite. Ranges that are open on a side
-/// end here.
+/// No quantity in SI units exceeds this, and products of a few such numbers stay finite. Unbounded ranges end here.
 constexpr double max_number = 1e18;
 
 }  // namespace
@@ -64,7 +63,7 @@ void check_number(double value, const ParameterSchema& schema, const std::string
   const bool huge = std::isfinite(value) && std::abs(value) > max_number;
   throw input_error(key, fmt::format("{}: expected a finite number {} [{}] ({}), found {}{}", key, schema.range.text(),
                                      schema.unit, schema.meaning, value,
-                                     huge ? fmt::format("; no number may be beyond {:g}", max_number) : ""));
+                                     huge ? fmt::format("; the limit of every number is {:g}", max_number) : ""));
 }
 
 void check_value(const ParameterValue& value, const ParameterSchema& schema, const std::string& key) {
@@ -78,7 +77,7 @@ void check_value(const ParameterValue& value, const ParameterSchema& schema, con
   }
   if (const auto* word = std::get_if<std::string>(&value)) {
     for (const auto& [absent, reason] : schema.removed_choices) {
-      if (*word == absent) throw input_error(key, fmt::format("{}: there is no '{}': {}", key, absent, reason));
+      if (*word == absent) throw input_error(key, fmt::format("{}: '{}' is not available: {}", key, absent, reason));
     }
     if (!schema.choices.empty() && std::ranges::find(schema.choices, *word) == schema.choices.end()) {
       throw input_error(key,
@@ -96,7 +95,7 @@ std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
 [[noreturn]] void throw_unknown_key(const std::string& name, std::span<const ParameterSchema> schema,
                                  const std::string& where) {
   const std::string key = where + "." + name;
-  // Most parameters never had another name, and a key may be empty.
+  // Most former names are empty, and a key may be empty, too.
   const auto successor = std::ranges::find_if(
       schema, [&](const ParameterSchema& s) { return !s.former_name.empty() && s.former_name == name; });
   if (successor != schema.end()) {

@@ -1,5 +1,5 @@
-/// Named parameters that know their unit, range and meaning. One schema feeds validation, `heelstrike backends`, the
-/// wire and the user guide.
+/// Named parameters with unit, range and meaning. One schema serves validation, `heelstrike backends`, the wire and the
+/// user guide.
 #pragma once
 
 #include <limits>
@@ -36,36 +36,35 @@ struct ParameterSchema {
   std::string unit = "-";                  ///< SI unit, "-" where there is none
   std::string meaning;                     ///< one sentence
   bool required = false;                   ///< a value must be given
-  std::optional<ParameterValue> fallback;  ///< value used when none is given; none = derived, see `meaning`
+  std::optional<ParameterValue> fallback;  ///< default; none = derived, see `meaning`
   Range range;                             ///< of a number, or of every entry of a list of numbers
   std::vector<std::string> choices;        ///< admissible texts; empty = any
-  /// A text: the name of a file, relative to the scenario, or nothing; whoever opens the pair is given its sha256.
+  /// A text: the name of a file, relative to the scenario, or empty; replaced by the sha256 of the file when the pair
+  /// is opened.
   bool is_file = false;
-  /// Texts that users may expect and that do not exist, each with the reason and what to take instead.
+  /// Texts that users may expect and that are not available, each with the reason and the alternative.
   std::vector<std::pair<std::string, std::string>> removed_choices{};
-  /// Name that this parameter had before and how its values are said now; a refusal of the old name tells it.
+  /// Former name of this parameter and how its values are written now, for the error message.
   std::string former_name{};
   std::string former_values{};
 };
 
 /// Checks `given` against `schema` and fills in the defaults.
 /// @param where  dotted key of the map for messages, e.g. "contact.ball-ground.parameters"
-/// @throws Error{invalid_input} with the offending key for an unknown name (the nearest known one is suggested), a
-/// missing
-///         required one, a wrong kind, a number that is not finite or out of range, a text that is not among the
-///         choices
+/// @throws Error{invalid_input} with the offending key for an unknown name (with the nearest known one), a missing
+/// required one, a wrong kind, a number that is not finite or out of range, a text that is not among the choices
 [[nodiscard]] ParameterMap checked_parameters(const ParameterMap& given, std::span<const ParameterSchema> schema,
                                               const std::string& where);
 
-/// Typed access after checking. @throws Error{internal} when absent or of another kind: a defect, not a user's mistake.
+/// Typed access after checking. @throws Error{internal} if absent or of another kind, which is a defect of the program.
 [[nodiscard]] double number(const ParameterMap& parameters, const std::string& name);
 [[nodiscard]] const std::string& text(const ParameterMap& parameters, const std::string& name);
 [[nodiscard]] bool flag(const ParameterMap& parameters, const std::string& name);
-/// The number if it is there.
+/// The number if present.
 [[nodiscard]] std::optional<double> optional_number(const ParameterMap& parameters, const std::string& name);
 
-/// The candidate nearest to `word` by edit distance, if it is near enough to be meant (at most a third of the letters
-/// differ, and never fewer than two allowed).
+/// The candidate nearest to `word` by edit distance, if at most a third of the letters (or two, if that is more)
+/// differ.
 [[nodiscard]] std::optional<std::string> nearest_name(const std::string& word, std::span<const std::string> candidates);
 
 }  // namespace heelstrike

@@ -1,9 +1,9 @@
 // Blocks SIGINT, SIGTERM and SIGHUP before any library of the program is initialised, so that every thread inherits it.
 //
-// Blocking in main is too late: OpenBLAS starts its threads when it is loaded, and a SIGTERM that the kernel gives to
-// one of them ends the process. A handler does not help either: METIS puts one of its own for SIGTERM in place while it
-// orders a matrix, which jumps (longjmp) to a place that only the thread which called METIS has. A signal that is
-// blocked everywhere runs no handler, whoever has set one.
+// Blocking in main is too late: OpenBLAS starts its threads when it is loaded, and a SIGTERM delivered to one of them
+// ends the process. A handler does not help either: METIS installs a SIGTERM handler while it orders a matrix; the
+// handler jumps (longjmp) to a frame that only the thread which called METIS has. A signal that is blocked in all
+// threads runs no handler.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void block_stop_s
   ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signals, nullptr, sizeof(signals));
 }
 
-// The dynamic linker calls what stands here before it initialises the first library (System V ABI, DT_PREINIT_ARRAY).
+// The dynamic linker calls these functions before it initialises the first library (System V ABI, DT_PREINIT_ARRAY).
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)(int, char**, char**) = block_stop_signals;
 
 }  // namespace

@@ -39,7 +39,7 @@ Descriptor open_file(const fs::path& path, int flags) {
 ChildProcess::ChildProcess(ChildOptions options) : options_(std::move(options)) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw file_error(options_.program.string(), fmt::format("cannot make a pipe: {}", reason(errno)));
+    throw file_error(options_.program.string(), fmt::format("cannot create a pipe: {}", reason(errno)));
   }
   ready_ = Descriptor(ends[0]);
   const Descriptor its_end(ends[1]);
@@ -69,7 +69,7 @@ std::string ChildProcess::wait_until_ready(std::chrono::milliseconds deadline) {
     std::array<char, 256> part{};
     const ssize_t n = ::read(ready_.get(), part.data(), part.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {  // closed: it has ended or is about to
+    if (n <= 0) {  // closed: the program has ended or is about to end
       const auto end = ended(std::chrono::seconds(2));
       throw unavailable_error(fmt::format("the {} ended before it was ready, with {}", options_.name,
                                           end ? end->text() : "its ready line missing"));

@@ -1,4 +1,4 @@
-/// A file descriptor that closes itself.
+/// A file descriptor that is closed by its destructor.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@ namespace heelstrike {
 
 class Descriptor {
  public:
-  /// @param fd  taken over; negative = none
+  /// @param fd  owned from now on; negative = none
   explicit Descriptor(int fd = -1) : fd_(fd) {}
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {

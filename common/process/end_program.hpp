@@ -1,12 +1,12 @@
-/// The last thing that a program does.
+/// End of a program.
 #pragma once
 
 namespace heelstrike {
 
-/// Writes out what is buffered and ends the process, without the destructors of libraries: that of OpenBLAS waits for
-/// its threads, and one that finds no memory for its buffer (128 MiB) asks for it for ever. Everything of ours that has
-/// to be put away lives in a scope that has ended by now. Builds with sanitizers or for coverage end as usual, which is
-/// when leaks are looked for and counts are written.
+/// Flushes buffers and ends the process without the destructors of libraries: that of OpenBLAS waits for its threads,
+/// and a thread that cannot allocate its buffer (128 MiB) retries forever. All objects of Heelstrike that need
+/// destruction must have left their scope before. Builds with sanitizers or for coverage end as usual, because leaks
+/// are checked and counts written then.
 [[noreturn]] void end_program(int exit_code);
 
 }  // namespace heelstrike

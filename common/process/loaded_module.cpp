@@ -21,7 +21,7 @@ ModuleFile::ModuleFile(const char* name) : name_(name) {
   for (const fs::path& folder : {own, own / "heelstrike"}) {
     fs::path file = folder / name;
     descriptor_ = Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (descriptor_.get() < 0) continue;  // in a program, whose folder has no libraries
+    if (descriptor_.get() < 0) continue;  // a program, whose folder has no libraries
     beyond_rim_ = std::move(file);
     return;
   }
@@ -47,12 +47,11 @@ fs::path ModuleFile::path() const {
 }
 
 const void* load_module(const fs::path& file, const char* function, const char* needs) {
-  // Never unloaded: libraries leave threads and handlers behind.
+  // Never unloaded, because libraries leave threads and handlers behind.
   void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (module == nullptr) {
     const char* reason = ::dlerror();
-    throw file_error(file.string(), fmt::format("{}: expected a module that can be loaded, found: {}; install {} and "
-                                                "heelstrike again",
+    throw file_error(file.string(), fmt::format("{}: expected a loadable module, found: {}; install {} and heelstrike again",
                                                 file.string(), reason == nullptr ? "no reason given" : reason, needs));
   }
   using Get = const void* (*)();

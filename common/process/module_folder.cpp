@@ -14,7 +14,7 @@ std::filesystem::path module_folder() {
   fs::path file;
   if (::dladdr(&address_in_module, &object) != 0 && object.dli_fname != nullptr)
     file = fs::canonical(object.dli_fname, error);
-  // Of a program dladdr says what it was called by, which may be found through PATH only.
+  // For a program dladdr returns the name of the call, which may only be found through PATH.
   if (error || file.empty()) file = fs::read_symlink("/proc/self/exe", error);
   return error ? fs::path(".") : file.parent_path();
 }

@@ -1,11 +1,11 @@
-/// Where the files lie that are installed with this program or library.
+/// Location of the files that are installed with this program or library.
 #pragma once
 
 #include <filesystem>
 
 namespace heelstrike {
 
-/// Folder of the file, program or shared library, that this code was linked into; "." if it cannot be told.
+/// Folder of the program or shared library that contains this code; "." if it cannot be determined.
 [[nodiscard]] std::filesystem::path module_folder();
 
 }  // namespace heelstrike

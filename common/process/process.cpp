@@ -28,7 +28,7 @@ class SpawnSetup {
   SpawnSetup() {
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    // This program may block signals to wait for them, or ignore them; the other must not inherit that.
+    // This program may block or ignore signals; the child must not inherit that.
     sigset_t none;
     sigemptyset(&none);
     sigset_t defaults;
@@ -50,15 +50,15 @@ class SpawnSetup {
   posix_spawnattr_t attributes;
 };
 
-/// Copies with numbers above all that the program gets, so that passing one never overwrites the next, and none is
-/// passed onto itself, which would leave it close-on-exec.
+/// Copies with numbers above all numbers in the child, so that passing one does not overwrite the next and none is
+/// duplicated onto itself, which would leave it close-on-exec.
 std::vector<Descriptor> duplicate_above(const std::vector<ProcessOptions::PassedDescriptor>& passed) {
   int first_free = 0;
   for (const auto& descriptor : passed) first_free = std::max(first_free, descriptor.its + 1);
   std::vector<Descriptor> copies;
   for (const auto& descriptor : passed) {
     copies.emplace_back(::fcntl(descriptor.ours, F_DUPFD_CLOEXEC, first_free));
-    if (copies.back().get() < 0) fail(errno, "cannot pass on a file descriptor");
+    if (copies.back().get() < 0) fail(errno, "cannot duplicate a file descriptor");
   }
   return copies;
 }
@@ -66,7 +66,7 @@ std::vector<Descriptor> duplicate_above(const std::vector<ProcessOptions::Passed
 }  // namespace
 
 std::string ProcessEnd::text() const {
-  if (code == unknown) return "an exit code that nobody knows, because SIGCHLD is ignored";
+  if (code == unknown) return "an unknown exit code, because SIGCHLD is ignored";
   if (!by_signal) return fmt::format("exit code {}", code);
   return fmt::format("signal {} ({})", code, sigdescr_np(code));
 }
@@ -86,7 +86,7 @@ Process::Process(const ProcessOptions& options) {
   for (std::size_t i = 0; i < copies.size(); ++i) {
     posix_spawn_file_actions_adddup2(&setup.actions, copies[i].get(), options.descriptors[i].its);
   }
-  // posix_spawn() takes pointers to what it does not change.
+  // posix_spawn() takes non-const pointers, but does not change the texts.
   std::vector<std::string> texts = options.arguments;
   texts.insert(texts.begin(), options.program.string());
   std::vector<char*> arguments;
@@ -95,18 +95,18 @@ Process::Process(const ProcessOptions& options) {
   const int failure =
       ::posix_spawn(&pid_, options.program.c_str(), &setup.actions, &setup.attributes, arguments.data(), environ);
   if (failure != 0) throw std::system_error(failure, std::generic_category());
-  // glibc declares it for C only, until 2.36.
+  // glibc before 2.36 declares pidfd_open for C only.
   pid_file_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   if (pid_file_.get() >= 0) return;
   const int code = errno;
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
-  fail(code, "it cannot be supervised, which needs Linux 5.3 or newer");
+  fail(code, "it cannot be supervised; Linux 5.3 or newer is required");
 }
 
 Process::~Process() {
   send(SIGKILL);
-  // Longer than this takes only what hangs in the kernel, and waiting would not help it.
+  // Only a process that hangs in the kernel takes longer; waiting would not help.
   (void)ended(std::chrono::seconds(10));
 }
 

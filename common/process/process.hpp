@@ -1,4 +1,4 @@
-/// A program that this one has started: starting it, learning of its end, ending it.
+/// Child processes: start, exit status, termination.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ namespace heelstrike {
 struct ProcessOptions {
   std::filesystem::path program;            ///< binary
   std::vector<std::string> arguments = {};  ///< without the program itself
-  /// One of our descriptors, and the number under which the program gets it. Of the others it inherits those that are
-  /// not close-on-exec.
+  /// A descriptor of this process and its number in the child. Of the others the child inherits those that are not
+  /// close-on-exec.
   struct PassedDescriptor {
     int parent, child;
   };
@@ -26,35 +26,34 @@ struct ProcessOptions {
 
 /// How a program ended.
 struct ProcessEnd {
-  static constexpr int unknown = -1;  ///< this program ignores SIGCHLD, and the kernel keeps no ends then
+  static constexpr int unknown = -1;  ///< this program ignores SIGCHLD; the kernel then keeps no exit status
   bool by_signal = false;
-  int code = 0;  ///< of the exit, or the signal's number
+  int code = 0;  ///< exit code or signal number
 
   [[nodiscard]] bool success() const { return !by_signal && code == 0; }
   /// "exit code 3" or "signal 9 (Killed)"
   [[nodiscard]] std::string text() const;
 };
 
-/// Killed when it goes out of scope and has not ended by then. Used from the thread that made it: the kernel ties "ends
-/// with its parent" to that thread.
+/// A child process, killed by the destructor if it has not ended. Used from the thread that created it, because the
+/// kernel binds the parent-death signal to that thread.
 class Process {
  public:
-  /// Starts the program in a process group of its own, so that Ctrl-C reaches only this program, which then ends the
-  /// other in its own way. Signals that this program blocks are not blocked in the other.
-  /// @throws std::system_error when it cannot be started
+  /// Starts the program in a separate process group, so that Ctrl-C reaches only this program, which then stops the
+  /// child. The signal mask of the child is empty. @throws std::system_error if it cannot be started
   explicit Process(const ProcessOptions& options);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  /// Readable when it has ended.
+  /// Readable after the end of the process.
   [[nodiscard]] int descriptor() const { return pid_file_.get(); }
-  /// How it ended, once it has; looks now, or waits up to `patience` for the end.
+  /// Exit status if the process has ended; waits up to the timeout for the end.
   [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds reconnect_timeout = {});
-  /// Waits for the end.
+
   ProcessEnd wait();
-  /// Sends a signal, unless it has ended.
+  /// Sends a signal unless the process has ended.
   void send(int signal);
 
  private:
@@ -63,7 +62,7 @@ class Process {
   std::optional<ProcessEnd> end_;
 };
 
-/// Waits until a descriptor is readable or closed. @returns false when the time was over before
+/// Waits until a descriptor is readable or closed. @returns false after a timeout
 [[nodiscard]] bool wait_readable(int fd, std::chrono::steady_clock::time_point until);
 
 }  // namespace heelstrike

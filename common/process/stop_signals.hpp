@@ -1,14 +1,14 @@
-/// What asks a program to stop.
+/// Signals that stop a program.
 #pragma once
 
 #include <csignal>
 
 namespace heelstrike {
 
-/// SIGINT and SIGTERM, and SIGHUP unless whoever started the program had it ignored (nohup).
+/// SIGINT and SIGTERM, and SIGHUP unless it was ignored at program start (nohup).
 ///
-/// No program of ours has a handler for them: they are blocked in all threads, where they stay pending until one thread
-/// takes them with sigtimedwait or signalfd. Every program links common_signals_blocked for that, see there.
+/// No program of Heelstrike has a handler for them. They are blocked in all threads and remain pending until one thread
+/// accepts them with sigtimedwait or signalfd. Every program links common_signals_blocked for that.
 [[nodiscard]] sigset_t stop_signals();
 
 }  // namespace heelstrike

@@ -12,7 +12,7 @@
 namespace heelstrike {
 namespace {
 
-/// Parts, each behind its length; the number in the mark is that of the format.
+/// Each part follows its length; the number in the mark is the format version.
 constexpr std::string_view mark = "heelstrike state 1\n";
 
 template <typename T>
@@ -25,7 +25,7 @@ void put(std::string& bytes, std::string_view part) {
   bytes.append(raw(std::span(&size, 1))).append(part);
 }
 
-/// Empty = they are none.
+/// Empty = invalid.
 std::vector<std::string_view> parts_of(std::string_view bytes) {
   std::vector<std::string_view> parts;
   while (!bytes.empty()) {
@@ -77,7 +77,7 @@ Checkpoint checkpoint_from(std::string_view bytes, const std::string& field) {
     }
   }
   throw input_error(
-      field, fmt::format("{}: expected the bytes of a saved state, found {} bytes that are none", field, bytes.size()));
+      field, fmt::format("{}: expected the bytes of a saved state, found {} other bytes", field, bytes.size()));
 }
 
 }  // namespace heelstrike

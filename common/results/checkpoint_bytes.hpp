@@ -1,4 +1,4 @@
-/// A checkpoint as bytes that its maker keeps: the states that libraries and units hand out. Exact both ways.
+/// Serialised checkpoints, as libraries and FMUs return them. Exact in both directions.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace heelstrike {
 
 [[nodiscard]] std::string checkpoint_bytes(const Checkpoint& checkpoint);
-/// @param field  for messages. @throws Error{invalid_input} for bytes that are none
+/// @param field  for messages. @throws Error{invalid_input} for other bytes
 [[nodiscard]] Checkpoint checkpoint_from(std::string_view bytes, const std::string& field);
 
 }  // namespace heelstrike

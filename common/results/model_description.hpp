@@ -1,4 +1,4 @@
-/// What a scenario's model comes to, for people: its joints and drivers, their equations, degrees of freedom.
+/// Description of an assembled model for people: joints and drivers, their equations, degrees of freedom.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 namespace heelstrike {
 
-/// A joint or driver as it was built.
+/// An assembled joint or driver.
 struct ConstraintDescription {
   std::string name;
   bool prescribes = false;          ///< a driver
-  int n_equations = 0;              ///< that are used: those that follow from others are left out
-  std::vector<std::string> bodies;  ///< that it acts on, ground excepted
+  int n_equations = 0;              ///< independent ones only
+  std::vector<std::string> bodies;  ///< on which it acts, except ground
 };
 
 struct ModelDescription {
   std::vector<ConstraintDescription> constraints;  ///< joints, then drivers
   std::vector<std::string> forces;                 ///< gravity, force elements, loads
-  int n_redundant = 0;                             ///< equations of joints and drivers that follow from others
-  int degrees_of_freedom = 0;                      ///< that joints and drivers leave free
-  std::vector<std::string> notes;  ///< what the assembly moved, and what is redundant or singular: "level: sentence"
+  int n_redundant = 0;                             ///< redundant equations of joints and drivers
+  int degrees_of_freedom = 0;                      ///< left by joints and drivers
+  std::vector<std::string> notes;  ///< changes by the assembly, redundancy and singularity: "level: sentence"
 };
 
 }  // namespace heelstrike

@@ -32,13 +32,13 @@ namespace {
 
 constexpr const char* incomplete_name = "INCOMPLETE";
 constexpr const char* fields_folder = "fields/";
-constexpr int position_format = 3;                 // of the .json beside a checkpoint
-constexpr std::size_t kept_checkpoints = 2;        // the last, and one more in case that it is damaged
+constexpr int position_format = 3;                 // of the .json that accompanies a checkpoint
+constexpr std::size_t kept_checkpoints = 2;        // the last one and a spare in case of corruption
 constexpr std::size_t max_log_line = 10'000;   // [bytes]
-constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any file with a byte in it occupies
+constexpr std::size_t reserved_for_reason = 4096;  // [bytes] one block, which every non-empty file occupies
 constexpr const char* start_name = "start.json";   // the position before the first checkpoint
 
-/// What a run writes, and what other commands make of it: that of an earlier run would be taken for this one's.
+/// Files that a run or other commands write; those of an earlier run would be mistaken for those of this run.
 constexpr const char* run_files[] = {"scenario.yaml",
                                      "timeseries.csv",
                                      "summary.json",
@@ -93,7 +93,7 @@ void remove_earlier_run(const fs::path& path) {
   }
   for (const fs::path& left : {path, path / "checkpoints", path / "fields"}) remove_temporary_files(left);
   for (const OwnFolder& own : own_folders) {
-    std::error_code not_empty;  // what else is in it stays
+    std::error_code not_empty;  // other files remain
     fs::remove(path / own.name, not_empty);
   }
 }
@@ -112,16 +112,15 @@ void make_folder(const fs::path& path, bool force) {
 
 }  // namespace
 
-/// Held by the kernel, so that it goes with the process that has it, however that ends.
+/// A kernel lock, released at the end of the process in every case.
 class RunFolder::Lock {
  public:
   explicit Lock(const fs::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    // A file system that knows no locks cannot be helped.
+    // On a file system without locks the run continues unlocked.
     if (descriptor_ >= 0 && !taken()) {
       ::close(descriptor_);
       throw file_error(folder.string(),
-                       fmt::format("{}: another run is writing it; wait for its end, or choose another "
-                                   "name with --output",
+                       fmt::format("{}: another run writes to it; wait for its end, or choose another name with --output",
                                    folder.string()));
     }
   }
@@ -132,8 +131,8 @@ class RunFolder::Lock {
   Lock& operator=(const Lock&) = delete;
 
  private:
-  /// Whether the lock is ours. A process that was killed holds its own until the kernel has taken its memory apart, and
-  /// who starts a sweep again right behind its end meets its runs in this state: their end is waited for.
+  /// Tries to acquire the lock. A killed process holds its lock until the kernel has released its memory. A sweep that
+  /// is restarted immediately finds its runs in this state and waits for their end.
   [[nodiscard]] bool taken() const {
     constexpr std::chrono::milliseconds reconnect_timeout{1'000};
     constexpr std::chrono::milliseconds poll_interval{10};
@@ -166,14 +165,14 @@ namespace {
                    fmt::format("{}: expected a run to resume, found {}; {}", folder.string(), found, advice));
 }
 
-/// Newest first.
+/// Checkpoints, newest first.
 std::vector<fs::path> checkpoints_in(const fs::path& run) {
   std::vector<fs::path> checkpoints;
   std::error_code ignored;
   for (fs::directory_iterator entry(run / "checkpoints", ignored), end; entry != end; entry.increment(ignored)) {
     if (entry->path().extension() == ".ckpt") checkpoints.push_back(entry->path());
   }
-  // The names have leading zeros, but the largest numbers more digits.
+  // Names have leading zeros, but the largest numbers have more digits.
   std::ranges::sort(checkpoints, std::greater{},
                     [](const fs::path& file) { return std::pair(file.native().size(), file.native()); });
   return checkpoints;
@@ -209,7 +208,7 @@ RunFolder RunFolder::resume(fs::path path) {
   }
   folder.digests_["scenario.yaml"] = folder.scenario_digest_;
   std::vector<fs::path> checkpoints = checkpoints_in(folder.path_);
-  // A disk that was full before the first of them: the run begins anew.
+  // The disk was full before the first checkpoint: the run restarts from the beginning.
   const fs::path start = folder.path_ / "checkpoints" / start_name;
   if (checkpoints.empty() && fs::exists(start, ignored)) checkpoints.push_back(start);
   const auto usable = std::ranges::find_if(checkpoints, [&](const fs::path& file) {
@@ -221,15 +220,15 @@ RunFolder RunFolder::resume(fs::path path) {
     refuse_resume(folder.path_,
                   checkpoints.empty()
                       ? "one without checkpoints"
-                      : fmt::format("no checkpoint that can be used ({})", fmt::join(folder.notes_, "; ")),
-                  "run it anew with --force");
+                      : fmt::format("no usable checkpoint ({})", fmt::join(folder.notes_, "; ")),
+                  "run it again with --force");
   }
   folder.mark_incomplete("The run was resumed and has not ended, or its client was killed.");
   const fs::path log = folder.path_ / "run.log";
   folder.log_ =
       fs::exists(log) ? std::make_unique<OutputFile>(log, fs::file_size(log)) : std::make_unique<OutputFile>(log);
   for (std::string& note : folder.notes_) {
-    note += fmt::format("; going on from {} before it", usable->filename().string());
+    note += fmt::format("; resuming from {} before it", usable->filename().string());
     folder.add_log("warning", note);
   }
   const std::string from = *usable == start ? "the beginning" : usable->filename().string();
@@ -248,11 +247,10 @@ void RunFolder::roll_back(std::optional<std::int64_t> step) {
   std::erase_if(digests_, [](const auto& file) { return file.first.starts_with(fields_folder); });
   if (!step) return add_log("info", "resumed from the beginning");
   const fs::path file = (path_ / "checkpoints" / name_of_step(*step)) += ".ckpt";
-  const std::string reason = fs::exists(file) ? take(file) : "it is not there";
+  const std::string reason = fs::exists(file) ? take(file) : "it does not exist";
   if (!reason.empty()) {
     throw file_error(path_.string(),
-                     fmt::format("{}: expected checkpoint {}, from which the run goes on, found: {}; its rows before "
-                                 "that are in the folder that it began in",
+                     fmt::format("{}: expected checkpoint {}, from which the run continues, found: {}; earlier rows are in the folder in which it began",
                                  path_.string(), file.filename().string(), reason));
   }
   add_log("info", fmt::format("resumed from {}", file.filename().string()));
@@ -281,11 +279,10 @@ std::string RunFolder::position(std::string_view checkpoint) const {
   return json_with_digest(std::move(json));
 }
 
-/// What was written before the checkpoint is still that. Takes its digests.
+/// Verifies the files written before the checkpoint and restores their digests.
 void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, const std::string& table_digest) {
   const auto refuse = [](const std::string& name) {
-    throw file_error("checkpoint", fmt::format("{} is not what the run has written: it was damaged, or changed by "
-                                               "somebody else",
+    throw file_error("checkpoint", fmt::format("{} is not what the run has written: it was corrupted or changed by another program",
                                                name));
   };
   Sha256 table;
@@ -293,9 +290,9 @@ void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, c
   if (table.hex() != table_digest) refuse((path_ / "timeseries.csv").string());
   FileDigests fields;
   for (const auto& [name, digest] : files) {
-    if (!name.starts_with(fields_folder)) continue;  // all others are made anew
+    if (!name.starts_with(fields_folder)) continue;  // all others are rewritten
     fields[name] = digest;
-    if (!fs::exists(path_ / name)) throw file_error("checkpoint", fmt::format("{} is gone", (path_ / name).string()));
+    if (!fs::exists(path_ / name)) throw file_error("checkpoint", fmt::format("{} is missing", (path_ / name).string()));
     if (digest_of_file(path_ / name).hex() != digest) refuse((path_ / name).string());
   }
   table_digest_ = std::move(table);
@@ -307,22 +304,21 @@ void RunFolder::restore_position(const std::string& text, const std::string& che
   const auto refuse = [](const std::string& reason) { throw file_error("checkpoint", reason); };
   const auto json = nlohmann::ordered_json::parse(text);
   if (json.value("format", 1) < position_format) refuse("it was written by another version of the program");
-  if (check_digest(json) != DigestState::intact) refuse("what belongs to it, the .json beside it, is damaged");
+  if (check_digest(json) != DigestState::intact) refuse("the .json that accompanies it is corrupted");
   if (json.at("format") != position_format) refuse("it was written by another version of the program");
   const bool is_start = checkpoint.empty() && json.at("checkpoint_sha256").get<std::string>().empty();
   if (!is_start && json.at("checkpoint_sha256") != sha256_hex(checkpoint))
-    refuse("its checksum is that of other bytes: it is damaged");
+    refuse("its checksum does not match: it is corrupted");
   if (json.at("scenario_sha256") != scenario_digest_) {
     throw input_error(
         "scenario.yaml",
-        fmt::format("{0}/scenario.yaml: it has changed since the run began, and another scenario is another "
-                    "run: `heelstrike run {0}/scenario.yaml -o OTHER`; to resume this one undo the change",
+        fmt::format("{0}/scenario.yaml: it has changed since the run began; run the new scenario by `heelstrike run {0}/scenario.yaml -o OTHER`, or undo the change to resume this run",
                     path_.string()));
   }
   const auto n_bytes = json.at("table_bytes").get<std::uint64_t>();
   std::error_code error;
   if (const auto size = fs::file_size(path_ / "timeseries.csv", error); n_bytes > 0 && (error || size < n_bytes)) {
-    refuse(fmt::format("timeseries.csv ends before it, at {} of {} bytes: it was cut by somebody else",
+    refuse(fmt::format("timeseries.csv ends before it, at {} of {} bytes: another program truncated it",
                        error ? 0 : size, n_bytes));
   }
   check_written(json.at("written_sha256").get<FileDigests>(), n_bytes, json.at("table_sha256").get<std::string>());
@@ -350,9 +346,9 @@ std::string RunFolder::restore(const fs::path& checkpoint) {
     checkpoint_ = std::move(bytes);
     return {};
   } catch (const nlohmann::json::exception&) {
-    return fmt::format("{}, which belongs to it, was not written whole, or by somebody else", beside.string());
+    return fmt::format("{}, which accompanies it, is incomplete or was written by another program", beside.string());
   } catch (const Error& error) {
-    // A mistake of the user, not a defect of this checkpoint.
+    // An input error, not a defect of this checkpoint.
     if (error.code() == ErrorCode::invalid_input) throw;
     return error.what();
   }
@@ -363,7 +359,7 @@ void RunFolder::mark_incomplete(const std::string& reason) {
 }
 
 void RunFolder::mark_abandoned(const std::string& reason) const noexcept {
-  // In place: a full disk takes no new file, but what fits into the first block of this one it takes.
+  // Written in place: a full disk accepts no new file, but accepts text within the first block of this one.
   const int file = ::open((path_ / incomplete_name).c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
   const std::string_view text = std::string_view(reason).substr(0, reserved_for_reason - 1);
@@ -374,7 +370,7 @@ void RunFolder::mark_abandoned(const std::string& reason) const noexcept {
 }
 
 void RunFolder::start_table(std::span<const Column> columns) {
-  if (table_) throw Error(ErrorCode::internal, "the columns of the time series were given twice");
+  if (table_) throw Error(ErrorCode::internal, "the columns of the time series were set twice");
   columns_.assign(columns.begin(), columns.end());
   const fs::path file = path_ / "timeseries.csv";
   std::string header;
@@ -391,8 +387,7 @@ void RunFolder::start_table(std::span<const Column> columns) {
   std::string found(header.size(), '\0');
   std::ifstream(file).read(found.data(), static_cast<std::streamsize>(found.size()));
   if (found != header) {
-    throw file_error(file.string(), fmt::format("{}: expected the columns of this run, found others: it was written by "
-                                                "another version of the program; run it anew with --force",
+    throw file_error(file.string(), fmt::format("{}: expected the columns of this run, found others: it was written by another version of the program; run it again with --force",
                                                 file.string()));
   }
 }
@@ -404,7 +399,8 @@ void RunFolder::add_row(std::span<const double> values) {
   }
   row_.clear();
   for (const double value : values) {
-    // Nothing rather than a word that tables of numbers do not know, e.g. a centre of pressure without contact.
+    // An empty cell instead of NaN, e.g. for a centre of pressure without contact, because readers of numeric tables
+    // may not accept NaN.
     if (!std::isnan(value)) fmt::format_to(std::back_inserter(row_), "{}", value);
     row_ += ',';
   }
@@ -431,7 +427,7 @@ void RunFolder::add_file(const std::string& name, std::string_view bytes) {
 void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
   make_inner_folder("checkpoints");
   const fs::path name = path_ / "checkpoints" / name_of_step(step);
-  // First what belongs to it, so that a checkpoint that is there can be resumed from, also after a loss of power.
+  // Other files are synchronised first, so that an existing checkpoint is usable even after a loss of power.
   if (table_) table_->sync();
   write_whole_file(fs::path(name).concat(".json"), position(bytes));
   write_whole_file(fs::path(name).concat(".ckpt"), bytes);
@@ -440,7 +436,7 @@ void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
 
 void RunFolder::remove_old_checkpoints() const {
   const std::vector<fs::path> checkpoints = checkpoints_in(path_);
-  std::error_code ignored;  // one too many hurts nobody
+  std::error_code ignored;  // a redundant file is harmless
   fs::remove(path_ / "checkpoints" / start_name, ignored);
   for (std::size_t i = kept_checkpoints; i < checkpoints.size(); ++i) {
     fs::remove(checkpoints[i], ignored);
@@ -464,10 +460,10 @@ void RunFolder::add_fields(const FieldFrame& frame) {
     series.last_file = fmt::format("{}{}_{:05}.vtu", fields_folder, series.stem, series.n_files++);
     add_file(series.last_file, frame.vtu);
   }
-  if (series.last_file.empty()) throw Error(ErrorCode::internal, "fields without bytes came before any with bytes");
+  if (series.last_file.empty()) throw Error(ErrorCode::internal, "fields without bytes precede any with bytes");
   field_index_ += fmt::format("<DataSet timestep=\"{}\" part=\"{}\" name=\"{}\" file=\"{}\"/>\n", frame.time,
                               series.part, series.stem, series.last_file);
-  // Often enough that a killed run leaves an index, and not so often that a long series is written many times over.
+  // Often enough that a killed run leaves an index, but rarely enough to avoid quadratic cost in a long series.
   if (n_indexed_ % (1 + n_indexed_ / 100) == 0) write_field_index();
   ++n_indexed_;
 }
@@ -482,9 +478,7 @@ void RunFolder::write_field_index() {
 void RunFolder::write_storages() {
   const fs::path table = path_ / "timeseries.csv";
   if (digest_of_file(table).hex() != table_digest_.hex()) {
-    throw file_error(table.string(), fmt::format("{}: expected the rows that this run has written, found others: the "
-                                                 "disk is damaged, or somebody else has written to it; resume the run, "
-                                                 "or run it anew",
+    throw file_error(table.string(), fmt::format("{}: expected the rows that this run has written, found others: the disk is damaged or another program has written to it; resume the run, or run it again",
                                                  table.string()));
   }
   digests_["timeseries.csv"] = table_digest_.hex();
@@ -506,7 +500,7 @@ void RunFolder::finish(const RunSummary& summary) {
   write_whole_file(path_ / "summary.json", summary_json(summary, digests_));
   if (summary.status == "completed") {
     if (!fs::remove(path_ / incomplete_name)) {
-      refuse_folder(path_, "INCOMPLETE is gone", "nothing else should write into a run folder");
+      refuse_folder(path_, "INCOMPLETE is missing", "no other program may write into a run folder");
     }
     return;
   }
@@ -535,7 +529,7 @@ void RunFolderSink::on_log(std::string_view level, std::string_view text) {
 }
 
 void RunFolderSink::on_episode(const ContactEpisode& e) {
-  folder_.add_log("info", fmt::format("{}: contact from {} s to {} s, largest force {} N", e.pair, e.onset,
+  folder_.add_log("info", fmt::format("{}: contact from {} s to {} s, peak force {} N", e.pair, e.onset,
                                       e.end ? fmt::format("{}", *e.end) : "the end", e.max_force));
 }
 
@@ -544,7 +538,7 @@ void RunFolderSink::on_resumed(std::optional<std::int64_t> step) {
 }
 
 void RunFolderSink::on_checkpoint(const Checkpoint& checkpoint) {
-  if (!encode_) throw Error(ErrorCode::internal, "a checkpoint arrived, but nothing was given to encode it with");
+  if (!encode_) throw Error(ErrorCode::internal, "a checkpoint arrived, but no encoder was set");
   folder_.add_checkpoint(checkpoint.step, encode_(checkpoint));
 }
 

@@ -1,26 +1,25 @@
-/// The folder a run leaves behind:
+/// The output folder of a run:
 ///
 ///     scenario.yaml      as run, overrides applied
 ///     timeseries.csv     one row per output time; units in the column names
-///     summary.json       outcome; the same bytes whenever the same scenario runs to its end
+///     summary.json outcome; the same bytes for every complete run of a scenario
 ///     timing.json        wall times
-///     forces.sto         OpenSim storages made from the same rows
+///     forces.sto OpenSim storages of the same rows
 ///     kinematics.sto
 ///     shapes.json        triangles of bodies that have a mesh (report)
-///     report.html        page made of the files above (report)
+///     report.html page of the files above (report)
 ///     run.log
-///     fields.pvd         series for ParaView, when the scenario asks for fields
+///     fields.pvd series for ParaView, if the scenario requests fields
 ///     fields/PAIR_BODY_00042.vtu
-///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it, with digests;
-///                        the last two, or start.json as long as there is none
-///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
+///     checkpoints/step_00000042.ckpt, and .json beside it: sizes of the other files at its time, with digests;
+///                        the last two, or start.json before the first
+///     INCOMPLETE during a run and after an incomplete one; contains the reason
 ///
-/// Rows are handed to the operating system one by one, so that all of them survive the death of the process. Everything
-/// else is written under a temporary name and renamed. `INCOMPLETE` is removed as the last act.
+/// Rows are passed to the operating system one by one, so that all of them survive a crash of the process. Everything
+/// else is written under a temporary name and renamed. `INCOMPLETE` is removed last.
 ///
-/// What has been written is not believed when it is found again: every file but the log and INCOMPLETE has a digest,
-/// made from what was handed to the operating system, in the checkpoints while the run goes on, and in summary.json and
-/// timing.json when it has ended (check_run_folder).
+/// Files are verified when they are read again: every file but the log and INCOMPLETE has a digest of the written
+/// bytes, in the checkpoints during the run, and in summary.json and timing.json after its end (check_run_folder).
 #pragma once
 
 #include <cstdint>
@@ -41,54 +40,51 @@
 
 namespace heelstrike {
 
-/// Where a run comes from: for whoever resumes it.
+/// Origin of a run, needed to resume it.
 struct RunOrigin {
-  std::filesystem::path scenario = {};            ///< its file; what the files in it are relative to
-  std::map<std::string, std::string> files = {};  ///< sha256 by the name that the scenario uses
+  std::filesystem::path scenario = {};            ///< its file; paths in it are relative to its folder
+  std::map<std::string, std::string> files = {};  ///< sha256 by the name in the scenario
 };
 
 class RunFolder {
  public:
-  /// Creates the folder, its parents too, and writes scenario.yaml, run.log and INCOMPLETE.
-  /// @param force  empties an existing folder of the files of an earlier run and of what was made from them; other
-  /// files in it stay
-  /// The folder is locked while this object lives.
-  /// @throws Error{file} when it exists and `force` is false, when another run is writing it, or when it cannot be
-  ///         written
+  /// Creates the folder with its parents and writes scenario.yaml, run.log and INCOMPLETE. @param force  removes the
+  /// files of an earlier run, and those derived from them, from an existing folder; other files remain The folder is
+  /// locked during the lifetime of this object.
+  /// @throws Error{file} if it exists and `force` is false, if another run writes to it, or if it cannot be written
   RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
-  /// A run that has not ended, cut back to its last checkpoint that is whole and whose files are what they were, from
-  /// which it goes on; to its beginning when it has no checkpoint yet. Its table and its fields continue where they
-  /// were then; its log keeps everything.
-  /// @throws Error{file} when there is no such folder, when its run is complete, goes on, has another scenario than it
-  /// began with, or none of its checkpoints can be used: each is told, with the file that is not what it was
+  /// An incomplete run, truncated to its last intact checkpoint with intact files, or to its beginning without
+  /// checkpoint. Table and fields continue from there; the log keeps everything. @throws Error{file} if there is no
+  /// such folder, if its run is complete, still active or has another scenario than at its start, or if no checkpoint
+  /// is usable; the message lists each with the file that changed
   [[nodiscard]] static RunFolder resume(std::filesystem::path path);
-  /// What to resume from; empty unless resume() made this, and when the run begins anew.
+  /// Bytes to resume from; empty unless created by resume(), and if the run restarts from the beginning.
   [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }
-  /// What resume() passed over and why.
+  /// Checkpoints that resume() skipped, with reasons.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   [[nodiscard]] const RunOrigin& origin() const { return origin_; }
-  /// While the run goes on: back to the checkpoint of this step, without one to the beginning. The columns come again.
-  /// @throws Error{file} when there is no such checkpoint
+  /// Rolls an active run back to the checkpoint of this step, or to the beginning. start_table() is called again.
+  /// @throws Error{file} if there is no such checkpoint
   void roll_back(std::optional<std::int64_t> step);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// Once, before the first row. The first column is time [s].
+  /// Called once, before the first row. The first column is time [s].
   void start_table(std::span<const Column> columns);
   /// @param values  one per column
   void add_row(std::span<const double> values);
   void add_log(std::string_view level, std::string_view text);
-  /// @param bytes  what the run is resumed from
+  /// @param bytes  state from which the run is resumed
   void add_checkpoint(std::int64_t step, std::string_view bytes);
-  /// A frame without bytes refers to the file of the frame of this part before.
+  /// A frame without bytes refers to the file of the previous frame of this part.
   void add_fields(const FieldFrame& frame);
-  /// A whole file that depends on the scenario alone.
+  /// Writes a whole file that depends on the scenario alone.
   void add_file(const std::string& name, std::string_view bytes);
 
   /// Ends the run: closes the table, writes the storages and the summary. A run with another status than "completed"
-  /// stays marked INCOMPLETE with its error as the reason.
+  /// remains marked INCOMPLETE with its error as the reason.
   void finish(const RunSummary& summary);
-  /// Says in INCOMPLETE why nothing more will come, also on a disk that is full: the place was taken at the start.
+  /// Writes the reason into INCOMPLETE, even on a full disk, because its space was reserved at the start.
   void mark_abandoned(const std::string& reason) const noexcept;
 
  private:
@@ -96,7 +92,7 @@ class RunFolder {
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
   [[nodiscard]] std::string position(std::string_view checkpoint) const;
   void check_written(const FileDigests& files, std::uint64_t n_bytes, const std::string& table_digest);
-  /// Back to a checkpoint. @returns why not; empty = done
+  /// Restores a checkpoint. @returns the reason of failure; empty = success
   [[nodiscard]] std::string restore(const std::filesystem::path& checkpoint);
   void restore_position(const std::string& json, const std::string& checkpoint);
   void make_inner_folder(const char* name) const;
@@ -110,14 +106,14 @@ class RunFolder {
   std::string scenario_digest_;  ///< sha256 of scenario.yaml
   std::string checkpoint_;       ///< bytes
   std::vector<std::string> notes_;
-  std::optional<std::uint64_t> n_valid_;  ///< bytes of the table that are kept, until its columns are known
+  std::optional<std::uint64_t> n_valid_;  ///< valid bytes of the table, until its columns are known
   std::shared_ptr<const Lock> lock_;
   std::vector<Column> columns_;
   std::unique_ptr<OutputFile> table_;
-  Sha256 table_digest_;  ///< of what has been written of the table
+  Sha256 table_digest_;  ///< of the written part of the table
   FileDigests digests_;  ///< of all other files
   std::unique_ptr<OutputFile> log_;
-  std::string row_;  ///< reused text of the current row
+  std::string row_;  ///< text of the current row, reused
 
   struct FieldSeries {
     std::string stem;  ///< of the file names
@@ -130,7 +126,7 @@ class RunFolder {
   std::size_t n_indexed_ = 0;
 };
 
-/// Writes what a run tells into its folder; used by runs in this process and by the client that replays events from the
+/// Writes the output of a run into its folder, for runs in this process and for the client that replays events from the
 /// wire.
 class RunFolderSink final : public RunSink {
  public:
@@ -139,7 +135,7 @@ class RunFolderSink final : public RunSink {
 
   /// @param folder       outlives the sink
   /// @param on_progress  may be empty
-  /// @param encode       bytes of a checkpoint; empty = checkpoints are refused with Error{internal}
+  /// @param encode      bytes of a checkpoint; empty = checkpoints raise Error{internal}
   RunFolderSink(RunFolder& folder, OnProgress on_progress, EncodeCheckpoint encode);
 
   void on_schema(std::span<const Column> columns) override;
@@ -157,7 +153,7 @@ class RunFolderSink final : public RunSink {
   EncodeCheckpoint encode_;
 };
 
-/// timeseries.csv as read back.
+/// Content of timeseries.csv.
 struct TimeSeries {
   std::vector<std::string> columns;
   std::vector<double> values;  ///< row-major, rows() x columns
@@ -169,9 +165,9 @@ struct TimeSeries {
 
 /// @throws Error{file} for a folder without a readable file of that kind
 [[nodiscard]] RunSummary read_summary(const std::filesystem::path& folder);
-/// A last row that was cut off by the death of the writer is left out.
+/// An incomplete last row, left by a killed writer, is ignored.
 [[nodiscard]] TimeSeries read_timeseries(const std::filesystem::path& folder);
-/// Why the run in `folder` is not complete; empty when it is.
+/// Reason why the run in `folder` is incomplete; empty if it is complete.
 [[nodiscard]] std::string incomplete_reason(const std::filesystem::path& folder);
 
 }  // namespace heelstrike

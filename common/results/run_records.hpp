@@ -1,4 +1,4 @@
-/// What a run tells while it goes and when it is over; plain mirrors of the messages in simulation.proto.
+/// Records of a run, during it and at its end; plain mirrors of the messages in simulation.proto.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Progress {
   std::int64_t step = 0;   ///< last committed step
   double step_size = 0.0;  ///< [s] of the last step
   double wall_time = 0.0;  ///< [s] since the run started
-  std::string stage = {};  ///< of the preparation of the contact ("mesh", "factorize", ...); empty = under way
+  std::string stage = {};  ///< of the contact preparation ("mesh", "factorize", ...); empty = simulation active
   double fraction = 0.0;   ///< [-] 0..1 of that preparation
 };
 
@@ -36,7 +36,7 @@ struct FieldFrame {
   std::string pair;
   std::string body;
   FieldPart part = FieldPart::main;
-  std::string vtu;  ///< bytes of the file, in world coordinates; empty = the same as the frame of this part before
+  std::string vtu;  ///< bytes of the file, in world coordinates; empty = same as the previous frame of this part
 };
 
 /// One interval of contact of one pair.
@@ -44,12 +44,12 @@ struct ContactEpisode {
   std::string pair;
   double onset = 0.0;                           ///< [s]
   std::optional<double> end;                    ///< [s]; none = still in contact at the end of the run
-  double max_force = 0.0;                       ///< [N]; of rigid bodies between impacts
+  double max_force = 0.0;                       ///< [N]; for rigid bodies between impacts
   double max_force_time = 0.0;                  ///< [s]
   double max_indentation = 0.0;                 ///< [m]
   double max_indentation_time = 0.0;            ///< [s]
-  double approach_velocity = 0.0;                  ///< [m/s] closing speed at onset
-  std::optional<double> separation_velocity;       ///< [m/s] opening speed at the end
+  double approach_velocity = 0.0;                  ///< [m/s] closing velocity at onset
+  std::optional<double> separation_velocity;       ///< [m/s] opening velocity at the end
   std::optional<double> effective_restitution;  ///< [-] unset for contacts of prescribed motion
   std::optional<double> max_impulse = {};       ///< [N s] of the largest impact of rigid bodies; unset for others
 };
@@ -71,20 +71,20 @@ struct EnergyBalance {
   double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated
 };
 
-/// What a coupling scheme with macro steps did.
+/// Statistics of a coupling scheme with macro steps.
 struct CouplingStatistics {
   std::string scheme;
   std::int64_t exchanges = 0;             ///< commits at the ends of macro steps, the first at the start of the run
-  std::int64_t rejected_macro_steps = 0;  ///< that were repeated, shorter
-  std::int64_t iterations = 0;            ///< trial motions of implicit macro steps, those of rejected ones too
+  std::int64_t rejected_macro_steps = 0;  ///< repeated with shorter steps
+  std::int64_t iterations = 0;            ///< trial motions of implicit macro steps, including rejected ones
 
   [[nodiscard]] bool operator==(const CouplingStatistics&) const = default;
 };
 
-/// Where the wall time of a run went; the rest of RunSummary::wall_time is integration and output.
+/// Components of the wall time of a run; the rest of RunSummary::wall_time is integration and output.
 struct WallTimeSplit {
   double preparation = 0.0;  ///< [s] until all contact sessions were open
-  double contact = 0.0;      ///< [s] evaluations and commits, transport excepted
+  double contact = 0.0;      ///< [s] evaluations and commits, without transport
   double transport = 0.0;    ///< [s] between the two servers; 0 in one process
   double fields = 0.0;       ///< [s] fields for files
 };
@@ -92,25 +92,25 @@ struct WallTimeSplit {
 struct RunSummary {
   std::string scenario;
   std::string backend;
-  std::string status;  ///< "completed", "incomplete" (to its end, but without some rows), "cancelled", "failed"
+  std::string status;  ///< "completed", "incomplete" (at its end, but with missing rows), "cancelled", "failed"
   double simulated_time = 0.0;  ///< [s]
   double wall_time = 0.0;       ///< [s]
   IntegratorStatistics integrator;
   std::int64_t contact_evaluations = 0;
   std::int64_t contact_commits = 0;
   std::optional<CouplingStatistics> coupling = {};  ///< none without macro steps
-  std::optional<RpcStatistics> rpc;                 ///< none when the contact ran in this process
+  std::optional<RpcStatistics> rpc;                 ///< none for contact in this process
   EnergyBalance energy;
   std::vector<ContactEpisode> contacts;
-  std::optional<Error> error;           ///< when status is "failed" or "incomplete"
+  std::optional<Error> error;           ///< if status is "failed" or "incomplete"
   double max_position_violation = 0.0;  ///< [-] largest position constraint residual at committed steps
   double max_velocity_violation = 0.0;  ///< [1/s]
   WallTimeSplit wall_times;
 };
 
-/// All that is needed to go on from a committed step.
+/// Complete state of a run at a committed step.
 struct Checkpoint {
-  std::string scenario_digest;  ///< sha256 of the scenario and the files it names
+  std::string scenario_digest;  ///< sha256 of the scenario and its files
   std::int64_t step = 0;
   double time = 0.0;                        ///< [s]
   std::vector<double> state;                ///< integrator state vector
@@ -118,22 +118,22 @@ struct Checkpoint {
   std::string engine;                       ///< accumulated statistics and open episodes
 };
 
-/// Receives what a run produces, in order, from the run's thread. Must not block for long.
+/// Receives the output of a run, in order, from the run's thread. Must not block for long.
 class RunSink {
  public:
   virtual ~RunSink() = default;
   virtual void on_schema(std::span<const Column> columns) = 0;
   virtual void on_row(std::span<const double> values) = 0;
-  /// So many rows among the last ones were left out because the reader asked for few.
+  /// This number of the most recent rows was skipped because the reader requested fewer.
   virtual void on_rows_skipped(std::uint64_t /*n_rows*/) {}
   virtual void on_progress(const Progress& progress) = 0;
   virtual void on_log(std::string_view level, std::string_view text) = 0;
   virtual void on_episode(const ContactEpisode& episode) = 0;
   virtual void on_checkpoint(const Checkpoint& checkpoint) = 0;
-  /// What was told after the checkpoint of this step, without one everything, is void: it comes again, beginning with
-  /// the schema.
+  /// Output after the checkpoint of this step (without one all output) is void and follows again, beginning with the
+  /// schema.
   virtual void on_resumed(std::optional<std::int64_t> /*step*/) {}
-  /// A sink that keeps numbers only may leave the pictures.
+  /// A sink that stores numbers only may ignore fields.
   virtual void on_fields(const FieldFrame& /*frame*/) {}
 };
 

@@ -18,7 +18,7 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// Counts that are not known are negative in a RunSummary and null in its file.
+/// Unknown counts are negative in a RunSummary and null in its file.
 Json count_json(std::int64_t n) {
   return n < 0 ? Json(nullptr) : Json(n);
 }
@@ -99,7 +99,7 @@ std::optional<T> optional_at(const Json& json, const char* key) {
   return value.is_null() ? std::nullopt : std::optional(value.get<T>());
 }
 
-/// JSON has no NaN: what a run could not know, e.g. the energy of a pose that no back-end answers, is null in the file.
+/// JSON has no NaN: unknown values, e.g. the energy of a pose that no back-end can evaluate, are null in the file.
 double number_at(const Json& json, const char* key) {
   return optional_at<double>(json, key).value_or(std::numeric_limits<double>::quiet_NaN());
 }
@@ -120,7 +120,7 @@ ContactEpisode episode_from(const Json& json) {
       .approach_velocity = number_at(json, "approach_velocity_m_s"),
       .separation_velocity = optional_at<double>(json, "separation_velocity_m_s"),
       .effective_restitution = optional_at<double>(json, "effective_restitution"),
-      // Folders of version 0.1.0 are without it.
+      // Absent in folders of version 0.1.0.
       .max_impulse = json.contains("max_impulse_N_s") ? optional_at<double>(json, "max_impulse_N_s") : std::nullopt};
 }
 
@@ -133,7 +133,7 @@ void read_timing(const Json& json, RunSummary& s) {
              .round_trip_time = rpc.value("round_trip_time_s", 0.0),
              .server_time = rpc.value("server_time_s", 0.0)};
   }
-  // Folders of version 0.1.0 may be without it.
+  // May be absent in folders of version 0.1.0.
   if (const auto times = json.find("wall_times"); times != json.end()) {
     s.wall_times = {.preparation = number_at(*times, "preparation_s"),
                     .contact = number_at(*times, "contact_s"),
@@ -157,7 +157,7 @@ RunSummary summary_from(const Json& json) {
                   .restarts = count_at(integrator, "restarts")};
   s.contact_evaluations = count_at(json.at("contact"), "evaluations");
   s.contact_commits = count_at(json.at("contact"), "commits");
-  // Folders of version 0.1.0 are without it.
+  // Absent in folders of version 0.1.0.
   if (const auto coupling = json.find("coupling"); coupling != json.end() && !coupling->is_null()) {
     s.coupling = {.scheme = coupling->at("scheme"),
                   .exchanges = coupling->at("exchanges"),
@@ -207,7 +207,7 @@ Json timing(const RunSummary& s) {
 }
 
 std::string text_of(const Json& json) {
-  // Names and messages may come from a file in another encoding; a summary with a replacement character beats none.
+  // Names and messages may come from a file in another encoding; the replacement character preserves the summary.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-/// summary.json: the outcome of a run for people and programs; timing.json: what it took, which is another every time.
+/// summary.json: the outcome of a run for people and programs; timing.json: wall times, which differ between runs.
 /// Their key names are an interface.
 #pragma once
 
@@ -11,26 +11,26 @@
 
 namespace heelstrike {
 
-/// What a run could not know is null in the file: NaN and negative counts of a RunSummary.
+/// Unknown values (NaN and negative counts of a RunSummary) are null in the file.
 ///
 /// JSON text, keys in a fixed order, two spaces per level, shortest numbers that read back to the same bits. It depends
-/// on the scenario alone: the same run again, resumed or not, over a wire or not, has the same bytes.
-/// @param files  of the run's folder, those that depend on the scenario alone
+/// on the scenario alone: every run, resumed or not, remote or not, has the same bytes.
+/// @param files  of the run folder that depend on the scenario alone
 [[nodiscard]] std::string summary_json(const RunSummary& summary, const FileDigests& files = {});
-/// Wall times, and the exchanges with a remote partner, whose number depends on them. Digests of files that depend on
-/// them too are added as they are written (record_file_digests).
+/// Wall times, and the exchanges with a remote partner, whose number depends on them. Digests of files that also depend
+/// on them are added when these are written (record_file_digests).
 [[nodiscard]] std::string timing_json(const RunSummary& summary);
-/// The keys of both in one object, for whoever has no folder.
+/// The keys of both in one object, for use without a folder.
 [[nodiscard]] std::string summary_and_timing_json(const RunSummary& summary);
 
-/// [-] error of the energy balance relative to what was converted: the work of loads and drivers plus what was
-/// dissipated; none when nothing was, or the error is not known.
+/// [-] error of the energy balance relative to the converted energy: work of loads and drivers plus dissipation; none
+/// if that is zero or the error is unknown.
 [[nodiscard]] std::optional<double> relative_balance_error(const EnergyBalance& energy);
 
 /// @param file_name  for messages
 /// @throws Error{file} for text that is not such a summary
 [[nodiscard]] RunSummary parse_summary(std::string_view json, const std::string& file_name);
-/// Takes the wall times of timing.json into `summary`. @throws as parse_summary
+/// Reads the wall times of timing.json into `summary`. @throws as parse_summary
 void parse_timing(std::string_view json, const std::string& file_name, RunSummary& summary);
 
 }  // namespace heelstrike

@@ -45,8 +45,8 @@ Twist relative_twist(const Pose& X_WA, const Twist& V_WA, const Pose& X_WB, cons
 }
 
 Matrix3 nearest_rotation(const Matrix3& R) {
-  // Coordinates within solver tolerance of a rotation need two or three iterations; 20 covers any matrix worth the
-  // name.
+  // Matrices within solver tolerance of a rotation need two or three iterations; 20 suffice for every reasonable
+  // matrix.
   Matrix3 Q = R;
   for (int i = 0; i < 20; ++i) {
     const Matrix3 next = 0.5 * (Q + Q.inverse().transpose());

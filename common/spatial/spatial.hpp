@@ -1,4 +1,4 @@
-/// Poses, twists and wrenches and how they move between frames.
+/// Poses, twists and wrenches and their transformations.
 ///
 /// Monogram notation (docs/theory/notation.md): X_AB is the pose of frame B in frame A; in `p_AQ = X_AB * p_BQ` the
 /// inner letters cancel. V_AB is the twist of B in A, expressed in A, its linear part at B's origin. F_A is a wrench on
@@ -65,7 +65,7 @@ struct Wrench {
 /// @param V_WA, V_WB  twists in the world, expressed in the world, linear parts at the bodies' origins
 [[nodiscard]] Twist relative_twist(const Pose& X_WA, const Twist& V_WA, const Pose& X_WB, const Twist& V_WB);
 
-/// Largest deviation of a unit quaternion's norm from 1 that is accepted where data enters a process.
+/// Largest accepted deviation of a unit quaternion's norm from 1 in input data.
 inline constexpr double quaternion_norm_tolerance = 1e-6;
 
 /// Rotation nearest to R in the Frobenius norm: polar decomposition by Newton's iteration [higham1986] in
@@ -76,12 +76,12 @@ inline constexpr double quaternion_norm_tolerance = 1e-6;
 /// matrices of Cartesian coordinates are accepted. Deterministic.
 [[nodiscard]] Quaternion quaternion_from_rotation(const Matrix3& R);
 
-/// Re-normalises and converts. @throws Error{invalid_input} when the norm differs from 1 by more than the tolerance or
-/// a component is not finite.
+/// Normalises and converts. @throws Error{invalid_input} when the norm differs from 1 by more than the tolerance or a
+/// component is not finite.
 [[nodiscard]] Matrix3 rotation_from_quaternion(const Quaternion& q);
 
-/// The pose as it looks after a trip over the wire. Local evaluation applies it too, so that local and remote runs see
-/// the same bits.
+/// The pose after transmission over the wire. Local evaluation applies it, too, so that local and remote runs are
+/// bitwise equal.
 [[nodiscard]] Pose canonical_pose(const Pose& X_AB);
 
 }  // namespace heelstrike

@@ -20,7 +20,7 @@ Vector3 curvatures(const WrapShape& shape) {
   return shape.radii.array().square().inverse().matrix();
 }
 
-/// A point that runs along a geodesic with unit speed, and how it depends on where and in which direction it began.
+/// A point that moves along a geodesic with unit speed, and its dependence on initial position and direction.
 struct Flow {
   Vector3 x, t;
   Matrix6 by_start;  ///< d(x, t)/d(x0, t0)
@@ -37,7 +37,7 @@ class GeodesicFlow {
     return -t.dot(d_.cwiseProduct(t)) / Dx.squaredNorm() * Dx;
   }
 
-  /// Runge and Kutta's method of fourth order, with the derivatives of its steps.
+  /// Runge-Kutta method of fourth order, with the derivatives of its steps.
   [[nodiscard]] Flow run(const Vector3& x0, const Vector3& t0, double arc, int steps) const {
     Flow flow{x0, t0, Matrix6::Identity()};
     const double h = arc / steps;
@@ -71,15 +71,16 @@ class GeodesicFlow {
   Vector3 d_;
 };
 
-/// Unknowns of the line: where it meets the surface, its arc on it, and its straight way from there to the second end.
+/// Unknowns of the line: first tangent point, arc length on the surface, and length of the straight part to the second
+/// end.
 struct Unknowns {
   Vector3 P;
   double arc = 0.0;
   double rest = 0.0;
 };
 
-/// Five equations for the five unknowns: P lies on the surface, the line from y1 touches it there (P lies in the polar
-/// plane of y1), and the tangent where the geodesic ends hits y2.
+/// Five equations for the five unknowns: P lies on the surface, the line from y1 is tangent there (P lies in the polar
+/// plane of y1), and the tangent at the end of the geodesic passes through y2.
 struct Equations {
   Vector5 residual;
   Matrix5 jacobian;
@@ -87,7 +88,7 @@ struct Equations {
   Vector3 t0;           ///< direction of the first straight part
   double before = 0.0;  ///< its length
   Flow end;
-  Vector3 bend;     ///< curvature vector where the geodesic ends
+  Vector3 bend;     ///< curvature vector at the end of the geodesic
   Matrix3 turn_P;   ///< dt0/dP = -dt0/dy1
   Matrix63 end_P;   ///< d(x, t)/dP at the end
   Matrix63 end_y1;  ///< d(x, t)/dy1
@@ -128,7 +129,7 @@ Unknowns moved(Unknowns u, const Vector5& step) {
 
 /// Newton's method with a line search on the residual.
 std::optional<Unknowns> solved(const Vector3& d, const Vector3& y1, const Vector3& y2, Unknowns u, int steps) {
-  // Lengths are of the order of one here. Rounding through some hundred steps of the geodesic leaves about 1e-14.
+  // Lengths are of order one here. Rounding over some hundred steps of the geodesic amounts to about 1e-14.
   constexpr double tolerance = 1e-12;
   Equations e = equations(d, y1, y2, u, steps);
   for (int iteration = 0; iteration < 60; ++iteration) {
@@ -144,7 +145,7 @@ std::optional<Unknowns> solved(const Vector3& d, const Vector3& y1, const Vector
         e = std::move(there);
         break;
       }
-      // The residual no longer falls: at the end that is rounding, earlier there is no way on.
+      // The residual no longer decreases: near convergence because of rounding, otherwise the iteration failed.
       if (fraction < 1e-4) return before < 1e-9 ? std::optional(u) : std::nullopt;
     }
     if (before < tolerance) return u;
@@ -152,23 +153,23 @@ std::optional<Unknowns> solved(const Vector3& d, const Vector3& y1, const Vector
   return std::nullopt;
 }
 
-/// The line over the sphere into which the shape turns when each axis is divided by its radius. Straight lines and
-/// tangents stay so; the arc lies in the plane of the ends and the centre and is no geodesic of an ellipsoid, but near
-/// one. Of a sphere and a cylinder it is the answer.
+/// The line over the unit sphere to which division of each axis by its radius maps the shape. Straight lines and
+/// tangents are preserved; the arc lies in the plane of the ends and the centre. It approximates a geodesic of an
+/// ellipsoid and is exact for a sphere and a cylinder.
 struct PlaneArc {
   Vector3 P, Q;        ///< tangent points, scaled back
   double angle = 0.0;  ///< of the arc on the sphere, <= 0 where the line is straight
 };
 
 PlaneArc on_unit_sphere(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
-  // A cylinder's circle: what stands along the axis is divided by infinity.
+  // For a cylinder the axial coordinate is divided by infinity, which leaves its circle.
   const Vector3 z1 = y1.cwiseQuotient(shape.radii);
   const Vector3 z2 = y2.cwiseQuotient(shape.radii);
   const double r1 = z1.norm();
   const double r2 = z2.norm();
   const Vector3 e1 = z1 / r1;
   Vector3 across = z2 - z2.dot(e1) * e1;
-  // Ends on opposite sides of the centre leave the plane open: the side says it, or else an axis that is not theirs.
+  // Ends on opposite sides of the centre do not determine the plane: `side` does, or else an axis not parallel to them.
   if (across.norm() < 1e-12 * r2) {
     Vector3 other = shape.side;
     if (!(other.cross(e1).norm() > 0.0)) other = std::abs(e1.x()) < 0.9 ? Vector3::UnitX() : Vector3::UnitY();
@@ -190,19 +191,19 @@ PlaneArc on_unit_sphere(const WrapShape& shape, const Vector3& y1, const Vector3
   return start;
 }
 
-/// Unknowns to begin with, in units of `unit`.
+/// Initial guess of the unknowns, in units of `unit`.
 Unknowns first_guess(const WrapShape& shape, const PlaneArc& start, const Vector3& y1, const Vector3& y2) {
   Vector3 P, Q;
   for (int i = 0; i < 3; ++i) {
     P[i] = std::isfinite(shape.radii[i]) ? start.P[i] * shape.radii[i] : 0.0;
     Q[i] = std::isfinite(shape.radii[i]) ? start.Q[i] * shape.radii[i] : 0.0;
   }
-  // The arc is that of an ellipse; its chord and the sphere's ratio of arc to chord come near enough.
+  // The arc of an ellipse is approximated by its chord and the ratio of arc to chord of the sphere.
   const double chord_ratio = start.angle > 1e-6 ? 0.5 * start.angle / std::sin(std::min(0.5 * start.angle, 1.5)) : 1.0;
   double arc = (Q - P).norm() * chord_ratio;
   for (int i = 0; i < 3; ++i) {
     if (std::isfinite(shape.radii[i])) continue;
-    // On the unrolled cylinder the line is straight: its height grows evenly with the way in the plane.
+    // On the developed cylinder the line is straight: its height is linear in the path length in the plane.
     const double radius = shape.radii[(i + 1) % 3];
     Vector3 flat1 = P - y1, flat2 = y2 - Q;
     flat1[i] = flat2[i] = 0.0;
@@ -215,8 +216,8 @@ Unknowns first_guess(const WrapShape& shape, const PlaneArc& start, const Vector
   return {.P = P, .arc = arc, .rest = (y2 - Q).norm()};
 }
 
-/// For ends from which Newton's method does not find its way: the surface is blown up from the sphere within it, and
-/// the line that rests on it follows. It begins as a straight one, where every guess is right.
+/// Continuation for ends from which Newton's method does not converge: the surface is inflated from the inscribed
+/// sphere, and the line follows. It begins as a straight line, for which every initial guess is exact.
 std::optional<Unknowns> solved_by_inflation(const WrapShape& shape, const Vector3& y1, const Vector3& y2, int steps,
                                             int sizes) {
   const double smallest = shape.radii.minCoeff();
@@ -238,14 +239,14 @@ std::optional<Unknowns> solved_by_inflation(const WrapShape& shape, const Vector
 WrappedLine with_derivatives(const Vector3& d, const Vector3& y1, const Vector3& y2, const Unknowns& u, int steps,
                              double unit) {
   const Equations e = equations(d, y1, y2, u, steps);
-  // The implicit function theorem: how the unknowns follow the ends.
+  // Implicit function theorem: derivative of the unknowns by the ends.
   const Matrix5x6 du = -e.jacobian.fullPivLu().solve(e.by_ends);
   WrappedLine line;
   line.touches = true;
   line.length = unit * (e.before + u.arc + u.rest);
   line.first = unit * u.P;
   line.last = unit * e.end.x;
-  // Moving along the surface does not change the length of the shortest line to first order: only its ends count.
+  // A motion of the line on the surface does not change the shortest length to first order; only the ends contribute.
   line.gradient << -e.t0, e.end.t;
   Eigen::Matrix<double, 3, 6> dt0 = e.turn_P * du.topRows<3>();
   dt0.leftCols<3>() -= e.turn_P;
@@ -266,7 +267,7 @@ double wrap_level(const WrapShape& shape, const Vector3& y) {
 
 namespace {
 
-/// The line in units of the smallest radius; none where it is straight.
+/// The line in units of the smallest radius; none if it is straight.
 struct Solution {
   Unknowns u;
   Vector3 d, y1, y2;
@@ -276,7 +277,7 @@ struct Solution {
 
 std::optional<Solution> solution(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
   if (!(wrap_level(shape, y1) >= 1.0 && wrap_level(shape, y2) >= 1.0)) {
-    throw RecoverableError("an end of the line lies inside the surface that it wraps over");
+    throw RecoverableError("an end of the line lies inside its wrap surface");
   }
   const PlaneArc start = on_unit_sphere(shape, y1, y2);
   if (!(start.angle > 0.0)) return std::nullopt;
@@ -297,11 +298,11 @@ std::optional<Solution> solution(const WrapShape& shape, const Vector3& y1, cons
     if (u && u->rest >= 0.0) break;
     u = solved_by_inflation(scaled, y1 / unit, y2 / unit, steps, sizes);
   }
-  if (!u || u->rest < 0.0) throw RecoverableError("no shortest line over the surface that it wraps over was found");
-  // An ellipsoid's line may touch where the plane arc does not reach.
+  if (!u || u->rest < 0.0) throw RecoverableError("the shortest line over the wrap surface was not found");
+  // The line over an ellipsoid may miss the surface although the plane arc touches it.
   if (u->arc <= 0.0) return std::nullopt;
   if (std::isfinite(shape.half_length)) {
-    // Unrolled, the line is straight: it rises evenly.
+    // On the developed cylinder the line is straight.
     const double first = u->P.z();
     const double last = first + (u->P - y1 / unit).normalized().z() * u->arc;
     if (std::min(std::abs(first), std::abs(last)) > shape.half_length / unit) return std::nullopt;

@@ -1,4 +1,4 @@
-/// Base64, of VTK XML files and of pages.
+/// Base64 as in VTK XML files and HTML pages.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace heelstrike {
 
-/// At most `n` decoded bytes from the start of `text`. White space is skipped; padding ends one stream and another may
-/// follow, as VTK writes header and data one after the other. Stops at the first character that belongs to neither.
+/// Decodes at most `n` bytes from the start of `text`. White space is skipped; another stream may follow padding, as
+/// VTK writes header and data in sequence. Stops at the first other character.
 [[nodiscard]] std::string decode_base64(std::string_view text, std::size_t n);
 
 [[nodiscard]] std::string encode_base64(std::string_view bytes);

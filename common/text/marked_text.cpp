@@ -25,7 +25,7 @@ void append_utf8(std::string& text, char32_t c) {
   put(0x80 | (c & 0x3FU));
 }
 
-/// Halves of pairs that stand alone, and half a unit at the end, become U+FFFD.
+/// Unpaired surrogates and an incomplete code unit at the end become U+FFFD.
 std::string from_utf16(std::string_view bytes, bool big_endian) {
   const auto unit = [&](std::size_t i) -> char32_t {
     const auto first = static_cast<unsigned char>(bytes[i]), second = static_cast<unsigned char>(bytes[i + 1]);

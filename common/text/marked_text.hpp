@@ -6,8 +6,8 @@
 
 namespace heelstrike {
 
-/// The text of a file without its byte-order mark: UTF-8's is left out, UTF-16 (either order) becomes UTF-8. Bytes
-/// without a mark are handed on as they are, without a copy. The bytes outlive it.
+/// Text of a file without its byte-order mark: the UTF-8 mark is removed, UTF-16 (either order) becomes UTF-8. Bytes
+/// without a mark are passed on unchanged, without a copy. The bytes must outlive this object.
 class MarkedText {
  public:
   explicit MarkedText(std::string_view bytes);
@@ -15,7 +15,7 @@ class MarkedText {
   MarkedText& operator=(const MarkedText&) = delete;
 
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
-  /// What was recoded; empty for nothing.
+  /// Describes the conversion; empty without one.
   [[nodiscard]] std::string note() const { return recoded_.empty() ? "" : "the file is UTF-16 and was read as such"; }
 
  private:

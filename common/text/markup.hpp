@@ -1,4 +1,4 @@
-/// Text inside HTML and XML.
+/// Escaping of text in HTML and XML.
 #pragma once
 
 #include <string>

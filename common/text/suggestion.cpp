@@ -14,7 +14,7 @@ std::string suggestion(const std::string& word, std::span<const std::string> kno
 
 std::string unknown_name_message(const std::string& kind, const std::string& word, std::span<const std::string> known) {
   const std::string near = suggestion(word, known, "");
-  return fmt::format("there is no {} '{}'{}; known are: {}", kind, word, near.empty() ? "" : " (" + near + ")",
+  return fmt::format("unknown {} '{}'{}; known: {}", kind, word, near.empty() ? "" : " (" + near + ")",
                      fmt::join(known, ", "));
 }
 

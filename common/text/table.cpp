@@ -18,14 +18,14 @@ bool is_number(const std::string& text) {
 }
 
 constexpr std::size_t between = 2;       ///< columns
-constexpr std::size_t min_text_width = 16;  ///< width that a column of words keeps
+constexpr std::size_t min_text_width = 16;  ///< minimum width of a column of words
 
 const std::string& cell(const std::vector<std::string>& row, std::size_t column) {
   static const std::string empty;
   return column < row.size() ? row[column] : empty;
 }
 
-/// Widths of the columns, and which hold numbers.
+/// Widths of the columns, and which contain numbers.
 struct Layout {
   std::vector<std::size_t> width;
   std::vector<bool> right;
@@ -50,7 +50,7 @@ std::size_t total(const Layout& layout, const std::vector<std::size_t>& columns)
   return sum;
 }
 
-/// Takes from the widest columns of words until the line fits, or all of them are as narrow as they get.
+/// Narrows the widest columns of words until the line fits or all have their minimum width.
 void narrow(Layout& layout, const std::vector<std::size_t>& columns, std::size_t width) {
   while (total(layout, columns) > width) {
     std::size_t widest = layout.width.size();
@@ -63,7 +63,7 @@ void narrow(Layout& layout, const std::vector<std::size_t>& columns, std::size_t
   }
 }
 
-/// A text in lines of at most `width`, broken after a blank, a comma or an underscore where there is one.
+/// Breaks a text into lines of at most `width`, after a blank, a comma or an underscore if possible.
 std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   while (text.size() > width) {
@@ -124,7 +124,7 @@ std::string Table::fitted(std::size_t width) const {
   std::iota(columns.begin(), columns.end(), 0U);
   if (width == 0 || total(layout, columns) <= width) return text_of(*this, layout, columns);
   narrow(layout, columns, width);
-  // What still does not fit goes below, with the first column again.
+  // Columns that still do not fit follow below, with the first column repeated.
   std::string text;
   std::size_t next = 1;
   do {

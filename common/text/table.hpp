@@ -9,12 +9,12 @@ namespace heelstrike {
 
 struct Table {
   std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;  ///< as long as the header; shorter rows are filled up with empty cells
+  std::vector<std::vector<std::string>> rows;  ///< shorter rows than the header are padded with empty cells
 
-  /// Columns aligned with two spaces between; numbers to the right, words to the left.
+  /// Columns separated by two spaces; numbers are right-aligned, words left-aligned.
   [[nodiscard]] std::string aligned() const;
-  /// The same in lines of at most `width` columns, as far as that is possible: columns of words are broken into several
-  /// lines, and columns for which there is no place follow in a table below. @param width  0 = unlimited
+  /// The same in lines of at most `width` characters as far as possible: columns of words are wrapped, and columns that
+  /// do not fit follow in a table below. @param width  0 = unlimited
   [[nodiscard]] std::string fitted(std::size_t width) const;
   [[nodiscard]] std::string markdown() const;
 };

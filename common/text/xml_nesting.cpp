@@ -8,7 +8,7 @@
 namespace heelstrike {
 namespace {
 
-/// Where a tag that begins at `at` has its ">"; what is quoted does not end it.
+/// Position of the ">" that ends the tag at `at`; quoted characters are skipped.
 std::size_t end_of_tag(std::string_view text, std::size_t at) {
   char quote = '\0';
   for (; at < text.size(); ++at) {
@@ -24,7 +24,7 @@ std::size_t end_of_tag(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// End of what stands between `open`, which is at `at`, and `close`.
+/// End of the section that `open`, at `at`, begins and `close` ends.
 std::size_t end_of_section(std::string_view text, std::size_t at, std::string_view open, std::string_view close) {
   const std::size_t end = text.find(close, at + open.size());
   return end == std::string_view::npos ? text.size() : end + close.size();
@@ -56,13 +56,13 @@ void check_xml_nesting(std::string_view text, const std::string& where, const st
       const std::size_t end = end_of_tag(text, at);
       if (rest.starts_with("<!")) {
         if (text.substr(at, end - at).find('[') != std::string_view::npos) {
-          refuse(at, "expected XML without declarations of entities, found a document type with some; remove it");
+          refuse(at, "expected XML without entity declarations, found a document type with some; remove it");
         }
       } else if (rest.starts_with("</")) {
         depth -= std::min<std::size_t>(depth, 1);
       } else if (end == text.size() || text[end - 1] != '/') {
         if (++depth > max_xml_depth) {
-          refuse(at, fmt::format("expected at most {} elements inside each other, found more", max_xml_depth));
+          refuse(at, fmt::format("expected at most {} nested elements, found more", max_xml_depth));
         }
       }
       at = end;

@@ -1,4 +1,4 @@
-/// What XML from outside may look like before a parser sees it.
+/// Check of XML from outside before it is parsed.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,17 @@
 
 namespace heelstrike {
 
-/// Elements inside each other. Readers go down by recursion; models of people have less than a hundred.
+/// Nested elements. Readers are recursive; models of people have fewer than a hundred levels.
 inline constexpr std::size_t max_xml_depth = 1000;
 
-/// Goes once over the text, with constant memory, and refuses what would take a parser's stack or memory: elements
-/// deeper than `max_xml_depth`, document types with declarations of their own (entities that expand), and encodings in
-/// which this cannot be seen. Whether the text is XML is for the parser to say.
-/// @param where  for messages: name of the file. @param field  of the error
+/// Scans the text once, with constant memory, and rejects input that would exhaust a parser's stack or memory: elements
+/// deeper than `max_xml_depth`, document types with declarations (entities that expand), and encodings in which these
+/// cannot be detected. The parser checks whether the text is XML.
+/// @param where  name of the file, for messages. @param field  of the error
 /// @throws Error{invalid_input}
 void check_xml_nesting(std::string_view text, const std::string& where, const std::string& field);
 
-/// Number of the line, from 1, that a parser's offset is in.
+/// Line number, from 1, of a parser's offset.
 [[nodiscard]] std::size_t line_of_offset(std::string_view text, std::size_t offset);
 
 }  // namespace heelstrike

@@ -1,4 +1,4 @@
-/// What every contact back-end is, and the registry entry that makes it known.
+/// Interface of a contact back-end and its registry entry.
 ///
 /// A back-end is one folder below fem_server/backends with an `entry.cpp` that defines one BackendEntry, and one line
 /// in registry.cpp. Every back-end passes tests/unit/backends/conformance_test.cpp without exceptions to the rules.
@@ -21,12 +21,12 @@
 
 namespace heelstrike::fem {
 
-/// What a back-end remembers between accepted steps. Opaque to everybody else; immutable once committed, so that any
+/// History variables of a back-end between accepted steps. Opaque to callers; immutable once committed, so that any
 /// number of evaluations may share it.
 class History {
  public:
   virtual ~History() = default;
-  /// Bytes from which `ContactBackend::load_history` makes an equal history; starts with a format version.
+  /// Bytes from which `ContactBackend::load_history` restores an equal history; they start with a format version.
   [[nodiscard]] virtual std::string save() const = 0;
 };
 
@@ -36,33 +36,33 @@ struct Committed {
   Response response;
 };
 
-/// What is wanted of an answer.
+/// Requested contents of a response.
 struct EvaluateOptions {
-  bool tangents = true;         ///< false: nobody differentiates the wrench, and its tangents may be left zero
-  bool keep_warm_start = true;  ///< false: a commit need not keep what only saves time near its state
+  bool tangents = true;         ///< false: the wrench is not differentiated; its tangents may stay zero
+  bool keep_warm_start = true;  ///< false: a commit need not store data that only accelerate solutions near its state
 };
 
-/// Of prescribed motion, whose states are frames of a recording.
+/// For prescribed motion, whose states are frames of a recording.
 inline constexpr EvaluateOptions prescribed_motion{.tangents = false, .keep_warm_start = false};
 
-/// What a contact model says of itself to whoever runs it.
+/// Properties of a contact model that its caller uses.
 struct BackendTraits {
-  ParameterMap parameters;  ///< in force, defaults and derived values included
-  /// Responses depend on the history by rounding only, which comes from where a solution starts: states may then be
-  /// answered in any order, in batches.
+  ParameterMap parameters;  ///< in force, including defaults and derived values
+  /// Responses depend on the history only by rounding, through the initial iterate of a solution: states may then be
+  /// evaluated in any order and in batches.
   bool history_independent = false;
-  /// An evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
+  /// An evaluation takes much longer than starting a thread: one thread for each pair of a commit then pays off.
   bool expensive = false;
   bool vibrates = false;               ///< see PairDescription
   bool vibrates_on_support = false;    ///< likewise
   std::vector<std::string> regions{};  ///< names; every response has the load of each
 };
 
-/// What some contact models offer besides: several states under one history share work.
+/// Optional capability of a contact model: several states under one history share work.
 class BatchEvaluation {
  public:
   virtual ~BatchEvaluation() = default;
-  /// ContactBackend::evaluate of each state as prescribed_motion, bit for bit. What a state is refused for stands in
+  /// ContactBackend::evaluate of each state with `prescribed_motion`, bit for bit. The error of a failed state is in
   /// its entry.
   [[nodiscard]] virtual std::vector<BatchEntry> evaluate_all(const History& history,
                                                              std::span<const PairState> states) const = 0;
@@ -76,31 +76,31 @@ class ContactBackend {
 
   [[nodiscard]] const BackendTraits& traits() const { return traits_; }
 
-  /// History before anything has been committed.
+  /// History before the first commit.
   [[nodiscard]] virtual std::shared_ptr<const History> initial_history() const = 0;
 
   /// Wrench and tangents at `state`, given the last committed `history`.
   /// Pure: changes neither `history` nor the back-end; callable at any state, in any order, from several threads.
   /// With `gap` > 0, wrench and tangents are exactly zero.
   /// @throws RecoverableError  too deep, or the inner solver did not converge: a smaller step may succeed
-  /// @throws Error             no further answer is possible
+  /// @throws Error             the evaluation cannot continue
   [[nodiscard]] virtual Response evaluate(const History& history, const PairState& state,
                                           const EvaluateOptions& options = {}) const = 0;
 
-  /// The history after accepting `state`. Pure in the same sense: a new object is returned.
+  /// History after `state` is accepted. Pure in the same sense: returns a new object.
   [[nodiscard]] virtual Committed commit(const History& history, const PairState& state,
                                          const EvaluateOptions& options = {}) const = 0;
 
-  /// Null = states of a batch are worth no more than single ones.
+  /// Null: a batch of states saves nothing over single ones.
   [[nodiscard]] virtual const BatchEvaluation* batches() const { return nullptr; }
 
-  /// @throws Error{invalid_input} for bytes of another format or another back-end, and for damaged ones
+  /// @throws Error{invalid_input} for bytes of another format or back-end and for damaged bytes
   [[nodiscard]] virtual std::shared_ptr<const History> load_history(std::string_view bytes) const = 0;
 
-  /// Fields as VTU bytes. @throws Error{unimplemented} where the model has none
+  /// Fields as VTU bytes. @throws Error{unimplemented} if the model has none
   [[nodiscard]] virtual std::string fields(const History& history, const PairState& state,
                                            const FieldRequest& request) const;
-  /// What Contact::local_problem says. @throws Error{unimplemented} where the model solves none
+  /// See Contact::local_problem. @throws Error{unimplemented} if the model solves none
   [[nodiscard]] virtual friction::LocalProblem local_problem(const History& history, const PairState& state) const;
 
  private:
@@ -109,14 +109,14 @@ class ContactBackend {
 
 class PreparationLocks;
 
-/// What a factory gets besides the specification.
+/// Inputs of a factory besides the specification.
 struct PrepareContext {
   std::function<const AssetContent&(const AssetKey&)> asset;                 ///< content of a file; throws not_found
   std::function<void(std::string_view stage, double fraction)> on_progress;  ///< never empty
   std::stop_token stop;                     ///< checked between stages of the preparation
-  std::string cache_directory{};            ///< for products of preparations; empty = none
+  std::string cache_directory{};            ///< for preparation products; empty = none
   std::uint64_t max_elements = 20'000'000;  ///< of a mesh
-  PreparationLocks* locks = nullptr;        ///< of all sessions of this process; null = nobody else prepares
+  PreparationLocks* locks = nullptr;        ///< of all sessions of this process; null = no concurrent preparation
 };
 
 struct BackendEntry {
@@ -124,19 +124,19 @@ struct BackendEntry {
   std::string summary;    ///< one sentence
   std::string reference;  ///< key in docs/references.bib
   std::vector<ParameterSchema> parameters;
-  std::vector<std::string> surface_pairs;  ///< "sphere-plane": shapes of main and partner body it accepts
-  /// @param pair  parameters already checked and completed by the schema
-  /// @throws Error{invalid_input} for a combination that the schema cannot refuse; Error{cancelled} when stopped
+  std::vector<std::string> surface_pairs;  ///< "sphere-plane": accepted shapes of main and partner body
+  /// @param pair  parameters checked and completed by the schema
+  /// @throws Error{invalid_input} for a combination that the schema cannot reject; Error{cancelled} when stopped
   std::function<std::unique_ptr<ContactBackend>(const PairSpec& pair, const PrepareContext& context)> make;
-  /// Refuses what `make` would refuse whatever the meshes are; empty = nothing. Same `pair` and errors.
+  /// Rejects what `make` would reject whatever the meshes are; empty = nothing. Same `pair` and errors.
   std::function<void(const PairSpec& pair)> check{};
-  /// What is allowed but hardly meant, "KEY: sentence"; reads the pair's meshes and prepares nothing; empty = nothing.
-  /// @throws Error{invalid_input} where nothing sensible can come out
+  /// Warnings about allowed but implausible input, "KEY: sentence"; reads the meshes of the pair and prepares nothing;
+  /// empty = none. @throws Error{invalid_input} if no sensible result is possible
   std::function<std::vector<std::string>(const PairSpec& pair, const PrepareContext& context)> warnings{};
-  /// Sets what the description of the opened pair will say of vibrations; empty = nothing vibrates. Same `pair`.
+  /// Sets the vibration entries of the description of the opened pair; empty = nothing vibrates. Same `pair`.
   std::function<void(const PairSpec& pair, PairDescription& description)> predict_vibrations{};
-  /// Numbers among `parameters` that may change between two steps: no preparation depends on them, and a history that
-  /// was made with other values of them keeps its meaning.
+  /// Numeric `parameters` that may change between two steps: no preparation depends on them, and a history computed
+  /// with other values remains valid.
   std::vector<std::string> tunable{};
 };
 
@@ -150,14 +150,14 @@ struct BackendEntry {
 /// @returns the pair with completed parameters @throws Error{invalid_input} with the key in `field`
 [[nodiscard]] PairSpec checked_pair(const PairSpec& pair);
 
-/// Name, back-end and vibrations as the description of the opened pair will say. @param pair  of checked_pair
+/// Name, back-end and vibrations as in the description of the opened pair. @param pair  from checked_pair
 [[nodiscard]] PairDescription predict_description(const PairSpec& pair);
 
-/// What is allowed but hardly meant: moduli, sizes, units. @param pair  of checked_pair
-/// @throws Error{invalid_input} where nothing sensible can come out, and what reading the meshes throws
+/// Warnings about implausible moduli, sizes and units. @param pair  from checked_pair
+/// @throws Error{invalid_input} if no sensible result is possible, and the errors of mesh reading
 [[nodiscard]] std::vector<std::string> find_pair_warnings(const PairSpec& pair, const PrepareContext& context);
 
-/// Checks the pair, tells doubts as stages that begin with `warning_mark`, and makes the back-end.
+/// Checks the pair, reports warnings as stages that begin with `warning_mark`, and makes the back-end.
 [[nodiscard]] std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -45,15 +45,15 @@ std::vector<double> ParameterPrefix::numbers(const std::string& name, std::size_
 
 std::vector<ParameterSchema> body_set_parameters() {
   std::vector<ParameterSchema> s;
-  s.push_back(text_parameter("clamped_set", "node set that is held", ""));
-  s.push_back(list_parameter("clamped_box", "m", "nodes in this box (x, y, z low, then high) are held"));
+  s.push_back(text_parameter("clamped_set", "node set that is clamped", ""));
+  s.push_back(list_parameter("clamped_box", "m", "nodes in this box (lower corner x, y, z, then upper) are clamped"));
   s.push_back(
-      text_parameter("contact_set", "face set that may touch; empty = the whole surface outside the clamp", ""));
+      text_parameter("contact_set", "face set for contact; empty = the whole surface outside the clamp", ""));
   s.push_back(
-      list_parameter("contact_box", "m", "only faces with their centre in this box may touch (low, then high)"));
+      list_parameter("contact_box", "m", "contact only on faces with their centre in this box (lower corner, then upper)"));
   s.push_back(
-      list_parameter("contact_direction", "-", "only faces that look this way may touch; also the pole of a ball"));
-  s.push_back(number_parameter("contact_angle", "rad", "largest angle between a face and contact_direction",
+      list_parameter("contact_direction", "-", "contact only on faces that point this way; also the pole of a ball"));
+  s.push_back(number_parameter("contact_angle", "rad", "maximum angle between a face normal and contact_direction",
                                std::numbers::pi / 3, {.min = 0.0, .max = std::numbers::pi}));
   return s;
 }
@@ -85,7 +85,7 @@ struct Side {
   Vector3 normal;  ///< [-] outwards
 };
 
-/// The side that a face is, or is a part of: all parts of a side may touch, or none, because its nodes share its area.
+/// The side that contains a face. Its nodes share its area, so all faces of a side can be in contact, or none.
 Side side_of(const VolumeMesh& mesh, ElementFace face) {
   if (mesh.parts_of_side(face.face) == 1) {
     const Triangle corners = face_corners(mesh, face);

@@ -1,4 +1,4 @@
-/// Parts of a body's surface that the parameters of a pair choose: what is held and what may touch.
+/// Parts of a body's surface chosen by the parameters of a pair: the clamp and the possible contact surface.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heelstrike::fem {
 
-/// Parameters of a pair with the place where they stand, for messages.
+/// Parameters of a pair with their key prefix, for messages.
 struct ParameterPrefix {
   std::string where;  ///< "contact.NAME.parameters."
   const ParameterMap& parameters;
@@ -23,15 +23,15 @@ struct ParameterPrefix {
 /// clamped_set, clamped_box, contact_set, contact_box, contact_direction and contact_angle.
 [[nodiscard]] std::vector<ParameterSchema> body_set_parameters();
 
-/// Nodes of clamped_set and clamped_box, ascending; none when neither is given.
-/// @throws Error{invalid_input} for a set that the mesh has not, a box without a node
+/// Nodes of clamped_set and clamped_box, ascending; none when both are absent.
+/// @throws Error{invalid_input} for a set that does not exist in the mesh and for a box without a node
 [[nodiscard]] std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPrefix& place);
 
-/// Faces of contact_set, else of the boundary, as far as contact_box and contact_direction let them; of a side that
-/// comes in parts all or none.
-/// @param cut  faces inside the body that a cut laid open, ascending: what lies behind them is only left out, so
-///             nothing touches them
-/// @throws Error{invalid_input} for a set that the mesh has not
+/// Faces of contact_set, otherwise of the boundary, restricted by contact_box and contact_direction. Of a side that
+/// consists of several faces, either all or none are chosen.
+/// @param cut  faces inside the body exposed by a cut, ascending: the removed part still lies behind them, so they
+///             have no contact
+/// @throws Error{invalid_input} for a set that does not exist in the mesh
 [[nodiscard]] std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut,
                                                      const ParameterPrefix& place);
 

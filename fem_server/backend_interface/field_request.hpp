@@ -1,4 +1,4 @@
-/// What every back-end with fields asks of a request for them.
+/// Checks and helpers for field requests, shared by all back-ends with fields.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace heelstrike::fem {
 /// @throws Error{invalid_input} for an unknown quantity
 void check_quantities(const FieldRequest& request);
 [[nodiscard]] bool wanted(const FieldRequest& request, std::string_view name);
-/// @pre a name of field_quantities
+/// @pre `name` is in field_quantities
 [[nodiscard]] std::string unit_of(std::string_view name);
-/// Which body a cell belongs to, so that parts can be told apart when a viewer joins them.
+/// Body index of each cell, which distinguishes the parts when a viewer merges them.
 [[nodiscard]] MeshField part_of_cells(FieldPart part, std::size_t n_cells);
 
 }  // namespace heelstrike::fem

@@ -28,12 +28,12 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Edges of triangles of shapes that have no triangles of their own, over the smallest extent: about 4000 triangles.
+/// Default edge length of triangulated shapes over their smallest extent: about 4000 triangles.
 constexpr double default_edge = 1.0 / 20.0;
-/// Of a plate, whose smallest extent says little of its faces.
+/// Limit for plates, whose smallest extent says little about their faces.
 constexpr double max_default_triangles = 20000.0;
 
-/// Normals of triangles follow those of the surface: sockets are drawn from their inside.
+/// Orients triangle normals as the surface normals: a socket is seen from its inside.
 void orient_outward(SurfaceMesh& mesh, const SignedDistance& distance) {
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
     Triangle& corners = mesh.triangles[t];
@@ -59,7 +59,7 @@ SurfaceMesh read_triangles(const MeshSurface& surface, const PrepareContext& con
   return placed(read_surface(asset.content, read), surface.X_BodyMesh);
 }
 
-/// The triangles of a boundary that are chosen, and their vertices.
+/// The chosen triangles of a boundary and their vertices.
 template <class Chosen>
 SurfaceMesh part_of(const Boundary& boundary, const Chosen& chosen) {
   SurfaceMesh part;
@@ -77,7 +77,7 @@ SurfaceMesh part_of(const Boundary& boundary, const Chosen& chosen) {
   return part;
 }
 
-/// Sets of faces that cut the chosen ones become groups; a face of several is in the one that comes first.
+/// Face sets that intersect the chosen faces become groups; a face in several sets belongs to the first.
 void name_groups(const VolumeMesh& solid, std::span<const ElementFace> chosen, SurfaceMesh& mesh) {
   constexpr auto none = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> group(chosen.size(), none);
@@ -96,7 +96,7 @@ void name_groups(const VolumeMesh& solid, std::span<const ElementFace> chosen, S
   mesh.triangle_groups = std::move(group);
 }
 
-/// @param sets  null = the whole boundary, nothing held
+/// @param sets  null = the whole boundary, nothing clamped
 CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterPrefix* sets) {
   const Boundary boundary = boundary_surface(solid);
   if (sets == nullptr) return {.mesh = boundary.surface, .back = {}};
@@ -121,7 +121,7 @@ CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterPrefix*
   return result;
 }
 
-/// Triangles without area have no normal; a closed surface has an outside.
+/// Triangles without area have no normal; closed surfaces must have outward normals.
 void repair_target_triangles(SurfaceMesh& mesh, const std::string& where) {
   remove_degenerate_triangles(mesh);
   if (mesh.triangles.empty()) {
@@ -133,12 +133,12 @@ void repair_target_triangles(SurfaceMesh& mesh, const std::string& where) {
     const Vector3& p = finding.where.front();
     throw input_error(
         where, fmt::format("{}: expected normals that point out of the body, found {} ({} times, first at "
-                           "({:g}, {:g}, {:g}) m); turn triangles round: heelstrike mesh FILE --repair orientation",
+                           "({:g}, {:g}, {:g}) m); reverse the triangles: heelstrike mesh FILE --repair orientation",
                            where, to_string(finding.defect), finding.count, p.x(), p.y(), p.z()));
   }
 }
 
-/// Shapes that are triangulated by their own code.
+/// Triangles of shapes with their own triangulation.
 SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, const std::string& where) {
   const SurfaceKind& kind = kind_of(surface);
   const double smallest = kind.extents == nullptr ? 0.0 : kind.extents(surface).value_or(Vector3::Zero()).minCoeff();
@@ -165,10 +165,10 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
   } else if (kind.boundary != nullptr && (size.edge > 0.0 || kind.drawing == nullptr)) {
     drawn = kind.boundary(surface, edge);
   } else if (kind.drawing != nullptr) {
-    // An endless surface is drawn about its place; a plane as a square of four times this extent.
+    // An infinite surface is triangulated around its location; a plane as a square of four times this extent.
     drawn = kind.drawing(surface, {.center = location_of(surface), .extent = 0.25 * size.extent});
   } else {
-    throw input_error(where, fmt::format("{}: a {} has no triangles here; give a mesh", where, kind.name()));
+    throw input_error(where, fmt::format("{}: a {} cannot be triangulated here; use a mesh", where, kind.name()));
   }
   return surface_mesh(std::move(drawn));
 }
@@ -196,7 +196,7 @@ CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size
     return result;
   }
   result.mesh = shaped_triangles(surface, size, where);
-  // Circles of radius zero at the ends of what is drawn.
+  // The ends of a triangulated shape may be circles of radius zero.
   const Vector3 extents = extents_of(result.mesh.vertices);
   merge_near_vertices(result.mesh, 1e-9 * extents.maxCoeff());
   remove_degenerate_triangles(result.mesh);
@@ -209,7 +209,7 @@ CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size
 std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
                                            const std::string& where, const ParameterPrefix& sets) {
   if (PlaneSurface::of(surface) || kind_of(surface).distance != nullptr) return std::nullopt;
-  // Faces of a block are met exactly however few triangles they have.
+  // Few triangles suffice: contact with the faces of a block is exact for any number of them.
   const auto block = BlockSurface::of(surface);
   return cast_triangles(surface, {.edge = block ? block->lengths.maxCoeff() : 0.0}, context, where, &sets);
 }

@@ -1,4 +1,4 @@
-/// Triangles and distances of the two surfaces of an elastic foundation, from what a pair says of them.
+/// Triangles and distances of the two surfaces of an elastic foundation, from the specification of a pair.
 #pragma once
 
 #include <memory>
@@ -15,40 +15,40 @@
 
 namespace heelstrike::fem {
 
-/// Whether there are triangles, or a distance, for surfaces of this kind.
+/// True if triangles or a distance exist for surfaces of this kind.
 [[nodiscard]] bool has_surface(const SurfaceKind& kind);
 
 /// Triangles with outward normals, none degenerate.
 struct CastingTriangles {
   SurfaceMesh mesh;
-  /// Of which the triangles are an image; null = they are the surface.
+  /// Exact shape that the triangles approximate; null = the triangles are the surface.
   std::shared_ptr<const SignedDistance> shape{};
-  std::optional<SurfaceMesh> back;  ///< of a volume mesh: the faces that are held, seen from within; none = no clamp
+  std::optional<SurfaceMesh> back;  ///< of a volume mesh: the clamped faces, oriented inwards; none = no clamp
 };
 
-/// How a shape becomes triangles.
+/// Triangulation of a shape.
 struct TriangleSize {
   double edge = 0.0;    ///< [m] of shapes with a boundary of given edge length; 0 = a twentieth of the smallest extent
   double extent = 0.0;  ///< [m] edge of the square of a plane
 };
 
-/// Of a volume mesh: its boundary, or the faces that may touch.
-/// @param where  of the surface, for messages, e.g. "contact.NAME.main.surface"
+/// For a volume mesh: its boundary, or the possible contact faces.
+/// @param where  key of the surface, for messages, e.g. "contact.NAME.main.surface"
 /// @param sets   body_set_parameters(), for volume meshes; null = the whole boundary
-/// @throws Error{invalid_input} for an empty or inside-out mesh, sets that a mesh has not; what reading throws
+/// @throws Error{invalid_input} for an empty or inside-out mesh and for sets that do not exist; errors of reading
 [[nodiscard]] CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size,
                                            const PrepareContext& context, const std::string& where,
                                            const ParameterPrefix* sets = nullptr);
 
-/// As above, for the surface that the springs meet: by formula where there is one.
+/// As above, for the target surface of the springs: analytic where a formula exists.
 struct TargetGeometry {
   std::unique_ptr<TargetSurface> target;
   PartnerShape shape;
 };
-/// Its triangles, as above; none where there is a formula.
+/// Its triangles, as above; none if a formula exists.
 [[nodiscard]] std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
                                                          const std::string& where, const ParameterPrefix& sets);
-/// @param triangles  of the surface, as above; null = there is a formula
+/// @param triangles  of the surface, as above; null = a formula exists
 /// @param depth      see mesh_target
 [[nodiscard]] TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate,
                                      double depth);

@@ -1,5 +1,5 @@
-/// Hysteresis factors H(c_r) of the dissipative point laws  F = K d^n (1 + H d'/v0)  and the restitution they really
-/// give. Derivations and misprints of the sources: docs/theory/contact_laws.md, sections 3 and 4.
+/// Hysteresis factors H(c_r) of the dissipative point laws  F = K d^n (1 + H d'/v0)  and the restitution that results
+/// from them. Derivations and misprints of the sources: docs/theory/contact_laws.md, sections 3 and 4.
 #pragma once
 
 namespace heelstrike::fem {

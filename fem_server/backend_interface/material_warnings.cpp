@@ -5,7 +5,7 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr double min_youngs_modulus = 1e3;     // [Pa] brain and fat; gels below that flow
+constexpr double min_youngs_modulus = 1e3;     // [Pa] brain and fat; softer gels flow
 constexpr double max_youngs_modulus = 1.3e12;  // [Pa] diamond
 constexpr double lightest = 20.0;   // [kg/m^3] foams
 constexpr double heaviest = 2.3e4;  // [kg/m^3] osmium

@@ -1,4 +1,4 @@
-/// Moduli and densities that no material has.
+/// Warnings about implausible moduli and densities.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace heelstrike::fem {
 
-/// "KEY: sentence" for each value outside of what tissues, plastics, metals and ceramics have, with the unit that was
-/// probably meant. @param key  of the material, e.g. "contact.NAME.main.material"
+/// "KEY: sentence" for each value outside the range of tissues, plastics, metals and ceramics, with the unit that was
+/// probably intended. @param key  of the material, e.g. "contact.NAME.main.material"
 [[nodiscard]] std::vector<std::string> find_material_warnings(std::span<const Material> materials, const std::string& key);
 
 }  // namespace heelstrike::fem

@@ -27,12 +27,12 @@ void PreparationLocks::release(const std::string& key, const std::function<Produ
     const std::scoped_lock lock(mutex_);
     Entry& entry = entries_.at(key);
     entry.held = false;
-    // Copied under the lock: who comes later finds either the holder or the product.
+    // Copied under the lock: a later thread finds either the locked key or the product.
     if (copy && entry.n_waiting > 0) {
       try {
         entry.product = copy();
       } catch (const std::bad_alloc&) {
-        // No memory for a copy: the next one makes its own, or says that it cannot.
+        // Out of memory for a copy: the next thread makes its own product, or reports the failure.
       }
     }
     if (entry.n_waiting == 0) entries_.erase(key);

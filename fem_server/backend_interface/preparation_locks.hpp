@@ -1,4 +1,4 @@
-/// Two sessions that need the same product of a preparation: one makes it, the others wait and get a copy.
+/// Shared preparation: of the sessions that need the same product, one makes it and the others wait for a copy.
 #pragma once
 
 #include <any>
@@ -17,8 +17,8 @@ namespace heelstrike::fem {
 /// Thread-safe; one for all sessions of a process.
 class PreparationLocks {
  public:
-  /// The product of `make`, or a copy of what another thread made for the same key while this one waited. When the
-  /// other gave up (cancelled, failed), the next one makes it. Nothing is kept once nobody waits.
+  /// The product of `make`, or a copy of the product that another thread made for the same key while this one waited.
+  /// If the other thread fails or is cancelled, the next one makes it. Nothing is stored once no thread waits.
   /// @tparam T  copyable, the same for one key
   /// @throws Error{cancelled} when `stop` is requested while waiting; what `make` throws
   template <class T>
@@ -35,7 +35,7 @@ class PreparationLocks {
     return std::move(*product);
   }
 
-  /// Threads that wait, for tests.
+  /// Number of waiting threads, for tests.
   [[nodiscard]] std::size_t n_waiting() const;
 
  private:
@@ -43,11 +43,11 @@ class PreparationLocks {
   struct Entry {
     bool held = false;
     std::size_t n_waiting = 0;
-    Product product;  ///< for those who wait
+    Product product;  ///< for waiting threads
   };
-  /// @return what another thread made, or null: then the key is held
+  /// @return the product of another thread, or null: the key is then locked by this thread
   [[nodiscard]] Product acquire(const std::string& key, const std::stop_token& stop);
-  /// @param copy  makes one for those who wait; empty: there is no product
+  /// @param copy  makes the copy for waiting threads; empty: there is no product
   void release(const std::string& key, const std::function<Product()>& copy);
 
   mutable std::mutex mutex_;
@@ -55,7 +55,7 @@ class PreparationLocks {
   std::map<std::string, Entry> entries_;
 };
 
-/// As PreparationLocks::once. @param locks  null = nobody else prepares
+/// As PreparationLocks::once. @param locks  null = no concurrent preparation
 template <class T>
 [[nodiscard]] T prepare_once(PreparationLocks* locks, const std::string& key, const std::stop_token& stop,
                           const std::function<T()>& make) {

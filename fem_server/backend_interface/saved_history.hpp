@@ -1,5 +1,5 @@
-/// What all histories that are saved have in common: format, back-end, approach speed, and one visit that writes and
-/// reads the rest.
+/// Common part of all saved histories: format, back-end, approach velocity, and one visitor that writes and reads the
+/// remaining members.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,13 +15,13 @@
 
 namespace heelstrike::fem {
 
-/// @tparam Own  the history: has `format` (text with a version, which changes with the bytes) and `transfer` of what
-///              it adds to the members here, see state_bytes.hpp
+/// @tparam Own  the history type: has `format` (text with a version that changes with the bytes) and `transfer` of its
+///              additional members, see state_bytes.hpp
 template <class Own>
 class SavedHistory : public History {
  public:
-  std::string backend;                   ///< name of the back-end that made it
-  std::optional<double> approach_velocity;  ///< [m/s] closing speed at the onset of contact, > 0; none = not in contact
+  std::string backend;                   ///< name of the back-end that wrote it
+  std::optional<double> approach_velocity;  ///< [m/s] closing velocity at the onset of contact, > 0; none = no contact
 
   [[nodiscard]] std::string save() const final {
     StateWriter writer;
@@ -35,7 +35,7 @@ class SavedHistory : public History {
     return history;
   }
 
-  /// @throws Error{invalid_input} for bytes of another format or back-end and for damaged ones
+  /// @throws Error{invalid_input} for bytes of another format or back-end and for damaged bytes
   [[nodiscard]] static std::shared_ptr<Own> load(std::string_view bytes, const std::string& name) {
     auto history = of_backend(name);
     StateReader reader(bytes, fmt::format("history of back-end '{}'", name));
@@ -57,7 +57,7 @@ class SavedHistory : public History {
     archive.label("format", Own::format);
     archive.label("back-end", self.backend);
     archive(self.approach_velocity);
-    archive.require(self.approach_velocity.value_or(0.0) >= 0.0, "an approach speed >= 0 m/s");
+    archive.require(self.approach_velocity.value_or(0.0) >= 0.0, "an approach velocity >= 0 m/s");
     Own::transfer(archive, self);
   }
 };

@@ -4,7 +4,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Of the limit: a point this near to it slides at once when it is pushed on.
+/// Fraction of the limit: a point this close to its limit slides as soon as it is pushed further.
 constexpr double incipient_slip_ratio = 0.99;
 
 }  // namespace

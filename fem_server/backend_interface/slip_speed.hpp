@@ -1,5 +1,5 @@
-/// How fast points that slid at the last commit go on sliding: Response::slip_speed. Shared by all back-ends with
-/// friction that sticks.
+/// Sliding speed of the points that slid at the last commit: Response::slip_speed. Shared by all back-ends with
+/// stick-slip friction.
 #pragma once
 
 #include "common/spatial/spatial.hpp"
@@ -8,13 +8,13 @@ namespace heelstrike::fem {
 
 class SlipSpeed {
  public:
-  /// One point that bore force at the commit.
-  /// @param traction  [N] of the friction on A there, turned with the surface to where it is now
+  /// Adds one point that carried force at the commit.
+  /// @param traction  [N] of the friction on A there, rotated with the surface to its current pose
   /// @param limit     [N] mu N there
-  /// @param velocity  [m/s] of B's point against A's now
+  /// @param velocity  [m/s] current, of B's point relative to A's
   void add(const Vector3& traction, double limit, const Vector3& velocity);
-  /// [m/s] 0 unless the points that slid bear more than half of the limits: with the others to hold the bodies there is
-  /// a stiffness left, and the motion is that of a spring.
+  /// [m/s] 0 unless the points that slid carry more than half of the limits: otherwise the sticking points still
+  /// provide stiffness, and the motion is that of a spring.
   [[nodiscard]] double value() const { return sliding_ > 0.5 * total_ ? power_ / sliding_ : 0.0; }
 
  private:

@@ -7,9 +7,9 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Fraction of the step after which |traction + theta (trial - traction)| = limit_before + theta (limit -
-/// limit_before): the root of a theta^2 + 2 b theta + c with c <= 0 where it rises. It is there, for at the end the
-/// point slips.
+/// Fraction theta of the step with |traction + theta (trial - traction)| = limit_before + theta (limit -
+/// limit_before): the root of a theta^2 + 2 b theta + c with c <= 0 at which the polynomial increases. It exists
+/// because the point slips at the end.
 double find_slip_onset(const SlipStep& step) {
   const Vector3 change = step.trial - step.traction;
   const double limit_change = step.limit - step.limit_before;

@@ -45,7 +45,7 @@ std::uint64_t StateReader::integer() {
 
 std::size_t StateReader::count(std::uint64_t /*before*/) {
   const std::uint64_t n = integer();
-  require(n <= rest_.size() / 8, "a count of no more than the bytes hold");
+  require(n <= rest_.size() / 8, "a count that the bytes can hold");
   return n;
 }
 
@@ -59,7 +59,7 @@ void StateReader::require(bool sound, std::string_view expected) const {
 void StateReader::label(std::string_view name, std::string_view expected) {
   const std::string_view found = next(integer());
   if (found == expected) return;
-  // Foreign bytes may be anything: show no more than a person can read.
+  // Foreign bytes may be arbitrary: show at most a readable length.
   throw input_error("state",
                     fmt::format("{}: expected {} '{}', found '{}'; restore a state saved by a session opened from "
                                 "the same specification",
@@ -68,7 +68,7 @@ void StateReader::label(std::string_view name, std::string_view expected) {
 
 void StateReader::finish() const {
   if (!rest_.empty()) {
-    throw input_error("state", fmt::format("{}: {} bytes left over after the end; these bytes are not a saved state",
+    throw input_error("state", fmt::format("{}: {} bytes remain after the end; these bytes are not a saved state",
                                            what_, rest_.size()));
   }
 }

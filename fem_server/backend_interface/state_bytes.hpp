@@ -1,13 +1,13 @@
-/// Saved state as bytes: little-endian numbers and texts with their length, the same on every machine.
+/// Saved state as bytes: little-endian numbers and length-prefixed texts, identical on every machine.
 ///
-/// A struct says once which of its members are saved, and in which order; writer and reader are both led through it:
+/// A struct lists its saved members and their order once; writer and reader both visit this list:
 ///
 ///     template <class Archive, class Self>  // Self is const for the writer
 ///     static void transfer(Archive& archive, Self& self) { archive(self.p, self.names); }
 ///
-/// Flags, whole numbers, texts, matrices, poses, optional values and lists of all these are known here. The reader
-/// refuses what cannot have been written: numbers that are not finite, flags other than 0 and 1, poses that do not
-/// turn, counts beyond the end of the bytes.
+/// Supported are flags, integers, texts, matrices, poses, optional values and lists of all these. The reader rejects
+/// values that the writer cannot have written: non-finite numbers, flags other than 0 and 1, poses whose R is not a
+/// rotation, counts beyond the end of the bytes.
 #pragma once
 
 #include <Eigen/Core>
@@ -43,7 +43,7 @@ class StateWriter {
   void operator()(const Values&... values) {
     (put_value(values), ...);
   }
-  /// What the bytes are; the reader has the name of the text for its message.
+  /// Identifies the bytes; the reader uses the name of the text in its message.
   void label(std::string_view /*name*/, std::string_view text) { put(text); }
   [[nodiscard]] std::uint64_t count(std::uint64_t n) {
     put(n);
@@ -60,7 +60,7 @@ class StateWriter {
   std::string bytes_;
 };
 
-/// Reads what StateWriter wrote. Every function throws Error{invalid_input} when the bytes end too early.
+/// Reads the bytes of StateWriter. Every function throws Error{invalid_input} when the bytes end too early.
 class StateReader {
  public:
   static constexpr bool reads = true;
@@ -72,13 +72,13 @@ class StateReader {
   void operator()(Values&... values) {
     (get_value(values), ...);
   }
-  /// @throws Error{invalid_input} unless the next text is `expected`; `name` says what it is
+  /// @throws Error{invalid_input} unless the next text is `expected`; `name` describes it
   void label(std::string_view name, std::string_view expected);
-  /// How many numbers, or more than numbers, follow. @throws Error{invalid_input} when the rest is too short for them
+  /// Number of values that follow, each of at least 8 bytes. @throws Error{invalid_input} if fewer bytes remain
   [[nodiscard]] std::size_t count(std::uint64_t before);
-  /// @throws Error{invalid_input} unless `sound`. @param expected  what stands there in sound bytes
+  /// @throws Error{invalid_input} unless `sound`. @param expected  content of sound bytes at this position
   void require(bool sound, std::string_view expected) const;
-  /// @throws Error{invalid_input} when bytes are left over
+  /// @throws Error{invalid_input} when bytes remain
   void finish() const;
 
  private:
@@ -91,7 +91,7 @@ class StateReader {
   std::string what_;
 };
 
-/// Column by column; the size of a matrix that may have any stands before it.
+/// Column by column; the size of a matrix of dynamic size precedes it.
 template <class Archive, class Matrix>
 requires requires {
   Matrix::SizeAtCompileTime;
@@ -107,13 +107,13 @@ void transfer(Archive& archive, Matrix& m) {
 template <class Archive>
 void transfer(Archive& archive, MaybeConst<Pose> auto& X) {
   archive(X.R, X.p);
-  // What has gone over the wire is a rotation to rounding; a pose that is not would stretch whatever it moves.
+  // A transmitted pose is a rotation up to rounding; any other would stretch the bodies that it moves.
   constexpr double significance_threshold = 1e-6;
   archive.require((X.R * X.R.transpose() - Matrix3::Identity()).norm() < significance_threshold && X.R.determinant() > 0.0,
                   "a rotation");
 }
 
-/// Whether there is a value, and the value, or that of T{} where there is none.
+/// A flag for the presence of the value, then the value, or T{} if absent.
 template <class Archive, class Optional>
 requires MaybeConst<Optional, std::optional<typename Optional::value_type>>
 void transfer(Archive& archive, Optional& value) {

@@ -1,4 +1,4 @@
-/// Mesh files of surfaces: how they are read, and how large what they hold is.
+/// Mesh files of surfaces: options of reading and extents of the content.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace heelstrike::fem {
 
-/// How the file of a surface is read.
+/// Options for reading the file of a surface.
 [[nodiscard]] ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset,
                                        const PrepareContext& context);
 
-/// Edges [m] of the box around a surface; none for a plane and other endless ones. Reads the mesh that it names.
+/// Edges [m] of the bounding box of a surface; none for planes and other infinite ones. Reads its mesh file.
 [[nodiscard]] std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

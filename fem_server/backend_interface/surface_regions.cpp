@@ -30,7 +30,7 @@ Vector3 middle_of(const SurfaceMesh& mesh) {
   return 0.5 * (low + high);
 }
 
-/// `sets` and `halves` as the names that they stand for.
+/// Expands `sets` and `halves` to names of regions.
 std::vector<std::string> parse_regions(const std::string& names, const RegionSurface& surface, const std::string& key) {
   std::vector<std::string> wanted;
   std::istringstream words(names);
@@ -57,7 +57,7 @@ std::vector<std::string> parse_regions(const std::string& names, const RegionSur
   return wanted;
 }
 
-/// Names of regions head columns of tables.
+/// Names of regions become headers of table columns.
 void check_name(const std::string& name, const std::string& key) {
   const bool plain = std::ranges::none_of(name, [](char c) { return c == ',' || c == '"' || (c >= '\0' && c < ' '); });
   if (plain && !name.empty()) return;
@@ -104,13 +104,13 @@ RegionSurface cut_surface(std::string name, const SurfaceMesh& mesh) {
 std::vector<ParameterSchema> region_parameters(const std::string& surface, const std::string& body) {
   return {text_parameter(
               regions_parameter,
-              fmt::format("parts of {} whose loads are told apart in the time series, fields and reports, separated by "
+              fmt::format("parts of {} with separate loads in the time series, fields and reports, separated by "
                           "blanks: names of its triangle sets, `sets` for all; x- x+ y- y+ z- z+ for one side of a "
                           "plane across an axis of {}'s frame, `halves` for all six",
                           surface, body),
               ""),
           list_parameter("region_center", "m",
-                         "point that the planes of regions go through; default the middle of the surface")};
+                         "point of the planes of regions; default: the middle of the surface")};
 }
 
 void check_region_center(const ParameterMap& parameters, const std::string& where) {
@@ -135,8 +135,8 @@ std::vector<SurfaceRegion> surface_regions(const std::string& names, const std::
     throw input_error(key, fmt::format("{}: expected regions that cut the {}, found '{}' with {} of its {} triangles; "
                                        "{}",
                                        key, surface.name, name, n, all,
-                                       side == halves.end() ? "leave it away, or name the others"
-                                                            : "leave it away, or move region_center [m] into the "
+                                       side == halves.end() ? "omit it, or name the others"
+                                                            : "omit it, or move region_center [m] into the "
                                                               "surface"));
   }
   return regions;

@@ -1,4 +1,4 @@
-/// Parts of a surface for which loads are told apart, e.g. the two compartments of a knee.
+/// Regions of a surface whose loads are reported separately, e.g. the two compartments of a knee.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace heelstrike::fem {
 
-/// A surface as far as regions are cut from it.
+/// Data of a surface that define its regions.
 struct RegionSurface {
   std::string name;                                               ///< "casting surface", for messages
-  Vector3 middle;                                                 ///< [m] of its extents
+  Vector3 middle;                                                 ///< [m] of its bounding box
   std::vector<Vector3> centers;                                   ///< [m] of its triangles
-  std::vector<std::pair<std::string, std::vector<bool>>> sets{};  ///< named ones, per triangle; they may overlap
+  std::vector<std::pair<std::string, std::vector<bool>>> sets{};  ///< named sets, per triangle; they may overlap
 };
 
 /// @param name  see RegionSurface
@@ -30,21 +30,20 @@ struct SurfaceRegion {
 
 /// `regions` and `region_center`.
 /// @param surface  "the casting surface"
-/// @param body     "the casting body", in whose frame planes are
+/// @param body     "the casting body", in whose frame the planes are defined
 [[nodiscard]] std::vector<ParameterSchema> region_parameters(const std::string& surface, const std::string& body);
 
-/// @param where  what keys begin with, "contact.NAME.parameters."
-/// @throws Error{invalid_input} unless region_center is a point or not given
+/// @param where  prefix of keys, "contact.NAME.parameters."
+/// @throws Error{invalid_input} unless region_center is a point or absent
 void check_region_center(const ParameterMap& parameters, const std::string& where);
 
 /// @param names   separated by blanks: names of the surface's sets, `sets` for all of these; x- x+ y- y+ z- z+ for the
 ///                triangles on one side of a plane across an axis of the body's frame, `halves` for all of these.
 ///                Empty = no regions
-/// @param center  [m] through which the planes go; empty = the middle of the surface
+/// @param center  [m] point of the planes; empty = the middle of the surface
 /// @param key     of the names, for messages
-/// @throws Error{invalid_input} for a name that the surface does not have, one that comes twice or cannot head a
-/// column,
-///         and a region without triangles or with all of them
+/// @throws Error{invalid_input} for an unknown name, one that occurs twice or cannot head a column, and for a region
+///         without triangles or with all of them
 [[nodiscard]] std::vector<SurfaceRegion> surface_regions(const std::string& names, const std::vector<double>& center,
                                                          const RegionSurface& surface, const std::string& key);
 

@@ -23,7 +23,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// One line per folder with an entry.
+/// One line for each folder with an entry.
 std::vector<BackendEntry> collect() {
   std::vector<BackendEntry> entries;
   std::ranges::move(point_law_entries(), std::back_inserter(entries));
@@ -52,7 +52,7 @@ void refuse_laws(const PairSpec& pair, const BackendEntry& entry) {
   const ParameterMap laws = laws_in_force(pair);
   if (laws.empty() || has_elastic_bodies(entry.parameters)) return;
   const std::string key = fmt::format("contact.{}.{}", pair.name, laws.begin()->first);
-  throw input_error(key, fmt::format("{}: back-end '{}' knows no laws of materials; expected one of finite elements "
+  throw input_error(key, fmt::format("{}: back-end '{}' supports no material laws; expected a finite-element back-end "
                                      "(fem_full, fem_layered; fem_condensed and fem_modal linearise them), or no `law`",
                                      key, entry.name));
 }
@@ -61,12 +61,12 @@ void refuse_laws(const PairSpec& pair, const BackendEntry& entry) {
 
 std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
                                    const FieldRequest& /*request*/) const {
-  throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws know a force, not its distribution");
+  throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws give a force, not its distribution");
 }
 
 friction::LocalProblem ContactBackend::local_problem(const History& /*history*/, const PairState& /*state*/) const {
   throw Error(ErrorCode::unimplemented,
-              "this back-end solves no problem of frictional contact of many points; fem_condensed with friction does");
+              "this back-end solves no frictional contact problem of many points; fem_condensed with friction does");
 }
 
 std::span<const BackendEntry> backend_registry() {

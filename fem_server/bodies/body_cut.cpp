@@ -14,10 +14,10 @@ bool inside(const Vector3& p, const std::vector<double>& box) {
   return p.x() >= box[0] && p.y() >= box[1] && p.z() >= box[2] && p.x() <= box[3] && p.y() <= box[4] && p.z() <= box[5];
 }
 
-/// Corners of a face, ascending, and the face.
+/// Corners of a face, ascending, with the face.
 using FaceOwner = std::pair<Triangle, ElementFace>;
 
-/// Equal faces next to each other.
+/// Sorted so that equal faces are adjacent.
 std::vector<FaceOwner> sorted_faces(const VolumeMesh& mesh) {
   std::vector<FaceOwner> faces;
   faces.reserve(mesh.faces_per_element() * mesh.n_elements());
@@ -33,7 +33,7 @@ std::vector<FaceOwner> sorted_faces(const VolumeMesh& mesh) {
   return faces;
 }
 
-/// Faces between an element that is kept and one that is not.
+/// Faces between a kept element and a removed one.
 std::vector<ElementFace> faces_of_cut(const VolumeMesh& mesh, const std::vector<bool>& keep) {
   std::vector<ElementFace> cut;
   const auto faces = sorted_faces(mesh);
@@ -105,9 +105,9 @@ std::vector<MeshPiece> pieces_of(const VolumeMesh& mesh) {
   return pieces;
 }
 
-/// Whether three of the points are the corners of a triangle.
+/// True if three of the points span a triangle.
 bool is_not_collinear(const std::vector<Vector3>& points) {
-  // Rounding of coordinates that were written with seven digits, as in STL files.
+  // Rounding of coordinates written with seven digits, as in STL files.
   constexpr double rounding = 1e-6;
   if (points.size() < 3) return false;
   const auto distance = [&](const Vector3& p) { return (p - points.front()).norm(); };

@@ -1,4 +1,4 @@
-/// Cutting a part off a body before anything else is done with it.
+/// Removal of a part of a body before any other processing.
 #pragma once
 
 #include <span>
@@ -8,26 +8,26 @@
 
 namespace heelstrike::fem {
 
-/// Removes all elements whose centre of corners lies outside the box and the nodes that only these use; sets follow.
-/// The cut runs along faces of elements: it is as even as they are small.
-/// @param box  [m] x, y, z low, then high
-/// @returns the faces of the kept elements along which the body was cut, ascending: no surface of the body
+/// Removes all elements with their centre of corners outside the box and the nodes used by these only; updates the
+/// sets. The cut follows element faces, so its roughness is that of the element size.
+/// @param box  [m] lower corner x, y, z, then upper corner
+/// @returns the faces of the kept elements along the cut, ascending: they are no surface of the body
 std::vector<ElementFace> clip_to_box(VolumeMesh& mesh, const std::vector<double>& box);
 
-/// Elements that hang together by faces.
+/// Elements connected by faces.
 struct MeshPiece {
   std::vector<std::uint32_t> elements;  ///< ascending
   double volume = 0.0;                  ///< [m^3]
   Vector3 center = Vector3::Zero();     ///< [m] of its elements
 };
 
-/// The pieces that nothing holds, largest first. Along a cut elements may hang on by an edge or a corner only: a hinge,
-/// with which the stiffness is singular. A piece is held when three of its nodes that do not lie on one line are
-/// clamped or belong to a held piece.
+/// Pieces without support, largest first. Along a cut, elements may be connected by an edge or a corner only: a hinge
+/// that makes the stiffness singular. A piece is supported when three of its nodes that do not lie on one line are
+/// clamped or belong to a supported piece.
 /// @param clamped_nodes  ascending; none = a body in free flight, whose largest piece needs no support
 [[nodiscard]] std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span<const std::uint32_t> clamped_nodes);
 
-/// Removes these pieces; sets follow, and the elements of `faces`, none of which may belong to a removed one any more.
+/// Removes these pieces and their elements from the sets and from `faces`; `faces` must refer to kept elements only.
 void remove_pieces(VolumeMesh& mesh, std::span<const MeshPiece> pieces, std::vector<ElementFace>& faces);
 
 }  // namespace heelstrike::fem

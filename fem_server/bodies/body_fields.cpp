@@ -11,7 +11,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Cells to draw, the node of the mesh behind each of their points and the element behind each of them.
+/// Output cells, with the mesh node of each of their points and the element of each cell.
 struct FieldMeshData {
   FieldGrid grid;
   std::vector<std::uint32_t> nodes;
@@ -129,7 +129,7 @@ std::vector<double> BodyFields::face_pressures(const RecoveredPressure& pressure
                                                const std::vector<ElementFace>& drawn) const {
   std::vector<double> result(drawn.size(), 0.0);
   for (std::size_t k = 0; k < pressure.faces.size(); ++k) {
-    // All faces of the boundary are drawn, ascending; a set of a user's mesh may name others.
+    // All boundary faces are written, ascending; a set of a user's mesh may contain others.
     const auto found = std::ranges::lower_bound(drawn, pressure_.faces()[pressure.faces[k]]);
     if (found == drawn.end() || *found != pressure_.faces()[pressure.faces[k]]) continue;
     result[static_cast<std::size_t>(found - drawn.begin())] = pressure.at_faces(static_cast<Eigen::Index>(k), 0);

@@ -44,8 +44,8 @@ void refuse_unused_law(const PairSpec& pair) {
     const auto given = pair.parameters.find(schema.name);
     if (given == pair.parameters.end() || (schema.fallback && given->second == *schema.fallback)) continue;
     const std::string key = fmt::format("contact.{}.parameters.{}", pair.name, schema.name);
-    throw input_error(key, fmt::format("{}: every material of the body has a law of its own, and nothing follows this "
-                                       "one; remove it, or the `law` of the materials that shall",
+    throw input_error(key, fmt::format("{}: every material of the body has its own law, and none uses this "
+                                       "one; remove it, or remove the `law` of the materials that should use it",
                                        key));
   }
 }
@@ -101,7 +101,7 @@ PairSpec linearised(PairSpec pair, const PrepareContext& context) {
   const auto linearise = [&](const char* side, ContactBody& body) {
     for (Material& material : body.materials) {
       if (std::exchange(material.law, {}).empty()) continue;
-      context.on_progress(fmt::format("{}: {} is linear and takes its moduli alone, the response to small strain",
+      context.on_progress(fmt::format("{}: {} is linear and uses the moduli only, the response to small strain",
                                       location_of(pair, side, material), pair.backend),
                           0.0);
     }

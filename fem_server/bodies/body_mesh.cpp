@@ -45,7 +45,7 @@ double element_size_of(const ParameterPrefix& place) {
   const auto size = optional_number(place.parameters, "element_size");
   if (!size) {
     throw input_error(place.where + "element_size",
-                      fmt::format("{}element_size: missing; this body has no volume mesh yet and "
+                      fmt::format("{}element_size: missing; this body has no volume mesh and "
                                   "is filled with tetrahedra of this size [m]",
                                   place.where));
   }
@@ -54,7 +54,7 @@ double element_size_of(const ParameterPrefix& place) {
 
 namespace {
 
-/// Of the elements that are asked for.
+/// Topology of the requested elements.
 const ElementTopology& topology_asked_for(const ParameterPrefix& place) {
   const auto kind = named_element(text(place.parameters, "element"));
   return element_topology(kind ? kind->n_nodes : 4);
@@ -64,7 +64,7 @@ std::uint32_t order_of(const ParameterPrefix& place) {
   return topology_asked_for(place).quadratic() ? 2 : 1;
 }
 
-/// Corners of the elements that are asked for: 4, 6 or 8.
+/// Corners of the requested elements: 4, 6 or 8.
 std::uint32_t find_requested_corners(const ParameterPrefix& place) {
   return topology_asked_for(place).n_corners;
 }
@@ -76,7 +76,7 @@ void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place
   if (corners == 4 || BlockSurface::of(surface) || (corners == 6 && is_layer(surface))) return;
   throw input_error(
       place.where + "element",
-      fmt::format("{0}element: surface '{1}' is not filled with {2} here, only a block is; expected a mesh file of {2} "
+      fmt::format("{0}element: surface '{1}' cannot be filled with {2}, only a block can; expected a mesh file of {2} "
                   "(Gmsh, VTU, Abaqus{3}), or tetrahedra, e.g. tet10_mixed",
                   place.where, surface.kind, element_shapes(corners),
                   corners == 6 ? "; heelstrike mesh --layer OUTER INNER --prisms makes one" : ""));
@@ -95,14 +95,14 @@ ElementKind find_supported_element(std::uint32_t nodes_per_element, const Parame
   }
   throw input_error(
       place.where + "element",
-      fmt::format("{}element: {} has {} nodes, the elements of '{}' have {} and cannot carry it; expected "
+      fmt::format("{}element: {} has {} nodes, the elements of '{}' have {} and do not support it; expected "
                   "one of {}, or another mesh",
                   place.where, kind->name, kind->n_nodes, file, nodes_per_element, fmt::join(possible, ", ")));
 }
 
 namespace {
 
-/// A mesh file with the nodes that the element asks for.
+/// The mesh of a file, with the nodes that the requested element needs.
 VolumeMesh carried(VolumeMesh mesh, const ParameterPrefix& place, const std::string& file) {
   const ElementKind kind = find_supported_element(mesh.nodes_per_element, place, file);
   return kind.n_nodes == mesh.nodes_per_element ? mesh : to_quadratic(mesh);
@@ -125,7 +125,7 @@ MeshingOptions meshing_options(const ParameterPrefix& place, const PrepareContex
   return meshing;
 }
 
-/// Fine elements behind the faces that look towards the partner.
+/// Refines the mesh below the faces that point towards the partner.
 void refine_contact(const SurfaceMesh& surface, const ParameterPrefix& place, SizeField& field) {
   const double size = number(place.parameters, "contact_size");
   if (size == 0.0) return;
@@ -141,9 +141,10 @@ void refine_contact(const SurfaceMesh& surface, const ParameterPrefix& place, Si
   field.refinements.push_back({.region = std::move(region), .size = size});
 }
 
-/// Refuses what cannot end well before an hour and all memory have gone into it.
+/// Rejects mesh sizes that would use up time and memory before the mesher could reach the element limit.
 void check_element_count(double volume, double size, const ParameterPrefix& place, const PrepareContext& context) {
   constexpr double regular = 8.485281374;  // regular tetrahedra of edge 1 in a unit cube; meshes have 0.8 to 1.3 times
+                                           // this
   const double expected = regular * std::abs(volume) / (size * size * size);
   if (expected < 2.0 * static_cast<double>(context.max_elements)) return;
   throw limit_error(
@@ -161,7 +162,7 @@ double volume_of(const SurfaceMesh& surface) {
   return volume;
 }
 
-/// Digest of what a mesh depends on, besides the version of the mesher.
+/// Digest of the mesh inputs, besides the version of the mesher.
 class MeshKey {
  public:
   MeshKey(std::string_view kind, const ParameterPrefix& place) {
@@ -171,7 +172,7 @@ class MeshKey {
       writer_.put(optional_number(place.parameters, name).value_or(0.0));
     };
     put_number("element_size");
-    // Not the kind: mixed elements have the same mesh.
+    // Not the element kind: mixed elements have the same mesh.
     writer_.put(static_cast<double>(order_of(place)));
     for (const char* name : {"contact_size", "contact_radius", "contact_angle"}) put_number(name);
     for (const double x : place.numbers("contact_direction", 3)) writer_.put(x);
@@ -220,7 +221,7 @@ void tell(const Warnings& warnings, const PrepareContext& context) {
   for (const std::string& warning : warnings) context.on_progress(fmt::format("{}{}", warning_mark, warning), 0.0);
 }
 
-/// Every time and not only when the mesh is made: what comes from the cache has lost as much.
+/// Called for cached meshes too, because the mesh has lost the same volume.
 void warn_about_volume_loss(const VolumeMesh& mesh, double given_volume, const ParameterPrefix& place,
                  const PrepareContext& context) {
   const VolumeReport report = check_volume(mesh);
@@ -272,8 +273,8 @@ VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPrefix& place, cons
   }
   const double size = element_size_of(place);
   const auto make = [&] {
-    // As fine as the finest elements and not finer: Gmsh searches the given triangles for every point that it places,
-    // and with half the size the mesh takes ten times as long.
+    // As fine as the finest elements, not finer: Gmsh searches the given triangles for every point that it places, and
+    // half this size makes meshing take ten times as long.
     const double contact_size = number(place.parameters, "contact_size");
     const double surface_size = std::clamp(contact_size > 0.0 ? std::min(contact_size, size) : size, 0.0005, 0.02);
     return filled(make_foot(d, surface_size, foot.right ? FootSide::right : FootSide::left), place, context);
@@ -304,16 +305,16 @@ VolumeMesh block_mesh(const BlockSurface& block, const ParameterPrefix& place, c
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
 
-/// @throws Error{invalid_input} for a surface with nothing behind it
+/// @throws Error{invalid_input} for a surface without a layer behind it
 SurfaceLayer layer_of(const Surface& surface) {
   const SurfaceKind& kind = kind_of(surface);
   if (std::optional<SurfaceLayer> layer = kind.layer(surface)) return std::move(*layer);
-  throw input_error("surface", fmt::format("expected a {} that has a layer to fill, found one without: {}; take "
+  throw input_error("surface", fmt::format("expected a {} with a layer to fill, found one without: {}; use "
                                            "another of its surfaces, or remove the material",
                                            kind.name(), kind.keys.meaning));
 }
 
-/// Columns of elements below the triangles of a sheet: it takes no time and is not kept.
+/// Columns of elements below the triangles of a sheet. This takes no time, so the mesh is not cached.
 VolumeMesh layer_below(const Surface& surface, const ParameterPrefix& place) {
   const SurfaceLayer layer = layer_of(surface);
   LayerOptions options;
@@ -358,7 +359,7 @@ bool is_layer(const Surface& surface) {
 
 std::uint32_t count_elements_through(const Surface& surface, const ParameterPrefix& place) {
   const double thickness = layer_of(surface).thickness;
-  // Two elements through the thickness are the least that bend.
+  // Bending needs at least two elements through the thickness.
   const double height = optional_number(place.parameters, "element_size").value_or(0.5 * thickness);
   const double layers = std::max(1.0, std::round(thickness / height));
   if (layers <= max_layers) return static_cast<std::uint32_t>(layers);
@@ -409,7 +410,7 @@ VolumeMesh body_mesh(const Surface& surface, const ParameterPrefix& place, const
   } else {
     mesh = shape_mesh(surface, place, context);
   }
-  // Nodes of a user's own mesh keep their numbers.
+  // The nodes of a user's mesh keep their numbers.
   const bool own = !is_volume_file(surface, context);
   const auto direction = direction_of(place);
   const double fine = number(place.parameters, "contact_size");

@@ -1,4 +1,4 @@
-/// The tetrahedra of a deformable body: read from its file, made from its shape, or taken from the cache.
+/// Volume mesh of a deformable body: read from its file, generated from its shape, or read from the cache.
 #pragma once
 
 #include <cstdint>
@@ -16,43 +16,43 @@
 
 namespace heelstrike::fem {
 
-/// Whether the body is filled with tetrahedra from closed triangles, of a file or a shape.
+/// True if the body is filled with tetrahedra from closed triangles of a file or a shape.
 [[nodiscard]] bool is_filled_from_triangles(const Surface& surface);
 
-/// What a mesh file holds as far as its name or given format tell; none while only its content would.
+/// Kind of a mesh file according to its name or prescribed format; none if only its content determines the kind.
 [[nodiscard]] std::optional<MeshKind> named_kind(const MeshSurface& surface);
 
-/// Whether the body is the layer below a surface, which brings the sets that hold it and that may touch.
+/// True if the body is the layer below a surface, which defines the clamped set and the contact set.
 [[nodiscard]] bool is_layer(const Surface& surface);
 
-/// How many elements a body that is a layer has through its thickness: as many as they are high.
-/// @throws Error{invalid_input} for a surface with nothing behind it, and for more than max_layers
+/// Number of elements through the thickness of a layer, such that they are as high as wide.
+/// @throws Error{invalid_input} for a surface without a layer and for more than max_layers
 [[nodiscard]] std::uint32_t count_elements_through(const Surface& surface, const ParameterPrefix& place);
 
-/// A pair whose bodies that are layers are held by their back and touch with their front, unless its parameters name
-/// something else.
+/// Clamps the back of bodies that are layers and chooses their front as contact surface, unless the parameters of the
+/// pair choose other sets.
 [[nodiscard]] PairSpec add_shape_sets(PairSpec pair);
 
-/// @throws Error{invalid_input} when `element_size` is not given
+/// @throws Error{invalid_input} when `element_size` is absent
 [[nodiscard]] double element_size_of(const ParameterPrefix& place);
 
-/// Only blocks are cut into prisms and hexahedra here.
-/// @pre the surface is filled here, and not a volume mesh
-/// @throws Error{invalid_input} for an element that it is not filled with
+/// Rejects elements that the shape cannot be filled with: only blocks are cut into prisms and hexahedra.
+/// @pre the surface is filled here and is not a volume mesh
+/// @throws Error{invalid_input} with the accepted elements
 void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place);
 
-/// The element that is asked for, or the usual one, on the mesh of a volume file.
-/// @throws Error{invalid_input} where the elements of the file cannot carry it
+/// The requested element, or the default one, on the mesh of a volume file.
+/// @throws Error{invalid_input} if the elements of the file do not support it
 [[nodiscard]] ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterPrefix& place,
                                           const std::string& file);
 
 /// Mesh in the body's frame. Uses the parameters element_size, element, contact_size, contact_radius,
-/// contact_direction, contact_angle and max_meshing_time of body_parameters(). Meshes that the mesher makes are kept
-/// in `context.cache_directory`; blocks, cylinders and volume files are not, because they take no time.
-/// @pre the pair was accepted by check_body_pair
-/// @throws Error{invalid_input} for a surface or file that is not sound, a shape that is no body, sizes out of range
-/// @throws Error{limit} for more than `context.max_elements`, before the mesher is started when that is foreseeable
-/// @throws Error{cancelled}, and what the mesher throws
+/// contact_direction, contact_angle and max_meshing_time of body_parameters(). Meshes of the mesher are cached in
+/// `context.cache_directory`; blocks, cylinders and volume files take no time and are not cached.
+/// @pre check_body_pair accepted the pair
+/// @throws Error{invalid_input} for an invalid surface or file, a shape that encloses no body, sizes out of range
+/// @throws Error{limit} for more than `context.max_elements`, before the mesher starts if this is predictable
+/// @throws Error{cancelled}, and the errors of the mesher
 [[nodiscard]] VolumeMesh body_mesh(const Surface& surface, const ParameterPrefix& place, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

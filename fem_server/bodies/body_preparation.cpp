@@ -42,8 +42,8 @@ Support support_of(const VolumeMesh& mesh, const Place& place) {
   return support;
 }
 
-/// Nodes of the chosen faces. Chosen without a set, nodes on the clamp are left out; a set that touches it is a
-/// mistake.
+/// Nodes of the chosen faces. Without a contact set, nodes on the clamp are omitted; a set that touches the clamp is an
+/// error.
 ContactNodes candidates_of(const BodyModel& body, const Support& support, std::span<const ElementFace> cut,
                            const Place& place) {
   const ContactNodes all = contact_nodes(body, contact_faces(body.mesh(), cut, place));
@@ -63,11 +63,12 @@ void check_limit(const ContactNodes& contact, const Place& place) {
   throw limit_error(
       place.where + "max_candidates",
       fmt::format("{} candidate contact nodes, max_candidates is {}; their compliance would take {:.1f} GB. "
-                  "Narrow them by contact_set, contact_box or contact_direction, or raise the limit",
+                  "Restrict them by contact_set, contact_box or contact_direction, or raise the limit",
                   n, limit, 72e-9 * n * n));
 }
 
-/// Takes out what the partner cannot touch and says how many these are. Clamped nodes stay: they are refused later.
+/// Removes the candidates that the partner cannot reach and reports their number. Clamped nodes stay: they are rejected
+/// later.
 void restrict_to_reach(const PairSpec& pair, const BodyModel& body, const Support& support, const PrepareContext& context,
                      ParameterMap& parameters, ContactNodes& contact) {
   if (text(pair.parameters, "contact_nodes") == "all") return;
@@ -87,13 +88,13 @@ void restrict_to_reach(const PairSpec& pair, const BodyModel& body, const Suppor
     n_skipped = static_cast<double>(n_before - contact.nodes.size());
     if (!fits && n_before > 0) {
       context.on_progress(
-          fmt::format("{}: the {} overlaps the body by more than max_penetration = {} m wherever they touch; all contact "
-                      "nodes are kept",
+          fmt::format("{}: the {} overlaps the body by more than max_penetration = {} m at every contact point; all "
+                      "contact nodes are kept",
                       pair.name, pair.partner.surface.kind, depth),
           0.0);
     } else if (n_skipped > 0.0) {
       context.on_progress(
-          fmt::format("{}: {} of {} contact nodes left out, the {} cannot reach them with an overlap up "
+          fmt::format("{}: {} of {} contact nodes omitted: the {} cannot reach them with an overlap up "
                       "to max_penetration = {} m",
                       pair.name, n_skipped, n_before, pair.partner.surface.kind, depth),
           0.0);
@@ -102,11 +103,11 @@ void restrict_to_reach(const PairSpec& pair, const BodyModel& body, const Suppor
   parameters["contact_nodes_left_out"] = n_skipped;
 }
 
-/// A mesh, how it is held, and where it was cut.
+/// A mesh with its support and the faces of its cut.
 struct ClampedMesh {
   VolumeMesh mesh;
   Support support;
-  std::vector<ElementFace> cut;  ///< faces that `body_box` laid open, ascending
+  std::vector<ElementFace> cut;  ///< faces exposed by `body_box`, ascending
 };
 
 std::string places_of(std::span<const MeshPiece> pieces) {
@@ -119,10 +120,10 @@ std::string places_of(std::span<const MeshPiece> pieces) {
   return pieces.size() > shown ? fmt::format("{} and {} more", text, pieces.size() - shown) : text;
 }
 
-/// Refuses a cut that leaves parts without support; crumbs of elements along it are told and left out.
+/// Rejects a cut that leaves parts without support; isolated elements along the cut are removed and reported.
 void remove_isolated_elements(ClampedMesh& body, const Place& place, const PrepareContext& context) {
-  // What the crumbs carried changes forces by less than their share of the volume, and one in a hundred is less than
-  // what the size of the elements does.
+  // Removed elements change forces by less than their volume fraction; one per cent is below the effect of the
+  // element size.
   constexpr double max_isolated_volume_fraction = 0.01;
   const std::vector<MeshPiece> loose = find_unsupported_pieces(body.mesh, body.support.clamped_nodes);
   if (loose.empty()) return;
@@ -133,19 +134,19 @@ void remove_isolated_elements(ClampedMesh& body, const Place& place, const Prepa
   if (lost > max_isolated_volume_fraction * total) {
     throw input_error(
         place.where + "body_box",
-        fmt::format("{}body_box: nothing holds {} of the pieces that the cut leaves, {:.3g} % of the volume: {}; let "
-                    "the clamp reach into each of them, or move the box",
+        fmt::format("{}body_box: {} of the pieces left by the cut have no support, {:.3g} % of the volume: {}; extend "
+                    "the clamp into each of them, or move the box",
                     place.where, loose.size(), 100.0 * lost / total, places_of(loose)));
   }
-  context.on_progress(fmt::format("{}body_box: {} crumbs along the cut hang on by an edge or a corner and are left "
-                                  "out, {:.2g} % of the volume: {}",
+  context.on_progress(fmt::format("{}body_box: {} isolated pieces along the cut, connected by an edge or a corner only, "
+                                  "are removed, {:.2g} % of the volume: {}",
                                   place.where, loose.size(), 100.0 * lost / total, places_of(loose)),
                       0.0);
   remove_pieces(body.mesh, loose, body.cut);
   body.support = support_of(body.mesh, place);
 }
 
-/// The body without what `body_box` leaves out.
+/// The body without the part that `body_box` removes.
 ClampedMesh make_clamped_mesh(const Surface& surface, const Place& place, const PrepareContext& context) {
   ClampedMesh body{.mesh = body_mesh(surface, place, context), .support = {}, .cut = {}};
   const auto box = place.numbers("body_box", 6);
@@ -158,7 +159,7 @@ ClampedMesh make_clamped_mesh(const Surface& surface, const Place& place, const 
   return body;
 }
 
-/// Contact pressures of the candidates; those on the rim of the cut have none of their own, which is told.
+/// Contact pressures of the candidates; those on the rim of the cut have no pressure of their own, which is reported.
 PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact, std::span<const ElementFace> cut,
                              const Place& place, const PrepareContext& context) {
   const std::vector<std::uint32_t> rim = nodes_of_faces(mesh, cut);
@@ -166,14 +167,14 @@ PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact
       std::ranges::count_if(contact.nodes, [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); });
   if (n > 0) {
     context.on_progress(fmt::format("{}body_box: {} of {} contact nodes lie on the rim of the cut; they carry force, "
-                                    "and the pressure told there is that of their neighbours",
+                                    "and the pressure reported there is that of their neighbours",
                                     place.where, n, contact.nodes.size()),
                         0.0);
   }
   return {mesh, contact, rim};
 }
 
-/// Where sets overlap the later material holds, which is told: of groups of a mesh file it is often a mistake.
+/// Where sets overlap, the later material applies. This is reported: for groups of a mesh file it is often a mistake.
 void warn_about_overlaps(const VolumeMesh& mesh, const ContactBody& body, const PrepareContext& context) {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> shared;
   std::vector<std::size_t> holder(mesh.n_elements(), body.materials.size());
@@ -188,14 +189,14 @@ void warn_about_overlaps(const VolumeMesh& mesh, const ContactBody& body, const 
   for (const auto& [pair, elements] : shared) {
     context.on_progress(
         fmt::format("{}materials of body '{}': element sets '{}' and '{}' share {} elements, the first is element {}; "
-                    "the later material, '{}', holds there",
+                    "the later material, '{}', applies there",
                     warning_mark, body.name, body.materials[pair.first].set, body.materials[pair.second].set,
                     elements.size(), elements.front(), body.materials[pair.second].set),
         0.0);
   }
 }
 
-/// @pre body_mesh made the mesh for the element that is asked for
+/// @pre body_mesh made the mesh for the requested element
 BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const Place& place, const PrepareContext& context) {
   const ElementKind kind =
       named_element(text(place.parameters, "element")).value_or(default_element(mesh.nodes_per_element));
@@ -208,8 +209,8 @@ struct Partner {
   PartnerShape shape;
 };
 
-/// None for points, which meet the surface of the body, and for what has a surface only when it has been filled with
-/// elements: prepare_partner.
+/// None for points, which act on the surface of the body, and for shapes that have a surface only after meshing:
+/// prepare_partner.
 Partner partner_of(const ContactBody& partner, const PrepareContext& context) {
   const Surface& surface = partner.surface;
   if (kind_of(surface).distance != nullptr) {
@@ -239,14 +240,14 @@ ParameterSchema element_parameter() {
   ParameterSchema s = text_parameter(
       element_key,
       "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, wedge6 prisms, hex8 and hex27 hexahedra of a "
-      "mesh file (with 20 or 27 nodes for hex27, which 8 are raised to) or a block; _mixed ones and hexahedra have "
-      "pressures of their own for nearly incompressible tissue; from_mesh = what the mesh file has, tet4 for a body "
+      "mesh file (with 20 or 27 nodes for hex27; 8 are converted to 27) or a block; _mixed ones and hexahedra have "
+      "independent pressures for nearly incompressible tissue; from_mesh = elements of the mesh file, tet4 for a body "
       "that is meshed here",
       std::string(from_mesh), element_names());
   s.removed_choices = {
       {"hex20",
        "sides with eight nodes have corners with negative areas, which cannot bear a pressure; expected hex27, which "
-       "a mesh with 20 nodes is made to"}};
+       "a mesh with 20 nodes is converted to"}};
   s.former_name = "element_order";
   s.former_values = "tet4 instead of 1, tet10 instead of 2";
   return s;
@@ -260,50 +261,50 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                                std::nullopt, positive));
   s.push_back(element_parameter());
   s.push_back(number_parameter("contact_size", "m",
-                               "edge length at the contact pole of a ball, or at the faces that look along "
-                               "contact_direction; 0 = as elsewhere",
+                               "edge length at the contact pole of a ball, or at the faces that point along "
+                               "contact_direction; 0 = element_size",
                                0.0, not_negative));
   s.push_back(number_parameter("contact_radius", "m",
-                               "distance from the pole or these faces up to which contact_size holds", 0.0,
+                               "distance from the pole or these faces up to which contact_size applies", 0.0,
                                not_negative));
-  s.push_back(number_parameter("max_meshing_time", "s", "the mesher is stopped after this time", 600.0, positive));
+  s.push_back(number_parameter("max_meshing_time", "s", "time limit of the mesher", 600.0, positive));
   s.push_back(list_parameter(
       "body_box", "m",
-      "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes; every piece that "
-      "is left needs support, and what the cut lays open carries no contact"));
+      "elements with their centre outside this box (lower corner, then upper) are removed, e.g. the toes; every "
+      "remaining piece needs support, and the faces exposed by the cut carry no contact"));
   s.push_back(text_parameter("support",
-                             "how the body is held: by clamped nodes, or free in flight with its load balanced by "
-                             "its own inertia",
+                             "support of the body: clamped nodes, or inertia relief of a body in free flight, whose "
+                             "load is balanced by its own inertia",
                              "clamped", {"clamped", "inertia_relief"}));
   std::ranges::move(body_set_parameters(), std::back_inserter(s));
   s.push_back(text_parameter("contact_nodes",
-                             "which of the nodes chosen so far are kept: all, or those that a rigid plane, sphere or "
-                             "endless cylinder can reach with overlaps up to max_penetration (other partners reach all)",
+                             "kept contact nodes: all of the chosen ones, or those that a rigid plane, sphere or "
+                             "infinite cylinder can reach with overlaps up to max_penetration (others reach all)",
                              std::move(contact_nodes), {"reachable", "all"}));
   s.push_back(
-      number_parameter("max_candidates", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
+      number_parameter("max_candidates", "-", "maximum number of candidate contact nodes", 6000.0, {.min = 1.0}));
   s.push_back(number_parameter("max_memory", "B",
-                               "largest memory that condensing or factorising a body may take; told before it starts",
+                               "maximum memory of condensation or factorisation of a body; checked before it starts",
                                8e9, positive));
   s.push_back(number_parameter("friction", "-", "Coulomb coefficient", 0.0, not_negative));
   s.push_back(number_parameter("restitution", "-",
                                "nominal coefficient of restitution c_r of the pressure hysteresis "
                                "[flores2011]; 1 is elastic",
                                1.0, {.min = 0.0, .max = 1.0, .min_excluded = true}));
-  s.push_back(number_parameter("min_approach_velocity", "m/s", "smallest approach speed that enters the damping", 1e-3,
-                               positive));
+  s.push_back(number_parameter("min_approach_velocity", "m/s", "lower bound of the approach velocity in the damping",
+                               1e-3, positive));
   s.push_back(number_parameter("max_penetration", "m",
-                               "deepest overlap that is solved; default a quarter of the smallest extent of "
+                               "largest overlap that is solved; default: a quarter of the smallest extent of "
                                "the body",
                                std::nullopt, positive));
-  std::ranges::move(region_parameters("the main body's surface that may touch", "the main body"),
+  std::ranges::move(region_parameters("the main body's contact surface", "the main body"),
                     std::back_inserter(s));
   return s;
 }
 
 namespace {
 
-/// Parameters of the main body that a deformable partner has too.
+/// Parameters of the main body that also exist for a deformable partner.
 constexpr std::array shared_names{"element_size", "element",           "contact_size", "contact_radius",
                                   "support",      "clamped_set",       "clamped_box",  "contact_set",
                                   "contact_box",  "contact_direction", "contact_angle"};
@@ -372,7 +373,7 @@ std::vector<std::string> body_surface_pairs(bool with_clouds) {
 
 PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, ParameterMap& parameters) {
   const PairSpec pair = add_shape_sets(given);
-  // Here and not in the condensation alone: what comes from the cache is evaluated and drawn by the same kernels.
+  // Set here and not only in the condensation: cached products are evaluated and written with the same kernels.
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
   ClampedMesh held = make_clamped_mesh(pair.main.surface, place, context);

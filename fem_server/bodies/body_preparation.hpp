@@ -1,5 +1,5 @@
-/// From the specification of a pair to a finite-element body with its support, contact nodes and partner. Shared by
-/// fem_condensed and fem_full.
+/// Preparation of a finite-element body with its support, contact nodes and partner from the specification of a pair.
+/// Shared by fem_condensed and fem_full.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct PreparedBody {
   std::vector<ContactRegion> regions{};  ///< of them
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
-  PartnerShape shape{};        ///< of the partner, for drawing
+  PartnerShape shape{};        ///< of the partner, for field output
   MemoryLimit max_memory{};  ///< of condensations and factorisations
 };
 
@@ -40,7 +40,7 @@ struct PreparedPartner {
   ContactNodes contact;  ///< candidates
 };
 
-/// What a partner looks like once it has a mesh, whatever shape it was made from.
+/// Surface of a partner once it has a mesh, whatever its original shape.
 struct PartnerSurface {
   std::shared_ptr<const SignedDistance> distance;
   ContactSurface surface;  ///< the whole boundary
@@ -48,28 +48,28 @@ struct PartnerSurface {
 };
 [[nodiscard]] PartnerSurface partner_surface(PreparedPartner partner);
 
-/// Name of the parameter that chooses the finite element.
+/// Name of the parameter that selects the finite element.
 inline constexpr const char* element_key = "element";
 
 /// Parameters that describe mesh, support, candidates and contact law.
 /// @param contact_nodes  the default of this parameter
 [[nodiscard]] std::vector<ParameterSchema> body_parameters(std::string contact_nodes);
-/// The same for a deformable partner, with names that begin with partner_.
+/// The same for a deformable partner, with the name prefix partner_.
 [[nodiscard]] std::vector<ParameterSchema> partner_parameters();
-/// The parameters of a deformable partner under the names of those of the main body.
+/// Parameters of a deformable partner under the names of the main body's parameters.
 /// @param pair  parameters checked and completed
 [[nodiscard]] ParameterMap partner_map(const PairSpec& pair);
-/// "mesh-plane" and so on.
+/// "mesh-plane" etc.
 [[nodiscard]] std::vector<std::string> body_surface_pairs(bool with_clouds = false);
 
-/// A partner with a material gets its shape here and its mesh in prepare_partner.
-/// @param pair  accepted by check_body_pair, parameters checked and completed; derived ones are written into
+/// For a partner with a material, this sets the shape; prepare_partner makes its mesh.
+/// @param pair  accepted by check_body_pair, parameters checked and completed; derived ones are written to
 /// `parameters`
 /// @throws Error{invalid_input, limit, cancelled, ...} of the mesher, the readers and the checks
 [[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
 
 /// Mesh, support and candidates of a deformable partner; none without a material.
-/// @pre the pair was accepted by check_body_pair and find_body_pair_warnings
+/// @pre check_body_pair and find_body_pair_warnings accepted the pair
 /// @throws Error{invalid_input} as prepare_body
 [[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 

@@ -18,11 +18,11 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int finest_level = 6;
-/// Of max_penetration: more than poses and gaps are rounded by.
+/// Fraction of max_penetration, larger than the rounding of poses and gaps.
 constexpr double reach_tolerance = 1e-9;
-/// More candidates than this hide others hardly better: those that stand out and an even selection do.
+/// More candidates than this hardly hide more points: protruding ones and an even selection suffice.
 constexpr std::size_t max_obstacles = 3000;
-/// Below this a thread costs more than it saves.
+/// With fewer points, a thread costs more than it saves.
 constexpr std::size_t min_points_per_thread = 500;
 
 /// Square of directions on a face of the cube [-1, 1]^3: two coordinates around (u, v).
@@ -33,7 +33,7 @@ struct Cell {
   int level = 0;
 
   [[nodiscard]] double half() const { return std::ldexp(1.0, -level); }
-  /// Projection on the unit sphere shortens distances between points outside of it: half a diagonal of the square.
+  /// Projection on the unit sphere shortens distances between points outside it: half a diagonal of the square.
   [[nodiscard]] double radius() const { return std::numbers::sqrt2 * half(); }
   [[nodiscard]] Vector3 direction() const {
     const Eigen::Index axis = face / 2;
@@ -52,14 +52,14 @@ struct Cell {
   }
 };
 
-/// A candidate that may stand between the partner and a point.
+/// A candidate that may lie between the partner and a point.
 struct Obstacle {
   Vector3 e;            ///< [m] from the point
   double length = 0.0;  ///< [m]
   double bound = 0.0;   ///< [m] of n . e
 };
 
-/// Searches a direction from which the partner comes to one point; reused for many points.
+/// Searches a direction from which the partner reaches one point; reused for many points.
 class DirectionSearch {
  public:
   DirectionSearch(std::span<const Vector3> obstacles, const PartnerReachability& reach)
@@ -113,10 +113,10 @@ class DirectionSearch {
 
   std::span<const Vector3> points_;
   PartnerReachability reach_;
-  std::vector<std::vector<Obstacle>> active_;  ///< per level: those that could close a cell of it
+  std::vector<std::vector<Obstacle>> active_;  ///< per level: those that may close one of its cells
 };
 
-/// All points, or of many those that stand out in some direction and an even selection. Fewer obstacles hide less.
+/// All points or, of many, those that protrude in some direction and an even selection. Fewer obstacles hide less.
 std::vector<Vector3> select_obstacles(std::span<const Vector3> points) {
   if (points.size() <= max_obstacles) return {points.begin(), points.end()};
   std::vector<bool> chosen(points.size(), false);
@@ -178,7 +178,7 @@ std::vector<bool> reachable_points(std::span<const Vector3> points, std::span<co
     for (std::size_t thread = 1; thread < n; ++thread) helpers.emplace_back(work);
     work();
   }
-  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "choice of contact nodes stopped on request");
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "selection of contact nodes stopped on request");
   return {found.begin(), found.end()};
 }
 

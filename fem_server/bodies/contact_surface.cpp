@@ -8,8 +8,8 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Nodes of the triangles that a face is made of, counterclockwise seen from outside, and whether the first one is a
-/// corner of a quadratic side, which is displaced by the mean of the other two or, with nine nodes, of all three.
+/// Nodes of one triangle of a face, counterclockwise seen from outside, and the type of the first node: a corner of a
+/// quadratic side moves with the mean of the other two or, with nine nodes, of all three.
 struct Part {
   enum class First : std::uint8_t { like_others, mid_side, mid_face };
   Triangle nodes;
@@ -34,7 +34,7 @@ void distribute_shape_functions(ContactTriangle& triangle) {
   double n_nodes = 0.0;
   for (const std::uint32_t node : triangle.nodes) n_nodes += node == no_contact_node ? 0.0 : 1.0;
   for (Eigen::Index a = 0; a < 3; ++a) {
-    // A corner that is a contact node is displaced by itself alone.
+    // A corner that is a contact node moves with itself alone.
     if (triangle.displacements.row(a).maxCoeff() == 1.0) {
       triangle.functions.row(a) = triangle.displacements.row(a);
       continue;
@@ -45,7 +45,7 @@ void distribute_shape_functions(ContactTriangle& triangle) {
   }
 }
 
-/// Numbers of contact nodes, and which of the others are clamped.
+/// Numbering of the contact nodes, and the clamped nodes among the others.
 struct Numbers {
   std::span<const std::uint32_t> nodes;
   std::span<const std::uint32_t> clamped;
@@ -138,7 +138,7 @@ class SurfaceMaker {
   std::map<std::uint32_t, std::uint32_t> vertex_of_;
 };
 
-/// Halves of a side follow each other.
+/// The halves of a side are adjacent.
 bool is_second_half(const VolumeMesh& mesh, std::span<const ElementFace> faces, std::size_t i) {
   return i > 0 && faces[i - 1].element == faces[i].element && mesh.part_of_side(faces[i].face) == 1 &&
          faces[i - 1].face + 1 == faces[i].face;

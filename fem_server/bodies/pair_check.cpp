@@ -22,7 +22,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Whether the body is filled with tetrahedra here; false while nobody knows what its file holds.
+/// True if the body is filled with tetrahedra here; false while the content of its file is unknown.
 bool is_meshed_by_backend(const Surface& surface) {
   const auto mesh = MeshSurface::of(surface);
   return !mesh || named_kind(*mesh) == MeshKind::surface;
@@ -33,18 +33,19 @@ void check_support(const ContactBody& body, const ParameterPrefix& place) {
   const bool clamped = !text(place.parameters, "clamped_set").empty() || !place.numbers("clamped_box", 6).empty();
   if (text(place.parameters, "support") != "inertia_relief") {
     if (clamped) return;
-    throw input_error(key, fmt::format("{}: the body is free to move: nothing holds translations x, y, z and rotations "
-                                       "about x, y, z; name a clamped_set or clamped_box, or choose inertia relief",
+    throw input_error(key, fmt::format("{}: the body is free to move: translations x, y, z and rotations about "
+                                       "x, y, z are unsupported; name a clamped_set or clamped_box, or choose "
+                                       "inertia relief",
                                        key));
   }
   if (clamped) {
-    throw input_error(key, fmt::format("{}: expected either inertia relief, a body in free flight, or a clamp, found "
+    throw input_error(key, fmt::format("{}: expected either inertia relief (a body in free flight) or a clamp, found "
                                        "both; remove clamped_set and clamped_box, or the support",
                                        key));
   }
   if (std::ranges::all_of(body.materials, [](const Material& m) { return m.density == 0.0; })) {
-    throw input_error(key, fmt::format("{}: inertia relief balances the load by the body's inertia; give its material "
-                                       "a density [kg/m^3] above 0",
+    throw input_error(key, fmt::format("{}: inertia relief balances the load by the body's inertia; set for its "
+                                       "material a density [kg/m^3] above 0",
                                        key));
   }
 }
@@ -69,7 +70,7 @@ void check_body(const ContactBody& body, const ParameterPrefix& place) {
   }
   if (is_filled_from_triangles(body.surface) && number(place.parameters, "contact_size") > 0.0 && !directed) {
     throw input_error(place.where + "contact_size",
-                      fmt::format("{}contact_size: {} m needs contact_direction, which says where the fine elements go",
+                      fmt::format("{}contact_size: {} m needs contact_direction, which locates the fine elements",
                                   place.where, number(place.parameters, "contact_size")));
   }
 }
@@ -87,12 +88,12 @@ void check_rigid_partner(const PairSpec& pair) {
   if (mesh ? named_kind(*mesh) != MeshKind::volume : kind.is_cloud || kind.distance != nullptr || kind.sheet != nullptr)
     return;
   const std::string key = "contact." + pair.name + ".partner.material";
-  throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
+  throw input_error(key, fmt::format("{}: a {} has no surface as rigid partner; give it a material, or name a "
                                      "surface mesh",
                                      key, pair.partner.surface.kind));
 }
 
-/// None while it is up to a file.
+/// None while the element depends on a file.
 std::optional<ElementKind> predict_element_kind(const Surface& surface, const ParameterMap& parameters) {
   if (const auto named = named_element(text(parameters, "element"))) return named;
   if (MeshSurface::of(surface)) return std::nullopt;
@@ -103,8 +104,9 @@ void check_like_elements(const PairSpec& pair, const ElementKind& main, const El
   if (main.mixed() == partner.mixed()) return;
   const std::string key = "contact." + pair.name + ".parameters.partner_element";
   throw input_error(key,
-                    fmt::format("{}: '{}' meets '{}' of the main body: expected two elements with pressures of their "
-                                "own or two without, because the one that locks would decide what both do; set "
+                    fmt::format("{}: '{}' is combined with '{}' of the main body: expected both elements with "
+                                "independent pressures, or both without, because the locking one would dominate the "
+                                "response; set "
                                 "element and partner_element",
                                 key, partner.name, main.name));
 }
@@ -114,14 +116,14 @@ void check_linear_partner(const PairSpec& pair, const ElementKind& partner) {
   const std::string key = "contact." + pair.name + ".parameters.partner_element";
   throw input_error(
       key, fmt::format("{}: expected a deformable partner of linear elements, tetrahedra with 4 nodes, prisms or "
-                       "hexahedra, found 10 nodes; exchange main and partner, or give one of these",
+                       "hexahedra, found 10 nodes; exchange main and partner, or use one of these",
                        key));
 }
 
 void check_deformable_partner(const PairSpec& pair) {
   const std::string key = "contact." + pair.name + ".partner.material";
   if (const SurfaceKind& kind = kind_of(pair.partner.surface); !kind.fills) {
-    throw input_error(key, fmt::format("{}: a partner of this surface ({}: {}) is rigid; remove the material, or take "
+    throw input_error(key, fmt::format("{}: a partner of this surface ({}: {}) is rigid; remove the material, or use "
                                        "another surface, e.g. a block",
                                        key, kind.name(), kind.keys.meaning));
   }
@@ -133,13 +135,13 @@ void check_deformable_partner(const PairSpec& pair) {
   if (main_kind && partner_kind) check_like_elements(pair, *main_kind, *partner_kind);
 }
 
-/// What a deformable body says before it is meshed.
+/// Data of a deformable body available before meshing.
 struct InspectedBody {
   std::optional<Vector3> extents;  ///< [m]
-  ElementKind element;             ///< that the body is made of
+  ElementKind element;             ///< of the body
 };
 
-/// @throws Error{invalid_input} where the elements of a volume file cannot carry the one that is asked for
+/// @throws Error{invalid_input} if the elements of a volume file do not support the requested element
 InspectedBody seen(const ContactBody& body, const ParameterPrefix& place, const PrepareContext& context) {
   const auto file = MeshSurface::of(body.surface);
   const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
@@ -151,7 +153,7 @@ InspectedBody seen(const ContactBody& body, const ParameterPrefix& place, const 
   return {.extents = surface_extents(body.surface, context), .element = named.value_or(default_element(4))};
 }
 
-/// Puts a key in front of doubts that have none.
+/// Adds warnings, with the key before those that have none.
 void add(Warnings warnings, const std::string& key, std::vector<std::string>& all) {
   for (std::string& warning : warnings) all.push_back(key.empty() ? std::move(warning) : fmt::format("{}: {}", key, warning));
 }
@@ -168,12 +170,11 @@ void check_body_plausibility(const ContactBody& body, const std::string& side, c
   }
 }
 
-/// From here on a displacement-only element is told to lock: at this ratio the foot of foot_element_test is stiffer
-/// than it should be by more than what its elements' size does.
+/// Poisson's ratio from which displacement-only elements are reported to lock: at this value, locking stiffens the foot
+/// of foot_element_test by more than the error of its element size.
 constexpr double locking_poissons_ratio = 0.49;
 
-/// Mixed elements that the back-end takes: those that the body can be made of without another mesh, or if there are
-/// none, all.
+/// Mixed elements of the back-end that the present mesh of the body supports; all of them if there are none.
 std::vector<std::string> mixed_choices(const ContactBody& body, const ElementKind& present,
                                        const std::string& backend) {
   const ParameterSchema& element =
@@ -195,8 +196,8 @@ void check_volumetric_locking(const ContactBody& body, const ElementKind& kind, 
   const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
   if (nu < locking_poissons_ratio) return;
   all.push_back(
-      fmt::format("{}element: Poisson's ratio {} with '{}', whose displacements alone have to keep the volume, makes "
-                  "the body too stiff; take a mixed element ({})",
+      fmt::format("{}element: Poisson's ratio {} with '{}', a displacement-only element that locks, makes "
+                  "the body too stiff; use a mixed element ({})",
                   place.where, nu, kind.name, fmt::join(mixed_choices(body, kind, backend), ", ")));
 }
 

@@ -1,5 +1,4 @@
-/// What can be said about a pair with a deformable body before anything is read or meshed, and what looks wrong about
-/// it.
+/// Checks of a pair with a deformable body: errors detectable before reading or meshing, and warnings.
 #pragma once
 
 #include <string>
@@ -9,18 +8,19 @@
 
 namespace heelstrike::fem {
 
-/// Refuses what no mesh could mend: a body without material, support or element size; parameters of a rigid partner.
+/// Rejects pairs that no mesh can repair: a body without material, support or element size; parameters of a rigid
+/// partner.
 /// @param pair  parameters checked and completed
 /// @throws Error{invalid_input} with the key
 void check_body_pair(const PairSpec& pair);
 
-/// The same for a back-end that knows rigid partners only: refuses one with a material.
+/// The same for a back-end that supports rigid partners only: rejects a partner with a material.
 void check_rigid_pair(const PairSpec& pair);
 
-/// Doubts about sizes and units of both bodies and elements that lock, "KEY: sentence". Reads the meshes that the pair
-/// names.
-/// @throws Error{invalid_input} where nothing sensible can come out, elements that the meshes cannot carry or that do
-/// not go together, and what reading throws
+/// Warnings about sizes and units of both bodies and about locking elements, "KEY: sentence". Reads the meshes of the
+/// pair.
+/// @throws Error{invalid_input} if no sensible result is possible, for elements that the meshes do not support or that
+/// cannot be combined, and errors of reading
 [[nodiscard]] std::vector<std::string> find_body_pair_warnings(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

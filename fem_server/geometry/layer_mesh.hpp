@@ -1,5 +1,5 @@
-/// The layer between two surfaces that face each other, e.g. cartilage between its articular surface and the bone,
-/// filled with tetrahedra or prisms.
+/// Tetrahedral or prismatic mesh of the layer between two facing surfaces, e.g. cartilage between its articular surface
+/// and the bone.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,34 @@
 
 namespace heelstrike::fem {
 
-/// Through the thickness of a layer: more of them have no shape that is worth an element.
+/// Maximum number of element layers through the thickness; more would give degenerate element shapes.
 inline constexpr std::uint32_t max_layers = 20;
 
 struct LayerOptions {
   std::uint32_t layers = 2;       ///< of prisms through the thickness, 1 to 20
-  bool keep_prisms = false;       ///< instead of cutting each into three tetrahedra
-  double search_distance = 0.01;  ///< [m] > 0 how far behind the outer surface the inner one is looked for
-  double min_thickness = 2e-4;  ///< [m] > 0 where both surfaces meet or cross, the layer is made this thick
+  bool keep_prisms = false;       ///< instead of splitting each into three tetrahedra
+  double search_distance = 0.01;  ///< [m] > 0 search depth for the inner surface behind the outer one
+  double min_thickness = 2e-4;  ///< [m] > 0 thickness imposed where the surfaces touch or cross
 };
 
 struct LayerMesh {
-  /// Face sets `outer`, `inner`, `rim`, the groups of the outer triangles by any other name, and the node set `inner`.
+  /// Face sets `outer`, `inner`, `rim`, the groups of the outer triangles under other names, and the node set `inner`.
   VolumeMesh mesh;
   double min_thickness =
-      0.0;                      ///< [m] of the surfaces, before what is too thin was made thicker; < 0 where they cross
+      0.0;                      ///< [m] of the surfaces, before `min_thickness` is imposed; < 0 where they cross
   double mean_thickness = 0.0;  ///< [m] of the mesh
-  double deviation = 0.0;  ///< [m] largest distance of the inner nodes, but those beside it, from the inner surface
-  std::size_t n_min_thickness = 0;  ///< nodes where the layer was too thin
-  std::size_t n_beyond_rim = 0;     ///< nodes that look past the inner surface: they have the thickness of their neighbours
-  std::size_t n_smoothed = 0;   ///< nodes whose directions were drawn to their neighbours', so that nothing folds
+  double deviation = 0.0;  ///< [m] maximum distance of the inner nodes, except those beyond its rim, from the inner surface
+  std::size_t n_min_thickness = 0;  ///< nodes with imposed `min_thickness`
+  std::size_t n_beyond_rim = 0;     ///< nodes whose ray misses the inner surface; thickness of their neighbours
+  std::size_t n_smoothed = 0;   ///< nodes whose directions were averaged with those of neighbours to avoid folding
 };
 
-/// Under every triangle of the outer surface a column of prisms, each cut into three tetrahedra so that neighbours fit,
-/// or kept whole.
+/// Extrudes every triangle of the outer surface into a column of prisms, which are kept or split conformingly into
+/// three tetrahedra each.
 /// @param outer  open or closed; normals away from the inner surface
 /// @param inner  behind it
-/// @throws Error{invalid_input} for options out of range; an outer surface with other defects than open edges; an inner
-///         surface in front, or farther away than the search distance, with place and distance; a layer that folds
+/// @throws Error{invalid_input} for options out of range; an outer surface with defects other than open edges; an inner
+///         surface in front of the outer one or beyond the search distance, with position and distance; a folded layer
 [[nodiscard]] LayerMesh mesh_layer(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options);
 
 }  // namespace heelstrike::fem

@@ -1,6 +1,5 @@
-/// Fills a closed surface, or a ball, with tetrahedra. The work is done by Gmsh in the program `heelstrike-mesher`,
-/// started for each request: Gmsh is GPL (docs/developer/licences.md), keeps global state, and cannot be interrupted
-/// otherwise.
+/// Tetrahedral meshing of a closed surface or a ball. Gmsh runs in the program `heelstrike-mesher`, which is started
+/// for each request: Gmsh is GPL (docs/developer/licences.md), keeps global state and cannot be interrupted otherwise.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +16,35 @@ namespace heelstrike::fem {
 struct MeshingOptions {
   SizeField size;
   std::uint32_t order = 1;     ///< 1: four nodes; 2: ten nodes, straight edges
-  bool remesh_surface = true;  ///< false: the triangles of the surface stay as they are, only the inside is filled
+  bool remesh_surface = true;  ///< false: the surface triangles are kept and only the interior is meshed
   double feature_angle =
-      0.6981317;  ///< [rad] edges with a larger angle between normals stay as they are (40 degrees), in (0, pi)
+      0.6981317;  ///< [rad] edges with a larger angle between normals are kept (40 degrees), in (0, pi)
   double max_deviation = 0.0;  ///< [m] largest allowed distance between input and meshed surface; 0 = half of size.size
   MeshLimits limits;
-  double timeout = 600.0;  ///< [s] the helper is ended after this time
-  std::stop_token stop;    ///< ends the helper
+  double timeout = 600.0;  ///< [s] the helper is terminated after this time
+  std::stop_token stop;    ///< terminates the helper
   /// Path of heelstrike-mesher; empty = HEELSTRIKE_MESHER, else beside this program, else in the `bin` of the prefix
-  /// that the shared library was loaded from.
+  /// from which the shared library was loaded.
   std::string helper;
-  std::function<void()> on_wait{};  ///< called about twenty times a second while the helper works; may be empty
+  std::function<void()> on_wait{};  ///< called about twenty times per second while the helper runs; may be empty
 };
 
 struct MeshingResult {
   VolumeMesh mesh;         ///< groups of the surface become face sets and node sets
-  double deviation = 0.0;  ///< [m] largest distance between the surfaces, both ways, at vertices and centroids
-  std::string mesher;      ///< e.g. "Gmsh 4.8.4", for the digest of what depends on it
+  double deviation = 0.0;  ///< [m] maximum distance between the surfaces in both directions, at vertices and centroids
+  std::string mesher;      ///< e.g. "Gmsh 4.8.4", for the digest of dependent products
 };
 
-/// Deterministic: one thread, fixed seed; same bytes for the same request and library version.
-/// @pre nothing; the surface is checked first
-/// @throws Error{invalid_input} for a surface that is not sound (all findings listed), options out of range, or a
+/// Deterministic: one thread, fixed seed; identical bytes for identical request and library version.
+/// The surface is checked first.
+/// @throws Error{invalid_input} for an invalid surface (all findings are listed), options out of range, or a
 /// deviation
 ///         above the limit; Error{limit} for more elements than allowed; Error{cancelled}; Error{deadline};
-///         Error{file} when the helper is missing; Error{solver_failed} when Gmsh gives up or crashes
+///         Error{file} when the helper is missing; Error{solver_failed} when Gmsh fails or crashes
 [[nodiscard]] MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& options);
 
-/// Ball around the origin, nodes of the boundary exactly on the sphere, also mid-side nodes of order 2. Face and node
-/// set "surface". `deviation` is left zero: flat faces lie inside the sphere by construction.
+/// Ball around the origin. Boundary nodes lie exactly on the sphere, including mid-side nodes of order 2. Face and node
+/// set: "surface". `deviation` is zero: flat faces lie inside the sphere by construction.
 /// @throws as mesh_surface
 [[nodiscard]] MeshingResult mesh_ball(double radius, const MeshingOptions& options);
 

@@ -1,4 +1,4 @@
-/// Wanted edge length of tetrahedra as a function of position.
+/// Target edge length of tetrahedra as a function of position.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace heelstrike::fem {
 
 struct BoxRegion {
-  Vector3 low = Vector3::Zero();   ///< [m] smallest corner
-  Vector3 high = Vector3::Zero();  ///< [m] largest corner
+  Vector3 low = Vector3::Zero();   ///< [m] lower corner
+  Vector3 high = Vector3::Zero();  ///< [m] upper corner
 };
 struct BallRegion {
   Vector3 center = Vector3::Zero();  ///< [m]
@@ -36,10 +36,10 @@ struct SizeField {
   double growth = 0.3;  ///< [-] increase of the edge length per distance, in (0, 2]
 };
 
-/// @throws Error{invalid_input} for sizes that are not positive, boxes that are empty, a growth out of range
+/// @throws Error{invalid_input} for non-positive sizes, empty boxes or a growth out of range
 void check_size_field(const SizeField& field);
 
-/// Evaluates a field; builds search trees once. The field must outlive it.
+/// Evaluates a field with search trees that are built once. The field must outlive the evaluator.
 class SizeEvaluator {
  public:
   explicit SizeEvaluator(const SizeField& field);
@@ -48,7 +48,7 @@ class SizeEvaluator {
 
  private:
   const SizeField& field_;
-  std::vector<std::unique_ptr<TriangleTree>> trees_;  ///< one per refinement; null unless a set
+  std::vector<std::unique_ptr<TriangleTree>> trees_;  ///< one per refinement; null unless the region is a set
 };
 
 /// Region around the given points, e.g. the nodes of a set.

@@ -1,5 +1,5 @@
-/// Triangles that are thinner than the surface is known, as triangulated CAD surfaces have them, are taken out: thin
-/// ones with a short edge by drawing its ends together, flat ones by turning their longest edge.
+/// Removal of slivers, triangles thinner than the accuracy of the surface, which are common in triangulated CAD
+/// surfaces: needles by collapsing the short edge, caps by swapping the longest edge.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace heelstrike::fem {
 
 struct SliverOutcome {
-  std::size_t n_collapsed = 0;        ///< edges whose ends became one
-  std::size_t n_turned = 0;           ///< edges that join the other two corners now
-  double moved = 0.0;                 ///< [m] largest distance between the surface before and after, both ways
-  std::vector<std::uint32_t> left{};  ///< triangles that are still thinner, in the mesh after
+  std::size_t n_collapsed = 0;        ///< collapsed edges
+  std::size_t n_turned = 0;           ///< swapped edges
+  double moved = 0.0;                 ///< [m] maximum distance between old and new surface, in both directions
+  std::vector<std::uint32_t> left{};  ///< remaining slivers, as indices of the resulting mesh
 };
 
-/// Removes triangles whose smallest height is below `thickness`. No vertex gets a new place; rims and edges of more
-/// than two triangles stay. A change is made only where it keeps the surface manifold, turns no triangle over (by more
-/// than 90 degrees from the surface it replaces), and moves no sampled point of the surface by more than `within`.
+/// Removes triangles whose smallest height is below `thickness`. No vertex is moved; rims and edges of more than two
+/// triangles are kept. A change is applied only if it keeps the surface manifold, rotates no normal by more than 90
+/// degrees from the replaced surface, and moves no sampled point of the surface by more than `within`.
 /// @param thickness  [m] > 0
 /// @param within     [m] > 0
 /// @pre triangles with three different corners

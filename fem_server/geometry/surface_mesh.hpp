@@ -1,4 +1,4 @@
-/// Triangulated surfaces: of a partner, or of a body before it is filled with tetrahedra.
+/// Triangulated surface of a partner, or of a body before tetrahedral meshing.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct SurfaceMesh {
   std::vector<Triangle> triangles;             ///< indices into `vertices`
   std::vector<std::string> group_names;        ///< solids, OBJ groups or physical groups, in the order of the file
   std::vector<std::uint32_t> triangle_groups;  ///< one index into `group_names` per triangle; empty when there are none
-  std::vector<std::string> notes;              ///< what the reader changed or left out, one sentence each
+  std::vector<std::string> notes;              ///< changes and omissions by the reader, one sentence each
 };
 
 /// Twice the area [m^2] times the unit normal of triangle `t`.
@@ -27,11 +27,11 @@ struct SurfaceMesh {
 /// [m^2] sum over all triangles.
 [[nodiscard]] double surface_area(const SurfaceMesh& mesh);
 
-/// [m^3] volume enclosed, by the divergence theorem; negative when a closed surface is inside out, without meaning when
-/// it is open.
+/// [m^3] volume enclosed, by the divergence theorem; negative for an inverted closed surface, undefined for an open
+/// one.
 [[nodiscard]] double signed_volume(const SurfaceMesh& mesh);
 
-/// The same surface with y -> -y, triangles turned round: a right foot from a left one.
+/// Mirrors y -> -y and reverses the triangles: a right foot from a left one.
 [[nodiscard]] SurfaceMesh mirrored_in_y(const SurfaceMesh& mesh);
 
 }  // namespace heelstrike::fem

@@ -1,4 +1,4 @@
-/// Surfaces with fewer triangles, for pictures.
+/// Simplification of surfaces for rendering.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace heelstrike::fem {
 
-/// A surface of at most `max_triangles` (> 0) that looks alike: all vertices in a cell of a grid become one, in the
-/// middle of them, and triangles that lose their area go [rossignac1993]. The cells are as small as the number allows,
-/// within a tenth; no point moves farther than the diagonal of one. A surface that is small enough stays as it is.
-/// Groups and notes are left out.
+/// Simplifies a surface to at most `max_triangles` (> 0) by vertex clustering: all vertices in a grid cell are merged
+/// at their mean position, and triangles that lose their area are removed [rossignac1993]. The cells are as small as
+/// the limit allows, within a tenth; no point moves farther than a cell diagonal. A surface within the limit is
+/// unchanged. Groups and notes are omitted.
 [[nodiscard]] SurfaceMesh simplified_surface(const SurfaceMesh& mesh, std::size_t max_triangles);
 
 }  // namespace heelstrike::fem

@@ -1,4 +1,4 @@
-/// Common part of two triangles in a plane.
+/// Intersection of two triangles in a plane.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,13 +16,13 @@ class ClippedPolygon {
  public:
   ClippedPolygon() = default;
   explicit ClippedPolygon(const PlaneTriangle& triangle);
-  /// Keeps what lies to the left of the line from `p` to `q` [sutherland1974].
+  /// Keeps the part to the left of the line from `p` to `q` [sutherland1974].
   void clip(const Eigen::Vector2d& p, const Eigen::Vector2d& q);
   [[nodiscard]] std::span<const Eigen::Vector2d> corners() const { return {corners_.data(), size_}; }
 
  private:
-  // Every line adds one corner to three; where the rounding of corners on the line makes the polygon not quite convex,
-  // it may add as many as half of those that were there.
+  // Each of the three lines adds at most one corner to a convex polygon. If rounding of corners on the line makes the
+  // polygon slightly non-convex, a line may add up to half of the current number.
   std::array<Eigen::Vector2d, 9> corners_;
   std::size_t size_ = 0;
 };

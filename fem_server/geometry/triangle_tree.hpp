@@ -1,5 +1,5 @@
-/// Bounding-volume tree over triangles: closest point and candidate pairs, for checks of a surface before a run and for
-/// the distance to a partner that is a mesh.
+/// Bounding-volume tree over triangles: closest point and candidate pairs, for surface checks before a run and for the
+/// distance to a mesh partner.
 #pragma once
 
 #include <array>
@@ -18,32 +18,32 @@ struct ClosestPoint {
   std::uint32_t triangle = 0;
 };
 
-/// Where a straight line goes through a triangle.
+/// Intersection of a straight line with a triangle.
 struct RayCrossing {
   double way = 0.0;  ///< [m] >= 0 along the line
   std::uint32_t triangle = 0;
 };
 
-/// Built once over a mesh that must outlive it. Queries may run in several threads.
+/// Built once; the mesh must outlive the tree. Queries are thread-safe.
 class TriangleTree {
  public:
   /// @pre at least one triangle
   explicit TriangleTree(const SurfaceMesh& mesh);
 
-  /// The closest point of the surface to `q` [m]; the smaller triangle index wins a tie. Does not allocate.
+  /// The closest point of the surface to `q` [m]; ties are resolved to the smaller triangle index. Does not allocate.
   [[nodiscard]] ClosestPoint closest(const Vector3& q) const;
-  /// The same point, found the sooner the nearer the triangle `near` is to it.
+  /// Same result; the search starts at triangle `near` and is faster the closer that triangle is.
   [[nodiscard]] ClosestPoint closest(const Vector3& q, std::uint32_t near) const;
 
-  /// The first triangle that a line goes through; the smaller index wins a tie. An edge belongs to both its triangles.
+  /// First triangle that a line intersects; ties go to the smaller index. An edge belongs to both of its triangles.
   /// @param direction  unit length
   /// @param reach      [m] end of the line
-  /// @param leaving    through triangles that are met from behind, from inside of a body; else from their front
-  /// @param near       a triangle that is tried first: changes the time, not the answer
+  /// @param leaving    true: back faces only, for a ray from inside a body; false: front faces only
+  /// @param near       triangle tested first; affects the run time only
   [[nodiscard]] std::optional<RayCrossing> crossing(const Vector3& origin, const Vector3& direction, double reach,
                                                  bool leaving, std::uint32_t near) const;
 
-  /// [m] from `q` to the box around all triangles, 0 inside: no point of the surface is nearer.
+  /// [m] from `q` to the box around all triangles, 0 inside: a lower bound of the distance to the surface.
   [[nodiscard]] double distance_to_box(const Vector3& q) const;
 
   /// Calls `visit` for triangles whose box overlaps the box from `low` to `high` [m], in a fixed order. Does not
@@ -52,7 +52,7 @@ class TriangleTree {
   /// The same triangles, ascending.
   [[nodiscard]] std::vector<std::uint32_t> overlapping(const Vector3& low, const Vector3& high) const;
 
-  /// Calls `visit(s, t)` for s < t with overlapping boxes, in a fixed order, until it answers false.
+  /// Calls `visit(s, t)` for s < t with overlapping boxes, in a fixed order, until it returns false.
   void for_overlapping_pairs(const std::function<bool(std::uint32_t, std::uint32_t)>& visit) const;
 
  private:
@@ -70,27 +70,27 @@ class TriangleTree {
   };
   std::uint32_t build(std::size_t begin, std::size_t end);
   [[nodiscard]] Box triangle_box(std::uint32_t triangle) const;
-  /// Way [m] at which the line goes through triangle `t`; none when it does not within `reach`.
+  /// Distance [m] along the line to its intersection with triangle `t`; none when there is none within `reach`.
   [[nodiscard]] std::optional<double> distance_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
                                                   double reach, bool leaving) const;
 
   const SurfaceMesh& mesh_;
   std::vector<std::uint32_t> order_;
-  std::vector<std::array<Vector3, 3>> corners_;  ///< [m] in that order: neighbours in space are neighbours in memory
+  std::vector<std::array<Vector3, 3>> corners_;  ///< [m] in that order, for spatial locality in memory
   std::vector<Node> nodes_;
-  double rounding_ = 0.0;  ///< [m] by which the sides of boxes may be wrong
+  double rounding_ = 0.0;  ///< [m] bound on the rounding error of the box sides
 };
 
 /// Closest point of the triangle abc to `q` [ericson2005, section 5.1.5].
 [[nodiscard]] Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b, const Vector3& c);
 
-/// Of one surface from another.
+/// Farthest point of one surface from another.
 struct FarthestPoint {
   double distance = 0.0;            ///< [m]
-  Vector3 point = Vector3::Zero();  ///< [m] of the first surface; zero where both agree
+  Vector3 point = Vector3::Zero();  ///< [m] on the first surface; zero if the surfaces coincide
 };
 
-/// Largest distance [m] from the vertices and centroids of `from` to the surface `to`.
+/// Maximum distance [m] from the vertices and centroids of `from` to the surface `to`.
 [[nodiscard]] FarthestPoint find_farthest_point(const SurfaceMesh& from, const TriangleTree& to);
 
 }  // namespace heelstrike::fem

@@ -1,4 +1,4 @@
-/// Meshes with quantities at their nodes and on their cells as VTU files for ParaView.
+/// VTU files for ParaView: meshes with point and cell data.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heelstrike::fem {
 
-/// One array, of point or of cell data.
+/// Array of point or cell data.
 struct MeshField {
   std::string name;
   std::string unit;  ///< written as the array's UNITS_LABEL, which ParaView shows
@@ -18,14 +18,14 @@ struct MeshField {
   std::vector<double> values;  ///< n_components per point or cell
 };
 
-/// Points with triangles, elements of any kind, or nothing but themselves.
+/// Points with triangles, with elements of one kind, or alone.
 struct FieldGrid {
   std::vector<Vector3> points;              ///< [m]
   std::uint32_t nodes_per_cell = 3;         ///< 1, 3, or that of an element_topology()
   std::vector<std::uint32_t> connectivity;  ///< nodes_per_cell per cell, as in VolumeMesh
 };
 
-/// VTU 1.0, little endian, base64 without compression: what VTK 6 and later read. Numbers keep all bits.
+/// VTU 1.0, little endian, base64 without compression, readable by VTK 6 and later. Numbers keep all bits.
 /// @pre every field has n_components values per point, or per cell
 [[nodiscard]] std::string write_fields(const FieldGrid& grid, const std::vector<MeshField>& of_points,
                                        const std::vector<MeshField>& of_cells);

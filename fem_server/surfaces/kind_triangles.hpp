@@ -1,4 +1,4 @@
-/// Triangles of a kind of surface as a mesh.
+/// Conversion of the triangles of a surface kind to a mesh.
 #pragma once
 
 #include "scenario/surfaces/surface_kind.hpp"
@@ -6,7 +6,7 @@
 
 namespace heelstrike::fem {
 
-/// The same vertices and triangles; named sets become groups.
+/// Keeps vertices and triangles; named sets become groups.
 [[nodiscard]] SurfaceMesh surface_mesh(Triangles triangles);
 
 }  // namespace heelstrike::fem

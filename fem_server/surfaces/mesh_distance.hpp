@@ -8,12 +8,12 @@
 
 namespace heelstrike::fem {
 
-/// By a tree of bounding boxes; sign by angle-weighted pseudonormals [baerentzen2005].
+/// Bounding-volume tree; sign by angle-weighted pseudonormals [baerentzen2005].
 ///
-/// An open surface, such as the articular one of an implant or of cartilage, has an outside where its normals point to
-/// and an inside behind them. What looks past its rim is beside it: there the gap is the plain distance, so that
-/// nothing beyond the rim is pushed. The gap jumps there; is_distance() is false.
-/// @throws Error{invalid_input} for a mesh that is empty, inside out or has other defects than open edges
+/// The outside of an open surface, e.g. an articular surface of an implant or of cartilage, is the side of its normals.
+/// For points beyond its rim the gap is the unsigned distance, so that no contact force acts there. The gap is
+/// discontinuous at this transition; is_distance() is false.
+/// @throws Error{invalid_input} for a mesh that is empty, inverted or has defects other than open edges
 [[nodiscard]] std::unique_ptr<SignedDistance> mesh_distance(SurfaceMesh mesh);
 
 }  // namespace heelstrike::fem

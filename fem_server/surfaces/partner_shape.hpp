@@ -1,4 +1,4 @@
-/// Triangles of a rigid partner for drawing.
+/// Triangles of a rigid partner for visualisation.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace heelstrike::fem {
 
-/// Shape in the partner's frame. A surface without end is drawn where the body is.
+/// Shape in the partner's frame. An unbounded surface is rendered near the body.
 class PartnerShape {
  public:
   PartnerShape() = default;
@@ -16,7 +16,7 @@ class PartnerShape {
   explicit PartnerShape(Surface surface) : surface_(std::move(surface)) {}
   explicit PartnerShape(SurfaceMesh mesh) : mesh_(std::move(mesh)) {}
 
-  /// @param p_BC    [m] where the body is
+  /// @param p_BC    [m] position of the body
   /// @param extent  [m] of the body
   [[nodiscard]] SurfaceMesh triangles(const Vector3& p_BC, double extent) const;
 

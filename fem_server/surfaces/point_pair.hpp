@@ -1,5 +1,5 @@
-/// Closest points of two bodies that touch in one point: sphere on plane, sphere on sphere, sphere in a spherical
-/// socket by formula, two planar profiles by their common normal (ProfilePair). Everything with exact first derivatives
+/// Closest points of two bodies in single-point contact: sphere on plane, sphere on sphere and sphere in a spherical
+/// socket in closed form, two planar profiles by their common normal (ProfilePair), all with exact first derivatives
 /// (docs/theory/contact_laws.md, section 2).
 #pragma once
 
@@ -17,7 +17,7 @@ namespace heelstrike::fem {
 using Matrix36 = Eigen::Matrix<double, 3, 6>;
 using RowVector6 = Eigen::Matrix<double, 1, 6>;
 
-/// The pair at one state. Everything is expressed in A; columns of the derivatives belong to (small rotation [rad] of B
+/// Geometry of the pair at one state, expressed in A. Columns of the derivatives belong to (small rotation [rad] of B
 /// about its origin, translation [m] of B), both expressed in A, as in Response::dF_A_dX.
 struct PointGeometry {
   double gap = 0.0;                         ///< [m] distance of the undeformed surfaces; negative is penetration
@@ -42,15 +42,15 @@ class PointPair {
   ///         a plane normal that is not of unit length to 1e-6
   PointPair(const Surface& main, const Surface& partner, const std::string& where);
 
-  /// @throws RecoverableError  what ProfilePair::locate() refuses; penetration deeper than the radius of the smaller
-  /// convex sphere: the centre has reached the
-  ///                           other surface, no point law means anything there
+  /// @throws RecoverableError as ProfilePair::locate(); penetration deeper than the radius of the smaller convex
+  ///         sphere: its centre has reached the other surface and no point law applies
   [[nodiscard]] PointGeometry at(const PairState& state) const;
 
-  /// How the gap can change from a pose on. A plane is flat; the distance from the centre of a convex sphere is convex.
+  /// Bound on the change of the gap from a pose. A plane is flat; the distance from the centre of a convex sphere is
+  /// convex.
   [[nodiscard]] GapBound gap_bound(const Pose& X_AB) const;
 
-  /// Radii below mean nothing then: those of profiles change from point to point.
+  /// If true, the radii below do not apply: those of profiles vary along the contour.
   [[nodiscard]] bool has_profiles() const { return kind_ == Kind::profiles; }
   /// [m] of the spheres, negative for a socket; 0 for a plane.
   [[nodiscard]] double radius_A() const { return radius_A_; }

@@ -1,10 +1,10 @@
-/// Common normal of two planar profiles at their deepest indentation, or where they are closest
+/// Common normal of two planar profiles at the point of deepest indentation or closest approach
 /// (docs/theory/contact_laws.md, section 2).
 ///
-/// The search goes over the signed distance d(r) of points r of B to the profile of A: a common normal is a zero of
-/// d'(r), and every smallest d(r) between neighbouring samples is followed to it by Newton's method inside its
-/// interval. The least one counts. The gap is continuous in the pose; where two common normals are equally deep the
-/// normal jumps from one to the other. Nothing is remembered between poses.
+/// The search minimises the signed distance d(r) of points r of B to the profile of A: a common normal is a zero of
+/// d'(r). Every local minimum of the sampled d(r) is refined by Newton's method within its interval, and the smallest
+/// is selected. The gap is continuous in the pose; where two common normals are equally deep the normal is
+/// discontinuous. No state is kept between poses.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ class ProfilePair {
   /// @pre checked surfaces
   ProfilePair(const ProfileSurface& main, const ProfileSurface& partner);
 
-  /// Gap, normal, contact point at half the width of B, radius, and derivatives of normal and point; the rest is left.
-  /// @throws RecoverableError  planes of the profiles that are not parallel to 0.01 rad; profiles that are beside each
-  ///         other along the axis of their widths; contact on the straight end of an open profile; indentation as deep
-  ///         as a centre of curvature, or one profile inside the other
+  /// Sets gap, normal, contact point at half the width of B, radius, and derivatives of normal and point only.
+  /// @throws RecoverableError profile planes not parallel to 0.01 rad; profiles that do not overlap along the axis of
+  ///         their widths; contact at the straight end of an open profile; indentation down to a centre of curvature,
+  ///         or one profile inside the other
   void locate(const PairState& state, PointGeometry& geometry) const;
 
  private:
@@ -31,7 +31,7 @@ class ProfilePair {
     double on_A = 0.0;
     double on_B = 0.0;
     double gap = 0.0;
-    bool at_end = false;  ///< of B, which is open: no common normal
+    bool at_end = false;  ///< end of the open profile B: no common normal
   };
   struct Placed {
     Eigen::Matrix2d R;
@@ -48,7 +48,7 @@ class ProfilePair {
   Matrix3 axes_B_;
   Vector3 center_A_;
   Vector3 center_B_;
-  double reach_ = 0.0;  ///< [m] half of both widths
+  double reach_ = 0.0;  ///< [m] half the sum of both widths
 };
 
 }  // namespace heelstrike::fem

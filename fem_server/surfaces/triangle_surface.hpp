@@ -1,4 +1,4 @@
-/// A triangulated surface, open or closed, asked for its nearest point and for where a line goes through it.
+/// Closest-point and ray queries on a triangulated surface, open or closed.
 #pragma once
 
 #include <array>
@@ -15,19 +15,19 @@ namespace heelstrike::fem {
 /// Nearest point, in the frame of the mesh.
 struct NearestOnSurface {
   SurfacePoint
-      surface{};  ///< curvature: Hessian of the gap where the point lies on an edge or a vertex, zero on a face
+      surface{};  ///< curvature: Hessian of the gap on an edge or a vertex, zero on a face
   std::uint32_t triangle = 0;
-  bool beside = false;  ///< on the rim of an open surface: the point looks past it, and has no side
+  bool beside = false;  ///< nearest point on the rim of an open surface: the query point is beyond it and has no side
 };
 
-/// Nearest point with the pseudonormal of the face, edge or vertex that it lies on.
+/// Nearest point with the pseudonormal of its face, edge or vertex.
 struct SurfaceFoot {
   ClosestPoint closest;
   Vector3 pseudonormal = Vector3::UnitZ();
   bool beside = false;  ///< as in NearestOnSurface
 };
 
-/// Where a line goes through.
+/// Intersection with a line.
 struct SurfaceCrossing {
   double way = 0.0;                   ///< [m] along the line
   Vector3 normal = Vector3::UnitZ();  ///< [-] of the triangle
@@ -40,8 +40,8 @@ struct InterpolatedNormal {
   Matrix3 gradient = Matrix3::Zero();
 };
 
-/// Thread-safe; answers without allocating. The side of a point follows from the angle-weighted pseudonormal of the
-/// face, edge or vertex that its nearest point lies on [baerentzen2005].
+/// Thread-safe; queries do not allocate. The side of a point follows from the angle-weighted pseudonormal of the face,
+/// edge or vertex of its nearest point [baerentzen2005].
 class TriangleSurface {
  public:
   /// @pre at least one triangle, none degenerate
@@ -56,7 +56,7 @@ class TriangleSurface {
   [[nodiscard]] const Vector3& vertex_normal(std::uint32_t vertex) const { return vertex_normals_[vertex]; }
   [[nodiscard]] const Vector3& face_normal(std::uint32_t triangle) const { return face_normals_[triangle]; }
 
-  /// @param near  a triangle that is tried first: changes the time, not the answer
+  /// @param near  triangle tested first; affects the run time only
   [[nodiscard]] NearestOnSurface closest(const Vector3& q, std::uint32_t near) const;
   [[nodiscard]] SurfaceFoot foot(const Vector3& q) const;
   /// As TriangleTree::distance_to_box.
@@ -72,7 +72,7 @@ class TriangleSurface {
   [[nodiscard]] InterpolatedNormal interpolated_normal(std::uint32_t triangle, const Vector3& p) const;
 
  private:
-  /// What of the triangle holds a point: the face (both none), an edge or a vertex, by its number in the triangle.
+  /// Feature of the triangle that contains a point: the face (both none), an edge or a vertex, by its local number.
   struct Feature {
     std::optional<std::size_t> edge{};  ///< opposite of this corner
     std::optional<std::size_t> vertex{};
@@ -89,7 +89,7 @@ class TriangleSurface {
   std::vector<std::array<Vector3, 3>> edge_normals_;  ///< per triangle, by the corner opposite of the edge
   std::vector<std::array<bool, 3>> rim_edges_;        ///< as above: the edge has no second triangle
   std::vector<bool> rim_vertices_;
-  double resolution_ = 0.0;  ///< [m] below which the difference of two points has no direction
+  double resolution_ = 0.0;  ///< [m] distance below which the direction between two points is undefined
   bool closed_ = true;
 };
 

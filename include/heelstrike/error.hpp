@@ -1,4 +1,4 @@
-/// The one exception of the library.
+/// The only exception of the library.
 #pragma once
 
 #include <stdexcept>
@@ -8,18 +8,18 @@
 
 namespace hs {
 
-/// What kind of thing went wrong.
+/// Kind of an error.
 enum class ErrorCode {
-  invalid_input,     ///< a value, name or size that cannot be accepted
-  out_of_order,      ///< the call is not allowed now: after close(), beside another thread, in a child process
+  invalid_input,     ///< a value, name or size that is not valid
+  out_of_order,      ///< the call is not allowed now: after close(), concurrent with another call, in a child process
   not_found,         ///< unknown or expired session, run or file on a server
   limit,             ///< a configured limit was reached
-  unavailable,       ///< server away, connection lost or draining
-  deadline,          ///< no answer in time
+  unavailable,       ///< server unreachable, connection lost or server draining
+  deadline,          ///< no response in time
   cancelled,         ///< stopped on request
-  version_mismatch,  ///< the server speaks another contract
+  version_mismatch,  ///< the server uses another version of the contract
   recoverable,       ///< too deep, or an inner solver did not converge: a smaller step may succeed
-  solver_failed,     ///< the integrator gave up
+  solver_failed,     ///< the integrator failed
   file,              ///< a file or folder cannot be read or written
   unimplemented,     ///< the back-end does not offer this
   internal           ///< a defect of the library
@@ -28,11 +28,11 @@ enum class ErrorCode {
 /// "invalid input" and so on.
 [[nodiscard]] HEELSTRIKE_API const char* to_string(ErrorCode code) noexcept;
 
-/// Thrown by everything in this library. `what()` is a whole sentence for a person: what was expected, what was found,
-/// where, what to do; of several mistakes in one file it has one line for each.
+/// Thrown by all functions of this library. `what()` is a full sentence for the user: what was expected, what was
+/// found, where, and the remedy; it has one line for each of several errors in one file.
 class HEELSTRIKE_API Error : public std::runtime_error {
  public:
-  /// @param file  where the mistake is, as it was named by the caller; empty when in no file
+  /// @param file  location of the error, as the caller named it; empty when it is in no file
   /// @param line  in `file`, from 1; 0 = unknown
   /// @param key   offending key of the file, dotted, or argument of the call; empty when none
   /// @param retryable  the same call may succeed later

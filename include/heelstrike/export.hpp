@@ -1,4 +1,4 @@
-/// What of the shared library is seen from outside.
+/// Visibility of the symbols of the shared library.
 #pragma once
 
 #define HEELSTRIKE_API __attribute__((visibility("default")))

@@ -1,6 +1,6 @@
 /**
  * @file
- * Contact and Simulation for C, and for every language that can call C: opaque handles, status codes, error strings.
+ * Contact and Simulation for C and for languages that can call C: opaque handles, status codes, error strings.
  *
  *     hs_contact* contact;
  *     const char* set[] = {"contact.element_size=0.005"};
@@ -8,8 +8,8 @@
  *     hs_contact_evaluate(contact, t, R, p, V, &response);
  *     hs_contact_close(contact);
  *
- * SI units. Frames and the meaning of every number: <heelstrike/types.hpp>; what the calls do: <heelstrike/contact.hpp>
- * and <heelstrike/simulation.hpp>. Matrices are stored row by row. A handle takes one thread at a time.
+ * SI units. Frames and the meaning of every number: <heelstrike/types.hpp>; the semantics of the calls: <heelstrike/contact.hpp>
+ * and <heelstrike/simulation.hpp>. Matrices are stored row by row. A handle allows one thread at a time.
  */
 #ifndef HEELSTRIKE_H
 #define HEELSTRIKE_H
@@ -40,14 +40,14 @@ typedef enum hs_status {
   HS_INTERNAL          /**< a defect of the library */
 } hs_status;
 
-/** Why the last call of this thread failed, a whole sentence; "" when it did not. Valid until the thread's next call.
+/** Reason why the last call of this thread failed, a full sentence; "" when it succeeded. Valid until the thread's next call.
  */
 HS_API const char* hs_error_message(void);
 /** Offending key or argument; "" when none. */
 HS_API const char* hs_error_key(void);
-/** File of the mistake; "" when none. */
+/** File of the error; "" when none. */
 HS_API const char* hs_error_file(void);
-/** Line of the mistake, from 1; 0 = unknown. */
+/** Line of the error, from 1; 0 = unknown. */
 HS_API int hs_error_line(void);
 /** Version of the library, "0.1.0". */
 HS_API const char* hs_version(void);
@@ -79,7 +79,7 @@ typedef struct hs_response {
 /**
  * @param file     scenario with the pair
  * @param pair     its name; NULL = the only one
- * @param backend  contact back-end; NULL = as the file says
+ * @param backend  contact back-end; NULL = that of the file
  * @param set      n_set texts "KEY=VALUE"; may be NULL when there are none
  * @param server   fem_server, "host:port" or "unix:/path"; NULL = in this process
  */
@@ -94,17 +94,17 @@ HS_API hs_status hs_contact_open(const char* file, const char* pair, const char*
 HS_API hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                                      hs_response* response);
 /**
- * Many states against the same history, on all processors.
+ * Many states against the same history, in parallel on all processors.
  * @param n          states
  * @param t          n numbers
  * @param R          n times 9 numbers
  * @param p          n times 3 numbers
  * @param V          n times 6 numbers; NULL = all at rest
- * @param tangents   0: they may be left zero, which can be several times faster
- * @param responses  room for n
- * @param statuses   room for n: HS_OK, or why there is no response (HS_RECOVERABLE: too deep, or not converged); the
- *                   response is NaN then, and hs_contact_evaluate() at the state says more
- * @returns HS_OK also when single states were refused
+ * @param tangents   0: they may be zero, which can be several times faster
+ * @param responses  array of n
+ * @param statuses   array of n: HS_OK, or the reason of a failure (HS_RECOVERABLE: too deep, or not converged); the
+ *                   response is then NaN, and hs_contact_evaluate() at the state reports the details
+ * @returns HS_OK also when single states failed
  */
 HS_API hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R,
                                           const double* p, const double* V, int tangents, hs_response* responses,
@@ -129,15 +129,15 @@ HS_API void hs_contact_close(hs_contact* contact);
 typedef struct hs_simulation hs_simulation;
 
 /**
- * @param backend  contact back-end of all pairs; NULL = as the file says
+ * @param backend  contact back-end of all pairs; NULL = that of the file
  * @param set      n_set texts "KEY=VALUE"
  * @param server   fem_server; NULL = in this process
  */
 HS_API hs_status hs_simulation_open(const char* file, const char* backend, const char* const* set, size_t n_set,
                                     const char* server, hs_simulation** simulation);
-/** [s] where it stands; NaN for NULL, which has no inputs and outputs either */
+/** [s] current time; NaN for NULL, which has no inputs or outputs */
 HS_API double hs_simulation_time(const hs_simulation* simulation);
-/** [s] of the scenario */
+/** [s] end time of the scenario */
 HS_API double hs_simulation_end_time(const hs_simulation* simulation);
 HS_API hs_status hs_simulation_advance_to(hs_simulation* simulation, double t);
 HS_API size_t hs_simulation_n_inputs(const hs_simulation* simulation);
@@ -150,9 +150,9 @@ HS_API const char* hs_simulation_output_name(const hs_simulation* simulation, si
 HS_API hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double value, double rate,
                                    double acceleration);
 HS_API hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double* value);
-/** @param values  room for hs_simulation_n_outputs() numbers */
+/** @param values  array of hs_simulation_n_outputs() numbers */
 HS_API hs_status hs_simulation_values(hs_simulation* simulation, double* values);
-/** All that is needed to go on from here, to be freed with hs_free(). */
+/** The full state as bytes, to be freed with hs_free(). */
 HS_API hs_status hs_simulation_save(hs_simulation* simulation, void** bytes, size_t* size);
 HS_API hs_status hs_simulation_restore(hs_simulation* simulation, const void* bytes, size_t size);
 /** NULL is allowed. */

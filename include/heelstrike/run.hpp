@@ -1,4 +1,4 @@
-/// A whole scenario from its start to its end, with a run folder, as `heelstrike run`.
+/// A whole scenario from start to end, with a run folder, as in `heelstrike run`.
 #pragma once
 
 #include <functional>
@@ -13,33 +13,32 @@ namespace hs {
 
 struct RunOptions : OpenOptions {
   std::string mbs = {};     ///< mbs_server: "host:port" or "unix:/path"; empty = integrate in this process
-  std::string folder = {};  ///< of the results; must not exist unless `overwrite`
+  std::string folder = {};  ///< folder of the results; must not exist unless `overwrite`
   bool overwrite = false;
-  bool hdf5 = false;  ///< of a completed run: rows as timeseries.h5, compressed, in place of timeseries.csv
-  /// Sentences that a person should read: warnings, what was left out. Called from the thread that runs; must not
-  /// throw.
+  bool hdf5 = false;  ///< a completed run writes its rows to timeseries.h5, compressed, instead of timeseries.csv
+  /// Receives messages for the user: warnings and omissions. Called from the thread of the run; must not throw.
   std::function<void(const std::string& level, const std::string& text)> on_message = {};
 };
 
 struct RunOutcome {
   std::string status;  ///< "completed", "incomplete" (some rows have no solution), "cancelled", "failed"
-  std::string reason;  ///< why it did not complete; empty when it did
+  std::string reason;  ///< why it did not complete; empty when it completed
   ErrorCode code = ErrorCode::internal;  ///< kind of the reason
-  bool retryable = false;              ///< whether the same call may succeed later, as of Error
+  bool retryable = false;              ///< the same call may succeed later, as in Error
 };
 
 /// Runs the scenario and writes its folder: timeseries.csv or timeseries.h5, summary.json, fields, report.html
-/// (docs/guide/results.md). A failure of the run itself is no exception but a status; what was computed until then is
-/// in the folder.
+/// (docs/guide/results.md). A failure of the run itself is a status, not an exception; the results up to the failure
+/// are in the folder.
 /// @throws Error when the run could not be started or the folder cannot be written
 HEELSTRIKE_API RunOutcome run(const std::string& file, const RunOptions& options, const Changes& changes = {});
 
-/// timeseries.csv of a folder.
+/// timeseries.csv of a run folder.
 struct TimeSeries {
   std::vector<std::string> columns;
   std::vector<double> values;  ///< row by row, one value per column
 };
-/// @throws Error{file} for a folder without one
+/// @throws Error{file} for a folder without time series
 [[nodiscard]] HEELSTRIKE_API TimeSeries read_timeseries(const std::string& folder);
 
 /// A contact back-end of this library.

@@ -1,4 +1,4 @@
-/// A scenario that can be stepped by anybody's master.
+/// A scenario that is stepped by an external master.
 ///
 ///     hs::Simulation simulation = hs::Simulation::open("gait.yaml");
 ///     while (simulation.time() < simulation.end_time()) {
@@ -18,14 +18,14 @@
 
 namespace hs {
 
-/// The integrator chooses its steps freely; what lies between two of them is interpolated. So a run in many pieces has
-/// the bits of one in a single piece, and asking for outputs changes nothing. Only set(), save() and restore() end a
-/// step where the simulation stands.
+/// The integrator chooses its steps freely; values between two steps are interpolated. A run in many pieces therefore
+/// has the bits of a run in one piece, and reading outputs changes nothing. Only set(), save() and restore() end a step
+/// at the current time.
 ///
-/// One thread at a time; calls beside another one, after close(), or after fork() are Error{out_of_order}.
+/// One thread at a time; concurrent calls, calls after close(), and calls after fork() throw Error{out_of_order}.
 class HEELSTRIKE_API Simulation {
  public:
-  /// Builds and assembles the model, prepares the contact, takes the state at t = 0.
+  /// Builds and assembles the model, prepares the contact, and sets the state at t = 0.
   /// @throws Error{invalid_input} with file, line and key; as Contact::open
   [[nodiscard]] static Simulation open(const std::string& file, const Changes& changes = {},
                                        const OpenOptions& options = {});
@@ -33,32 +33,32 @@ class HEELSTRIKE_API Simulation {
   Simulation& operator=(Simulation&& other) noexcept;
   ~Simulation();
 
-  [[nodiscard]] double time() const;      ///< [s] where the simulation stands
-  [[nodiscard]] double end_time() const;  ///< [s] of the scenario
+  [[nodiscard]] double time() const;      ///< [s] current time
+  [[nodiscard]] double end_time() const;  ///< [s] end time of the scenario
 
-  /// Goes to `t` [s], from time() to end_time().
-  /// @throws Error{invalid_input} for a time behind or beyond; Error{solver_failed}; Error{limit} of analysis.budget;
-  /// Error{cancelled} when it was stopped: time() tells how far it came, and no further advance is possible
+  /// Advances to `t` [s], from time() to end_time().
+  /// @throws Error{invalid_input} for a time outside this range; Error{solver_failed}; Error{limit} of analysis.budget;
+  /// Error{cancelled} when stopped: time() is the time reached, and no further advance is possible
   void advance_to(double t);
 
-  /// What set() takes: BODY.fx_N ... BODY.tz_Nm, and the functions of all drivers. Valid until close().
+  /// Inputs of set(): BODY.fx_N ... BODY.tz_Nm, and the functions of all drivers. Valid until close().
   [[nodiscard]] std::span<const Column> inputs() const;
-  /// From time() on the input is value + rate (t - time()) + acceleration (t - time())^2 / 2, in its unit and per
-  /// second. Forces (in the world, at the body's origin) are added to the loads of the scenario; a driver follows the
-  /// input instead of its own function.
+  /// From time() on the input is value + rate (t - time()) + acceleration (t - time())^2 / 2, in its unit, per second
+  /// and per second squared. Forces (in the world, at the body's origin) are added to the loads of the scenario; a
+  /// driver follows the input instead of its own function.
   /// @throws Error{invalid_input} for an unknown name and for numbers that are not finite
   void set(const std::string& name, double value, double rate = 0.0, double acceleration = 0.0);
 
   /// The columns of the time series. Valid until close().
   [[nodiscard]] std::span<const Column> outputs() const;
-  /// Their values at time(), valid until the next call.
+  /// Values of the outputs at time(), valid until the next call.
   [[nodiscard]] std::span<const double> values();
-  /// One of them. @throws Error{invalid_input} for an unknown name
+  /// Value of one output. @throws Error{invalid_input} for an unknown name
   [[nodiscard]] double get(std::string_view name);
 
-  /// All that is needed to go on from here, as bytes: what follows a save has the bits of what follows its restore.
+  /// The full state as bytes: a run after save() and a run after restore() have the same bits.
   [[nodiscard]] std::string save();
-  /// @throws Error{invalid_input} for bytes of another scenario or of none; nothing has changed then
+  /// @throws Error{invalid_input} for bytes of another scenario or other bytes; the state is then unchanged
   void restore(std::string_view bytes);
 
   void close();

@@ -1,4 +1,4 @@
-/// Plain numbers that go in and out. SI units: m, kg, s, N, Pa, rad.
+/// Plain numbers of the interface. SI units: m, kg, s, N, Pa, rad.
 ///
 /// Monogram notation: X_AB is the pose of frame B in frame A (p_AQ = X_AB * p_BQ), V_AB the twist of B in A, expressed
 /// in A, its linear part at B's origin; F_A is a wrench on A about A's origin, expressed in A. A is the main body of a
@@ -28,18 +28,18 @@ struct State {
   Vector6 V_AB = {};                           ///< [rad/s, m/s] angular, then linear at B's origin
 };
 
-/// What a named part of a surface bears.
+/// Load on a named region of a surface.
 struct RegionLoad {
-  double force = 0.0;          ///< [N] normal: pressure times area, so that parts that face different ways add up
+  double force = 0.0;          ///< [N] normal: pressure times area, so that curved regions add up
   double area = 0.0;           ///< [m^2] contact area
   double mean_pressure = 0.0;  ///< [Pa] force / area; 0 without contact
   double peak_pressure = 0.0;  ///< [Pa]
   Vector3 p_ACop = {};         ///< [m] centre of pressure in A; NaN without force
 };
 
-/// What one evaluation of a contact yields. With `gap` > 0 wrench and tangents are exactly zero.
+/// Result of one evaluation of a contact. With `gap` > 0 wrench and tangents are exactly zero.
 struct Response {
-  Vector6 F_A = {};       ///< [N m, N] on A about A's origin; on B acts the opposite, moved to B's origin
+  Vector6 F_A = {};       ///< [N m, N] on A about A's origin; the opposite wrench, moved to B's origin, acts on B
   Matrix6 dF_A_dX = {};   ///< d F_A / d (small rotation [rad] of B about its origin, its translation [m]; axes of A)
   Matrix6 dF_A_dV = {};   ///< d F_A / d V_AB
   double gap = 0.0;       ///< [m] smallest; negative is penetration
@@ -48,7 +48,7 @@ struct Response {
   Vector3 p_ACop = {};    ///< [m] centre of pressure in A; the closest point when there is no contact
   double peak_pressure = 0.0;            ///< [Pa]; point laws: Hertz' estimate
   double mean_pressure = 0.0;            ///< [Pa] pressure times area, over area; 0 without contact
-  double stored_energy = 0.0;            ///< [J] elastic energy that can be given back
+  double stored_energy = 0.0;            ///< [J] recoverable elastic energy
   double dissipated_power = 0.0;         ///< [W] by terms that depend on velocity
   double dissipated_increment = 0.0;     ///< [J] since the committed state, by friction
   int iterations = 0;                    ///< of the inner contact solver
@@ -68,10 +68,10 @@ struct Column {
   std::string meaning;
 };
 
-/// How far a preparation or a run is.
+/// Progress of a preparation or a run.
 struct Progress {
-  std::string stage = {};  ///< of the preparation of the contact: "mesh", "factorize", ...; empty = under way
-  double fraction = 0.0;   ///< [-] 0 to 1, of the stage or of the run; negative = nobody knows
+  std::string stage = {};  ///< stage of the contact preparation: "mesh", "factorize", ...; empty = the run itself
+  double fraction = 0.0;   ///< [-] 0 to 1, of the stage or of the run; negative = unknown
   double time = 0.0;       ///< [s] simulated
   double end_time = 0.0;   ///< [s]
   double wall_time = 0.0;  ///< [s] since the run started

@@ -49,7 +49,7 @@ void Gate::enter(const char* call) {
     throw hs::Error(hs::ErrorCode::out_of_order, fmt::format("{}: {}() {}", what_, call, reason), {}, 0, call);
   };
   if (::getpid() != process_) {
-    refuse("was called in a child process; what was opened before a fork belongs to the parent: open it in the child");
+    refuse("was called in a child process; an object opened before a fork belongs to the parent: open it in the child");
   }
   if (busy_.exchange(true, std::memory_order_acquire)) {
     refuse("was called while another thread is in a call of the same object; open one object for each thread");

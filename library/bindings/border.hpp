@@ -1,5 +1,5 @@
-/// The border of the installed library: what is thrown inside becomes the public exception, and calls that are not
-/// allowed are refused before they touch anything.
+/// The boundary of the installed library: internal exceptions become the public exception, and calls that are not
+/// allowed fail before they have any effect.
 #pragma once
 
 #include <unistd.h>
@@ -18,10 +18,10 @@
 namespace heelstrike::bindings {
 
 [[nodiscard]] hs::ErrorCode public_code(ErrorCode code);
-/// @param file  that mistakes with a line are in
+/// @param file  file of errors that have a line
 [[nodiscard]] hs::Error public_error(const Error& error, const std::string& file);
 
-/// Calls `work`, and throws as hs::Error what it throws. @param file  scenario that the call is about
+/// Calls `work` and converts its exceptions to hs::Error. @param file  scenario of the call
 template <typename Work>
 auto at_border(const std::string& file, Work&& work) -> decltype(work()) {
   try {
@@ -38,13 +38,13 @@ auto at_border(const std::string& file, Work&& work) -> decltype(work()) {
   }
 }
 
-/// Lets one call through at a time, in the process that made it, until it is closed. An object behind it has threads
-/// and connections that a child process does not have.
+/// Admits one call at a time, in the process that opened the object, until it is closed. An object owns threads and
+/// connections, which a child process does not have.
 class Gate {
  public:
   explicit Gate(std::string what) : what_(std::move(what)) {}
 
-  /// One call, from its beginning to its end.
+  /// One call, from beginning to end.
   class Pass {
    public:
     /// @throws hs::Error{out_of_order}
@@ -57,7 +57,7 @@ class Gate {
     Gate& gate_;
   };
 
-  /// No call will be let through again. @returns false in a child process, where nothing may be taken down
+  /// No further call is admitted. @returns false in a child process, where nothing may be destroyed
   [[nodiscard]] bool close();
   [[nodiscard]] bool is_open() const { return open_; }
 

@@ -1,4 +1,4 @@
-// The C header over the C++ one: no exception leaves, the last one is kept for whoever asks.
+// The C header over the C++ one: no exception leaves a function; the last one is stored per thread.
 #include <heelstrike/heelstrike.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ LastError& last_error() {
   return error;
 }
 
-/// The codes of C are those of C++ behind HS_OK.
+/// The C codes are those of C++ after HS_OK.
 hs_status status_of(hs::ErrorCode code) {
   return static_cast<hs_status>(static_cast<int>(code) + 1);
 }
@@ -102,7 +102,7 @@ hs::Changes changes_of(const char* backend, const char* const* set, size_t n_set
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// What is no response must not be taken for one.
+/// All NaN, so that it cannot be mistaken for a response.
 hs_response no_response() {
   hs_response made{};
   std::ranges::fill(made.F_A, none);
@@ -182,7 +182,7 @@ hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, co
   });
 }
 
-// NOLINTNEXTLINE(readability-function-size): arrays of C, each with its meaning.
+// NOLINTNEXTLINE(readability-function-size): C arrays, each documented in the header.
 hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R, const double* p,
                                    const double* V, int tangents, hs_response* responses, hs_status* statuses) {
   return is_imported([&] {

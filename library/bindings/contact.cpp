@@ -19,14 +19,14 @@ namespace inner = heelstrike;
 
 struct Pair::Content {
   std::string file;
-  std::string yaml;  ///< with the changes, for the lines of mistakes
+  std::string yaml;  ///< with the changes, for the lines of errors
   inner::PairSpec spec;
   std::vector<inner::AssetContent> assets;
 };
 
 namespace {
 
-/// Which pair of a scenario is meant.
+/// Selects a pair of a scenario by name.
 inner::PairSpec chosen(std::vector<inner::PairSpec> pairs, const std::string& name) {
   std::vector<std::string> names;
   for (const inner::PairSpec& pair : pairs) names.push_back(pair.name);
@@ -80,7 +80,7 @@ struct Contact::Content {
   std::unique_ptr<inner::Contact> contact;
   inner::PairDescription description;
   inner::bindings::Gate gate;
-  std::int64_t step = 0;  ///< the next one
+  std::int64_t step = 0;  ///< number of the next step
 
   explicit Content(const std::string& name) : gate("contact '" + name + "'") {}
   inner::Contact& get() { return *contact; }
@@ -144,7 +144,7 @@ std::vector<BatchResponse> Contact::evaluate_many(std::span<const State> states,
   const inner::bindings::Gate::Pass pass(content_->gate, "evaluate_many");
   return inner::bindings::at_border({}, [&] {
     auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
-    if (batches == nullptr) throw inner::Error(inner::ErrorCode::internal, "a contact that cannot answer batches");
+    if (batches == nullptr) throw inner::Error(inner::ErrorCode::internal, "a contact without batch evaluation");
     std::vector<inner::PairState> asked;
     for (const State& state : states) {
       try {
@@ -184,7 +184,7 @@ Response Contact::commit(const State& state) {
 
 namespace {
 
-/// The history and the number of the next step. Both are of this machine's byte order, as the history itself.
+/// The history and the number of the next step, both in the byte order of this machine.
 constexpr std::string_view state_header = "heelstrike contact 1\n";
 
 }  // namespace

@@ -25,9 +25,9 @@ void require_finite(const Numbers& numbers, const char* name, const char* unit) 
                                       bad - numbers.begin()));
 }
 
-/// What is accepted is what the wire accepts of a quaternion: a norm that is off by e makes the rotation orthonormal to
-/// 2 e; a matrix of rounded numbers is far better, one of degrees in place of radians, of single precision squared or
-/// with a scale in it is far worse.
+/// The tolerance is that of the wire for quaternions: a norm that is off by e makes the rotation orthonormal to 2 e.
+/// Rounded matrices are far better; degrees in place of radians, a matrix squared in single precision or a scaled
+/// matrix are far worse.
 void require_rotation(const Matrix3& R) {
   constexpr double tolerance = 2.0 * quaternion_norm_tolerance;
   const double deviation = (R.transpose() * R - Matrix3::Identity()).cwiseAbs().maxCoeff();
@@ -111,7 +111,7 @@ rpc::ClientTls inside(const hs::Tls& tls) {
 
 ContactFactory contact_source(const hs::OpenOptions& options) {
   if (options.server.empty()) return embedded_contact();
-  constexpr double longest = 86400.0;  // a day, as on the command line
+  constexpr double longest = 86400.0;  // one day, as on the command line
   if (!(options.reconnect_timeout >= 0.0 && options.reconnect_timeout <= longest)) {
     throw input_error("patience", fmt::format("patience: expected 0 to {:g} s, found {} s", longest, options.reconnect_timeout));
   }

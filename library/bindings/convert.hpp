@@ -1,4 +1,4 @@
-/// Public numbers to those inside and back.
+/// Conversion between public and internal numbers.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace heelstrike::bindings {
 
-/// @throws Error{invalid_input} for a rotation that is none to 1e-6, and for numbers that are not finite
+/// @throws Error{invalid_input} for a matrix that is not a rotation to 1e-6, and for numbers that are not finite
 [[nodiscard]] PairState inside(const hs::State& state);
 void take(const Response& from, hs::Response& to);
 [[nodiscard]] Overrides inside(const hs::Changes& changes);
 [[nodiscard]] rpc::ClientTls inside(const hs::Tls& tls);
-/// Contact at the server that was named, else in this process. @throws Error{invalid_input} for a negative patience
+/// Contact on the named server, else in this process. @throws Error{invalid_input} for a negative timeout
 [[nodiscard]] ContactFactory contact_source(const hs::OpenOptions& options);
-/// A reading that begins with opening, and calls the user's on_progress.
+/// An open context whose progress starts at zero and is passed to the user's on_progress.
 [[nodiscard]] OpenContext open_context(const hs::OpenOptions& options);
 
 }  // namespace heelstrike::bindings

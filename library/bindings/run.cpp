@@ -25,7 +25,7 @@ namespace inner = heelstrike;
 
 namespace {
 
-/// Into the folder, and to the caller what a person should see.
+/// Writes into the folder, and forwards messages for the user to the caller.
 class CallbackSink final : public inner::RunSink {
  public:
   CallbackSink(inner::RunFolder& folder, const RunOptions& options)
@@ -94,7 +94,7 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
   return inner::bindings::at_border(file, [&] {
     const auto request = inner::load_request(
         file, inner::bindings::inside(changes), inner::schemas_of(inner::embedded_backends()), options.stop);
-    (void)inner::find_pair_warnings(request);  // the preparation tells them
+    (void)inner::find_pair_warnings(request);  // the preparation reports the warnings
     if (options.on_message) {
       for (const std::string& note : request.notes) options.on_message("note", note);
     }

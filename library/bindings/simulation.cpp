@@ -29,7 +29,7 @@ std::vector<Column> outside(std::span<const inner::Column> columns) {
 struct Simulation::Content {
   std::string file;
   inner::bindings::Gate gate;
-  inner::mbs::RunInput input;  ///< what `simulation` refers to
+  inner::mbs::RunInput input;  ///< referenced by `simulation`
   std::unique_ptr<inner::mbs::Simulation> simulation;
   std::vector<Column> inputs;
   std::vector<Column> outputs;
@@ -47,7 +47,7 @@ Simulation& Simulation::operator=(Simulation&& other) noexcept {
   return *this;
 }
 Simulation::~Simulation() {
-  // As of a contact.
+  // As for a contact: joining threads or closing sockets of the parent would hang a child process.
   if (content_ && content_->simulation && !content_->gate.close()) (void)content_.release();
 }
 
@@ -55,7 +55,7 @@ Simulation Simulation::open(const std::string& file, const Changes& changes, con
   return inner::bindings::at_border(file, [&] {
     const auto schemas = inner::schemas_of(inner::embedded_backends());
     const auto request = inner::load_request(file, inner::bindings::inside(changes), schemas, options.stop);
-    (void)inner::find_pair_warnings(request);  // mistakes in meshes, with their lines
+    (void)inner::find_pair_warnings(request);  // errors in meshes are reported with their lines
     auto content = std::make_unique<Content>(file);
     content->input = inner::mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
     content->input.run_id = "library";
@@ -63,7 +63,7 @@ Simulation Simulation::open(const std::string& file, const Changes& changes, con
     content->stop = options.stop;
     content->simulation = std::make_unique<inner::mbs::Simulation>(content->input, options.stop);
     const inner::ContactFactory source = inner::bindings::contact_source(options);
-    // The simulation's own context knows no watcher.
+    // The simulation itself has no progress callback.
     content->simulation->initialise([&](std::span<const inner::PairSpec> pairs,
                                         std::span<const inner::AssetContent> assets,
                                         const inner::OpenContext& context) {
@@ -91,7 +91,7 @@ void Simulation::advance_to(double t) {
   inner::bindings::at_border(content_->file, [&] {
     const auto stopped = [&] {
       return inner::Error(inner::ErrorCode::cancelled,
-                          fmt::format("stopped on request at t = {:g} s; to go on, open the simulation again and "
+                          fmt::format("stopped on request at t = {:g} s; to continue, open the simulation again and "
                                       "restore a saved state",
                                       content_->time));
     };

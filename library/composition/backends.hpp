@@ -1,4 +1,4 @@
-/// The contact back-ends that this program or library was built with.
+/// The contact back-ends of this program or library.
 #pragma once
 
 #include <vector>

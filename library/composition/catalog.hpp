@@ -1,4 +1,4 @@
-/// What scenarios may be made of, as this program knows it.
+/// The types of scenario elements in this program.
 #pragma once
 
 #include "scenario/catalog.hpp"

@@ -37,7 +37,7 @@ class EmbeddedRunner : public Runner {
     if (!request.resume_from.empty()) mbs::resume_from(request.resume_from, input);
     return mbs::run_scenario(input, contact_, sink, std::move(stop));
   }
-  /// A factorisation or a large contact takes seconds in which it hears nothing.
+  /// A factorisation or a large contact does not poll the stop for seconds.
   [[nodiscard]] std::optional<std::chrono::milliseconds> stop_grace() const override { return std::chrono::seconds{1}; }
 
  private:
@@ -52,7 +52,7 @@ bool is_rigid(const PairModel& pair) {
   return is_known(pair.spec.backend) && has_rigid_bodies(fem::find_backend(pair.spec.backend).parameters);
 }
 
-/// Pairs that the analysis refuses once they are open. @throws config::Mistake
+/// Errors that the analysis finds in open pairs. @throws config::Mistake
 void require_fitting_analysis(const RunRequest& request) {
   const Scenario scenario = run_input(request, {}).scenario;
   std::vector<PairDescription> pairs;
@@ -66,7 +66,7 @@ void require_fitting_analysis(const RunRequest& request) {
   }
 }
 
-/// Rigid bodies that overlap at the start are a mistake of the file. @throws config::Mistake
+/// Rigid bodies that overlap at the start are an error of the file. @throws config::Mistake
 void require_rigid_bodies_apart(const RunRequest& request) {
   mbs::RunInput input = run_input(request, {});
   std::erase_if(input.scenario.pairs, [](const PairModel& pair) { return !is_rigid(pair); });
@@ -74,13 +74,13 @@ void require_rigid_bodies_apart(const RunRequest& request) {
   try {
     mbs::check_rigid_start(input, embedded_contact());
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::not_found) return;   // a mesh in the folder of a server
-    if (!error.field().starts_with("contact.")) throw;  // of the model: it has its place
+    if (error.code() == ErrorCode::not_found) return;   // the mesh is in the folder of a server
+    if (!error.field().starts_with("contact.")) throw;  // an error of the model already has its location
     throw config::mistake_of(config::load_document(request.yaml, request.file_name), error);
   }
 }
 
-/// Calls `work` for every pair whose back-end is known here; what it refuses is told together.
+/// Calls `work` for every pair with a back-end of this program; errors are reported together.
 template <typename Work>
 void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work work) {
   const config::Document document = config::load_document(request.yaml, request.file_name);
@@ -91,7 +91,7 @@ void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work wo
       work(pair);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
-      // A mesh in the folder of a server.
+      // The mesh is in the folder of a server.
       if (error.code() == ErrorCode::not_found) continue;
       mistakes.add(config::mistake_of(document, error));
     }
@@ -121,7 +121,7 @@ std::unique_ptr<Runner> make_embedded_runner(ContactFactory contact) {
 }
 
 ContactSetup contact_setup(const RunRequest& request) {
-  // The request has been checked against the schemas of whoever shall open it.
+  // The request has been checked against the schemas of the server that opens it.
   mbs::RunInput input = run_input(request, {});
   ContactSetup setup{.pairs = {}, .assets = std::move(input.assets)};
   for (PairModel& pair : input.scenario.pairs) setup.pairs.push_back(std::move(pair.spec));

@@ -28,7 +28,7 @@ fem::ReadOptions read_options(const MeshJob& job) {
   return options;
 }
 
-/// No server is busy here: a file that has too much is a bad file.
+/// No server is involved: a file beyond the limits is a bad file.
 template <typename Read>
 auto read_input(Read read) {
   try {
@@ -92,7 +92,7 @@ fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& 
   return options;
 }
 
-/// Where a surface lies: what is needed to place it, or to see that its units or axes are others.
+/// Extent of a surface: it places the surface and shows wrong units or axes.
 void report_extent(const std::vector<Vector3>& vertices, MeshReport& outcome) {
   if (vertices.empty()) return;
   Vector3 low = vertices.front(), high = low;
@@ -153,7 +153,7 @@ MeshReport process_volume(const MeshJob& job) {
   fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
   if (job.order == 2 && mesh.topology().n_nodes_quadratic == 0) {
     throw input_error(
-        "--order", fmt::format("--order 2: {} holds {} with {} nodes, and there are none with more here; leave it out",
+        "--order", fmt::format("--order 2: {} holds {} with {} nodes, higher orders are not available; remove it",
                                job.name, fem::element_shapes(mesh.nodes_per_element), mesh.nodes_per_element));
   }
   if (job.order == 2 && !mesh.topology().quadratic()) mesh = fem::to_quadratic(mesh);
@@ -169,7 +169,7 @@ MeshReport process_volume(const MeshJob& job) {
   return outcome;
 }
 
-/// The layer between the surface and the inner one.
+/// The layer between the outer and the inner surface.
 MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, MeshReport outcome) {
   fem::ReadOptions options = read_options(job);
   options.name = job.inner_name;
@@ -185,8 +185,8 @@ MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mesh
   outcome.defects = outcome.sound ? "" : "not fit for finite elements";
   report_volume(report, outcome);
   outcome.volume_report += fmt::format(
-      "\nlayer      {} layers, mean thickness {:.4g} m, least distance of the surfaces {:.4g} m; {} nodes made "
-      "thicker, {} beside the inner surface, {} drawn to their neighbours; inner nodes at most {:.3g} m from the "
+      "\nlayer      {} layers, mean thickness {:.4g} m, minimum distance of the surfaces {:.4g} m; {} nodes "
+      "thickened, {} off the inner surface, {} smoothed; inner nodes at most {:.3g} m from the "
       "inner surface\nsets       faces outer, inner, rim; nodes inner",
       job.layers, layer.mean_thickness, layer.min_thickness, layer.n_min_thickness, layer.n_beyond_rim, layer.n_smoothed,
       layer.deviation);
@@ -228,7 +228,7 @@ MeshReport process_mesh(const MeshJob& job, const std::function<void(const char*
                                                    .max_hole_edges = job.repairs.max_hole_edges});
   const fem::SurfaceReport report = fem::check_surface(surface);
   report_surface(report, outcome);
-  // The surfaces of a knee end at their rims, which is nothing to repair.
+  // The surfaces of a knee are open at their rims; these are not defects.
   if (job.knee) outcome.sound = true;
   report_extent(surface.vertices, outcome);
   const Vector3 extents = extents_of(surface.vertices);

@@ -1,4 +1,4 @@
-/// Surfaces and volume meshes for `heelstrike mesh`: checking, repairing, filling, converting; no servers involved.
+/// Surfaces and volume meshes for `heelstrike mesh`: checks, repairs, filling, conversion; no servers are involved.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace heelstrike {
 
-/// Finer elements near a place.
+/// Local refinement of the mesh.
 struct MeshRefinement {
-  std::vector<double> box;   ///< [m] six numbers, low and high corner; empty = not a box
-  std::vector<double> ball;  ///< [m] centre and radius; empty = not a ball
-  std::string group;         ///< group of the surface; empty = not a group
+  std::vector<double> box;   ///< [m] six numbers, low and high corner; empty = no box
+  std::vector<double> ball;  ///< [m] centre and radius; empty = no ball
+  std::string group;         ///< group of the surface; empty = no group
   double distance = 0.0;     ///< [m] from the group
-  double size = 0.0;         ///< [m] > 0 edge length there
+  double size = 0.0;         ///< [m] > 0 edge length in the refined region
 };
 
 struct MeshRepairs {
@@ -37,62 +37,62 @@ struct MeshRepairs {
 
 struct MeshJob {
   std::string name;     ///< file name, for messages and the format
-  std::string content;  ///< of the file; empty when `foot` or `knee` is meant
+  std::string content;  ///< of the file; empty with `foot` or `knee`
   bool foot = false;    ///< the parametric foot instead of a file
-  bool right = false;   ///< its mirror image
+  bool right = false;   ///< mirrored
   FootDimensions dimensions;
   std::optional<KneeSurface> knee;  ///< a surface of the parametric knee instead of a file
   double length_scale = 1.0;        ///< [m per file unit]
-  double size = 0.0;                ///< [m] edge length of the tetrahedra; 0 = the surface is checked, not filled
+  double size = 0.0;                ///< [m] edge length of the tetrahedra; 0 = the surface is checked only
   std::uint32_t order = 1;
   double growth = 0.3;        ///< [-]
-  bool keep_surface = false;  ///< the triangles stay as they are
+  bool keep_surface = false;  ///< the triangles stay unchanged
   double time_limit = 600.0;  ///< [s] > 0 for the mesher
   std::vector<MeshRefinement> refinements;
   MeshRepairs repairs;
-  std::string inner;       ///< content of the file of the inner surface of a layer; empty = not a layer
-  std::string inner_name;  ///< its name
+  std::string inner;       ///< content of the file of the inner surface of a layer; empty = no layer
+  std::string inner_name;  ///< name of that file
   std::uint32_t layers = 2;
-  bool keep_prisms = false;       ///< of a layer, instead of cutting them into tetrahedra
+  bool keep_prisms = false;       ///< the layer keeps its prisms instead of tetrahedra
   double search_distance = 0.01;  ///< [m] > 0
   double min_thickness = 2e-4;  ///< [m] > 0
-  std::string output_format;      ///< "stl", "msh", "vtu"; empty = nothing is written
+  std::string output_format;      ///< "stl", "msh", "vtu"; empty = no output
 };
 
-/// One fact with its unit, in the order of the report.
+/// One quantity with its unit, in the order of the report.
 struct MeshQuantity {
   std::string name;
   std::variant<double, std::string, std::vector<std::size_t>> value;
 };
 
 struct MeshReport {
-  bool sound = false;                 ///< of what was read, after the repairs
-  std::string defects;                ///< why not, in one line; empty when it is
+  bool sound = false;                 ///< the input after the repairs is valid
+  std::string defects;                ///< defects in one line; empty when sound
   std::vector<std::string> repaired;  ///< one sentence per repair
-  std::string surface_report;         ///< for a person; empty when a volume mesh was read
-  std::string volume_report;          ///< for a person; empty when nothing was filled or read
+  std::string surface_report;         ///< report for the user; empty for a volume mesh
+  std::string volume_report;          ///< report for the user; empty when no volume was filled or read
   std::vector<MeshQuantity> facts;        ///< the same numbers, for programs
-  std::vector<std::string> warnings;    ///< what is allowed but hardly meant, one sentence each
+  std::vector<std::string> warnings;    ///< valid but implausible properties, one sentence each
   std::string bytes;                  ///< in the output format
 };
 
-/// Whether the input holds a volume. @throws Error{invalid_input} for a file of an unknown format
+/// Tests whether the input is a volume mesh. @throws Error{invalid_input} for a file of an unknown format
 [[nodiscard]] bool holds_volume(const MeshJob& job);
 /// "surface (stl, ...) or volume mesh (msh, ...)", for messages.
 [[nodiscard]] std::string readable_formats();
 
-/// @param on_stage  called with what is being done, again and again while it lasts
-/// @throws Error{invalid_input} for a file that cannot be read or has more elements than the readers take, an unsound
-/// surface that shall be filled, options out of range; and what the mesher throws
+/// @param on_stage  called repeatedly with the current stage
+/// @throws Error{invalid_input} for an unreadable file or one with more elements than the readers accept, an unsound
+/// surface that is to be filled, options out of range; and the errors of the mesher
 [[nodiscard]] MeshReport process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
                                        std::stop_token stop);
 
-/// Triangles of a surface file, in its units; of a volume mesh its boundary is not taken.
-/// @throws Error{invalid_input} for what is no surface that can be read
+/// Triangles of a surface file, in its units; the boundary of a volume mesh is not extracted.
+/// @throws Error{invalid_input} for a file that is not a readable surface
 [[nodiscard]] Triangles read_triangles(const std::string& name, const std::string& content);
 
-/// Fills a small ball with tetrahedra. @returns what did it and how many there are
-/// @throws what the mesher throws, e.g. Error{file} when it is not there
+/// Fills a small ball with tetrahedra. @returns the mesher and the number of elements
+/// @throws errors of the mesher, e.g. Error{file} when it is missing
 [[nodiscard]] std::string check_mesher(std::stop_token stop);
 
 }  // namespace heelstrike

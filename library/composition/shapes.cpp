@@ -15,7 +15,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr double foot_edge = 0.006;  // [m] of the parametric foot: toes are round
+constexpr double foot_edge = 0.006;  // [m] of the parametric foot: small enough for its round toes
 
 struct Read {
   std::string body;
@@ -67,7 +67,7 @@ std::vector<Read> read_all(const Scenario& scenario, std::span<const AssetConten
                      .source = file ? file->asset_name : surface.kind,
                      .surface = surface,
                      .mesh = std::move(*mesh)});
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): whoever computes with it says what is wrong
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the computation that uses the file reports the error
     }
   };
   for (const PairModel& pair : scenario.pairs) {
@@ -77,7 +77,7 @@ std::vector<Read> read_all(const Scenario& scenario, std::span<const AssetConten
   return all;
 }
 
-/// What each gets of `most`: all it wants, or an equal share of what those leave that want less.
+/// Distributes `most`: each gets its request or, if that is larger, an equal share of the remainder.
 std::vector<std::size_t> shares(const std::vector<std::size_t>& wanted, std::size_t most) {
   std::vector<std::size_t> order(wanted.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,4 +1,4 @@
-/// What the bodies of a scenario look like, for pictures: the triangles of their contact surfaces.
+/// Triangles of the contact surfaces of a scenario, for pictures.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace heelstrike {
 
-/// Of every body that has a surface from a file, or of a kind that back-ends make triangles of and that no simple solid
-/// is, each surface once. What cannot be read is left out: the run says what is wrong with it.
-/// @param files           of the scenario; meshes that lie on a server are not among them and left out
-/// @param max_triangles  of all together; a surface with less than an equal share keeps all of its own
+/// Shapes of every body whose surface is a file or is triangulated by the back-ends and is not a simple solid; each
+/// surface once. Unreadable surfaces are skipped: the run reports the error.
+/// @param files           of the scenario; meshes that are stored on a server are not among them and are skipped
+/// @param max_triangles  of all shapes together; a surface below the equal share keeps all its triangles
 [[nodiscard]] std::vector<report::BodyShape> body_shapes(const Scenario& scenario, std::span<const AssetContent> files,
                                                  std::size_t max_triangles);
 

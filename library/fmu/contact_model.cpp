@@ -17,10 +17,10 @@ struct Named {
   const char* meaning;
 };
 
-// In the order of the numbers in PairState: place, orientation, twist (angular first).
-constexpr std::array<Named, 13> inputs = {{{"x_m", "m", "place of the partner's origin in the main body"},
-                                           {"y_m", "m", "place of the partner's origin in the main body"},
-                                           {"z_m", "m", "place of the partner's origin in the main body"},
+// In the order of the numbers in PairState: position, orientation, twist (angular first).
+constexpr std::array<Named, 13> inputs = {{{"x_m", "m", "position of the partner's origin in the main body"},
+                                           {"y_m", "m", "position of the partner's origin in the main body"},
+                                           {"z_m", "m", "position of the partner's origin in the main body"},
                                            {"q0", "1", "quaternion of the partner in the main body, real part"},
                                            {"q1", "1", "quaternion of the partner in the main body"},
                                            {"q2", "1", "quaternion of the partner in the main body"},
@@ -39,11 +39,12 @@ constexpr std::array<Named, 6> wrench = {{{"tx_Nm", "N m", "torque on the main b
                                           {"fy_N", "N", "force on the main body"},
                                           {"fz_N", "N", "force on the main body"}}};
 
-// Known with the wrench, but without derivatives: the standard asks for those of outputs, not of local variables.
+// Computed with the wrench, but without derivatives: the standard requires derivatives of outputs, not of local
+// variables.
 constexpr std::array<Named, 6> locals = {
     {{"gap_m", "m", "smallest gap; negative is penetration"},
      {"area_m2", "m^2", "contact area"},
-     {"peak_pressure_Pa", "Pa", "largest contact pressure"},
+     {"peak_pressure_Pa", "Pa", "peak contact pressure"},
      {"mean_pressure_Pa", "Pa", "pressure times area, summed, over the contact area"},
      {"active_points", "-", "springs, nodes or points in contact"},
      {"stored_energy_J", "J", "elastic energy"}}};
@@ -88,7 +89,7 @@ class ContactModel : public FmuModel, public Equation {
     if (jet.d != 0.0 || jet.dd != 0.0) {
       throw Error(
           ErrorCode::unimplemented,
-          fmt::format("{}: inputs of a contact alone hold at a communication point; their derivatives cannot be "
+          fmt::format("{}: inputs of a contact FMU are values at a communication point; their derivatives cannot be "
                       "set",
                       inputs[index].name));
     }
@@ -132,9 +133,9 @@ class ContactModel : public FmuModel, public Equation {
       bytes.remove_prefix(digest_.size());
     } else {
       throw input_error("state",
-                        "state: the bytes are those of another unit, of one with other fixed parameters, or of none");
+                        "state: the bytes are not a state of this FMU with these fixed parameters");
     }
-    if (bytes.size() < before) throw input_error("state", "state: the bytes are those of no unit, or cut off");
+    if (bytes.size() < before) throw input_error("state", "state: the bytes are not a state of an FMU, or are truncated");
     const std::string history(bytes.substr(before));
     contact_->restore_state({&history, 1});
     std::memcpy(&step_, bytes.data(), sizeof step_);
@@ -145,7 +146,8 @@ class ContactModel : public FmuModel, public Equation {
   [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
                                         std::span<const std::size_t> knowns) override {
     const Response& answer = response();
-    // A change dq of the quaternion turns by 2 Im(dq q^-1), in the axes of the main body; along q it does nothing.
+    // A change dq of the quaternion is the rotation 2 Im(dq q^-1), in the axes of the main body; a change along q has
+    // no effect.
     const Quaternion inverse = quaternion().inverse();
     Eigen::Matrix<double, 3, 4> turn;
     for (int i = 0; i < 4; ++i) {
@@ -163,7 +165,7 @@ class ContactModel : public FmuModel, public Equation {
     known_ = false;
   }
   void set_state(std::span<const double> x) override {
-    if (!x.empty()) throw input_error("x", "a contact alone has no continuous states");
+    if (!x.empty()) throw input_error("x", "a contact FMU has no continuous states");
   }
   [[nodiscard]] std::span<const double> state() const override { return {}; }
   [[nodiscard]] std::vector<double> rates() override { return {}; }
@@ -175,7 +177,7 @@ class ContactModel : public FmuModel, public Equation {
     known_ = false;
   }
   [[nodiscard]] bool has_pending_switches() override { return (response().gap < 0.0) != touches_; }
-  /// Beyond its surface a contact exerts nothing of itself; whoever integrates has to know of the jump.
+  /// A separated contact exerts no wrench; the integrator of the importer has to be restarted at the jump.
   [[nodiscard]] bool switch_pairs() override {
     const bool touches = response().gap < 0.0;
     return std::exchange(touches_, touches) != touches;
@@ -204,14 +206,14 @@ class ContactModel : public FmuModel, public Equation {
     return response_;
   }
 
-  std::string digest_;  ///< of all that is fixed
+  std::string digest_;  ///< of all fixed data
   std::unique_ptr<Contact> contact_;
   std::array<double, inputs.size()> values_{};
   std::array<double, wrench.size() + locals.size()> outputs_{};
-  std::int64_t step_ = 0;  ///< the next one that is committed
+  std::int64_t step_ = 0;  ///< number of the next commit
   double now_ = 0.0;       ///< [s]
   Response response_;
-  bool known_ = false;    ///< response_ is that of the inputs
+  bool known_ = false;    ///< response_ belongs to the inputs
   bool touches_ = false;  ///< at the last event
 };
 

@@ -22,13 +22,13 @@ class EquationModel : public FmuModel, public Equation {
   }
   [[nodiscard]] std::span<const double> outputs() override { return motion_.output_values().subspan(1); }
   bool advance_to(double /*t*/, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
-    throw Error(ErrorCode::internal, "a unit for model exchange was asked to step");
+    throw Error(ErrorCode::internal, "doStep was called for an FMU for model exchange");
   }
   [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
                                         std::span<const std::size_t> knowns) override {
     const std::size_t n_inputs = motion_.inputs().size();
     std::vector<std::size_t> columns, quantities;
-    for (const std::size_t unknown : unknowns) columns.push_back(unknown + 1);  // behind time
+    for (const std::size_t unknown : unknowns) columns.push_back(unknown + 1);  // after time
     for (const std::size_t known : knowns) {
       if (known < n_inputs) {
         quantities.push_back(known);
@@ -58,7 +58,7 @@ class EquationModel : public FmuModel, public Equation {
     mbs::FreeMotion::Saved saved{.t = 0.0, .x = motion_.state(), .committed = {}};
     const std::size_t size = static_cast<std::size_t>(saved.x.size()) * sizeof(double);
     if (bytes.size() < sizeof saved.t + size) {
-      throw input_error("state", "state: the bytes are those of no unit, or cut off");
+      throw input_error("state", "state: the bytes are not a state of an FMU, or are truncated");
     }
     std::memcpy(&saved.t, bytes.data(), sizeof saved.t);
     std::memcpy(saved.x.data(), bytes.data() + sizeof saved.t, size);

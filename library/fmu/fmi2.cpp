@@ -64,7 +64,7 @@ namespace {
 
 constexpr int co_simulation = 1;
 
-/// The path that a file URI means: "file:///a%20b" is "/a b". @throws Error{invalid_input} for what is none
+/// Path of a file URI: "file:///a%20b" is "/a b". @throws Error{invalid_input} for other texts
 std::string path_of(const std::string& uri) {
   std::string rest = uri;
   if (rest.starts_with("file:")) {
@@ -116,13 +116,13 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
     instance->log = [log = functions->logger, environment = functions->componentEnvironment,
                      who = std::string(name == nullptr ? "" : name)](FmiStatus status, const char* category,
                                                                      const char* text) {
-      // The message is a format: what is in a sentence of ours is not to be read as one.
+      // The text is an argument, not the format: it may contain format specifiers.
       log(environment, who.c_str(), static_cast<int>(status), category, "%s", text);
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
     if (guid == nullptr)
-      throw heelstrike::input_error("guid", "a unit is instantiated with its guid, found none (null)");
+      throw heelstrike::input_error("guid", "an FMU is instantiated with its guid, found none (null)");
     const bool is_told = resources != nullptr && *resources != '\0';
     instance->unit = std::make_unique<Fmu>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(),
                                             guid, type != co_simulation);
@@ -228,7 +228,7 @@ FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component component, con
 FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component component, fmi2Real t, fmi2Real h, fmi2Boolean) {
   return call(component, [&](Fmu& unit) { unit.do_step(t, h); });
 }
-// Steps end before fmi2DoStep returns: there is nothing to cancel and nothing pending.
+// A step ends before fmi2DoStep returns: no step can be pending or cancelled.
 FMI2_EXPORT fmi2Status fmi2CancelStep(fmi2Component component) {
   return none_of(component, "fmi2CancelStep", 1);
 }
@@ -258,8 +258,8 @@ FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2Str
 FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component component) {
   return call(component, [](Fmu& unit) { unit.enter_event_mode(); });
 }
-// Contacts begin and end to act. The states stay what they are, but that they have changed is what importers start
-// their integrators anew for.
+// Contacts become active or inactive. The continuous states do not jump, but the flag is set because importers restart
+// their integrators when states change.
 FMI2_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo* info) {
   return call(component, [&](Fmu& unit) {
     require_not_null(info);

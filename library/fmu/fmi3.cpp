@@ -1,5 +1,5 @@
 // The functions of FMI 3.0 (https://fmi-standard.org/docs/3.0) for co-simulation and model exchange. Names and
-// signatures are those of the standard; what a unit does not offer says so.
+// signatures are those of the standard; unsupported functions return an error with a message.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -31,7 +31,7 @@ using heelstrike::fmu::Unit;
 using heelstrike::fmu::FmuInstance;
 
 // NOLINTBEGIN(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses): names and signatures
-// are the standard's; a type stands in no parentheses.
+// are those of the standard; a type cannot be put in parentheses.
 extern "C" {
 
 using fmi3Float64 = double;
@@ -80,7 +80,7 @@ std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvi
 
 void make_unit(FmuInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
   if (token == nullptr) {
-    throw heelstrike::input_error("instantiationToken", "a unit is instantiated with its token, found none (null)");
+    throw heelstrike::input_error("instantiationToken", "an FMU is instantiated with its token, found none (null)");
   }
   const bool is_told = resource_path != nullptr && *resource_path != '\0';
   instance.unit = std::make_unique<Fmu>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token,
@@ -143,7 +143,7 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3Strin
                                                            void (*)()) {
   if (const auto say = logger(environment, log)) {
     say(FmiStatus::error, heelstrike::fmu::error_category,
-        "this unit is none for scheduled execution: it has no clocks");
+        "this FMU does not support scheduled execution: it has no clocks");
   }
   return nullptr;
 }
@@ -200,7 +200,7 @@ FMI3_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueRefer
   });
 }
 
-// All other variables are Float64. The functions for other types differ in the type that they point at only.
+// All other variables are Float64. The functions for other types differ only in the pointer type.
 #define NO_VARIABLES_OF(TYPE, C_TYPE)                                                                                  \
   FMI3_EXPORT fmi3Status fmi3Get##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, C_TYPE*,       \
                                        std::size_t) {                                                                  \
@@ -270,7 +270,7 @@ FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Floa
     const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
     *reached = unit.time();
     *event = at_event && self.event_mode;
-    // The sum of a master's times may lie behind the end of the scenario by rounding.
+    // A communication point accumulated by the master may exceed the end of the scenario by rounding.
     *early = self.may_return_early && *reached < t + h && !unit.is_at_time(t + h);
   });
 }
@@ -282,7 +282,7 @@ FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
   return call(instance, [&](Fmu& unit) {
     if (!static_cast<FmuInstance*>(instance)->event_mode) {
       throw heelstrike::Error(heelstrike::ErrorCode::out_of_order,
-                              "fmi3EnterEventMode: the unit was instantiated without event mode (eventModeUsed)");
+                              "fmi3EnterEventMode: the FMU was instantiated without event mode (eventModeUsed)");
     }
     unit.enter_event_mode();
   });
@@ -358,9 +358,9 @@ FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3Val
 FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
   return report_unsupported(instance, "fmi3EvaluateDiscreteStates");
 }
-// In co-simulation what changes at an event has changed when the step returns; in model exchange contacts begin and end
-// to act here. The states stay what they are, but that they have changed is what importers start their integrators anew
-// for.
+// In co-simulation changes at an event are complete when the step returns; in model exchange contacts become active or
+// inactive here. The continuous states do not jump, but the flag is set because importers restart their integrators
+// when states change.
 FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
                                                 bool* values, bool* next_defined, double* next) {
   return call(instance, [&](Fmu& unit) {
@@ -397,7 +397,7 @@ FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double* val
 FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double* x, std::size_t n) {
   return call(instance, [&](Fmu& unit) { unit.get_continuous_states(list(x, n)); });
 }
-// Metres, quaternions, metres and radians per second: all are of the order of one where bodies of our size move.
+// Metres, quaternions, metres and radians per second: all are of the order of one for bodies of human size.
 FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double* nominals, std::size_t n) {
   return call(instance, [&](Fmu& unit) {
     std::vector<double> x(list(nominals, n).size());

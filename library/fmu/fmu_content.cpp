@@ -23,22 +23,22 @@ fs::path place(const fs::path& resources, std::size_t file) {
   return resources / fmt::format("file_{}", file);
 }
 
-/// Of everything that the index says, and with its digests of the files, of everything that the unit is made of.
+/// Digest of the index, which contains digests of the files, and therefore of all content of the FMU.
 std::string token_of(nlohmann::ordered_json index) {
   index.erase("token");
-  index.erase("program_version");  // a new program makes the same unit of the same scenario
+  index.erase("program_version");  // another program version makes the same FMU of the same scenario
   return "{" + sha256_hex(index.dump()).substr(0, 32) + "}";
 }
 
-/// @throws Error{file} for content other than that which the index tells of
+/// @throws Error{file} for content that differs from the index
 std::string read_known(const fs::path& file, const std::string& expected, const std::string& what) {
   std::string content = read_file(file, what);
   const std::string found = sha256_hex(content);
   if (found == expected) return content;
   throw file_error(
       file.string(),
-      fmt::format("{}: it is not what the unit was made with: expected content of the sha256 {}, found {}; "
-                  "unpack the unit again, or make one of the scenario that is wanted",
+      fmt::format("{}: it differs from the exported FMU: expected content with sha256 {}, found {}; "
+                  "unpack the FMU again, or export one of the intended scenario",
                   file.string(), expected, found));
 }
 
@@ -73,21 +73,21 @@ void write_content(FmuContent& content, const fs::path& resources) {
 }
 
 FmuContent read_content(const fs::path& resources) {
-  const std::string what = "resources of the unit";
+  const std::string what = "resources of the FMU";
   FmuContent content;
   content.cache = resources / "cache";
   try {
     const auto index = nlohmann::ordered_json::parse(read_file(resources / index_file, what));
     if (index.at("program_version") != program_version) {
       throw Error(ErrorCode::version_mismatch,
-                  fmt::format("{}: made by heelstrike {}, the binary of the unit is {}; make the unit anew", what,
+                  fmt::format("{}: made by heelstrike {}, the binary of the FMU is {}; export the FMU again", what,
                               index.at("program_version").get<std::string>(), program_version));
     }
     content.token = index.at("token");
     if (token_of(index) != content.token) {
       throw file_error((resources / index_file).string(),
-                       fmt::format("{}: its table of variables and files is not the one that the unit was made with; "
-                                   "unpack the unit again",
+                       fmt::format("{}: its table of variables and files differs from that of the exported FMU; "
+                                   "unpack the FMU again",
                                    (resources / index_file).string()));
     }
     const auto& scenario = index.at("scenario");
@@ -114,7 +114,7 @@ FmuContent read_content(const fs::path& resources) {
                                    .max = entry.value("max", std::numeric_limits<double>::infinity())});
     }
   } catch (const nlohmann::json::exception& defect) {
-    throw file_error((resources / index_file).string(), fmt::format("{}: it is damaged: {}; make the unit anew",
+    throw file_error((resources / index_file).string(), fmt::format("{}: it is damaged: {}; export the FMU again",
                                                                     (resources / index_file).string(), defect.what()));
   }
   return content;

@@ -45,8 +45,8 @@ class Scratch {
   explicit Scratch(const fs::path& beside) {
     std::string name = (beside.parent_path() / ".heelstrike-unit-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
-      throw file_error(beside.string(), fmt::format("{}: expected a place where files can be written, found none ({}); "
-                                                    "name another one with -o",
+      throw file_error(beside.string(), fmt::format("{}: expected a writable folder, found none ({}); "
+                                                    "choose another one with -o",
                                                     beside.string(), std::strerror(errno)));
     }
     path_ = name;
@@ -68,8 +68,8 @@ void add(FmuVariable variable, std::vector<FmuVariable>& variables) {
   variables.push_back(std::move(variable));
 }
 
-/// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches. Not those that are derived
-/// from others: who sets the others means them to follow.
+/// Numeric parameters of the pairs, set by `--set contact.PAIR.PARAMETER`. Derived parameters are excluded because they
+/// follow from others.
 void add_parameters(const Contact* contact, const Scenario& scenario, std::vector<FmuVariable>& variables) {
   if (contact == nullptr) return;
   const BackendSchemas schemas = schemas_of(embedded_backends());
@@ -102,8 +102,8 @@ bool has_force_elements(const Contact* contact) {
          });
 }
 
-/// Numbers that the scenario gives its force elements; nothing remembers them, so that they may change at any time,
-/// except when another unit is stepped.
+/// Numeric parameters of the force elements. They are tunable because no state depends on them, unless the element
+/// steps an FMU.
 void add_element_numbers(const Scenario& scenario, std::vector<FmuVariable>& variables) {
   const Catalog catalog = scenario_catalog();
   for (const ElementSpec& force : scenario.forces) {
@@ -131,7 +131,7 @@ void add_scenario_numbers(const FmuContent& content, std::vector<FmuVariable>& v
   }
 }
 
-/// @param n_outputs  of the columns; the others are local
+/// @param n_outputs  number of columns that are outputs; the others are local
 std::vector<FmuVariable> table_of(std::span<const Column> inputs, std::span<const Column> columns,
                                    std::size_t n_outputs) {
   std::vector<FmuVariable> variables;
@@ -148,14 +148,14 @@ std::vector<FmuVariable> table_of(std::span<const Column> inputs, std::span<cons
 
 std::vector<FmuVariable> variables_of(mbs::Simulation& simulation) {
   auto variables = table_of(simulation.inputs(), simulation.outputs(), simulation.outputs().size());
-  // Behind time: where drivers begin, so that an importer that sets what it reads moves nothing.
+  // After time: start values of drivers, so that an importer that writes back what it reads changes nothing.
   for (std::size_t i = 0; i < simulation.inputs().size(); ++i) variables[1 + i].start = simulation.input_value(i);
   return variables;
 }
 
 std::vector<FmuVariable> variables_of(const mbs::FreeMotion& motion) {
   std::vector<FmuVariable> variables = table_of(motion.inputs(), motion.outputs(), motion.n_table_columns());
-  const std::size_t before = motion.inputs().size();  // column 0 is time, and stands before the inputs
+  const std::size_t before = motion.inputs().size();  // column 0 is time, which precedes the inputs
   std::size_t rate = motion.first_rate_column();
   for (const std::size_t state : motion.state_columns()) {
     variables[before + rate++].derivative_of = static_cast<std::uint32_t>(before + state);
@@ -166,7 +166,7 @@ std::vector<FmuVariable> variables_of(const mbs::FreeMotion& motion) {
   return variables;
 }
 
-/// An archive being written. @throws Error{file}
+/// An archive during writing. @throws Error{file}
 class Archive {
  public:
   explicit Archive(const fs::path& file) : file_(file) {
@@ -175,7 +175,7 @@ class Archive {
     if (archive_ == nullptr)
       throw file_error(
           file.string(),
-          fmt::format("{}: it cannot be written (libzip error {}); name another one with -o", file.string(), code));
+          fmt::format("{}: it cannot be written (libzip error {}); choose another one with -o", file.string(), code));
   }
   ~Archive() {
     if (archive_ != nullptr) ::zip_discard(archive_);
@@ -186,7 +186,7 @@ class Archive {
   void add_file(const std::string& name, const fs::path& content) {
     add(name, ::zip_source_file(archive_, content.c_str(), 0, -1));
   }
-  /// Every file below `folder`.
+  /// Adds every file below `folder`.
   void add_folder(const std::string& name, const fs::path& folder) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.is_regular_file()) add_file(name + "/" + fs::relative(entry.path(), folder).string(), entry.path());
@@ -201,7 +201,7 @@ class Archive {
 
  private:
   void add(const std::string& name, zip_source_t* source) {
-    // The lowest level takes a fifth of the time of the usual one and leaves a tenth more.
+    // The lowest compression level takes a fifth of the time of the default and produces a tenth more bytes.
     const zip_int64_t index = source == nullptr ? -1 : ::zip_file_add(archive_, name.c_str(), source, ZIP_FL_ENC_UTF_8);
     if (index >= 0 && ::zip_set_file_compression(archive_, static_cast<zip_uint64_t>(index), ZIP_CM_DEFLATE, 1) == 0) {
       return;
@@ -214,7 +214,7 @@ class Archive {
   zip_t* archive_ = nullptr;
 };
 
-/// `bytes` of a binary with another name of a shared library, of the same length, in its table of strings.
+/// `bytes` of a binary in which the name of a shared library is replaced by one of the same length in the string table.
 std::string renamed(std::string bytes, const std::string& from, const std::string& to, const fs::path& file) {
   const std::string entry = '\0' + from + '\0';
   std::size_t place = bytes.find(entry);
@@ -227,21 +227,21 @@ std::string renamed(std::string bytes, const std::string& from, const std::strin
   return bytes;
 }
 
-/// What a unit is stepped by, as names among the parts.
+/// Binaries of an FMU, as names among the parts.
 struct Binaries {
   std::string library = "libheelstrike_fmu.so";
-  std::vector<std::string> modules;   ///< that it loads, found beside it
-  std::vector<std::string> optional;  ///< those of them whose packages it needs only when a server computes
+  std::vector<std::string> modules;   ///< loaded by the library, located beside it
+  std::vector<std::string> optional;  ///< those of them whose packages are needed only with a contact server
 };
 
-/// The name by which the binary needs the library, whichever it is.
+/// The name by which the binary requests the library, whichever library it is.
 constexpr const char* library_name = "libheelstrike_fmu.so";
 
-/// The libraries for the pairs of a scenario, as far as they are the unit's own business.
+/// The libraries for the pairs of a scenario that the FMU computes itself.
 Binaries binaries_for(const Scenario& scenario, const Contact* contact, bool has_contacts) {
   Binaries binaries;
   const BackendSchemas schemas = schemas_of(embedded_backends());
-  // Who reads a scenario knows the back-ends of all its pairs, although the unit may be made of one of them.
+  // Reading a scenario needs the back-ends of all its pairs, even if the FMU contains only one of them.
   const bool needs_element_library = std::ranges::any_of(scenario.pairs, [&](const PairModel& pair) {
     const auto schema = schemas.find(pair.spec.backend);
     return schema != schemas.end() && has_elastic_bodies(schema->second);
@@ -252,9 +252,9 @@ Binaries binaries_for(const Scenario& scenario, const Contact* contact, bool has
   return binaries;
 }
 
-/// Adds what the unit is stepped by. The loader keeps one library of each name in a process: the unit's has a name of
-/// its own, a digest of its content and of its modules', so that units of different builds do not get each other's and
-/// units of one build share one.
+/// Adds the binaries. The loader keeps one library of each name per process: the library of an FMU therefore has a
+/// unique name, a digest of its content and of its modules, so that FMUs of different builds do not share a library and
+/// FMUs of one build do.
 void add_binaries(const Binaries& binaries, const fs::path& parts, const fs::path& scratch, const std::string& folder,
                   const std::string& model_identifier, Archive& archive) {
   const std::string what = "part of units";
@@ -284,25 +284,24 @@ std::set<std::string> packages_of(const std::vector<std::string>& libraries, con
   return names;
 }
 
-/// The place that the standard has for what a unit needs besides itself.
+/// The location that the standard defines for external dependencies.
 void add_dependencies(const Binaries& binaries, const fs::path& parts, const fs::path& scratch, Archive& archive) {
   std::vector<std::string> always = binaries.modules;
   always.push_back(binaries.library);
   const std::set<std::string> names = packages_of(always, parts);
   std::string text = fmt::format(
-      "This unit needs shared libraries of these packages of Debian 12:\nsudo apt install {}\n", fmt::join(names, " "));
+      "This FMU needs shared libraries of these packages of Debian 12:\nsudo apt install {}\n", fmt::join(names, " "));
   std::set<std::string> more = packages_of(binaries.optional, parts);
   std::erase_if(more, [&](const std::string& package) { return names.contains(package); });
   if (!more.empty()) {
-    text += fmt::format("Where its parameter `server` is set it needs these, too:\nsudo apt install {}\n",
+    text += fmt::format("If its parameter `server` is set it also needs:\nsudo apt install {}\n",
                         fmt::join(more, " "));
   }
   write_whole_file(scratch / "dependencies", text);
   archive.add_file("documentation/externalDependencies.txt", scratch / "dependencies");
 }
 
-/// FMI 3.0 has a folder for the terminals with their icon; importers of FMI 2.0 look for a picture beside the
-/// description.
+/// FMI 3.0 has a folder for the terminals with their icon; importers of FMI 2.0 use a picture beside the description.
 void add_pictures(FmiVersion version, const FmuContent& content, const fs::path& parts, const fs::path& scratch,
                   Archive& archive) {
   if (version == FmiVersion::v2) return archive.add_file("model.png", parts / "fmu_icon.png");

@@ -1,5 +1,4 @@
-/// What the C functions of both versions of FMI have in common: an instance with its logger, and calls in which nothing
-/// is thrown.
+/// Common parts of the C functions of both FMI versions: an instance with its logger, and calls that do not throw.
 #pragma once
 
 #include <cstring>
@@ -20,20 +19,20 @@ namespace heelstrike::fmu {
 enum class FmiStatus : int { ok = 0, warning = 1, discard = 2, error = 3, fatal = 4 };
 
 struct FmuInstance {
-  /// Tells the importer a sentence.
+  /// Reports a message to the importer.
   std::function<void(FmiStatus status, const char* category, const char* text)> log;
   std::unique_ptr<Fmu> unit;
   bool is_error_logging_on = true;       ///< error_category is on
   bool event_mode = false;        ///< the importer uses it
-  bool may_return_early = false;  ///< from a step, for a contact that begins or ends, or because the importer wants to
-  InternalStep on_step;           ///< tells the importer of steps inside a communication step; may be empty
+  bool may_return_early = false;  ///< early return from a step is allowed: at contact events, or on request of the importer
+  InternalStep on_step;           ///< reports internal steps to the importer; may be empty
 };
 
-/// The only category of messages, of the reasons why calls have failed. They are no debugging: they are told from the
-/// start on, whether or not the importer asks for debug logging, until it switches the category off.
+/// The only category of messages: reasons of failed calls. They are not debug messages: they are logged from the start,
+/// regardless of the debug flag of the importer, until it disables the category.
 inline constexpr const char* error_category = "logStatusError";
 
-/// Calls `work`; what it throws is told and becomes a status.
+/// Calls `work`; logs its exceptions and converts them to a status.
 template <typename Work>
 FmiStatus guarded(const FmuInstance& instance, Work&& work) {
   const auto told = [&](FmiStatus status, const char* text) {
@@ -67,14 +66,14 @@ void require_not_null(const Pointers*... pointers) {
   throw input_error("arguments", "a pointer that the function needs is null");
 }
 
-/// An array of the importer's, which may be null when it is empty. @throws Error{invalid_input}
+/// An array of the importer, which may be null when it is empty. @throws Error{invalid_input}
 template <typename T>
 std::span<T> list(T* first, std::size_t n) {
   if (n > 0) require_not_null(first);
   return {first, n};
 }
 
-/// An array of texts. @throws Error{invalid_input} for one that is null, too
+/// An array of texts. @throws Error{invalid_input} also for a null entry
 inline std::span<const char* const> texts(const char* const* first, std::size_t n) {
   for (const char* text : list(first, n)) require_not_null(text);
   return list(first, n);
@@ -91,22 +90,22 @@ inline void set_logging(FmuInstance& instance, bool on, std::span<const char* co
   instance.is_error_logging_on = on;
 }
 
-/// Where the resources of an unpacked unit are, for importers that do not say it: beside the folder of the binaries.
+/// Resources of an unpacked FMU, for importers that do not pass the path: beside the folder of the binaries.
 inline std::filesystem::path resources_beside() {
   return module_folder().parent_path().parent_path() / "resources";
 }
 
-// States of a unit are strings of the importer's, behind a pointer.
+// FMU states are strings behind an opaque pointer of the importer.
 inline void get_state(Fmu& unit, void** state) {
   require_not_null(state);
   auto bytes = std::make_unique<std::string>(unit.save());
   delete static_cast<std::string*>(*state);
   *state = bytes.release();
 }
-/// @throws Error{invalid_input} for none
+/// @throws Error{invalid_input} for a null state
 inline const std::string& bytes_of(const void* state) {
   if (state != nullptr) return *static_cast<const std::string*>(state);
-  throw input_error("FMUState", "FMUState: expected a state that the unit has given, found none (null)");
+  throw input_error("FMUState", "FMUState: expected a state returned by the FMU, found none (null)");
 }
 inline void free_state(void** state) {
   if (state == nullptr) return;
@@ -126,12 +125,12 @@ inline void deserialize_state(const void* bytes, std::size_t size, void** state)
   *state = made.release();
 }
 
-/// A function of the standard for things that units do not have: fine when none is asked for.
+/// A function of the standard for types that FMUs of Heelstrike do not have: allowed for an empty request.
 inline int require_empty_request(void* handle, const char* function, std::size_t n) {
   return call(handle, [&](Fmu&) {
     if (n == 0) return;
     throw Error(ErrorCode::unimplemented,
-                std::string(function) + ": this unit has nothing of that kind, as its description says");
+                std::string(function) + ": this FMU has no such variables, as its description states");
   });
 }
 inline int report_unsupported(void* handle, const char* function) {

@@ -18,7 +18,7 @@
 namespace heelstrike::fmu {
 namespace {
 
-/// A unit of our tables as powers of the base units of FMI.
+/// Powers of the base units of FMI in a unit of our tables.
 using Powers = std::map<std::string, int>;
 
 const std::map<std::string, Powers>& known_symbols() {
@@ -37,7 +37,7 @@ const std::map<std::string, Powers>& known_symbols() {
   return symbols;
 }
 
-/// "N m/rad^2": a product of symbols with powers, over such a product. None for what is not made of known symbols.
+/// "N m/rad^2": a product of symbols with powers, over such a product. None for other texts or unknown symbols.
 std::optional<Powers> powers_of(const std::string& unit) {
   Powers powers;
   int sign = 1;
@@ -54,7 +54,7 @@ std::optional<Powers> powers_of(const std::string& unit) {
   while (i < unit.size()) {
     const char c = unit[i];
     if (c == '^') {
-      // "N/m^n" and broken powers have no name in FMI.
+      // "N/m^n" and fractional powers have no representation in FMI.
       int power = 0;
       const auto [end, error] = std::from_chars(unit.data() + i + 1, unit.data() + unit.size(), power);
       const auto next = static_cast<std::size_t>(end - unit.data());
@@ -91,7 +91,7 @@ void add_units(pugi::xml_node root, const FmuContent& content, std::set<std::str
   }
 }
 
-/// What a unit measures, where its name says no more than that; several quantities have none.
+/// Quantity of a unit, where it is unique; null otherwise.
 const char* quantity_of(const std::string& unit) {
   static const std::map<std::string, const char*> quantities = {{"s", "Time"},
                                                                 {"m", "Length"},
@@ -117,7 +117,7 @@ const char* quantity_of(const std::string& unit) {
   return found == quantities.end() ? nullptr : found->second;
 }
 
-/// The quantities, in the words of the Modelica Standard Library, which importers know.
+/// The quantities, named as in the Modelica Standard Library, which importers support.
 void add_types(FmiVersion version, pugi::xml_node root, const std::set<std::string>& units) {
   auto definitions = root.append_child("TypeDefinitions");
   for (const std::string& unit : units) {
@@ -137,7 +137,7 @@ const char* name_of(Causality causality) {
   return names[static_cast<int>(causality)];
 }
 
-/// Its meaning, with the unit where that is none of FMI's, as N/m^n of a contact law.
+/// The description, with the unit appended when FMI cannot express it, as N/m^n of a contact law.
 std::string description_of(const FmuVariable& variable, const std::set<std::string>& units) {
   if (variable.unit.empty() || variable.unit == "-" || units.contains(variable.unit)) return variable.meaning;
   return fmt::format("{} [{}]", variable.meaning, variable.unit);
@@ -152,14 +152,14 @@ std::set<std::uint32_t> states_of(const FmuContent& content) {
   return states;
 }
 
-/// Attributes that both versions give a variable.
+/// Attributes that both versions have for a variable.
 void describe(pugi::xml_node node, const FmuVariable& variable, const std::set<std::string>& units) {
   node.append_attribute("name") = variable.name.c_str();
   node.append_attribute("valueReference") = variable.reference;
   const std::string description = description_of(variable, units);
   if (!description.empty()) node.append_attribute("description") = description.c_str();
   node.append_attribute("causality") = name_of(variable.causality);
-  // Numbers of points in contact, too: what is discrete changes at events only.
+  // Numbers of points in contact are continuous, too: discrete variables change at events only.
   node.append_attribute("variability") = variable.tunable                             ? "tunable"
                                          : variable.causality == Causality::parameter ? "fixed"
                                                                                       : "continuous";
@@ -177,7 +177,8 @@ void add_value(FmiVersion version, pugi::xml_node node, const FmuVariable& varia
   if (variable.derivative_of) {
     node.append_attribute("derivative") = *variable.derivative_of + (version == FmiVersion::v2 ? 1 : 0);
   }
-  // At events, where importers have to start their integrators anew: they do where states may change.
+  // States may be reinitialised at events: importers then restart their integrators, which the jump of the rates
+  // requires.
   if (is_state) node.append_attribute("reinit") = true;
   if (std::isfinite(variable.min)) node.append_attribute("min") = fmt::format("{}", variable.min).c_str();
   if (std::isfinite(variable.max)) node.append_attribute("max") = fmt::format("{}", variable.max).c_str();
@@ -205,7 +206,7 @@ void add_variables(FmiVersion version, pugi::xml_node root, const FmuContent& co
   server.append_child(second ? "String" : "Start").append_attribute(second ? "start" : "value") = "";
 }
 
-/// FMI 2.0 counts variables from 1, FMI 3.0 names them by reference.
+/// FMI 2.0 counts variables from 1; FMI 3.0 refers to them by reference.
 void add_structure(FmiVersion version, pugi::xml_node root, const FmuContent& content) {
   auto structure = root.append_child("ModelStructure");
   const bool second = version == FmiVersion::v2;
@@ -228,7 +229,7 @@ void add_structure(FmiVersion version, pugi::xml_node root, const FmuContent& co
       unknowns.push_back(reference);
     }
   }
-  // What there is to say, where it has a place of its own in FMI 2.0, and its name in FMI 3.0, in the order of both.
+  // The names of lists and elements differ between FMI 2.0 and FMI 3.0; their order is the same.
   const auto add_all = [&](const char* list, const char* name, const std::vector<std::uint32_t>& references) {
     if (references.empty()) return;
     auto parent = second ? structure.append_child(list) : structure;
@@ -237,7 +238,7 @@ void add_structure(FmiVersion version, pugi::xml_node root, const FmuContent& co
   add_all("Outputs", "Output", outputs);
   add_all("Derivatives", "ContinuousStateDerivative", rates);
   add_all("InitialUnknowns", "InitialUnknown", unknowns);
-  if (second) return;  // which counts indicators
+  if (second) return;  // FMI 2.0 counts indicators only
   for (const std::uint32_t reference : indicators) add(structure, "EventIndicator", reference);
 }
 
@@ -255,7 +256,7 @@ void add_model_exchange(FmiVersion version, pugi::xml_node root, const FmuModelD
   if (!second) node.append_attribute("providesAdjointDerivatives") = unit.has_derivatives;
 }
 
-/// Scenarios find where contacts begin and end, and tell of their own steps.
+/// Scenarios locate the beginning and end of contacts, and report internal steps.
 void add_co_simulation(FmiVersion version, pugi::xml_node root, const FmuModelDescription& unit, bool is_contact) {
   auto node = root.append_child("CoSimulation");
   node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
@@ -305,7 +306,7 @@ std::string model_description(FmiVersion version, const FmuModelDescription& uni
         std::ranges::count(content.variables, true, &FmuVariable::is_indicator);
   }
   std::set<std::string> units;
-  // FMI 2.0 and 3.0 want their elements in this order.
+  // FMI 2.0 and 3.0 require this order of elements.
   if (content.model_exchange) {
     add_model_exchange(version, root, unit);
   } else {
@@ -316,7 +317,7 @@ std::string model_description(FmiVersion version, const FmuModelDescription& uni
   auto categories = root.append_child("LogCategories");
   auto category = categories.append_child("Category");
   category.append_attribute("name") = "logStatusError";
-  category.append_attribute("description") = "why a call has failed";
+  category.append_attribute("description") = "reason why a call has failed";
   auto experiment = root.append_child("DefaultExperiment");
   experiment.append_attribute("startTime") = 0.0;
   experiment.append_attribute("stopTime") = unit.stop_time;

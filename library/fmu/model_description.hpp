@@ -1,4 +1,4 @@
-/// modelDescription.xml of a unit.
+/// modelDescription.xml of an FMU.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ enum class FmiVersion { v2, v3 };
 
 struct FmuModelDescription {
   std::string name;              ///< of the scenario
-  std::string model_identifier;  ///< name of the binary, an identifier of C
+  std::string model_identifier;  ///< name of the binary, a C identifier
   std::string meaning;
   double stop_time = 0.0;       ///< [s] end of the scenario
-  double step_size = 0.0;       ///< [s] interval of its rows
+  double step_size = 0.0;       ///< [s] output interval
   bool has_derivatives = true;  ///< of outputs with respect to inputs
 };
 
-/// An identifier of C that looks like `name`.
+/// A C identifier that resembles `name`.
 [[nodiscard]] std::string identifier_of(const std::string& name);
 
 /// @returns the text of the file

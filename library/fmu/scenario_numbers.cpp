@@ -18,7 +18,7 @@ using config::KeyKind;
 using config::KeySchema;
 using config::Node;
 
-/// Longer lists are tables, which nobody sets entry by entry: an inertia has six entries, a rotation four.
+/// Longer lists are tables, which are not set entry by entry: an inertia has six entries, a rotation matrix nine.
 constexpr std::size_t max_list_size = 9;
 constexpr std::array<std::string_view, 5> excluded_sections = {"heelstrike", "forces", "output", "coupling",
                                                       "analysis.end_time"};
@@ -50,7 +50,7 @@ class Walk {
         if (const KeySchema* type = config::chosen_type(schema, node)) visit_keys(node, type->keys, path);
         break;
       default:
-        break;  // texts, flags, whole numbers that count things, lists of maps, parameters of back-ends
+        break;  // texts, flags, integers that are counts, lists of maps, parameters of back-ends
     }
   }
 
@@ -59,7 +59,7 @@ class Walk {
     return path.empty() ? key : path + "." + key;
   }
   void visit_keys(const Node& node, const std::vector<KeySchema>& keys, const std::string& path) {
-    // A map of things of several types has the variant as its only key, which has no name.
+    // A map of elements of several types has the variant as its only key, which has no name.
     if (keys.size() == 1 && keys.front().kind == KeyKind::variant) return visit(node, keys.front(), path);
     for (const config::Entry& entry : node.entries) {
       const auto key = std::ranges::find(keys, entry.key, &KeySchema::name);

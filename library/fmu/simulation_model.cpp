@@ -29,7 +29,7 @@ class SimulationModel : public FmuModel, private mbs::SimulationListener {
     return simulation_.output_values().subspan(1);  // the first one is time
   }
   bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) override {
-    // The sum of a master's times may end a rounding error behind the end of the scenario.
+    // A communication point accumulated by the master may exceed the end of the scenario by rounding.
     const double end = simulation_.end_time();
     double target = t > end && t - end <= 1e-9 * (1.0 + std::abs(end)) ? end : t;
     last_event_.reset();
@@ -60,12 +60,11 @@ class SimulationModel : public FmuModel, private mbs::SimulationListener {
     using Kind = mbs::SimulationEvent::Kind;
     if (event.kind == Kind::onset || event.kind == Kind::separation) last_event_ = event.t;
   }
-  /// The step that follows the one at which the importer asked for an early end is left where it is: the next advance
-  /// goes on with it.
+  /// An early end requested by the importer leaves the following step unfinished: the next advance continues it.
   bool on_step(mbs::SimulationStep& /*step*/) override { return !early_return_time_; }
   void on_commit() override {
     if (on_step_ == nullptr) return;
-    // What the partner refuses is taken back, and nobody has seen it.
+    // An event state that the partner rejects is rolled back before any output is read.
     (void)simulation_.output_values();
     early_return_time_ = (*on_step_)(simulation_.time());
   }
@@ -73,8 +72,8 @@ class SimulationModel : public FmuModel, private mbs::SimulationListener {
   mbs::RunInput input_;
   mbs::Simulation simulation_;
   std::optional<double> last_event_;       ///< [s] of this advance
-  const InternalStep* on_step_ = nullptr;  ///< of this advance
-  std::optional<double> early_return_time_;            ///< [s] when the importer wants it to end
+  const InternalStep* on_step_ = nullptr;  ///< set during an advance
+  std::optional<double> early_return_time_;            ///< [s] set when the importer requests an early end
 };
 
 }  // namespace

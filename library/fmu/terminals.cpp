@@ -9,13 +9,13 @@
 namespace heelstrike::fmu {
 namespace {
 
-/// What stands before the last dot of a variable: "ball" of "ball.fx_N".
+/// The part of a variable name before the last dot: "ball" of "ball.fx_N".
 std::string owner_of(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos ? std::string() : name.substr(0, dot);
 }
 
-/// Variables by terminal; those with inputs are what something can be connected to.
+/// Variables by terminal; only terminals with inputs can be connected.
 std::map<std::string, std::vector<const FmuVariable*>> members_of(const FmuContent& content) {
   std::map<std::string, std::vector<const FmuVariable*>> members;
   if (!content.pair.empty()) {
@@ -38,7 +38,7 @@ std::map<std::string, std::vector<const FmuVariable*>> members_of(const FmuConte
   return members;
 }
 
-/// A square of which the icon takes all.
+/// A square filled by the icon.
 void add_icon(pugi::xml_node root) {
   auto picture = root.append_child("GraphicalRepresentation");
   for (const char* name : {"CoordinateSystem", "Icon"}) {

@@ -1,4 +1,4 @@
-/// terminalsAndIcons.xml of a unit of FMI 3.0.
+/// terminalsAndIcons.xml of an FMU of FMI 3.0.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace heelstrike::fmu {
 
-/// Each body of a scenario as a terminal that joins what acts on it and how it moves; of a contact alone, the motion of
-/// the partner with the wrench on the main body. Every member is a signal by the name of its variable.
+/// Each body of a scenario is a terminal of its loads and its motion; the terminal of a contact FMU has the motion of
+/// the partner and the wrench on the main body. Every member is a signal named after its variable.
 /// @returns the text of the file
 [[nodiscard]] std::string terminals(const FmuContent& content);
 

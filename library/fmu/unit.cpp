@@ -22,7 +22,7 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// Of FMI's communication points, which masters add up.
+/// Communication points that masters accumulate differ by rounding.
 bool same_time(double a, double b) {
   return std::abs(a - b) <= 1e-9 * (1.0 + std::abs(b));
 }
@@ -33,7 +33,7 @@ void append(std::string& bytes, const void* data, std::size_t size) {
 
 template <typename Number>
 Number take(std::string_view& bytes) {
-  if (bytes.size() < sizeof(Number)) throw input_error("state", "state: the bytes are those of no unit, or cut off");
+  if (bytes.size() < sizeof(Number)) throw input_error("state", "state: the bytes are not a state of an FMU, or are truncated");
   Number number;
   std::memcpy(&number, bytes.data(), sizeof number);
   bytes.remove_prefix(sizeof number);
@@ -46,9 +46,9 @@ Fmu::Fmu(const std::filesystem::path& resources, std::string_view token, bool mo
     : content_(read_content(std::filesystem::absolute(resources))) {
   if (content_.model_exchange != model_exchange) {
     throw Error(ErrorCode::unimplemented,
-                model_exchange ? "this unit is one for co-simulation: it brings its integrator along; heelstrike fmu "
+                model_exchange ? "this FMU is for co-simulation and contains its integrator; heelstrike fmu "
                                  "--model-exchange makes one without"
-                               : "this unit is one for model exchange: the importer brings the integrator; heelstrike "
+                               : "this FMU is for model exchange: the importer integrates; heelstrike "
                                  "fmu without --model-exchange makes one for co-simulation");
   }
   const auto first = [&](auto... causalities) {
@@ -60,8 +60,8 @@ Fmu::Fmu(const std::filesystem::path& resources, std::string_view token, bool mo
   first_output_ = first(Causality::output, Causality::local);
   if (token == content_.token) return;
   throw Error(ErrorCode::version_mismatch,
-              fmt::format("the description of the unit has the token '{}', its resources have '{}': they belong to "
-                          "different units; unpack the unit again",
+              fmt::format("the description of the FMU has the token '{}', its resources have '{}': they belong to "
+                          "different FMUs; unpack the FMU again",
                           token, content_.token));
 }
 
@@ -69,7 +69,7 @@ Fmu::~Fmu() = default;
 
 const FmuVariable& Fmu::variable(std::uint32_t reference) const {
   if (reference < content_.variables.size()) return content_.variables[reference];
-  throw input_error("valueReference", fmt::format("valueReference {}: this unit has numbers from 0 to {}", reference,
+  throw input_error("valueReference", fmt::format("valueReference {}: this FMU has numbers from 0 to {}", reference,
                                                   content_.variables.size() - 1));
 }
 
@@ -83,7 +83,7 @@ void Fmu::require(bool allowed, const char* call) const {
                                    "in an intermediate update",
                                    "in its continuous-time mode"};
   throw Error(ErrorCode::out_of_order,
-              fmt::format("{} is not allowed while the unit is {}", call, names[static_cast<int>(state_)]));
+              fmt::format("{} is not allowed while the FMU is {}", call, names[static_cast<int>(state_)]));
 }
 
 void Fmu::require_known(std::span<const std::uint32_t> references) const {
@@ -136,7 +136,7 @@ void Fmu::enter_continuous_time_mode() {
 Equation& Fmu::equation(const char* call) {
   if (!content_.model_exchange) {
     throw Error(ErrorCode::out_of_order,
-                fmt::format("{} is a function of model exchange, and the unit is one for co-simulation", call));
+                fmt::format("{} is a function of model exchange, and the FMU is for co-simulation", call));
   }
   open();
   apply_inputs();
@@ -157,7 +157,7 @@ namespace {
 
 void copy(std::span<const double> from, std::span<double> to) {
   if (from.size() != to.size()) {
-    throw input_error("n", fmt::format("expected room for {} numbers, found room for {}", from.size(), to.size()));
+    throw input_error("n", fmt::format("expected an array of {} numbers, found one of {}", from.size(), to.size()));
   }
   std::ranges::copy(from, to.begin());
 }
@@ -232,15 +232,15 @@ void Fmu::open() {
     for (const std::string& assignment : assignments(content_.variables, values)) change(assignment);
   };
   write_tunable(false);
-  // The file knows runs that start at zero.
+  // The end time in the file assumes a start at zero.
   if (stop_time_) change(fmt::format("analysis.end_time={}", *stop_time_ - start_time_));
-  // States fit every instance with the same fixed parameters.
+  // A state fits every instance with the same fixed parameters.
   const std::string start = start_time_ == 0.0 ? std::string() : fmt::format("\nstart {}", start_time_);
   const std::string digest = sha256_hex(content_.token + yaml + start);
   write_tunable(true);
   mbs::RunInput input = mbs::make_run_input(yaml, content_.file_name, content_.files, schemas);
   input.run_id = "unit";
-  input.allow_fmus = true;  // they are inside this unit, whose machine code the importer has loaded
+  input.allow_fmus = true;  // FMUs inside this FMU, whose machine code the importer has loaded
   input.scenario_digest = digest;
   input.start_time = start_time_;
   input.scenario.analysis.end_time = stop_time_.value_or(start_time_ + input.scenario.analysis.end_time);
@@ -254,7 +254,7 @@ void Fmu::open() {
 
 ContactFactory Fmu::contact_source() const {
   if (!server_.empty()) return rpc::remote_library().contact(server_);
-  // Takes states of other values of tunable parameters; that all others are the same, the scenario's digest says.
+  // Accepts states with other values of tunable parameters; the digest of the scenario guarantees equal fixed ones.
   return fem::local_contact_factory(content_.cache.string(), fem::StateOrigin::tuned_parameters);
 }
 
@@ -266,15 +266,15 @@ void Fmu::require_columns(const std::vector<std::string>& names) const {
   for (const FmuVariable& v : content_.variables) {
     if (is_column(v)) table.push_back(v.name);
   }
-  // Inputs and outputs are found by counting from the first one of each.
+  // Inputs and outputs are located by counting from the first one of each.
   const bool in_a_row =
       table.size() < content_.variables.size() &&
       std::all_of(content_.variables.begin() + 1, content_.variables.begin() + 1 + std::ssize(table), is_column);
   if (table == names && in_a_row) return;
   const auto [ours, theirs] = std::ranges::mismatch(table, names);
   throw Error(ErrorCode::version_mismatch,
-              fmt::format("the variables of the unit are not those of its scenario: expected {} inputs and outputs, "
-                          "found {}, and where they part '{}' instead of '{}'; make the unit anew",
+              fmt::format("the variables of the FMU do not match its scenario: expected {} inputs and outputs, "
+                          "found {}; the first difference is '{}' instead of '{}'; export the FMU again",
                           names.size(), table.size(), ours == table.end() ? "none" : *ours,
                           theirs == names.end() ? "none" : *theirs));
 }
@@ -332,12 +332,12 @@ void Fmu::require_settable(const FmuVariable& target, double value) const {
   require(!is_any_of(State::terminated, State::update), "Set");
   if (target.causality == Causality::input || is_any_of(State::instantiated, State::initialization)) return;
   require(target.tunable, "Set of a fixed parameter");
-  require(state_ != State::continuous, "Set of a parameter");  // it makes rates jump, which events do
+  require(state_ != State::continuous, "Set of a parameter");  // it makes rates jump, which is allowed at events only
   if (server_.empty() || !target.name.starts_with("contact.")) return;
   throw Error(
       ErrorCode::unimplemented,
       fmt::format("{}: it can be set until the initialisation ends where a contact server computes ('server' is "
-                  "{}); leave 'server' empty to tune it while the unit steps",
+                  "{}); leave 'server' empty to tune it between steps",
                   target.name, server_));
 }
 
@@ -347,7 +347,7 @@ void Fmu::require_texts(std::span<const std::uint32_t> references) const {
     if (content_.has_contacts && reference == only) continue;
     throw input_error("valueReference",
                       fmt::format("valueReference {}: expected a variable that is a text ({}), found none", reference,
-                                  content_.has_contacts ? fmt::format("'server', {}", only) : "this unit has none"));
+                                  content_.has_contacts ? fmt::format("'server', {}", only) : "this FMU has none"));
   }
 }
 
@@ -386,7 +386,7 @@ void Fmu::set(std::span<const std::uint32_t> references, std::span<const double>
       }
     } else {
       Input& input = inputs_[target.reference];
-      // A master sets inputs at every communication point; only what changes them starts the integrator anew.
+      // A master sets inputs at every communication point; only a changed value restarts the integrator.
       if (input.jet.d == 0.0 && input.jet.dd == 0.0 && input.jet.f == values[i] && !input.is_new) continue;
       input = {.since = time(), .jet = {.f = values[i], .d = 0.0, .dd = 0.0}, .is_new = true};
       is_discontinuous_ = is_discontinuous_ || state_ == State::event;
@@ -443,7 +443,7 @@ bool Fmu::do_step(double t, double h, bool may_return_early, const InternalStep&
   require(state_ == State::stepping, "DoStep");
   if (!same_time(t, time())) {
     throw input_error("currentCommunicationPoint",
-                      fmt::format("currentCommunicationPoint: the unit stands at {} s, found {} s", time(), t));
+                      fmt::format("currentCommunicationPoint: the FMU is at {} s, found {} s", time(), t));
   }
   if (!(h > 0.0))
     throw input_error("communicationStepSize",
@@ -469,7 +469,7 @@ std::vector<double> Fmu::derivative(std::span<const std::uint32_t> unknowns, std
   }
   open();
   apply_inputs();
-  // Rates are local variables, states are outputs or local ones.
+  // Rates are local variables; states are outputs or local variables.
   const bool has_states = content_.model_exchange && content_.pair.empty();
   const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
     const FmuVariable& found = variable(reference);
@@ -517,7 +517,7 @@ std::string Fmu::save() {
     for (const double number : {input.since, input.jet.f, input.jet.d, input.jet.dd})
       append(bytes, &number, sizeof number);
   }
-  // Afterwards the same bits come from everywhere, and the state goes on where the instance computes.
+  // The bits are the same at every location, so that a state saved before the initialisation may continue elsewhere.
   if (state_ == State::instantiated) return bytes + server_;
   return bytes + model_->save();
 }
@@ -546,7 +546,7 @@ void Fmu::restore(const std::string& saved) {
   const auto state = take<std::int32_t>(bytes);
   if (state < 0 || state > static_cast<std::int32_t>(State::continuous) ||
       state == static_cast<std::int32_t>(State::update)) {
-    throw input_error("state", "state: the bytes are those of no unit");
+    throw input_error("state", "state: the bytes are not a state of an FMU");
   }
   const double start_time = take<double>(bytes);
   const double stop_time = take<double>(bytes);
@@ -561,7 +561,7 @@ void Fmu::restore(const std::string& saved) {
   for (auto n = take<std::uint32_t>(bytes); n > 0; --n) {
     const auto reference = take<std::uint32_t>(bytes);
     if (variable(reference).causality != Causality::input) {
-      throw input_error("state", "state: the bytes are those of no unit");
+      throw input_error("state", "state: the bytes are not a state of an FMU");
     }
     Input& input = inputs[reference];
     input.since = take<double>(bytes);
@@ -570,9 +570,9 @@ void Fmu::restore(const std::string& saved) {
     input.jet.dd = take<double>(bytes);
   }
   const std::optional<double> stop = std::isnan(stop_time) ? std::nullopt : std::optional(stop_time);
-  if (static_cast<State>(state) == State::instantiated) {  // where there is no model yet, and all can be set
+  if (static_cast<State>(state) == State::instantiated) {  // no model exists yet, and all variables can be set
     if (!bytes.empty()) {
-      if (!content_.has_contacts) throw input_error("state", "state: the bytes are those of no unit");
+      if (!content_.has_contacts) throw input_error("state", "state: the bytes are not a state of an FMU");
       (void)rpc::parse_address(std::string(bytes));
     }
     for (auto& [reference, input] : inputs) input.is_new = true;

@@ -8,19 +8,19 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// A rotation whose third column is the unit vector `axis`; the others follow from it alone.
+/// A rotation whose third column is the unit vector `axis`; the other columns depend on `axis` only.
 Matrix3 frame_about(const Vector3& axis) {
-  // Gram-Schmidt on the axis of the world that is farthest from `axis`, so that the difference never vanishes.
+  // Gram-Schmidt on the world axis with the largest angle to `axis`, so that the difference never vanishes.
   int least = 0;
   axis.cwiseAbs().minCoeff(&least);
   const Vector3 x = (Vector3::Fmu(least) - axis[least] * axis).normalized();
   return (Matrix3() << x, axis.cross(x), axis).finished();
 }
 
-/// Rotation with third column `axis` and first column as near to `x` as possible.
+/// Rotation with third column `axis` and first column as close to `x` as possible.
 Matrix3 frame_near(const Vector3& axis, const Vector3& x) {
   const Vector3 normal = x - x.dot(axis) * axis;
-  // Axes at right angles to each other, as in a universal joint, may leave nothing of x; its direction would be noise.
+  // If x is parallel to `axis` (universal joint), its projection vanishes and its direction would be rounding noise.
   if (normal.norm() < 1e-6) return frame_about(axis);
   const Vector3 unit = normal.normalized();
   return (Matrix3() << unit, axis.cross(unit), axis).finished();

@@ -1,4 +1,4 @@
-/// Where joints and force elements hold their bodies, from the words of the file to frames in the bodies.
+/// Attachment of joints and force elements: from the keys of the scenario to frames fixed in the bodies.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace heelstrike::mbs {
 
-/// @throws Error{invalid_input} for a name that is neither a body's nor "ground". @param where  dotted key, for
+/// @throws Error{invalid_input} for a name that is neither a body nor "ground". @param where  dotted key, for
 /// messages
 [[nodiscard]] BodyIndex find_body(const Model& model, const std::string& name, const std::string& where);
-/// A joint that stands above in the file. @throws Error{internal}
+/// A joint defined earlier in the file. @throws Error{internal}
 [[nodiscard]] const Joint& find_joint(const Model& model, const std::string& name);
 
-/// Frames of both ends in the world at the initial poses. Their z axes are the axes of the file; they agree where it
-/// gives one point and one axis.
+/// Frames of both ends in the world at the initial poses. Their z axes are the axes given in the file; the frames
+/// coincide where the file gives one point and one axis.
 struct WorldFrames {
   Pose a, b;
 };

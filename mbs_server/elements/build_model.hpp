@@ -1,4 +1,4 @@
-/// From a scenario to its multibody model.
+/// Builds the multibody model of a scenario.
 #pragma once
 
 #include "scenario/scenario.hpp"
@@ -6,8 +6,8 @@
 
 namespace heelstrike::mbs {
 
-/// Resolves names and checks what only the model can know.
-/// @throws Error{invalid_input} for unphysical mass properties, unknown bodies, and what the types of elements refuse
+/// Resolves names and checks what requires the complete model.
+/// @throws Error{invalid_input} for unphysical mass properties, unknown bodies, and input that an element type rejects
 [[nodiscard]] Model build_model(const Scenario& scenario);
 
 }  // namespace heelstrike::mbs

@@ -21,7 +21,7 @@ class FmuMotion final : public TimeFunction {
     const double f0 = unit_->start_values[value_];
     const double d0 = unit_->start_values[rate_];
     const double d1 = unit_->output_values[rate_];
-    // f0 + d0 tau + b tau^2 + c tau^3 with value and rate of the end at tau = h.
+    // Hermite cubic f0 + d0 tau + b tau^2 + c tau^3 with the end value and end rate at tau = h.
     const double slope = (unit_->output_values[value_] - f0) / h;
     const double b = (3.0 * slope - 2.0 * d0 - d1) / h;
     const double c = (d0 + d1 - 2.0 * slope) / (h * h);
@@ -48,12 +48,12 @@ void connect_fmu_outputs(const std::shared_ptr<SampledFmu>& unit, std::vector<Dr
     const auto coordinate = std::ranges::find(driver->coordinates, drive.coordinate, &DrivenCoordinate::name);
     if (coordinate == driver->coordinates.end() || coordinate->function == nullptr) {
       throw input_error(drive.key, fmt::format("{}.coordinate: expected a coordinate for which the driver '{}' has a "
-                                               "function, found '{}'; give it one, for the start",
+                                               "function, found '{}'; add one for the initial state",
                                                drive.key, drive.driver, drive.coordinate));
     }
     if (dynamic_cast<const FmuMotion*>(coordinate->function.get()) != nullptr) {
       throw input_error(drive.key,
-                        fmt::format("{}: expected a coordinate that nobody else drives, found '{}.{}' twice; "
+                        fmt::format("{}: expected a coordinate that is driven only once, found '{}.{}' twice; "
                                     "keep one of the lines",
                                     drive.key, drive.driver, drive.coordinate));
     }

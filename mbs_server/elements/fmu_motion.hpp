@@ -1,4 +1,4 @@
-/// Drivers whose motion a unit for co-simulation prescribes.
+/// Drivers whose motion is prescribed by a co-simulation FMU.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace heelstrike::mbs {
 
-/// Puts the motion that `unit` gives in the place of the functions of the drivers that it names: the cubic through
-/// value and rate at both ends of each communication step, which begins with value and rate of the driver's own
-/// function at t = 0. Value and rate are continuous, the acceleration is not.
-/// @throws Error{invalid_input} for a driver or coordinate that is not there
+/// Replaces the functions of the driven coordinates by the outputs of `unit`: the cubic through value and rate at both
+/// ends of each communication step, starting from value and rate of the driver's function at t = 0. Value and rate
+/// are continuous, the acceleration is not.
+/// @throws Error{invalid_input} for an unknown driver or coordinate
 void connect_fmu_outputs(const std::shared_ptr<SampledFmu>& unit, std::vector<Driver>& drivers);
 
 }  // namespace heelstrike::mbs

@@ -26,7 +26,7 @@ const JointSpec& read_joint_name(const config::Field& field, const Scenario& sce
   const auto near = nearest_name(field.text(), fitting);
   field.refuse(fmt::format("the name of a joint with {} ({})", what, fmt::join(types, ", ")),
                fmt::format("'{}'", config::excerpt(field.text())),
-               near ? fmt::format("did you mean '{}'?", *near) : "name such a joint");
+               near ? fmt::format("did you mean '{}'?", *near) : "name one of these joints");
 }
 
 std::vector<std::string> coordinate_names(const JointSpec& joint) {
@@ -45,7 +45,7 @@ const JointSpec& read_coordinate_name(const config::Field& field, const std::str
     }
   }
   const auto near = nearest_name(name, known);
-  field.refuse("the name of a coordinate of a joint that stands above", fmt::format("'{}'", config::excerpt(name)),
+  field.refuse("the name of a coordinate of a joint defined earlier", fmt::format("'{}'", config::excerpt(name)),
                near ? fmt::format("did you mean '{}'?", *near) : "custom joints have coordinates");
 }
 

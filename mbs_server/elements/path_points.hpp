@@ -1,4 +1,4 @@
-/// From the lines of a scenario to paths between the bodies of a model.
+/// Converts the lines of a scenario to paths between the bodies of a model.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace heelstrike::mbs {
 
-/// Bodies of a model as config::read_lines() asks for them: names and poses.
+/// Bodies of a model in the form that config::read_lines() requires: names and poses.
 [[nodiscard]] std::vector<BodySpec> body_specs(const Model& model);
-/// Refuses coordinates that no joint has, in the keys of a line.
+/// Rejects unknown joint coordinates in the keys of a line.
 void check_path_coordinates(const config::LineSpec& line, const Scenario& scenario);
-/// @throws Error{invalid_input} for a body that the model has not
+/// @throws Error{invalid_input} for an unknown body
 [[nodiscard]] std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& model);
-/// Length at the initial poses [m]. @throws Error{invalid_input} where the path has none, with the line's name
+/// Length at the initial poses [m]. @throws Error{invalid_input} with the line's name where the path is undefined
 [[nodiscard]] double initial_length(const config::LineSpec& line, const Model& model);
 
 }  // namespace heelstrike::mbs

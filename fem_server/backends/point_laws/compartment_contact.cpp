@@ -13,14 +13,14 @@ BackendTraits traits_of(const std::vector<CompartmentContact::Part>& parts, Para
   return traits;
 }
 
-/// Counts one more compartment.
+/// Adds the response of one compartment.
 void add_part(const Response& part, Response& sum) {
   const double before = sum.F_A.force.norm();
   const double force = part.F_A.force.norm();
   if (sum.regions.empty() || part.gap < sum.gap) {
     sum.gap = part.gap;
     sum.gap_rate = part.gap_rate;
-    // Out of contact it is the closest point.
+    // Without contact this is the closest point.
     if (before == 0.0) sum.p_ACop = part.p_ACop;
   }
   if (force > 0.0) sum.p_ACop = (before * sum.p_ACop + force * part.p_ACop) / (before + force);
@@ -34,7 +34,7 @@ void add_part(const Response& part, Response& sum) {
   sum.stored_energy += part.stored_energy;
   sum.dissipated_power += part.dissipated_power;
   sum.dissipated_increment += part.dissipated_increment;
-  // The first one to come back is what matters.
+  // The slowest sliding point is the first to stick again.
   if (sum.slip_speed == 0.0 || (part.slip_speed != 0.0 && part.slip_speed < sum.slip_speed)) {
     sum.slip_speed = part.slip_speed;
   }

@@ -1,4 +1,4 @@
-/// A point law in every compartment of two surfaces that have several, e.g. medial and lateral of a knee.
+/// A point law in each compartment of two surfaces with several, e.g. medial and lateral of a knee.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace heelstrike::fem {
 
-/// Those of the compartments, each as their own laws have them.
+/// Histories of the compartments, each in the format of its law.
 struct CompartmentHistory final : SavedHistory<CompartmentHistory> {
   static constexpr std::string_view format = "heelstrike compartment history 1";
   std::vector<std::shared_ptr<const History>> parts;
-  std::vector<std::string> saved;  ///< bytes of the parts that were read and not loaded yet
+  std::vector<std::string> saved;  ///< bytes of the parts, read but not loaded yet
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -24,15 +24,15 @@ struct CompartmentHistory final : SavedHistory<CompartmentHistory> {
   }
 };
 
-/// The sum of its compartments. Gap and its rate are those of the nearest one, the peak pressure is the largest, and
-/// each is told as a region.
+/// Sum over the compartments. Gap and gap rate are those of the nearest one, the peak pressure is the maximum, and
+/// each compartment is reported as a region.
 class CompartmentContact final : public ContactBackend {
  public:
   struct Part {
     std::string name;
     std::unique_ptr<ContactBackend> law;
   };
-  /// @param name        of the back-end, written into saved histories
+  /// @param name        of the back-end, written to saved histories
   /// @param parameters  in force
   /// @pre parts is not empty
   CompartmentContact(std::string name, std::vector<Part> parts, ParameterMap parameters);

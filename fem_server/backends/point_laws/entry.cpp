@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Speed below which an impact no longer matters: a body that falls 51 nm has 1 mm/s, below the roughness of any
+/// Speed below which an impact is negligible: a fall from 51 nm gives 1 mm/s, below the roughness of any
 /// machined surface and 1/300 of the slowest impacts in the sources (docs/theory/contact_laws.md, section 5).
 constexpr double default_min_velocity = 1e-3;
 
@@ -25,8 +25,8 @@ std::vector<ParameterSchema> friction_schema() {
       number_parameter("friction", "-", "Coulomb coefficient; 0 = no friction", 0.0, {.min = 0.0}),
       text_parameter(
           "friction_model",
-          "stick = a spring holds the bodies until the Coulomb limit is reached and slips there, its stretch "
-          "is kept from step to step; regularised = the force follows the speed of slip, so that resting "
+          "stick = a tangential spring sticks up to the Coulomb limit and slips there, its stretch "
+          "is a history variable; regularised = the force is a function of the slip velocity, so that resting "
           "bodies creep",
           "stick", {"stick", "regularised"}),
       number_parameter("stick_stiffness", "N/m",
@@ -34,7 +34,7 @@ std::vector<ParameterSchema> friction_schema() {
                        "thousandth of the effective radius",
                        std::nullopt, positive),
       number_parameter("stick_damping", "N s/m",
-                       "dashpot beside that spring, takes vibrations out of sticking bodies; default: settles within "
+                       "dashpot parallel to that spring, damps vibrations of sticking bodies; default: decays within "
                        "0.1 ms without inertia",
                        std::nullopt, {.min = 0.0}),
       number_parameter("slip_speed", "m/s",
@@ -42,11 +42,11 @@ std::vector<ParameterSchema> friction_schema() {
                        default_min_velocity, positive)};
 }
 
-/// Depth over effective radius at which the normal contact lends its stiffness to the stick spring: solids of metal or
-/// polymer are pressed this deep where they begin to yield.
+/// Depth over effective radius at which the tangent stiffness of the normal contact is used for the stick spring: metal
+/// or polymer solids begin to yield at this depth.
 constexpr double stick_depth = 1e-3;
-/// [s] in which a spring with its dashpot alone relaxes by 1 / e: below what motion is sampled with, so that nobody
-/// sees it, while contacts of small bodies (10^4 rad/s and more) are well damped.
+/// [s] in which the spring with its dashpot alone relaxes by 1 / e: below the sampling period of motions, so that it is
+/// invisible, while contacts of small bodies (10^4 rad/s and more) are well damped.
 constexpr double stick_relaxation = 1e-4;
 
 PointFriction friction_of(const PointLaw& law, double effective_radius, ParameterMap& parameters) {
@@ -73,7 +73,7 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
   } else {
     schema.push_back(
         number_parameter("stiffness", "N/m^n",
-                         "generalised stiffness K; derived from radii and materials when not given (exponent "
+                         "generalised stiffness K; derived from radii and materials if absent (exponent "
                          "1.5 only)",
                          std::nullopt, positive));
     schema.push_back(number_parameter("exponent", "-", "exponent n of the indentation; 1.5 is Hertz' parabolic contact",
@@ -82,16 +82,16 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
   if (kind.form == LawForm::viscous) {
     schema.push_back(number_parameter("damping", "N s/m", "dashpot constant D", 0.0, {.min = 0.0}));
     schema.push_back(text_parameter("tensile_phase",
-                                    "where the formula attracts, at the end of restitution: cut = no force, keep = "
-                                    "attraction until the indentation is zero, as in textbooks",
+                                    "where the formula gives tension, at the end of restitution: cut = no force, keep "
+                                    "= tension until the indentation is zero, as in textbooks",
                                     "cut", {"cut", "keep"}));
   }
   if (kind.form == LawForm::hysteresis) {
     schema.push_back(number_parameter("restitution", "-", "nominal coefficient of restitution c_r; 1 is elastic", 1.0,
                                       {.min = 0.0, .max = 1.0, .min_excluded = true}));
     schema.push_back(number_parameter("min_approach_velocity", "m/s",
-                                      "smallest approach speed that enters the damping, so that resting contact is not "
-                                      "singular",
+                                      "lower bound of the approach velocity in the damping, so that resting contact is "
+                                      "not singular",
                                       default_min_velocity, positive));
   }
   for (ParameterSchema& parameter : friction_schema()) schema.push_back(std::move(parameter));
@@ -103,7 +103,7 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
   return schema;
 }
 
-/// All that a point law remembers is how fast the bodies met and how far its stick spring is stretched.
+/// The history of a point law contains only the approach velocity and the stretch of the stick spring.
 std::vector<std::string> numbers_of(const std::vector<ParameterSchema>& schema) {
   std::vector<std::string> names;
   for (const ParameterSchema& parameter : schema) {
@@ -131,21 +131,21 @@ double derived_stiffness(const PairSpec& pair, double exponent, double effective
   return hertz_stiffness(compliances, effective_radius);
 }
 
-/// The radius of profiles changes along them, and with it what is derived from a radius.
+/// The radius of profiles varies along them, and with it all values derived from a radius.
 void check_profiles(bool has_stiffness, double friction, const std::string& where) {
   if (!has_stiffness) {
     const std::string key = where + ".stiffness";
     throw input_error(
         key, fmt::format("{}: missing; profiles have no single radius to derive it from; give stiffness [N/m^n], for "
-                         "exponent 1.5 that of the radii where the bodies mostly touch",
+                         "exponent 1.5 that of the radii of the usual contact region",
                          key));
   }
   if (friction > 0.0) {
     const std::string key = where + ".friction";
     throw input_error(
         key,
-        fmt::format("{}: expected 0 for a pair of profiles, found {}; friction knows the ways over spheres and planes "
-                    "only: leave it away",
+        fmt::format("{}: expected 0 for a pair of profiles, found {}; friction supports slip paths on spheres and "
+                    "planes only: omit it",
                     key, friction));
   }
 }
@@ -183,7 +183,7 @@ std::unique_ptr<ContactBackend> make_point_contact(const LawKind& kind, const Pa
                                         std::move(parameters));
 }
 
-/// The law in every compartment, between its ball and its socket. Each derives its stiffness from its own radii.
+/// The law in each compartment, between its ball and its socket. Each derives its stiffness from its own radii.
 std::unique_ptr<ContactBackend> make_compartments(const LawKind& kind, const PairSpec& pair) {
   const std::vector<Compartment> main = kind_of(pair.main.surface).compartments(pair.main.surface);
   const std::vector<Compartment> partner = kind_of(pair.partner.surface).compartments(pair.partner.surface);
@@ -212,12 +212,12 @@ std::vector<std::string> law_pairs() {
   return pairs;
 }
 
-/// Says what stands for a surface that has more to it than a ball.
+/// Reports the equivalent spheres used in place of general surfaces.
 void report_equivalent_spheres(const PairSpec& pair, const PrepareContext& context) {
   if (kind_of(pair.main.surface).compartments == nullptr) return;
   context.on_progress(
-      fmt::format("contact.{}: {} acts in one point of every compartment, between a ball and a socket of "
-                  "the mean curvature where the bodies meet as they are given",
+      fmt::format("contact.{}: {} acts at one point of each compartment, between a ball and a socket of "
+                  "the mean curvature at the contact of the bodies in their initial pose",
                   pair.name, pair.backend),
       0.0);
 }
@@ -237,7 +237,7 @@ std::vector<BackendEntry> point_law_entries() {
                              report_equivalent_spheres(pair, context);
                              return make_law(kind, pair);
                            },
-                       // Making one takes no time.
+                       // Construction takes no time.
                        .check = [&kind](const PairSpec& pair) { (void)make_law(kind, pair); },
                        .tunable = numbers_of(schema_of(kind))});
   }

@@ -27,7 +27,7 @@ SlipVelocity slip_velocity(const PointGeometry& g, const PairState& state) {
   return slip;
 }
 
-/// How the largest friction changes.
+/// Derivatives of the friction limit.
 struct LimitChange {
   RowVector6 dX, dV;  ///< of mu N
 };

@@ -1,4 +1,4 @@
-/// Coulomb friction of a point contact: a spring that sticks and slips, or a force regularised by the speed of slip.
+/// Coulomb friction of a point contact: a spring with stick and slip, or a force regularised by the slip velocity.
 /// Equations: docs/theory/contact_laws.md, section 8.
 #pragma once
 
@@ -10,10 +10,10 @@ namespace heelstrike::fem {
 
 struct PointFriction {
   double coefficient = 0.0;  ///< [-] mu >= 0; 0 = frictionless
-  bool sticks = true;        ///< spring with memory, else regularised
+  bool sticks = true;        ///< spring with history, otherwise regularised
   double stiffness = 0.0;    ///< [N/m] > 0, of the spring
   double damping = 0.0;      ///< [N s/m] >= 0, while the spring does not slip
-  double slip_speed = 0.0;   ///< [m/s] > 0, regularised: at this speed 0.71 of mu N
+  double slip_speed = 0.0;   ///< [m/s] > 0, regularised: at this slip velocity the force is 0.71 of mu N
 };
 
 /// Tangential force on A at the contact point, in A.
@@ -25,18 +25,18 @@ struct Traction {
   double limit = 0.0;                 ///< [N] mu N, of a spring
   double stored_energy = 0.0;         ///< [J] of the spring
   double slip_work = 0.0;             ///< [J] dissipated by slipping since the stretch was committed, >= 0
-  double slip_speed = 0.0;            ///< [m/s] as of Response
+  double slip_speed = 0.0;            ///< [m/s] see Response
   double dissipated_power = 0.0;      ///< [W] of damping, >= 0
 };
 
-/// @param stretched     [m] spring before slipping (slip_after); of no matter when regularised
+/// @param stretched     [m] spring before slipping (slip_after); unused when regularised
 /// @param limit_before  [N] mu N at the commit
-/// @param normal        force of the law; tension carries no friction
+/// @param normal        force of the law; tension causes no friction
 [[nodiscard]] Traction friction_traction(const PointFriction& friction, const TransportedSlip& stretched,
                                          double limit_before, const LawForce& normal, const PointGeometry& geometry,
                                          const PairState& state);
 
-/// [J] dissipated since the commit by a spring that ends with this stretch.
+/// [J] dissipated since the commit by a spring with this final stretch.
 [[nodiscard]] double spring_slip_work(const PointFriction& friction, const TransportedSlip& stretched, double limit_before,
                                       const Vector3& stretch, double limit);
 

@@ -11,7 +11,7 @@ std::span<const LawKind> law_table() {
   static constexpr LawKind table[] = {
       {"flores", "hysteresis law for soft to hard contacts; infinite damping as restitution tends to 0", "flores2011",
        LawForm::hysteresis, false, flores_factor},
-      {"gonthier", "hysteresis law that gives exactly the restitution asked for", "gonthier2004", LawForm::hysteresis,
+      {"gonthier", "hysteresis law that gives exactly the requested restitution", "gonthier2004", LawForm::hysteresis,
        false, gonthier_exact_factor, gonthier_approximate_factor},
       {"herbert_mcwhannell", "hysteresis law, more dissipative than hunt_crossley; for high restitution", "herbert1977",
        LawForm::hysteresis, false, herbert_mcwhannell_factor},
@@ -46,7 +46,7 @@ LawForce law_force(const PointLaw& law, double depth, double rate, std::optional
   } else if (law.form == LawForm::hysteresis) {
     const double v0 = std::max(approach_velocity.value_or(rate), law.min_approach_velocity);
     const double factor = 1.0 + law.hysteresis_factor * (rate / v0);
-    // Without a latched value v0 follows the rate, their quotient is 1 and does not change with it.
+    // Without a latched value v0 is the rate: their quotient is 1 and its derivative zero.
     const bool follows = !approach_velocity && rate > law.min_approach_velocity;
     f.dF_drate = follows ? 0.0 : f.elastic * law.hysteresis_factor / v0;
     f.force *= factor;

@@ -1,4 +1,4 @@
-/// Force of a point contact law as a pure function of depth, depth rate and approach speed.
+/// Force of a point contact law as a pure function of depth, depth rate and approach velocity.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct LawKind {
 /// The ten laws, sorted by name.
 [[nodiscard]] std::span<const LawKind> law_table();
 
-/// A law with its numbers.
+/// A law with its constants.
 struct PointLaw {
   LawForm form = LawForm::elastic;
   double stiffness = 0.0;             ///< [N/m^n] K > 0
@@ -41,17 +41,18 @@ struct PointLaw {
 
 struct LawForce {
   double force = 0.0;          ///< [N] pushing the bodies apart; >= 0 unless `tensile`
-  double elastic = 0.0;        ///< [N] K d^n, the part that comes from stored energy
+  double elastic = 0.0;        ///< [N] K d^n, the conservative part
   double dF_ddepth = 0.0;      ///< [N/m]
   double dF_drate = 0.0;       ///< [N s/m]
   double stored_energy = 0.0;  ///< [J] K d^(n+1) / (n+1)
 };
 
-/// Cut at zero: where the formula is negative the surfaces have separated before the undeformed shapes do; force and
-/// derivatives are then exactly zero, and (F - F_elastic) d' >= 0 still accounts for the stored energy that is lost.
+/// The force is cut at zero: where the formula is negative, the surfaces have separated before the undeformed shapes
+/// do; force and derivatives are then exactly zero, and (F - F_elastic) d' >= 0 still accounts for the lost stored
+/// energy.
 /// @param depth           [m]    d >= 0
-/// @param rate            [m/s]  d', > 0 while approaching
-/// @param approach_velocity  [m/s]  v0 latched at onset; none = not latched yet: max(rate, floor), derivatives included
+/// @param rate            [m/s]  d', > 0 during approach
+/// @param approach_velocity  [m/s]  v0 latched at onset; none = not latched yet: max(rate, minimum), with derivatives
 [[nodiscard]] LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_velocity);
 
 }  // namespace heelstrike::fem

@@ -9,8 +9,8 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Wrench and tangents of the force `f` along the common normal. Where the force vanishes with its derivatives the
-/// response keeps its exact zeros, without signs.
+/// Wrench and tangents of the force `f` along the common normal. If the force and its derivatives vanish, the response
+/// keeps exact, unsigned zeros.
 void add_normal_force(const PointGeometry& g, const LawForce& f, Response& r) {
   if (f.force == 0.0 && f.dF_ddepth == 0.0 && f.dF_drate == 0.0) return;
   // The unit wrench of the line of action, about A's origin; g.dgap_dX is the same line about B's origin.
@@ -129,7 +129,7 @@ Response PointContact::make_response(const PointGeometry& g, const PairState& st
   if (friction_.coefficient > 0.0) add_traction(g, traction(g, state, f, before), r);
   r.statistics.active_points = 1;
   r.area = std::numbers::pi * g.effective_radius * depth;
-  // The dashpot of Kelvin and Voigt acts at zero area: its share would make the estimate infinite at onset.
+  // The Kelvin-Voigt dashpot acts at zero area: including it would make the estimate infinite at onset.
   r.normal_force = law_.form == LawForm::viscous ? f.elastic : f.force;
   if (r.area > 0.0) r.peak_pressure = 1.5 * r.normal_force / r.area;
   return r;

@@ -1,4 +1,4 @@
-/// Generalised stiffness K [N/m^1.5] of two elastic bodies that touch in a point, after Hertz [goldsmith1960].
+/// Generalised stiffness K [N/m^1.5] of two elastic bodies in point contact, after Hertz [goldsmith1960].
 #pragma once
 
 #include <string>

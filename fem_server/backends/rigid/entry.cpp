@@ -16,16 +16,16 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Rigid bodies remember nothing but where to look first, which changes no answer and is not saved.
+/// History of rigid bodies: only the start of the next search, which changes no result and is not saved.
 struct RigidHistory final : SavedHistory<RigidHistory> {
   static constexpr std::string_view format = "heelstrike rigid history 1";
-  std::shared_ptr<const ProbeCache> near{};  ///< null = not known
+  std::shared_ptr<const ProbeCache> near{};  ///< null = none
   template <class Archive, class Self>
   static void transfer(Archive& /*archive*/, Self& /*self*/) {}
 };
 
-/// How far probes are remembered, over the reach of the answers: farther costs more at every answer, nearer has to be
-/// looked for again more often. Any number gives the same points; others were not measured.
+/// Radius of the probe cache over the reach of the responses: a larger one costs more per evaluation, a smaller one
+/// needs more searches. Any value gives the same points; others were not measured.
 constexpr double probe_cache_radius = 8.0;
 
 class RigidContact final : public ContactBackend {
@@ -46,7 +46,7 @@ class RigidContact final : public ContactBackend {
                                   const EvaluateOptions& /*options*/) const override {
     Response r;
     auto [points, nearest] = geometry_.points(state.X_AB, reach_, RigidHistory::from(history).near.get());
-    // Nearer than the reach, what bounds the distance alone is no point that bodies touch at.
+    // Below the reach, a point that only bounds the distance is no contact point.
     if (points.empty() && nearest.gap > reach_) points.push_back(nearest);
     r.points = std::move(points);
     r.gap = nearest.gap;
@@ -73,7 +73,7 @@ class RigidContact final : public ContactBackend {
   double reach_;
 };
 
-/// Reach of the answers over the size of the smaller body: nothing moves as far in a step that resolves its motion.
+/// Reach of the responses over the size of the smaller body: no body moves this far in a step that resolves its motion.
 constexpr double default_reach = 1e-3;
 
 std::vector<ParameterSchema> schema(bool friction) {
@@ -85,21 +85,22 @@ std::vector<ParameterSchema> schema(bool friction) {
   }
   parameters.push_back(text_parameter(
       impact_law_parameter,
-      "newton = every contact leaves with restitution times the speed at which it came, poisson = the impulse of "
-      "compression is given back times the restitution; neither creates energy. sequential = newton, and a contact that "
-      "does not approach takes no part until what strikes before it has set it in motion: bodies that touch hand on "
+      "newton = the separation velocity is the coefficient times the approach velocity, poisson = the impulse of "
+      "restitution is the coefficient times that of compression; neither creates energy. sequential = newton, and a "
+      "contact that does not approach takes part only after earlier impacts have set it in motion: bodies in contact transmit "
       "motion as in Newton's cradle",
       "newton", {"newton", "poisson", "sequential"}));
-  // [piazza2001] takes 5 mm/s for an implant; a millimetre per second is a fall from 51 nm, below any roughness.
+  // [piazza2001] uses 5 mm/s for an implant; one millimetre per second is a fall from 51 nm, below any roughness.
   parameters.push_back(number_parameter(
-      "restitution_threshold", "m/s", "slower approaches are no impacts: the bodies rest on each other", 1e-3, not_negative));
+      "restitution_threshold", "m/s", "slower approaches cause no impact: the bodies stay in contact", 1e-3,
+      not_negative));
   parameters.push_back(number_parameter("reach", "m",
-                                        "points are told up to this gap; default: a thousandth of the smaller body",
+                                        "points are reported up to this gap; default: a thousandth of the smaller body",
                                         std::nullopt, not_negative));
   return parameters;
 }
 
-/// Any two bodies of which one has a surface, but for two planes, which are nowhere apart.
+/// Any two bodies of which one has a surface, except two planes, which always intersect.
 std::vector<std::string> pairs() {
   const auto meets = [](const SurfaceKind& kind) { return kind.distance != nullptr || has_surface(kind); };
   const auto endless = [](const SurfaceKind& kind) { return kind.distance != nullptr && kind.extents == nullptr; };
@@ -113,7 +114,7 @@ std::vector<std::string> pairs() {
   return names;
 }
 
-/// Where triangles stand for a curve, bodies roll as polyhedra.
+/// Bodies with triangulated curves roll as polyhedra.
 std::vector<std::string> find_rolling_warnings(const PairSpec& pair, const PrepareContext& context) {
   std::vector<std::string> warnings;
   for (const auto& [side, body] : {std::pair{"main", &pair.main}, std::pair{"partner", &pair.partner}}) {
@@ -121,9 +122,9 @@ std::vector<std::string> find_rolling_warnings(const PairSpec& pair, const Prepa
         RigidGeometry::edge_rotation(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
     if (turn == 0.0) continue;
     warnings.push_back(
-        fmt::format("contact.{}.{}.surface: flat triangles stand for a curve and turn by up to {:.2g} degrees: "
+        fmt::format("contact.{}.{}.surface: flat triangles approximate a curve, with angles of up to {:.2g} degrees: "
                     "the body rolls as a polyhedron and loses energy at its edges; a sphere or a cylinder "
-                    "rolls as one, finer triangles lose less",
+                    "rolls smoothly, finer triangles lose less",
                     pair.name, side, turn * 180.0 / std::numbers::pi));
   }
   return warnings;

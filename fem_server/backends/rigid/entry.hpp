@@ -1,4 +1,4 @@
-/// Contact of rigid bodies: the geometry is answered here, the impulses are found by the multibody side.
+/// Contact of rigid bodies: this back-end gives the geometry, the multibody solver computes the impulses.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace heelstrike::fem {
 
-/// Without friction and with Coulomb's.
+/// Without friction, and with Coulomb friction.
 [[nodiscard]] std::vector<BackendEntry> rigid_entries();
 
 }  // namespace heelstrike::fem

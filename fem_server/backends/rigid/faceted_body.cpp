@@ -10,13 +10,13 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// [rad] Faces that turn by less are one plane: coordinates of files in single precision round by this.
+/// [rad] Faces with a smaller angle are one plane: single-precision coordinates of files round by this.
 constexpr double coplanar_angle = 1e-6;
 
 struct NearFace {
   FacetedBody::Face face;
   Vector3 centre;         ///< [m] of the triangle
-  double beside = 0.0;    ///< [m] of the corner's foot on the plane from the triangle
+  double beside = 0.0;    ///< [m] distance of the corner's projection on the plane from the triangle
   bool is_level = false;  ///< see FacetedBody::Faces
 };
 
@@ -25,7 +25,7 @@ bool same_plane(const FacetedBody::Face& one, const FacetedBody::Face& other, do
          std::abs(one.gap - other.gap) <= margin;
 }
 
-/// The body between two faces near `p` is where it is behind both: their edge is convex. Else it is behind one of them.
+/// Near `p` the body lies behind both of two faces with a convex edge, and behind one of them otherwise.
 bool convex_between(const NearFace& one, const NearFace& other, const Vector3& p) {
   return one.face.normal.dot(other.centre - p) + one.face.gap < 0.0;
 }
@@ -57,7 +57,7 @@ std::vector<Probe> corners_of(const SurfaceMesh& mesh, const std::vector<SharpEd
   }
   std::vector<Probe> corners;
   for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
-    // Normals of a corner span the space; those within a face are one, those within an edge two.
+    // Normals of a corner span the space; within a face they are equal, within an edge they span a plane.
     bool spans = on_rim[v] != 0;
     for (std::size_t i = 1; i < normals[v].size() && !spans; ++i) {
       const Vector3 across = normals[v][0].cross(normals[v][i]);
@@ -93,7 +93,7 @@ FacetedBody::Faces FacetedBody::faces_at(const Probe& corner, const Vector3& p, 
       near.push_back(found);
       return;
     }
-    // Of a plane the triangle that is nearest stands for all, in the place of the first.
+    // The nearest triangle represents its plane, in the position of the first one.
     found.face.triangle = std::min(found.face.triangle, same->face.triangle);
     if (found.beside < same->beside - margin) *same = found;
     same->face.triangle = found.face.triangle;
@@ -103,8 +103,8 @@ FacetedBody::Faces FacetedBody::faces_at(const Probe& corner, const Vector3& p, 
   for (const NearFace& f : near) {
     result.level = result.level || f.is_level;
     if (f.beside > margin) continue;
-    // A corner level with the face beside it is about to leave this one, or to pass it by: what both share has no
-    // extent. Behind both, the face that it has to be moved back through by less is the one that it has met.
+    // A corner level with the neighbouring face is about to leave this one or to pass it: the overlap has no extent.
+    // Behind both faces, the corner is in contact with the one of smaller penetration.
     const bool other_counts = std::ranges::any_of(near, [&](const NearFace& g) {
       if (&g == &f || !convex_between(f, g, p)) return false;
       if (f.face.gap >= -margin) return g.is_level;

@@ -13,11 +13,11 @@ namespace {
 
 /// [rad] 20 degrees.
 constexpr double flat = std::numbers::pi / 9.0;
-/// [-] sine of the angle between edges below which they have no common normal worth the name.
+/// [-] sine of the angle between edges below which their common normal is undefined numerically.
 constexpr double parallel = 1e-7;
 
-/// `edge` ends (at its share `s` of the way from a to b) on a face of `other`, of which n is the normal, and leaves it
-/// over that face's border.
+/// `edge` ends (at its parameter `s` from a to b) on a face of `other` with normal n and leaves the face across its
+/// border.
 bool is_end_beyond(const SharpEdge& edge, double s, double end, const SharpEdge& other, const Vector3& n) {
   const bool at_a = s <= end, at_b = s >= 1.0 - end;
   if (at_a == at_b) return false;
@@ -29,7 +29,7 @@ bool is_end_beyond(const SharpEdge& edge, double s, double end, const SharpEdge&
   return false;
 }
 
-/// All with two faces; along the edge, [m], their turn is positive where it is convex.
+/// All edges with two faces, directed such that the rotation of their normals about a to b is positive where convex.
 std::vector<SharpEdge> edges_of(const SurfaceMesh& mesh) {
   std::vector<SharpEdge> edges;
   const std::vector<EdgeUse> uses = edge_uses(mesh);
@@ -86,18 +86,18 @@ std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh) {
 }
 
 bool is_convex(const SurfaceMesh& mesh) {
-  // Flat faces of files in single precision turn by less.
+  // Flat faces of files in single precision have smaller angles.
   constexpr double none = 1e-6;
   const std::vector<SharpEdge> edges = edges_of(mesh);
-  // Euler's formula for one closed surface without holes: E = 3 F / 2 = V + F - 2. A surface that bends outwards
-  // everywhere is then convex.
+  // Euler's formula for one closed surface without holes: E = 3 F / 2 = V + F - 2. If all its edges are convex, the
+  // surface is convex.
   return 2 * edges.size() == 3 * mesh.triangles.size() &&
          edges.size() + 2 == mesh.vertices.size() + mesh.triangles.size() &&
          std::ranges::all_of(edges, [](const SharpEdge& edge) { return rotation_of_edge(edge) >= -none; });
 }
 
 double max_edge_rotation(const SurfaceMesh& mesh) {
-  // Flat faces of files in single precision turn by less.
+  // Flat faces of files in single precision have smaller angles.
   constexpr double none = 1e-3;
   double largest = 0.0;
   for (const SharpEdge& edge : edges_of(mesh)) {

@@ -1,5 +1,5 @@
-/// New triangles for a surface over which Gmsh stumbles: it lays pieces of the surface flat, and pieces with slivers or
-/// of odd topology cannot be laid flat. CGAL works on the surface as it lies (GPL, like Gmsh:
+/// Remeshing of surfaces that Gmsh cannot process: Gmsh parametrises patches of the surface in the plane, which fails
+/// for patches with slivers or of complex topology. CGAL remeshes in space (GPL, like Gmsh:
 /// docs/developer/licences.md).
 #pragma once
 
@@ -8,13 +8,12 @@
 
 namespace heelstrike::fem {
 
-/// Isotropic remeshing [botsch2004]: edges are split, drawn together and turned, vertices slide on the given surface.
-/// Where that leaves the surface by more than a tenth of the edge length it is done again with smaller edges there,
-/// down to a quarter.
-/// @param feature_angle  [rad] edges with a larger angle between normals stay edges; at most 20 degrees are taken,
-/// because
-///                       what lies between is rounded
-/// @throws Error{invalid_input} for triangles that are no closed surface
+/// Isotropic remeshing [botsch2004]: edges are split, collapsed and swapped, vertices slide on the input surface. Where
+/// the deviation exceeds a tenth of the edge length, remeshing is repeated with locally smaller edges, down to a
+/// quarter.
+/// @param feature_angle  [rad] edges with a larger angle between normals are kept; limited to 20 degrees, because
+///                       smaller angles are rounded off
+/// @throws Error{invalid_input} for a surface that is not closed
 [[nodiscard]] SurfaceMesh remeshed(const SurfaceMesh& surface, const SizeField& size, double feature_angle);
 
 }  // namespace heelstrike::fem

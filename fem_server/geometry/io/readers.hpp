@@ -20,7 +20,7 @@ namespace heelstrike::fem::io {
 [[nodiscard]] VolumeMesh read_vtu(std::string_view bytes, const ReadOptions& options);
 [[nodiscard]] VolumeMesh read_vtk_legacy(std::string_view bytes, const ReadOptions& options);
 
-/// Whether a legacy VTK file says that it holds polygons.
+/// Whether a legacy VTK file declares polygons.
 [[nodiscard]] bool is_vtk_legacy_surface(std::string_view bytes);
 
 }  // namespace heelstrike::fem::io

@@ -1,4 +1,4 @@
-/// Reading text and binary files piece by piece, with the place of every mistake.
+/// Scanners for text and binary files that report the position of every error.
 #pragma once
 
 #include <bit>
@@ -20,24 +20,24 @@ namespace heelstrike::fem::io {
 /// "NAME, byte OFFSET: MESSAGE" as Error{invalid_input}.
 [[noreturn]] void fail_at_byte(const std::string& name, std::size_t offset, const std::string& message);
 
-/// Printable, shortened form of bytes of a file, in quotes.
+/// Bytes of a file in printable, shortened form, in quotes.
 [[nodiscard]] std::string quoted(std::string_view bytes);
 
-/// Refuses a count above the caller's limit. @param what  e.g. "triangles" @throws Error{limit}
+/// Rejects a count above the caller's limit. @param what  e.g. "triangles" @throws Error{limit}
 void check_limit(const std::string& name, std::string_view what, std::uint64_t count, std::uint64_t limit);
 
-/// Decimal number; "1.5D+3" is accepted for Fortran's sake. @return false when `word` is something else or not finite
+/// Decimal number; "1.5D+3" (Fortran) is accepted. @return false when `word` is not a number or not finite
 [[nodiscard]] bool parse_number(std::string_view word, double& value);
-/// @return false when `word` is something else or out of range
+/// @return false when `word` is not an integer or out of range
 [[nodiscard]] bool parse_integer(std::string_view word, std::int64_t& value);
 
 [[nodiscard]] bool is_space(char c);
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 [[nodiscard]] std::string lower_case(std::string_view text);
-/// Without regard to upper and lower case of ASCII letters.
+/// ASCII comparison, case-insensitive.
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 
-/// Words and lines of a text. Lines count from 1 and end with LF, CR LF or CR. Every `expected_...` call throws
+/// Words and lines of a text. Lines are numbered from 1 and end with LF, CR LF or CR. Every `expected_...` call throws
 /// Error{invalid_input} at the current line.
 class Scanner {
  public:
@@ -54,11 +54,11 @@ class Scanner {
   std::string_view word();
   /// Next word of the current line; empty at its end.
   std::string_view word_in_line();
-  /// What is left of the current line, without its line break, trimmed; goes to the next line.
+  /// Remainder of the current line, trimmed, without its line break; advances to the next line.
   std::string_view remaining_line();
-  /// `n` raw bytes. @throws when fewer are left
+  /// `n` raw bytes. @throws when fewer remain
   std::string_view raw(std::size_t n, std::string_view what);
-  /// Goes back to `offset` on `line`, both obtained from here before.
+  /// Returns to `offset` on `line`, both obtained earlier from this scanner.
   void roll_back(std::size_t offset, std::size_t line);
 
   double number(std::string_view what);
@@ -70,11 +70,11 @@ class Scanner {
   [[noreturn]] void fail(const std::string& message) const;
   /// "expected WHAT, found 'FOUND'"
   [[noreturn]] void fail_expected(std::string_view what, std::string_view found) const;
-  /// A count that the rest of the file could not even hold is refused here. @throws Error{invalid_input, limit}
+  /// Rejects a count that exceeds the capacity of the rest of the file. @throws Error{invalid_input, limit}
   void check_count(std::string_view what, std::uint64_t count, std::uint64_t limit, std::size_t min_bytes_each) const;
 
  private:
-  /// Counts the line that the character ends.
+  /// Skips a character and counts the line if it ends one.
   void skip_character();
 
   std::string name_;

@@ -1,4 +1,4 @@
-/// Collects vertices, polygons and groups while a surface file is read.
+/// Collects vertices, polygons and groups of a surface file.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class SurfaceBuilder {
 
   /// @return its index. @throws Error{invalid_input} when not finite, Error{limit}
   std::uint32_t add_vertex(const Vector3& position, Place place);
-  /// The vertex with the same bits (-0 is 0), or a new one.
+  /// Existing vertex with identical bits (-0 equals 0), or a new one.
   std::uint32_t add_merged_vertex(const Vector3& position, Place place);
   [[nodiscard]] std::size_t n_vertices() const { return mesh_.vertices.size(); }
 
@@ -27,7 +27,7 @@ class SurfaceBuilder {
   /// @throws Error{invalid_input} for fewer, Error{limit}
   void add_polygon(std::span<const std::uint32_t> corners, Place place);
 
-  /// Group of the polygons that follow; groups without polygons do not appear in the mesh.
+  /// Sets the group of subsequent polygons; groups without polygons are omitted from the mesh.
   void start_group(const std::string& name) { current_group_ = name; }
   void add_note(std::string note) { mesh_.notes.push_back(std::move(note)); }
 

@@ -1,4 +1,4 @@
-/// Collects nodes, cells and groups while a volume file is read, then matches boundary triangles with elements.
+/// Collects nodes, cells and groups of a volume file, then matches boundary triangles with elements.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace heelstrike::fem::io {
 
-/// Where in a file something was found: "line" or "byte" and its number.
+/// Position in a file: "line" or "byte" and its number.
 struct Place {
   std::string_view unit;
   std::size_t at = 0;
@@ -25,12 +25,12 @@ struct Place {
 
 class VolumeBuilder {
  public:
-  /// Labels of copies of one part of a model are this far apart; messages tell them without.
+  /// Offset between the labels of copies of one part of a model; messages omit it.
   static constexpr std::uint64_t copy_stride = 1ULL << 40U;
 
   explicit VolumeBuilder(const ReadOptions& options) : options_(options) {}
 
-  /// @throws Error{invalid_input} for a label given twice or coordinates that are not finite, Error{limit}
+  /// @throws Error{invalid_input} for a duplicate label or non-finite coordinates, Error{limit}
   void add_node(std::uint64_t label, const Vector3& position, Place place);
   /// @throws Error{invalid_input} for an unknown label
   [[nodiscard]] std::uint32_t node_index(std::uint64_t label, Place place) const;
@@ -40,8 +40,8 @@ class VolumeBuilder {
 
   /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, 20 or 27, in the order of VolumeMesh.
   /// @return its index
-  /// @throws Error{invalid_input} when kinds are mixed, a node appears twice, or a node of a quadratic hexahedron does
-  ///         not lie between those that it is the middle of: the file numbers them otherwise; Error{limit}
+  /// @throws Error{invalid_input} for mixed kinds, a repeated node, or a mid-side node of a quadratic hexahedron that
+  ///         does not lie between its neighbours (different numbering in the file); Error{limit}
   std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place);
   /// Side of the boundary with 3 or 6 nodes, or with 4, 8 or 9, corners first; becomes a face of `set`.
   void add_boundary(std::span<const std::uint32_t> nodes, const std::string& set);
@@ -51,13 +51,13 @@ class VolumeBuilder {
   /// @param side  0..3 of a tetrahedron, 0..4 of a prism, 0..5 of a hexahedron. @return false when the element has no
   /// such side
   [[nodiscard]] bool add_side_of(const std::string& set, std::uint32_t element, std::uint8_t side);
-  /// VTK numbers prisms from the top (their first triangle looks out), and programs that write VTK files often do not:
-  /// when most of them are inside out the one way, all are read the other way, with a note.
+  /// VTK numbers prisms from the top (the first triangle faces outward), but many programs do not: if most prisms are
+  /// inverted in the VTK order, all are read in the other order, with a note.
   void expect_vtk_prisms() { of_vtk_ = true; }
   void add_note(std::string note) { mesh_.notes.push_back(std::move(note)); }
 
-  /// Inverted elements are kept as they are; check_volume reports them.
-  /// @throws Error{invalid_input} without elements, or when a boundary triangle belongs to none
+  /// Inverted elements are kept; check_volume reports them.
+  /// @throws Error{invalid_input} without elements, or for a boundary triangle that belongs to none
   [[nodiscard]] VolumeMesh finish();
 
  private:

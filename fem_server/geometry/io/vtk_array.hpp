@@ -1,4 +1,4 @@
-/// DataArray elements of VTK's XML files.
+/// DataArray elements of VTK XML files.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace heelstrike::fem::io {
 
-/// In base64: number of bytes, then the bytes.
+/// Base64 of the byte count followed by the bytes.
 /// @param unit  written as UNITS_LABEL; empty = none
 template <class T>
 std::string vtk_array(const std::string& name, std::string_view type, std::size_t n_components,
@@ -34,8 +34,8 @@ std::string vtk_array(const std::string& name, std::string_view type, std::size_
       type, escaped(name), n_components, values.size() / n_components, encode_base64(bytes), label);
 }
 
-/// Cells as VTK numbers them: prisms begin with the triangle whose normal points out of them, those of VolumeMesh with
-/// the other one.
+/// Connectivity in VTK order: prisms start with the triangle whose normal points outward, those of VolumeMesh with the
+/// other triangle.
 inline std::vector<std::int64_t> vtk_connectivity(std::span<const std::uint32_t> cells, std::size_t nodes_per_cell) {
   std::vector<std::int64_t> result(cells.begin(), cells.end());
   if (nodes_per_cell != 6) return result;

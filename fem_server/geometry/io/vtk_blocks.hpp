@@ -1,4 +1,4 @@
-/// Compressed blocks of VTK's XML files.
+/// Compressed blocks of VTK XML files.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace heelstrike::fem::io {
 
-/// How VTK packs the arrays of a file, named by the attribute `compressor`.
+/// Compression method of the arrays of a file, selected by the attribute `compressor`.
 struct VtkCompressor {
   std::string_view name;
-  /// What the method can reach at best; a header that promises more is wrong, or an attack on the memory.
+  /// Maximum compression ratio of the method; a header that declares more is wrong, or a memory exhaustion attack.
   std::uint64_t max_ratio;
-  /// Fills `unpacked`. @return false when `packed` is damaged or makes another number of bytes
+  /// Fills `unpacked`. @return false when `packed` is corrupt or unpacks to a different number of bytes
   bool (*unpack)(std::string_view packed, std::span<char> unpacked);
 };
 
-/// Null for a name that VTK does not have.
+/// Null for an unknown name.
 [[nodiscard]] const VtkCompressor* find_vtk_compressor(std::string_view name);
 
-/// "vtkZLibDataCompressor, ...": for messages.
+/// "vtkZLibDataCompressor, ...", for messages.
 [[nodiscard]] std::string vtk_compressor_names();
 
 }  // namespace heelstrike::fem::io

@@ -1,4 +1,4 @@
-/// Cells of VTK files of both kinds (XML and legacy), before they become a volume mesh.
+/// Cells of VTK files (XML and legacy) before conversion to a volume mesh.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ struct VtkGrid {
   std::vector<VtkArray> point_arrays;      ///< integer, one component
 };
 
-/// Integer array that tells sets: "set:NAME" (1 inside, 0 outside) or one of the usual names of material and group
-/// numbers, which gives the sets "ARRAY_VALUE".
+/// Whether an integer array defines sets: "set:NAME" (1 inside, 0 outside), or a common name of material or group
+/// numbers, which yields the sets "ARRAY_VALUE".
 [[nodiscard]] bool is_set_array(std::string_view name);
 
-/// Offsets must not fall and must end within the connectivity. @throws Error{invalid_input}
+/// Requires non-decreasing offsets within the connectivity. @throws Error{invalid_input}
 void check_offsets(const std::string& name, const std::vector<std::int64_t>& offsets, std::size_t n_connectivity);
 
 /// Polygons or strips of one piece.
@@ -40,15 +40,15 @@ struct VtkPolygons {
 };
 
 /// @param first_vertex  index of the piece's point 0 in `builder`
-/// @param sets  arrays of the polygons' values, which make groups
+/// @param sets  cell arrays of the polygons, which define groups
 /// @throws Error{invalid_input} for an index out of range
 void add_polygons(const VtkPolygons& polygons, std::size_t first_vertex, const std::vector<VtkArray>& sets,
                   const ReadOptions& options, SurfaceBuilder& builder);
-/// Triangle strips, likewise; they belong to no group.
+/// As add_polygons for triangle strips, which belong to no group.
 void add_strips(const VtkPolygons& strips, std::size_t first_vertex, const ReadOptions& options,
                 SurfaceBuilder& builder);
 
-/// @throws Error{invalid_input} for cells other than tetrahedra and their boundary, or indices out of range
+/// @throws Error{invalid_input} for unsupported cell types or indices out of range
 void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& builder);
 
 }  // namespace heelstrike::fem::io

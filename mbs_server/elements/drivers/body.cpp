@@ -27,7 +27,7 @@ void read_body_driver(const config::Field& field, DriverSpec& driver, Scenario& 
   }
   if (n_angles != 0 && n_angles != 3) {
     field.refuse("all of rx, ry and rz or none", fmt::format("{} of them", n_angles),
-                 "an orientation has three angles; hold one at zero with {polynomial: [0]}");
+                 "an orientation has three angles; fix one at zero with {polynomial: [0]}");
   }
   if (driver.functions.empty()) field.refuse("a motion", "none", "add e.g. `x:`");
 }
@@ -62,7 +62,7 @@ DriverType body_driver() {
   type.name = "body";
   type.meaning = "a body's position and orientation follow functions of time";
   type.keys = {
-      config::required(config::text("body", "the body to be moved")),
+      config::required(config::text("body", "the driven body")),
       config::function_keys("x", "m", "x of the body's origin in the world"),
       config::function_keys("y", "m", "y of the body's origin in the world"),
       config::function_keys("z", "m", "z of the body's origin in the world"),

@@ -16,16 +16,16 @@ void read_coordinates_driver(const config::Field& field, DriverSpec& driver, Sce
     read_coordinate_name(entry, entry.name(), scenario);
     for (const DriverSpec& other : scenario.drivers) {
       if (other.type != driver.type || !other.functions.contains(entry.name())) continue;
-      entry.refuse("a coordinate that no other driver moves", fmt::format("'{}' in '{}' too", entry.name(), other.name),
+      entry.refuse("a coordinate without another driver", fmt::format("'{}' in '{}' too", entry.name(), other.name),
                    "keep one of them");
     }
     driver.functions.emplace(entry.name(),
                              config::read_function(entry["follows"], scenario.analysis.end_time, scenario.files));
   }
-  if (driver.functions.empty()) coordinates.refuse("a coordinate", "none", "name one and what it follows");
+  if (driver.functions.empty()) coordinates.refuse("a coordinate", "none", "name one and its function");
 }
 
-/// The coordinates of each joint together; all turns of a joint that has three by themselves.
+/// One driver for the coordinates of each joint; the rotations of a joint with three of them form a separate driver.
 std::vector<Driver> build_coordinates_driver(const DriverSpec& spec, const Model& model) {
   std::vector<Driver> drivers;
   for (const Joint& joint : model.joints) {
@@ -68,7 +68,7 @@ DriverType coordinates_driver() {
   type.keys = {config::required(
       {.name = "coordinates",
        .kind = config::KeyKind::named,
-       .meaning = "by the names of the coordinates",
+       .meaning = "coordinates by name",
        .keys = {config::required(config::function_keys("follows", "-", "value of the coordinate in rad or m"))}})};
   type.read = read_coordinates_driver;
   type.build = build_coordinates_driver;

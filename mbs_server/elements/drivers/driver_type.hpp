@@ -1,4 +1,4 @@
-/// What describes a type of driver. A new type is one file in this folder and its line in registry.cpp.
+/// Description of a type of driver. A new type needs one file in this folder and its line in registry.cpp.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 namespace heelstrike::mbs {
 
 struct DriverType : DriverSchema {
-  /// The drivers of a complete model, of which one entry of the file may make several.
+  /// The drivers of a complete model; one entry of the file may define several.
   std::function<std::vector<Driver>(const DriverSpec& spec, const Model& model)> build;
 };
 
-/// The first one whose name is a key of an entry describes it.
+/// An entry of the file belongs to the first type whose name is one of its keys.
 [[nodiscard]] std::span<const DriverType> driver_types();
 
-/// The function of time that an entry of the file has. @throws Error{invalid_input} when it comes from a motion file
-/// that was not read
+/// The function of time of an entry. @throws Error{invalid_input} when it refers to a motion file that has not been
+/// read
 [[nodiscard]] TimeFunctionPtr resolved(const FunctionSpec& spec);
-/// What was recorded of a driver's body or of its joint's bodies. @throws Error{invalid_input} when it was not read
+/// Records of a driver's body or of the bodies of its joint. @throws Error{invalid_input} when they have not been read
 [[nodiscard]] const std::vector<BodyRecordPtr>& resolved(const RecordSpec& spec);
 
 }  // namespace heelstrike::mbs

@@ -50,7 +50,7 @@ DriverType follow_driver() {
   DriverType type;
   type.name = "follow";
   type.meaning = "a body's whole pose follows a recording of markers";
-  type.keys = {config::required(config::text("body", "the body to be moved")),
+  type.keys = {config::required(config::text("body", "the driven body")),
                config::required(config::text(
                    "follow",
                    "instead of functions: the body's whole pose follows a recording of the section `motion`: "

@@ -21,8 +21,8 @@ void read_joint_driver(const config::Field& field, DriverSpec& driver, Scenario&
   const auto add = [&](const char* key, bool has_coordinate) {
     if (!field.has(key)) return;
     if (!has_coordinate) {
-      field[key].refuse(fmt::format("a coordinate that '{}' leaves", joint.name),
-                        fmt::format("`{}` of a {} joint", key, joint.type), "drive its other coordinate");
+      field[key].refuse(fmt::format("a free coordinate of '{}'", joint.name),
+                        fmt::format("`{}` of a {} joint", key, joint.type), "drive another coordinate");
     }
     driver.functions.emplace(
         key, config::read_function(field[key], scenario.analysis.end_time, scenario.files, key == angle_key));
@@ -56,7 +56,7 @@ DriverType joint_driver() {
   type.name = "joint";
   type.meaning = "a joint's angle and displacement follow functions of time";
   type.keys = {
-      config::required(config::text("joint", "the joint to be moved")),
+      config::required(config::text("joint", "the driven joint")),
       config::function_keys(angle_key, "rad", "angle of a joint that has one, 0 at the initial poses"),
       config::function_keys(displacement_key, "m", "displacement along the axis of a joint, 0 at the initial poses")};
   type.read = read_joint_driver;

@@ -39,7 +39,7 @@ std::vector<Driver> build_recorded_driver(const DriverSpec& spec, const Model& m
                     b = records[1]](const auto&) { return drive_recorded_joint(name, joint, a, b); }}};
 }
 
-/// One of two keys.
+/// A key of which exactly one alternative is given.
 config::KeySchema either(config::KeySchema key) {
   key.form = key.name;
   key.required = true;
@@ -53,7 +53,7 @@ DriverType recorded_driver() {
   type.name = "recorded";
   type.meaning = "all coordinates of a joint, or a body's whole pose, follow a recorded table";
   type.keys = {
-      either(config::text("joint", "the joint to be moved")), either(config::text("body", "the body to be moved")),
+      either(config::text("joint", "the driven joint")), either(config::text("body", "the driven body")),
       config::required(
           {.name = "recorded",
            .kind = config::KeyKind::map,
@@ -63,9 +63,9 @@ DriverType recorded_driver() {
                config::required(
                    config::text("name",
                                 "the table, relative to the scenario file; columns BODY.x_m, y_m, z_m, BODY.qw, "
-                                "qx, qy, qz, and if it has them BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
-                                "and so on, all in the world; units in the headings may be missing")),
-               config::text("time", "heading of the column with the times [s]; `time_s` or `time` when not given")}})};
+                                "qx, qy, qz, and optionally BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
+                                "and so on, all in the world; units in the headings may be omitted")),
+               config::text("time", "heading of the column with the times [s]; default `time_s` or `time`")}})};
   type.read = read_recorded_driver;
   type.build = build_recorded_driver;
   return type;

@@ -5,7 +5,7 @@
 
 namespace heelstrike::mbs {
 
-// One name for each file.
+// One function for each file.
 DriverType follow_driver(), recorded_driver(), coordinates_driver(), body_driver(), joint_driver();
 
 std::span<const DriverType> driver_types() {

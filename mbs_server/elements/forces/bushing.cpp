@@ -12,14 +12,14 @@ namespace {
 struct BushingElement {
   std::string name;
   JointSide a, b;
-  Matrix6 K = Matrix6::Zero();  ///< [N m/rad, N/m] turns, then displacements
+  Matrix6 K = Matrix6::Zero();  ///< [N m/rad, N/m] rotations, then displacements
   Matrix6 C = Matrix6::Zero();  ///< [N m s/rad, N s/m]
 };
 
-/// Bushing: six deformations e(q), three turns and three displacements of frame b against frame a in the axes of a, and
-/// generalised forces -E_q' (K e + C de/dt). A turn is the sine-like vector 1/2 sum_k a_k x b_k (sin(theta) times the
-/// axis), a displacement a_i . p_AB: all quadratic in q, so that energy and tangents are exact at any size; for small
-/// turns K is the usual 6x6 stiffness [turns; displacements].
+/// Bushing: six deformations e(q), three rotations and three displacements of frame b against frame a in the axes of
+/// a, and generalised forces -E_q' (K e + C de/dt). Rotations are the components of 1/2 sum_k a_k x b_k (sin(theta)
+/// times the axis), displacements are a_i . p_AB: all quadratic in q, so that energy and tangents are exact at any
+/// size; for small rotations K is the usual 6x6 stiffness [rotations; displacements].
 class Bushing final : public ForceElement {
  public:
   explicit Bushing(BushingElement element);
@@ -55,8 +55,8 @@ std::vector<QuadraticEquation> deformations(const JointSide& a, const JointSide&
   const AffineVector p = body_point(b.body, b.X_BF.p) - body_point(a.body, a.X_BF.p);
   std::vector<QuadraticEquation> forms;
   for (int i = 0; i < 3; ++i) {
-    // a_i . 1/2 sum_k a_k x b_k = 1/2 (a_k . b_j - a_j . b_k) with (i, j, k) cyclic: the sine of a turn about a_i
-    // alone, and zero for no turn.
+    // a_i . 1/2 sum_k a_k x b_k = 1/2 (a_k . b_j - a_j . b_k) with (i, j, k) cyclic: the sine of a pure rotation
+    // about a_i.
     const int j = (i + 1) % 3;
     const int k = (i + 2) % 3;
     forms.push_back(sum_of(dot_equation(axis(a, k), axis(b, j), 0.5), dot_equation(axis(a, j), axis(b, k), 0.5), -1.0));
@@ -80,7 +80,7 @@ Bushing::Bushing(BushingElement element) : element_(std::move(element)) {
     Eigen::MatrixXd H = Eigen::MatrixXd::Zero(n, n);
     for (const auto& term : form.linear) b[place(term.i)] += term.b;
     for (const auto& term : form.quadratic) {
-      // e = const + b'x + x'Hx/2 in the coordinates that occur; every derivative follows from b and H.
+      // e = const + b'x + x'Hx/2 in the coordinates involved; every derivative follows from b and H.
       H(place(term.i), place(term.j)) += term.c;
       H(place(term.j), place(term.i)) += term.c;
     }
@@ -103,7 +103,7 @@ Bushing::State Bushing::state(const ConstVector& q, const ConstVector& qd) const
     s.E_q.row(row) = (linear_[i] + Hx).transpose();
     s.E_q_rate.row(row) = (hessians_[i] * v).transpose();
   }
-  // Exact, as e does not depend on time by itself.
+  // Exact, because e does not depend on time explicitly.
   s.rate = s.E_q * v;
   s.force = element_.K * s.e + element_.C * s.rate;
   return s;
@@ -114,7 +114,7 @@ void Bushing::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTer
   const VectorX generalized = s.E_q.transpose() * s.force;
   for (std::size_t k = 0; k < indices_.size(); ++k) g[indices_[k]] -= generalized[static_cast<Eigen::Index>(k)];
   energy.potential += 0.5 * s.e.dot(element_.K * s.e);
-  // e'Ke/2 has the gradient E_q' K e because K is symmetric; of C the symmetric part alone dissipates.
+  // e'Ke/2 has the gradient E_q' K e because K is symmetric; only the symmetric part of C dissipates.
   energy.dissipated_power += s.rate.dot(element_.C * s.rate);
 }
 
@@ -135,9 +135,9 @@ std::vector<Column> Bushing::columns() const {
     const char* meaning;
   };
   constexpr std::array<Group, 4> groups = {
-      {{"turn", "_rad", "rad", "turn of b against a, in the axes of a; the sine-like vector of large turns"},
+      {{"turn", "_rad", "rad", "rotation of b against a, in the axes of a; sin(angle) times the axis"},
        {"shift", "_m", "m", "displacement of b against a, in the axes of a"},
-       {"torque", "_Nm", "N m", "load of the bushing on b that belongs to the turn, in the axes of a"},
+       {"torque", "_Nm", "N m", "load of the bushing on b conjugate to the rotation, in the axes of a"},
        {"force", "_N", "N", "force of the bushing on b, in the axes of a"}}};
   std::vector<Column> columns;
   for (const Group& group : groups) {
@@ -159,7 +159,7 @@ Matrix6 read_matrix6(const config::Field& field) {
   if (values.size() == 6) return Eigen::Map<const Vector6>(values.data()).asDiagonal();
   Matrix6 matrix = Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(values.data());
   if ((matrix - matrix.transpose()).cwiseAbs().maxCoeff() > 1e-9 * matrix.cwiseAbs().maxCoeff()) {
-    field.refuse("a symmetric matrix", "another", "an elastic bushing has an energy: make it symmetric");
+    field.refuse("a symmetric matrix", "another", "an elastic bushing has a potential: make it symmetric");
   }
   return matrix;
 }
@@ -179,12 +179,12 @@ ForceType bushing() {
   ForceType type;
   type.name = "bushing";
   type.meaning = "elastic connection of two bodies in all six directions, in axes of the world at the initial poses";
-  type.keys = config::attachment_keys({.point_meaning = "its centre, in the world at the initial poses"});
+  type.keys = config::attachment_keys({.point_meaning = "centre of the bushing, in the world at the initial poses"});
   type.keys.push_back(config::required(
       config::number_list("stiffness_matrix", "N m/rad, N/m", config::stiffness_entries,
-                          "6 diagonal or 36 entries by rows, order turns x y z, displacements x y z", {6, 36})));
+                          "6 diagonal or 36 entries by rows, order rotations x y z, displacements x y z", {6, 36})));
   type.keys.push_back(config::number_list("damping_matrix", "N m s/rad, N s/m", config::stiffness_entries,
-                                          "likewise; 0 when not given", {6, 36}));
+                                          "as stiffness_matrix; default 0", {6, 36}));
   type.check = [](const config::Field& field, const Scenario& /*scenario*/) {
     for (const char* key : {"stiffness_matrix", "damping_matrix"}) {
       if (field.has(key)) (void)read_matrix6(field[key]);

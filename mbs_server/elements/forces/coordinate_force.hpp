@@ -9,19 +9,19 @@
 
 namespace heelstrike::mbs {
 
-/// Force on a coordinate u, in its direction, as a function of u and du/dt; of turns in N m, rad.
+/// Force on a coordinate u, in its direction, as a function of u and du/dt; for rotations in N m and rad.
 struct CoordinateLaw {
   double force = 0.0;
   double by_value = 0.0;  ///< dF/du
   double by_rate = 0.0;   ///< dF/d(du/dt)
   double energy = 0.0;    ///< [J]
-  double damping = 0.0;   ///< the part of the force that dissipates
+  double damping = 0.0;   ///< dissipative part of the force
 };
 using CoordinateForceLaw = std::function<CoordinateLaw(double value, double rate)>;
 
 /// Key `coordinate` of the element.
 [[nodiscard]] config::KeySchema coordinate_key();
-/// Refuses a coordinate that no joint has, as ForceType::check.
+/// Rejects an unknown joint coordinate, as ForceType::check.
 void check_coordinate(const config::Field& field, const Scenario& scenario);
 /// Columns: value of the coordinate, its rate, the force.
 [[nodiscard]] Force coordinate_force(const ElementSpec& spec, const Model& model, CoordinateForceLaw law);

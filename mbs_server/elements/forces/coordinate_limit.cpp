@@ -18,7 +18,7 @@ Stop stop_at(double x, double stiffness, double width) {
   const double s = std::min(x / width, 1.0);
   const double S = s * s * s * (10.0 + s * (-15.0 + 6.0 * s));
   const double S_x = s < 1.0 ? 30.0 * s * s * (1.0 - s) * (1.0 - s) / width : 0.0;
-  // The integral of S x: (2 s^5 - 5/2 s^6 + 6/7 s^7) w^2 within the width, x^2 / 2 behind it.
+  // The integral of S x: (2 s^5 - 5/2 s^6 + 6/7 s^7) w^2 within the width, x^2 / 2 beyond it.
   const double within = s * s * s * s * s * (2.0 + s * (-2.5 + 6.0 / 7.0 * s)) * width * width;
   return {.force = stiffness * S * x,
           .slope = stiffness * (S + S_x * x),
@@ -30,7 +30,7 @@ Stop stop_at(double x, double stiffness, double width) {
 void check_limits(const config::Field& field, const Scenario& scenario) {
   check_coordinate(field, scenario);
   if (field["lower"].number() < field["upper"].number()) return;
-  field["lower"].refuse("a lower limit below the upper one", "none", "exchange them");
+  field["lower"].refuse("a lower limit below the upper one", "none", "swap them");
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ ForceType coordinate_limit() {
                config::number("upper_stiffness", "N m/rad or N/m", config::stiffnesses, "above the upper limit", "0"),
                config::number("damping", "N m s/rad or N s/m", config::stiffnesses, "beyond a limit", "0"),
                config::required(config::number("width", "rad or m", config::lengths,
-                                               "way beyond a limit over which spring and damper set in"))};
+                                               "distance beyond a limit over which spring and damper are ramped up"))};
   type.check = check_limits;
   type.build = [](const ElementSpec& spec, const Model& model) {
     const auto number = [&](const char* key) { return spec.keys[key].number(); };

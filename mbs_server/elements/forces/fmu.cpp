@@ -34,7 +34,7 @@ constexpr std::array<UnitComponent, 8> drive_coordinates = {{{"angle", "_rad", "
                                                              {"ry", "_rad", "rad"},
                                                              {"rz", "_rad", "rad"}}};
 
-/// What a unit gives, as it is held.
+/// An output of an FMU, held constant between communication points.
 class SampledOutput final : public TimeFunction {
  public:
   SampledOutput(std::shared_ptr<const SampledFmu> fmu, std::size_t index, double scale)
@@ -47,8 +47,8 @@ class SampledOutput final : public TimeFunction {
   double scale_;
 };
 
-/// Forces and torques that a unit for co-simulation gives, held between its communication points: as it was told last,
-/// whatever the integrator tries in between.
+/// Forces and torques from the outputs of a co-simulation FMU, held between its communication points independently of
+/// the trial states of the integrator.
 class FmuForce final : public ForceElement {
  public:
   FmuForce(std::shared_ptr<const SampledFmu> fmu, const std::vector<Load>& loads, std::vector<Column> columns)
@@ -99,7 +99,7 @@ config::KeySchema list_of_maps(std::string name, std::string meaning, std::strin
 
 std::vector<config::KeySchema> fmu_keys() {
   const config::KeySchema variable =
-      config::required(config::text("variable", "name in the unit's modelDescription.xml"));
+      config::required(config::text("variable", "name in the modelDescription.xml of the FMU"));
   config::KeySchema component = config::required(config::text("component", "of force or torque"));
   for (const auto& c : unit_components) component.choices.emplace_back(c.name);
   config::KeySchema frame = config::text("frame", "axes of the component");
@@ -108,38 +108,38 @@ std::vector<config::KeySchema> fmu_keys() {
   config::KeySchema coordinate = config::required(config::text("coordinate", "key of the driver's function"));
   for (const auto& c : drive_coordinates) coordinate.choices.emplace_back(c.name);
   return {
-      config::required(config::file("file", "the unit: FMI 2.0 or 3, co-simulation, Linux on x86-64")),
+      config::required(config::file("file", "the FMU: FMI 2.0 or 3, co-simulation, Linux on x86-64")),
       config::required(
-          config::number("step", "s", config::times, "distance of the communication points, which begin at 0")),
-      list_of_maps("inputs", "what the unit is told at each communication point", "one variable that is told",
+          config::number("step", "s", config::times, "communication step size; communication points start at 0")),
+      list_of_maps("inputs", "inputs of the FMU, set at each communication point", "one input variable",
                    {variable, config::required(config::text("column", "a column of the time series"))}),
-      list_of_maps("outputs", "what the unit gives, held from one communication point to the next",
-                   "one variable that acts",
-                   {variable, config::required(config::text("body", "that it acts on")), component, frame,
-                    config::vector3("point", "m", config::coordinates, "where a force acts, in the frame of the body"),
+      list_of_maps("outputs", "outputs of the FMU, held from one communication point to the next",
+                   "one output variable",
+                   {variable, config::required(config::text("body", "body on which it acts")), component, frame,
+                    config::vector3("point", "m", config::coordinates, "where a force acts, in the body frame"),
                     config::number("scale", "-", config::function_numbers, "factor of the value", "1")}),
-      list_of_maps("drives", "coordinates of drivers that the unit prescribes", "one coordinate",
-                   {config::required(config::text("variable", "of the unit: the coordinate")),
-                    config::required(config::text("rate", "of the unit: its rate")),
-                    config::required(config::text("driver", "name in `drivers`; its function is that of the start")),
+      list_of_maps("drives", "coordinates of drivers that the FMU prescribes", "one coordinate",
+                   {config::required(config::text("variable", "output variable with the coordinate")),
+                    config::required(config::text("rate", "output variable with its rate")),
+                    config::required(config::text("driver", "name in `drivers`; its function gives the initial value")),
                     coordinate}),
-      list_of_maps("parameters", "what the unit is set to before it starts", "one variable that is set",
+      list_of_maps("parameters", "parameters of the FMU, set before initialisation", "one parameter",
                    {variable, config::required(config::text(
-                                  "value", "a number in the unit of the variable, true or false, or a text"))})};
+                                  "value", "a number in the unit of the variable, true or false, or a string"))})};
 }
 
 void check_fmu(const config::Field& field, const Scenario& scenario) {
   if (scenario.analysis.type != "forward") {
-    field.refuse("analysis.type forward for a unit, whose state goes on in time", scenario.analysis.type,
-                 "give the force by a load with a function of time instead");
+    field.refuse("analysis.type forward for an FMU, whose state advances in time", scenario.analysis.type,
+                 "prescribe the force by a load with a function of time instead");
   }
   const config::Field step = field["step"];
   if (step.number() > scenario.analysis.end_time) {
     step.refuse(fmt::format("a step within the run, at most {} s", scenario.analysis.end_time),
-                fmt::format("{} s", step.number()), "it would be told of the start only");
+                fmt::format("{} s", step.number()), "its inputs would be set at the start only");
   }
   if (items_of(field, "outputs").empty() && items_of(field, "drives").empty()) {
-    field.refuse("at least one entry of `outputs` or `drives`", "none", "a unit without outputs moves nothing");
+    field.refuse("at least one entry of `outputs` or `drives`", "none", "an FMU without outputs has no effect");
   }
   for (const config::Field& output : items_of(field, "outputs")) {
     const std::string& body = output["body"].text();
@@ -151,7 +151,7 @@ void check_fmu(const config::Field& field, const Scenario& scenario) {
     std::vector<std::string> seen;
     for (const config::Field& item : items_of(field, key)) {
       const std::string& variable = item["variable"].text();
-      // One output may act in several places; an input or parameter has one value.
+      // One output may act at several points; an input or parameter has one value.
       if (std::string_view(key) != "outputs" && std::ranges::find(seen, variable) != seen.end()) {
         item["variable"].refuse("each variable once", variable, "keep one of its lines");
       }
@@ -160,7 +160,7 @@ void check_fmu(const config::Field& field, const Scenario& scenario) {
   }
 }
 
-/// A value as it is written: without quotes a number, true or false; else a text.
+/// A value: a number or Boolean when written without quotes, otherwise a string.
 std::variant<double, bool, std::string> read_value(const config::Field& field) {
   double number = 0.0;
   if (config::read_number(field.node(), number)) return number;
@@ -168,7 +168,7 @@ std::variant<double, bool, std::string> read_value(const config::Field& field) {
   return field.text();
 }
 
-/// "pd.mass.fx_N", and "pd.2.mass.fx_N" where the unit has one of that name already.
+/// "pd.mass.fx_N", or "pd.2.mass.fx_N" if the FMU already has a column of that name.
 std::string own_column(const std::vector<Column>& columns, const std::string& element, const std::string& rest) {
   std::string name = element + "." + rest;
   for (int n = 2; std::ranges::find(columns, name, &Column::name) != columns.end(); ++n) {
@@ -183,11 +183,11 @@ void read_inputs(const ElementSpec& spec, SampledFmu& fmu, std::vector<Column>& 
     const std::string& column = item["column"].text();
     fmu.inputs.push_back({variable, column, config::location_of(item)});
     columns.push_back({own_column(columns, spec.name, column), "",
-                       fmt::format("{} as the unit was told it last (its input {})", column, variable)});
+                       fmt::format("{} as last set in the FMU (input {})", column, variable)});
   }
 }
 
-/// @returns what the outputs exert
+/// @returns the loads of the outputs
 std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, const std::shared_ptr<SampledFmu>& fmu,
                                std::vector<Column>& columns) {
   std::vector<Load> loads;
@@ -205,7 +205,7 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
     columns.push_back({own_column(columns, spec.name,
                                   fmt::format("{}.{}{}", body, unit_components[i].name, unit_components[i].suffix)),
                        unit_components[i].fmu,
-                       fmt::format("what the unit gave last for {} of {} (its output {}), before `scale`",
+                       fmt::format("last value of {} of {} from the FMU (output {}), before `scale`",
                                    unit_components[i].name, body, variable)});
   }
   return loads;
@@ -228,7 +228,7 @@ void read_drives(const ElementSpec& spec, SampledFmu& fmu, std::vector<Column>& 
       columns.push_back(
           {fmt::format("{}.{}{}{}{}", spec.name, name, is_rate ? "_rate" : "", c->suffix, is_rate ? "_s" : ""),
            fmt::format("{}{}", c->fmu, is_rate ? "/s" : ""),
-           fmt::format("what the unit gave last for {} at the end of the communication step (its output {})", name,
+           fmt::format("last value of {} from the FMU at the end of the communication step (output {})", name,
                        variable)});
     }
   }
@@ -260,7 +260,7 @@ Force build_fmu(const ElementSpec& spec, const Model& model) {
 ForceType fmu() {
   ForceType type;
   type.name = "fmu";
-  type.meaning = "unit for co-simulation (FMI), stepped at communication points; docs/guide/fmi.md";
+  type.meaning = "co-simulation FMU, stepped at communication points; docs/guide/fmi.md";
   type.keys = fmu_keys();
   type.check = check_fmu;
   type.build = build_fmu;

@@ -1,4 +1,4 @@
-/// What describes a type of force element. A new type is one file in this folder and its line in registry.cpp.
+/// Description of a type of force element. A new type needs one file in this folder and its line in registry.cpp.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,7 @@
 namespace heelstrike::mbs {
 
 struct ForceType : ElementType {
-  /// The element of a model that has its bodies and joints already. Its keys are checked: what is missing there and has
-  /// no default cannot be missing here.
+  /// Builds the element for a model with bodies and joints. The keys have been checked: required ones are present.
   std::function<Force(const ElementSpec& spec, const Model& model)> build;
 };
 

@@ -6,7 +6,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Cosine of the largest pennation, OpenSim's: the muscle's force would have no direction at a right angle.
+/// Cosine of the maximum pennation angle, as in OpenSim: at a right angle the fibres exert no force along the tendon.
 constexpr double min_cosine = 0.1;
 
 }  // namespace
@@ -70,8 +70,8 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
   const CurvePoint active = curves->active(n);
   const CurvePoint passive = curves->passive(n);
   const double strength = activation * active.value;
-  // The left side grows with v at least by the damping, so that the root is where the rest over the damping says, or
-  // nearer to zero.
+  // The slope of the left side is at least the damping, so that |residual / damping| bounds the distance of the root
+  // from zero.
   const auto excess = [&](double v) {
     return strength * curves->velocity(v, activation).value + passive.value + fiber_damping * v - wanted;
   };
@@ -88,7 +88,7 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
     v = next;
     if (change <= 1e-14 * (1.0 + std::abs(v))) break;
   }
-  // What is slack stops at the shortest length, towards which it returns as fast as a fibre moves.
+  // A slack fibre stops at the minimum length, which it approaches at no more than the maximum fibre velocity.
   const double stop = max_velocity * (least - fiber);
   if (max_velocity * v < stop || fiber < least) {
     return {.rate = stop, .by_length = 0.0, .by_fiber = -max_velocity, .by_activation = 0.0};
@@ -109,7 +109,7 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
 double HillMuscle::solve_fiber_equilibrium(double length, double activation) const {
   const double h = std::sin(pennation);
   double low = shortest() / optimal_length;
-  // Where the tendon is just slack, no fibre pulls less than it.
+  // At the length where the tendon becomes slack, the fibre force is at least the tendon force.
   double high = std::hypot(std::max(0.0, length - slack_length) / optimal_length, h);
   if (high <= low) return low;
   const auto excess = [&](double n) {

@@ -6,7 +6,7 @@
 
 namespace heelstrike::mbs {
 
-/// What makes one muscle. The height of the fibres is l_o sin(pennation) [zajac1989].
+/// Parameters of a muscle. The height of the fibres is l_o sin(pennation) [zajac1989].
 struct HillMuscle {
   double max_force = 0.0;       ///< F_o [N] > 0
   double optimal_length = 0.0;  ///< l_o [m] > 0
@@ -16,11 +16,11 @@ struct HillMuscle {
   double fiber_damping = 0.1;   ///< [-] force per velocity, both normalised; > 0 with an elastic tendon
   std::shared_ptr<const MuscleCurves> curves = nullptr;
 
-  /// [m] The fibres never get shorter: with a path too short even for that they hang slack. It is the shortest length
-  /// of the curves, or that at the largest pennation, acos(0.1).
+  /// [m] Minimum fibre length; on a shorter path the fibres are slack. It is the larger of the minimum length of the
+  /// curves and the length at the maximum pennation, acos(0.1).
   [[nodiscard]] double shortest() const;
 
-  /// Force along the path with a tendon that keeps its slack length, F_o (a f_l f_v + f_p + b v) cos(angle), never
+  /// Force along the path with a rigid tendon, F_o (a f_l f_v + f_p + b v) cos(angle), never
   /// negative.
   struct RigidTendonState {
     Tension tension;
@@ -29,10 +29,10 @@ struct HillMuscle {
   };
   [[nodiscard]] RigidTendonState with_rigid_tendon(double length, double speed, double activation) const;
 
-  /// An elastic tendon's tension at a length of path and fibre, and how both enter.
+  /// Tension of an elastic tendon at a length of path and fibre, with its derivatives.
   struct TendonForce {
     double force = 0.0;      ///< [N]
-    double by_length = 0.0;  ///< [N/m] by that of the path
+    double by_length = 0.0;  ///< [N/m] by the path length
     double by_fiber = 0.0;   ///< [N] by the normalised length of the fibre
   };
   [[nodiscard]] TendonForce tendon_force(double length, double fiber) const;
@@ -45,7 +45,7 @@ struct HillMuscle {
     double by_activation = 0.0;
   };
   [[nodiscard]] FiberRate fiber_rate(double length, double fiber, double activation) const;
-  /// Normalised fibre length at rest with an elastic tendon.
+  /// Normalised fibre length in equilibrium with an elastic tendon.
   [[nodiscard]] double solve_fiber_equilibrium(double length, double activation) const;
 
  private:

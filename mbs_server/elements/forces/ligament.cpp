@@ -12,14 +12,14 @@ config::KeySchema lines_key() {
   return {
       .name = "lines",
       .kind = config::KeyKind::named,
-      .meaning = "the lines of the ligament by name",
+      .meaning = "lines of the ligament by name",
       .required = true,
       .keys = {config::required(config::path_key()),
                config::number("slack_length", "m", config::lengths,
-                              "length at which it begins to pull; from `reference_strain` when not given"),
+                              "length at which tension begins; default from `reference_strain`"),
                config::number("reference_strain", "-", {.min = -1.0, .max = 10.0, .min_excluded = true},
                               "without `slack_length`: strain at the initial poses", "0"),
-               config::number("stiffness", "N", config::stiffnesses, "of this line, instead of that of the ligament")}};
+               config::number("stiffness", "N", config::stiffnesses, "of this line; overrides that of the ligament")}};
 }
 
 void check_lines(const config::Field& field, const Scenario& scenario) {
@@ -48,7 +48,7 @@ Force build(const ElementSpec& spec, const Model& model, const std::vector<BodyS
                         .points = path_points(line, model),
                         .unstrained = slack ? *slack : initial_length(line, model) / (1.0 + strain),
                         .tension_only = true};
-    // Per strain rate in the file, per speed here.
+    // Per strain rate in the file, per rate of length here.
     element.damping = spec.keys["damping"].number() / element.unstrained;
     const double k = line.keys.optional_number("stiffness").value_or(spec.keys["stiffness"].number());
     const double transition = spec.keys["transition_strain"].number();
@@ -76,7 +76,7 @@ ForceType ligament() {
   type.keys = {std::move(law),
                config::required(config::number("stiffness", "N", config::stiffnesses,
                                                "k: force per strain of the linear part, or force at strain 1")),
-               config::number("transition_strain", "-", config::strains, "eps_t: where the linear part begins", "0.06"),
+               config::number("transition_strain", "-", config::strains, "eps_t: start of the linear part", "0.06"),
                config::number("damping", "N s", config::stiffnesses, "force per strain rate", "0"),
                lines_key(),
                config::wrap_surfaces_key()};

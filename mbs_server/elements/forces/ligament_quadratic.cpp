@@ -6,8 +6,8 @@ namespace heelstrike::mbs {
 Tension quadratic_ligament_tension(double k, double unstrained, double length) {
   const double x = length - unstrained;
   if (x <= 0.0) return {};
-  // The tension k (x / l0)^2; stiffness and energy are its derivative and integral. Both begin at zero where it
-  // slackens, so that the force is once continuously differentiable there.
+  // The tension k (x / l0)^2; stiffness and energy are its derivative and integral. Tension and stiffness vanish at the
+  // slack length, so that the force is once continuously differentiable there.
   const double a = k / (unstrained * unstrained);
   return {.force = a * x * x, .stiffness = 2.0 * a * x, .energy = a * x * x * x / 3.0};
 }

@@ -8,7 +8,7 @@ Tension toe_ligament_tension(double k, double toe_strain, double unstrained, dou
   const double x = length - unstrained;
   if (x <= 0.0) return {};
   // Equation (4) of docs/theory/multibody.md in the elongation x = l - l0, with toe = l0 eps1: at x = 2 toe both pieces
-  // have the force k toe and the slope k, unless the toe was measured by itself.
+  // have the force k toe and the slope k, unless the toe was measured separately.
   const double toe = toe_strain * unstrained;
   const double a = toe_stiffness.value_or(k / (4.0 * toe));
   if (x <= 2.0 * toe) return {.force = a * x * x, .stiffness = 2.0 * a * x, .energy = a * x * x * x / 3.0};
@@ -25,8 +25,8 @@ ForceType ligament_toe() {
   type.keys.push_back(
       config::number("toe_strain", "-", config::strains, "half the strain at which the linear part begins", "0.03"));
   type.keys.push_back(config::number("toe_stiffness", "N/m^2", config::stiffnesses,
-                                     "of the toe, F = toe_stiffness (l - l0)^2, where it was measured by itself (the "
-                                     "force then jumps where the linear part begins); continuous when not given"));
+                                     "of the toe, F = toe_stiffness (l - l0)^2, if measured separately (the "
+                                     "force then jumps where the linear part begins); default: continuous force"));
   type.check = check_ligament_ends;
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);

@@ -29,7 +29,7 @@ class LineBundle final : public ForceElement {
     return notes;
   }
   [[nodiscard]] std::vector<Column> columns() const override {
-    std::vector<Column> columns = {{name_ + ".force_N", "N", "sum of the tensions of its lines"}};
+    std::vector<Column> columns = {{name_ + ".force_N", "N", "sum of the line tensions"}};
     for (const auto& line : lines_) {
       auto more = line->columns();
       std::move(more.begin(), more.end(), std::back_inserter(columns));
@@ -40,7 +40,7 @@ class LineBundle final : public ForceElement {
     const std::size_t total = row.size();
     row.push_back(0.0);
     for (const auto& line : lines_) {
-      // The tension is the third of a line's columns.
+      // The tension is the third column of a line.
       const std::size_t first = row.size();
       line->append_values(at, row);
       row[total] += row[first + 2];

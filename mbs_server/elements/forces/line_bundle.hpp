@@ -8,7 +8,7 @@
 
 namespace heelstrike::mbs {
 
-/// Lines without own states, each with its columns, and the column NAME.force_N with the sum of their tensions.
+/// Lines without internal states, each with its columns, and the column NAME.force_N with the sum of their tensions.
 [[nodiscard]] Force line_bundle(const std::string& name, std::vector<LineElement> lines);
 
 }  // namespace heelstrike::mbs

@@ -11,11 +11,11 @@ namespace heelstrike::mbs {
 
 std::vector<config::KeySchema> line_keys(config::KeySchema stiffness) {
   auto keys = config::attachment_keys({.points = config::AttachmentKeys::Points::two,
-                                       .point_meaning = "the end on a, in the world at the initial poses"});
+                                       .point_meaning = "end on a, in the world at the initial poses"});
   keys.push_back(config::required(std::move(stiffness)));
   keys.push_back(config::number("damping", "N s/m", config::stiffnesses, "damping", "0"));
   keys.push_back(
-      config::number("length", "m", config::lengths, "unstrained length; that of the initial poses when not given"));
+      config::number("length", "m", config::lengths, "unstrained length; default: the length at the initial poses"));
   return keys;
 }
 
@@ -28,13 +28,13 @@ std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness) {
 
 namespace {
 
-/// Lines leave their usual length by more in poses only that no body takes: ligaments fail below a strain of 0.4
-/// [machado2012].
+/// Limit of the ratio to the usual length in admissible poses: ligaments fail below a strain of 0.4 [machado2012].
 constexpr double usual_factor = 2.0;
-/// Below what millimetres, centimetres and inches for metres make, less the factor above.
+/// Smaller than the ratio of metres to millimetres, centimetres or inches divided by the factor above, so that a wrong
+/// unit is detected.
 constexpr double unit_factor = 20.0;
 
-/// [m] between the ends at the initial poses; none where a pose follows from a motion.
+/// [m] between the ends at the initial poses; none where a pose is defined by a motion.
 std::optional<double> initial_distance(const Attachment& ends, const std::vector<BodySpec>& bodies) {
   std::vector<Pose> poses;
   for (const std::string& name : ends.bodies) {
@@ -59,8 +59,8 @@ void check_ligament_length(const config::Field& line, const char* slack, const c
   const auto given = line.optional_number(slack);
   if (!given) {
     if (length > 0.0) return;
-    line[ends].refuse(fmt::format("ends apart at the initial poses, or a `{}`", slack), "ends that meet",
-                      "a strain of no length says nothing");
+    line[ends].refuse(fmt::format("distinct ends at the initial poses, or a `{}`", slack), "coincident ends",
+                      "a strain cannot define a zero length");
   }
   const double strain = length / *given - 1.0;
   if (strain > usual_factor - 1.0) {
@@ -90,7 +90,7 @@ LineElement read_line(const ElementSpec& spec, const Model& model) {
   if (element.unstrained > 0.0) return element;
   throw input_error(
       spec.keys.path(),
-      fmt::format("{}: expected two different ends or a `length` > 0 [m], found ends that meet", spec.where));
+      fmt::format("{}: expected two different ends or a `length` > 0 [m], found coincident ends", spec.where));
 }
 
 Force line_force(LineElement element) {
@@ -122,11 +122,11 @@ std::string LineForce::check_initial_state(const MotionState& at) const {
   try {
     length = measure(at, false).length;
   } catch (const RecoverableError&) {
-    return {};  // a path that is nowhere is told where its force is asked for
+    return {};  // an undefined path is reported by add_forces()
   }
   if (length < usual_factor * usual && usual < usual_factor * length) return {};
   return fmt::format(
-      "forces.{}: {:.4g} m long at the start, where {:.4g} m are usual ({}): a pose far from those of its use, a point "
+      "forces.{}: {:.4g} m long at the start, where {:.4g} m are usual ({}): a pose outside its normal range, a point "
       "in the wrong body, or a length in another unit",
       element_.name, length, usual, element_.usual > 0.0 ? "slack tendon and optimal fibre" : "its slack length");
 }
@@ -138,7 +138,7 @@ LineForce::LineTension LineForce::pull(const LineMotion& at, const ConstVector& 
   double damping = element_.damping;
   double slope = 0.0;
   if (element_.tension_only) {
-    // r^2 (3 - 2 r): zero with its slope where the line is slack.
+    // r^2 (3 - 2 r): value and slope vanish where the line is slack.
     const double full = full_damping_strain * element_.unstrained;
     const double r = std::clamp((line_.length - element_.unstrained) / full, 0.0, 1.0);
     slope = damping * 6.0 * r * (1.0 - r) / full;
@@ -147,7 +147,7 @@ LineForce::LineTension LineForce::pull(const LineMotion& at, const ConstVector& 
   pull.force = pull.tension.force + damping * speed;
   pull.by_length = pull.tension.stiffness + slope * speed;
   pull.by_speed = damping + pull.tension.by_speed;
-  // A line that shortens faster than it can follow goes slack: it does not push.
+  // A tension-only line whose damping exceeds its elastic force becomes slack: it does not push.
   if (element_.tension_only && pull.force < 0.0) pull.force = pull.by_length = pull.by_speed = 0.0;
   return pull;
 }
@@ -165,8 +165,8 @@ void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyT
 
 void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
   const LineTension p = pull(measure(at, true), at.s);
-  // Section 4 of docs/theory/multibody.md: the tension turns with the line, which makes a pulled element stiff across
-  // itself and a pushed one unstable; d(dl/dt)/dq is the second derivative of the length times the rates.
+  // Section 4 of docs/theory/multibody.md: the tension rotates with the line, which makes an element in tension stiff
+  // in the transverse direction and one in compression unstable; d(dl/dt)/dq is l_qq times the rates.
   const VectorX speed_q = line_.hessian * rates_;
   const auto& coordinates = path_.coordinates();
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
@@ -184,9 +184,9 @@ void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAs
 
 std::vector<Column> LineForce::columns() const {
   const std::string& name = element_.name;
-  std::vector<Column> columns = {{name + ".length_m", "m", "length of the way from end to end"},
-                                 {name + ".rate_m_s", "m/s", "rate of the length, positive while it grows"},
-                                 {name + ".force_N", "N", "tension with damping, positive where it pulls"}};
+  std::vector<Column> columns = {{name + ".length_m", "m", "length of the path from end to end"},
+                                 {name + ".rate_m_s", "m/s", "rate of the length, positive for lengthening"},
+                                 {name + ".force_N", "N", "tension with damping, positive in tension"}};
   if (element_.tension_only) columns.push_back({name + ".strain", "-", "strain, negative while it is slack"});
   for (const Column& more : element_.more_columns) columns.push_back({name + more.name, more.unit, more.meaning});
   return columns;
@@ -210,7 +210,7 @@ void LineForce::state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const 
 void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) const {
   LineStateTangents by;
   element_.states.tangents(measure(at, true), at.s, by);
-  // States act on the bodies along the line only, g = -F l_q, and feel length and rate only.
+  // States act on the bodies along the line only, g = -F l_q, and depend on length and rate only.
   const Eigen::RowVectorXd length_q = line_.gradient.transpose();
   tangents.g_s = -line_.gradient * by.force_s.transpose();
   tangents.f_q = by.f_length * length_q + by.f_speed * (line_.hessian * rates_).transpose();

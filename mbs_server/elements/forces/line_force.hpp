@@ -1,5 +1,5 @@
-/// Force elements along a line between two points, straight or over points and surfaces of bodies: springs, ligaments
-/// and muscles differ in their tension only.
+/// Force elements along a line between two points, straight or over points and surfaces of bodies. Springs, ligaments
+/// and muscles differ only in their tension.
 #pragma once
 
 #include <functional>
@@ -12,23 +12,23 @@
 
 namespace heelstrike::mbs {
 
-/// How a line is and moves.
+/// Length and rate of a line.
 struct LineMotion {
   double t = 0.0;       ///< [s]
   double length = 0.0;  ///< [m]
   double speed = 0.0;   ///< [m/s] rate of the length
 };
 
-/// Tension of a line as a function of its motion and its own states, with what belongs to it.
+/// Tension of a line as a function of its motion and its internal states, with derivatives and energy terms.
 struct Tension {
-  double force = 0.0;       ///< [N] pulls the ends together
+  double force = 0.0;       ///< [N] positive in tension
   double stiffness = 0.0;   ///< [N/m] dF/dl at constant states
   double energy = 0.0;      ///< [J]
   double dissipated = 0.0;  ///< [W] by changes of the states
-  double by_speed = 0.0;    ///< [N s/m] of a tension that depends on it
+  double by_speed = 0.0;    ///< [N s/m] dF/d(dl/dt)
 };
 
-/// Derivatives of a line with own states s, ds/dt = f(l, dl/dt, s); the sizes stay from call to call.
+/// Derivatives of a line with internal states s, ds/dt = f(l, dl/dt, s); the sizes are the same at every call.
 struct LineStateTangents {
   VectorX force_s;   ///< dF/ds, a row
   VectorX f_length;  ///< [1/m]
@@ -36,7 +36,7 @@ struct LineStateTangents {
   Eigen::MatrixXd f_s;
 };
 
-/// Own states of a line: activation, strains of viscous parts.
+/// Internal states of a line: activation, strains of viscous parts.
 struct LineStates {
   int n = 0;
   std::function<void(const LineMotion& at, Eigen::Ref<VectorX> s)> start = {};
@@ -44,29 +44,28 @@ struct LineStates {
   std::function<void(const LineMotion& at, const ConstVector& s, LineStateTangents& tangents)> tangents = {};
 };
 
-/// What lines of all types are made of.
+/// Data common to lines of all types.
 struct LineElement {
   std::string name;
   std::vector<MovingPoint> points;  ///< from the end on a to the end on b
   double unstrained = 0.0;          ///< [m] > 0
   double damping = 0.0;             ///< [N s/m]
-  double usual = 0.0;               ///< [m] length that it has at work, roughly; 0 = none is known
-  bool tension_only = false;            ///< pulls only while it is longer than that, and never pushes; its strain is told
-  bool is_driven = false;           ///< its tension is brought in from outside, and may depend on the time: a muscle
+  double usual = 0.0;               ///< [m] approximate working length; 0 = unknown
+  bool tension_only = false;            ///< acts only above the unstrained length, never pushes; reports its strain
+  bool is_driven = false;           ///< its tension does external work and may depend on time: a muscle
   std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
   LineStates states = {};
-  /// Columns besides those of all lines, by their names behind that of the element, and their values.
+  /// Additional columns, with names that follow the element's name, and their values.
   std::vector<Column> more_columns = {};
   std::function<void(const LineMotion& at, const ConstVector& s, std::vector<double>& row)> more_values = {};
 };
 
-/// Strain of a ligament at which its damping acts in full: from zero there it sets in smoothly, so that the force has
-/// no step where the ligament tightens at a speed. The value of OpenSim's Blankevoort1991Ligament.
+/// Strain of a ligament from which its damping acts in full; it is ramped up smoothly from zero strain, so that the
+/// force has no jump when the ligament becomes taut at a velocity. The value of OpenSim's Blankevoort1991Ligament.
 inline constexpr double full_damping_strain = 0.01;
 
-/// Force F(l, s) + c dl/dt along a path of length l(q). What slackens has the damping c ramp(strain), and its force is
-/// never less than zero. Columns: length, its rate, the tension with its damping, and of elements that slacken the
-/// strain.
+/// Force F(l, s) + c dl/dt along a path of length l(q). Tension-only elements have the damping c ramp(strain) and a
+/// force >= 0. Columns: length, its rate, the tension with damping, and for tension-only elements the strain.
 class LineForce final : public ForceElement, private InternalStates {
  public:
   explicit LineForce(LineElement element);
@@ -76,7 +75,7 @@ class LineForce final : public ForceElement, private InternalStates {
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
   [[nodiscard]] bool depends_on_time() const override { return element_.is_driven; }
-  /// A length of less than half or more than twice the usual one: a pose that the model can be moved to, or a mistake.
+  /// Reports a length of less than half or more than twice the usual one: an unusual pose or a wrong input.
   [[nodiscard]] std::string check_initial_state(const MotionState& at) const override;
   [[nodiscard]] std::vector<Column> columns() const override;
   void append_values(const MotionState& at, std::vector<double>& row) const override;
@@ -91,7 +90,7 @@ class LineForce final : public ForceElement, private InternalStates {
 
   /// Sets `line_` and `rates_`.
   LineMotion measure(const MotionState& at, bool curvature) const;
-  /// Force at the length in `line_`, and what of it changes with length and speed.
+  /// Force at the length in `line_` and its derivatives by length and rate.
   struct LineTension {
     Tension tension;
     double force = 0.0;      ///< [N] with damping
@@ -102,15 +101,15 @@ class LineForce final : public ForceElement, private InternalStates {
 
   LineElement element_;
   MovingPath path_;
-  /// Room for the path at a state, so that nothing is allocated: an element belongs to one simulation and is asked by
-  /// one thread at a time.
+  /// Work space for the path at a state, which avoids allocation: an element belongs to one simulation and is evaluated
+  /// by one thread at a time.
   mutable PathLength line_;
   mutable VectorX rates_;  ///< qd of the coordinates of the path
 };
 
-/// Keys of all straight lines. @param stiffness  their key of that name
+/// Keys of all straight lines. @param stiffness  the key of that name
 [[nodiscard]] std::vector<config::KeySchema> line_keys(config::KeySchema stiffness);
-/// The same, and the strain at the initial poses, from which the unstrained length may follow.
+/// As line_keys(), with the strain at the initial poses, which may define the unstrained length.
 [[nodiscard]] std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness);
 
 /// Refuses a line that is far from its usual length at the initial poses, as no pose makes it: a length is in another
@@ -118,25 +117,25 @@ class LineForce final : public ForceElement, private InternalStates {
 /// @param place  key that a message names. @param usual  [m]. @param what  the usual length is. @param length  [m]
 /// @throws Mistake
 void check_line_length(const config::Field& place, double usual, const char* what, double length);
-/// The same for a ligament, and one that is torn at the initial poses.
-/// @param line  keys of the line. @param slack  its key of the slack length. @param ends  that of its ends
+/// As check_line_length() for a ligament; also rejects a strain beyond failure at the initial poses.
+/// @param line  keys of the line. @param slack  key of the slack length. @param ends  key of the ends
 /// @param length  [m] at the initial poses
 /// @throws Mistake
 void check_ligament_length(const config::Field& line, const char* slack, const char* ends, double length);
-/// The same for types with ligament_keys(), as their ForceType::check.
+/// check_ligament_length() for types with ligament_keys(), as their ForceType::check.
 void check_ligament_ends(const config::Field& field, const Scenario& scenario);
 
-/// What those keys say. @throws Error{invalid_input} for ends that meet where they give no length
+/// Reads these keys. @throws Error{invalid_input} for coincident ends without a length
 [[nodiscard]] LineElement read_line(const ElementSpec& spec, const Model& model);
 [[nodiscard]] Force line_force(LineElement element);
 
-/// Ligament of [piazza2001]: k strain^2 for a strain > 0, and no force else. @param k  [N]
+/// Ligament of [piazza2001]: k strain^2 for a strain > 0, zero otherwise. @param k  [N]
 [[nodiscard]] Tension quadratic_ligament_tension(double k, double unstrained, double length);
 /// Ligament of [caruntu2004], quadratic up to the strain 2 eps1 and then linear with the slope k [N/m], once
 /// continuously differentiable:
 ///   F = k / (4 l0 eps1) (l - l0)^2,   F = k (l - (1 + eps1) l0).
-/// @param toe_stiffness  [N/m^2] F = toe_stiffness (length - unstrained)^2 of the toe; none = as k asks for, without
-/// jumps
+/// @param toe_stiffness  [N/m^2] F = toe_stiffness (length - unstrained)^2 of the toe; none = determined by continuity
+/// with k
 [[nodiscard]] Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length,
                                            std::optional<double> toe_stiffness = std::nullopt);
 

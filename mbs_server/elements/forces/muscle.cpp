@@ -14,10 +14,10 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// A spline through a column leaves the range of its rows a little; what is further off is a mistake.
+/// A spline through a column may overshoot the range of its rows slightly; larger deviations are errors.
 constexpr double overshoot = 0.05;
 
-/// One muscle on its path: which of activation and fibre length are states, and what they make.
+/// One muscle on its path: selects activation and fibre length as states and evaluates their tension.
 class PathMuscle {
  public:
   PathMuscle(const ElementSpec& spec, HillMuscle muscle)
@@ -44,7 +44,7 @@ class PathMuscle {
   }
 
   void start(const LineMotion& at, Eigen::Ref<VectorX> s) const {
-    // A state at its excitation is at rest.
+    // The activation starts in steady state, equal to the excitation.
     if (excitation_) s[0] = limited(*excitation_, at.t);
     if (elastic_) s[fiber_state()] = muscle_.solve_fiber_equilibrium(at.length, activation(at.t, s));
   }
@@ -108,10 +108,10 @@ class PathMuscle {
 void check_muscle(const config::Field& field, const Scenario& scenario) {
   if (field.has("activation") && field.has("excitation")) {
     field["excitation"].refuse("`activation` or `excitation`", "both",
-                               "an activation is taken as it is, an excitation goes through activation dynamics");
+                               "an activation is used directly, an excitation passes through activation dynamics");
   }
   if (field["tendon"].text() == "elastic" && !(field["tendon_slack_length"].number() > 0.0)) {
-    field["tendon_slack_length"].refuse("a length > 0 of an elastic tendon", "0", "or take `tendon: rigid`");
+    field["tendon_slack_length"].refuse("a length > 0 of an elastic tendon", "0", "or use `tendon: rigid`");
   }
   const double longest = field["tendon_slack_length"].number() + field["optimal_fiber_length"].number();
   for (const auto& line : config::read_lines(field, scenario.bodies)) {
@@ -151,7 +151,7 @@ Force build_muscle(const ElementSpec& spec, const Model& model) {
       .tangents = [path](const LineMotion& at, const ConstVector& s,
                          LineStateTangents& by) { path.tangents(at, s, by); }};
   element.more_columns = {{".fiber_length_m", "m", "length of the fibres"},
-                          {".strain", "-", "of the fibres: their length over the optimal one, less one"},
+                          {".strain", "-", "strain of the fibres: length over optimal length, minus one"},
                           {".activation", "-", "activation, 0 to 1"}};
   element.more_values = [path](const LineMotion& at, const ConstVector& s, std::vector<double>& row) {
     path.append_values(at, s, row);
@@ -177,27 +177,27 @@ ForceType muscle() {
   type.keys = {
       required(number("max_isometric_force", "N", {.min = 0.0, .max = 1e9, .min_excluded = true},
                       "of the fibres at their optimal length")),
-      required(number("optimal_fiber_length", "m", config::lengths, "at which they are strongest")),
-      required(number("tendon_slack_length", "m", {.min = 0.0, .max = 1e6}, "at which the tendon begins to pull")),
+      required(number("optimal_fiber_length", "m", config::lengths, "fibre length of maximum isometric force")),
+      required(number("tendon_slack_length", "m", {.min = 0.0, .max = 1e6}, "length at which tendon tension begins")),
       number("pennation_angle", "rad", {.min = 0.0, .max = 0.45 * std::numbers::pi},
              "between fibres and tendon at the optimal length", "0"),
       number("max_contraction_velocity", "1/s", {.min = 1e-3, .max = 1e6}, "of shortening, in optimal lengths", "10"),
       number("fiber_damping", "-", {.min = 1e-6, .max = 1e3},
-             "force per velocity of the fibres, normalised as the curves are", "0.1"),
+             "force per velocity of the fibres, normalised as the curves", "0.1"),
       choice("curves", "millard2012: [millard2013]; thelen2003: [thelen2003]", {"millard2012", "thelen2003"}),
       number(
           "passive_strain", "-", config::strains,
-          "of the passive fibres under the largest isometric force; 0.7 of millard2012 and 0.6 of thelen2003 when not "
+          "of the passive fibres under the maximum isometric force; 0.7 of millard2012 and 0.6 of thelen2003 when not "
           "given"),
       choice("tendon",
-             "rigid: of its slack length, the force follows from the path; elastic: the fibre length is a state",
+             "rigid: length equal to the slack length, force from the path; elastic: the fibre length is a state",
              {"rigid", "elastic"}),
-      config::function_keys("activation", "-", "activation, 0 to 1, taken as it is"),
-      config::function_keys("excitation", "-", "excitation, 0 to 1, which the activation follows [thelen2003]"),
+      config::function_keys("activation", "-", "activation, 0 to 1, used directly"),
+      config::function_keys("excitation", "-", "excitation, 0 to 1, input of the activation dynamics [thelen2003]"),
       number("activation_time", "s", config::times, "with `excitation`: time constant of its rise", "0.01"),
       number("deactivation_time", "s", config::times, "of its fall", "0.04"),
       number("minimum_activation", "-", {.min = 0.0, .max = 1.0},
-             "lower limit of the activation, and its value where none is given", "0.01"),
+             "lower limit of the activation, and its default", "0.01"),
       required(config::path_key()),
       config::wrap_surfaces_key()};
   type.check = check_muscle;

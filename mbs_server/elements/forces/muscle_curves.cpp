@@ -6,16 +6,16 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Of a polynomial of degree 5 in Bernstein's form at u, with its derivative by u.
+/// Value and derivative at u of a polynomial of degree 5 in Bernstein form.
 CurvePoint bernstein(std::array<double, 6> c, double u) {
-  // De Casteljau: the last but one step has both.
+  // De Casteljau: the last but one step gives value and derivative.
   for (std::size_t n = 5; n > 1; --n) {
     for (std::size_t i = 0; i < n; ++i) c[i] += u * (c[i + 1] - c[i]);
   }
   return {.value = c[0] + u * (c[1] - c[0]), .slope = 5.0 * (c[1] - c[0])};
 }
 
-/// u in [0, 1] with x(u) = x on a piece along which x grows.
+/// u in [0, 1] with x(u) = x on a piece with increasing x.
 double parameter_at(const std::array<double, 6>& piece, double x) {
   double low = 0.0;
   double high = 1.0;
@@ -27,20 +27,20 @@ double parameter_at(const std::array<double, 6>& piece, double x) {
     (error > 0.0 ? high : low) = u;
     double next = at.slope > 0.0 ? u - error / at.slope : low - 1.0;
     if (!(next > low && next < high)) next = 0.5 * (low + high);
-    // Newton's corrections square: the next one would be rounding.
+    // Newton's method converges quadratically: the next correction would be rounding.
     if (std::abs(next - u) < 1e-12) return next;
     u = next;
   }
   return u;
 }
 
-/// The curviness c of the source becomes 0.1 + 0.8 c, so that no corner is sharp and none is lost.
+/// Maps the curviness c of the source to 0.1 + 0.8 c, which excludes sharp corners and degenerate curves.
 double scaled(double curviness) {
   return 0.1 + 0.8 * curviness;
 }
 
 BezierCurve active_curve() {
-  // Shortest length, end of the steep ascent, plateau, longest length; slope of the shallow ascent.
+  // Minimum length, end of the steep ascent, plateau, maximum length; slope of the shallow ascent.
   constexpr double x0 = 0.4441, x1 = 0.73, x2 = 1.0, x3 = 1.8123, slope = 0.8616;
   constexpr double half_plateau = 0.05 * x2;
   constexpr double begin = x2 - half_plateau, end = x2 + half_plateau;
@@ -60,7 +60,7 @@ BezierCurve active_curve() {
 }
 
 BezierCurve passive_curve(double strain) {
-  // Slopes at low force and at the isometric one.
+  // Slopes at low force and at the isometric force.
   constexpr double low = 0.2, c = 0.75;
   const double high = 2.0 / strain;
   const double first = 1.0 + std::min(0.1 / high, 0.1 * strain);
@@ -81,7 +81,7 @@ BezierCurve velocity_curve() {
 }
 
 BezierCurve tendon_curve() {
-  // By strain. Strain and slope at the isometric force, force where the straight part begins.
+  // As a function of strain: strain and slope at the isometric force, force where the straight part begins.
   constexpr double strain = 0.049, slope = 1.375 / strain, toe = 2.0 / 3.0, c = 0.5;
   const double x_toe = (toe - 1.0) / slope + strain;
   const double x_foot = x_toe / 10.0;
@@ -152,7 +152,7 @@ class ThelenCurves final : public MuscleCurves {
   }
   [[nodiscard]] CurvePoint tendon(double strain) const override {
     constexpr double isometric = 0.04, shape = 3.0, toe_force = 0.33;
-    // 99 e^3 / (166 e^3 - 67): where the exponential toe meets the straight part with the same slope.
+    // 99 e^3 / (166 e^3 - 67): where the exponential toe joins the straight part with equal slope.
     const double e3 = std::exp(3.0);
     const double toe = isometric * 99.0 * e3 / (166.0 * e3 - 67.0);
     const double slope = 0.67 / (isometric - toe);
@@ -174,7 +174,7 @@ BezierCurve::BezierCurve(double x, double y, double slope)
     : first_{.x = x, .y = y, .slope = slope}, last_(first_), pieces_() {}
 
 BezierCurve& BezierCurve::to(double x, double y, double slope, double curviness) {
-  // Both tangents meet in the corner, to which the inner points move by the curviness.
+  // Both tangents intersect at the corner; the curviness moves the inner control points towards it.
   const double c = scaled(curviness);
   const double x_corner = (last_.y - y - last_.x * last_.slope + x * slope) / (slope - last_.slope);
   const double y_corner = slope * (x_corner - x) + y;

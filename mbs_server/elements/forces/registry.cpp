@@ -4,7 +4,7 @@
 
 namespace heelstrike::mbs {
 
-// One name for each file.
+// One function for each file.
 ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring(),
     ligament(), muscle(), coordinate_spring(), coordinate_limit(), fmu();
 

@@ -18,8 +18,8 @@ struct TorsionalElement {
 };
 
 /// Torsional spring-damper about the axis of a revolute or cylindrical joint: torque -(k (phi - phi0) + c dphi/dt) on
-/// side b. The angle is counted from the initial pose in (-pi, pi] around phi0: beyond half a turn from the neutral
-/// angle the spring snaps over.
+/// side b. The angle is measured from the initial pose in (-pi, pi] around phi0: at half a turn from the neutral
+/// angle the torque jumps.
 class TorsionalSpring final : public ForceElement {
  public:
   TorsionalSpring(TorsionalElement element, const Joint& joint) : element_(std::move(element)), angle_(joint) {}
@@ -45,8 +45,8 @@ void TorsionalSpring::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, E
   const double speed = d.gradient.dot(angle_.local(at.qd));
   const double torque = element_.stiffness * x + element_.damping * speed;
   const auto& indices = angle_.indices();
-  // g = -T phi_q: virtual work -T dphi. It is the gradient of the energy off the constraints too, where the axes of the
-  // two bodies differ.
+  // g = -T phi_q: virtual work -T dphi. It is the gradient of the energy also off the constraints, where the axes of
+  // the two bodies differ.
   for (std::size_t k = 0; k < indices.size(); ++k) g[indices[k]] -= torque * d.gradient[static_cast<Eigen::Index>(k)];
   energy.potential += 0.5 * element_.stiffness * x * x;
   energy.dissipated_power += element_.damping * speed * speed;
@@ -67,7 +67,7 @@ std::vector<Column> TorsionalSpring::columns() const {
   return {
       {name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
       {name + ".rate_rad_s", "rad/s", "rate of the angle"},
-      {name + ".torque_Nm", "N m", "torque of the spring and its damping on the joint's second body, about the axis"}};
+      {name + ".torque_Nm", "N m", "torque of spring and damper on the joint's second body, about the axis"}};
 }
 
 void TorsionalSpring::append_values(const MotionState& at, std::vector<double>& row) const {

@@ -8,13 +8,13 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// The generalised Maxwell model: a spring k, and beside it arms of a spring k_i in series with a damper tau_i k_i.
-/// With the elongation x = l - l0 and the elongations s_i of the dampers, which are the states,
+/// The generalised Maxwell model: a spring k in parallel with branches of a spring k_i in series with a damper
+/// tau_i k_i. With the elongation x = l - l0 and the elongations s_i of the dampers, which are the states,
 ///
 ///   F = k x + sum_i k_i (x - s_i),   ds_i/dt = (x - s_i) / tau_i.
 ///
-/// A step of x decays as F / x = k + sum_i k_i exp(-t / tau_i), a Prony series; an arm takes out k_i (x - s_i)^2 /
-/// tau_i.
+/// After a step of x the force relaxes as F / x = k + sum_i k_i exp(-t / tau_i), a Prony series; a branch dissipates
+/// k_i (x - s_i)^2 / tau_i.
 struct MaxwellModel {
   double k = 0.0;           ///< [N/m]
   double unstrained = 0.0;  ///< [m]
@@ -50,20 +50,20 @@ VectorX vector_of(const config::Field& field) {
 ForceType viscoelastic_spring() {
   ForceType type;
   type.name = "viscoelastic_spring";
-  type.meaning = "spring between two points that relaxes: generalised Maxwell model, a Prony series";
+  type.meaning = "viscoelastic spring between two points: generalised Maxwell model, a Prony series";
   type.keys = line_keys(
-      config::number("stiffness", "N/m", config::stiffnesses, "slope of the force after a long time; 0 = flows"));
+      config::number("stiffness", "N/m", config::stiffnesses, "long-term slope of the force; 0 = fluid"));
   type.keys.push_back(config::required(config::number_list(
-      "branch_stiffnesses", "N/m", config::stiffnesses, "what each arm adds to the slope at once, before it relaxes")));
+      "branch_stiffnesses", "N/m", config::stiffnesses, "contribution of each branch to the instantaneous slope")));
   type.keys.push_back(config::required(
-      config::number_list("relaxation_times", "s", config::times, "of each arm; all arms are relaxed at the start")));
+      config::number_list("relaxation_times", "s", config::times, "of each branch; all branches are relaxed at the start")));
   type.check = [](const config::Field& field, const Scenario& /*scenario*/) {
     const std::size_t n = field["branch_stiffnesses"].numbers().size();
     const std::size_t n_times = field["relaxation_times"].numbers().size();
     if (n > 0 && n_times == n) return;
     field["relaxation_times"].refuse(
-        n > 0 ? fmt::format("{} times, one for each of branch_stiffnesses", n) : "at least one arm, and a time for each",
-        fmt::format("{} times", n_times), n > 0 ? "give each arm one" : "a spring without arms is a spring_damper");
+        n > 0 ? fmt::format("{} times, one for each of branch_stiffnesses", n) : "at least one branch, and a time for each",
+        fmt::format("{} times", n_times), n > 0 ? "give one for each branch" : "a spring without branches is a spring_damper");
   };
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);

@@ -18,7 +18,7 @@ void check_coupler(const config::Field& field, const Scenario& scenario) {
     read_coordinate_name(term, term.name(), scenario);
     (void)config::read_coordinate_function(term);
     if (term.name() != field["coordinate"].text()) continue;
-    term.refuse("a coordinate other than the one that follows", fmt::format("'{}'", term.name()), "name another one");
+    term.refuse("a coordinate other than the dependent one", fmt::format("'{}'", term.name()), "name another coordinate");
   }
 }
 
@@ -43,8 +43,8 @@ JointType coupler_joint() {
   JointType type;
   type.name = "coupler";
   type.meaning = "a coordinate of a custom joint is a function of others";
-  type.keys = {config::required(config::text("coordinate", "name of the coordinate that follows")),
-               config::number("constant", "-", config::coordinates, "what is added to the functions", "0"),
+  type.keys = {config::required(config::text("coordinate", "name of the dependent coordinate")),
+               config::number("constant", "-", config::coordinates, "added to the functions", "0"),
                {.name = "of",
                 .kind = config::KeyKind::named,
                 .meaning = "functions of other coordinates, by their names, that are added",

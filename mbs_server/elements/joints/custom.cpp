@@ -24,13 +24,13 @@ config::KeySchema axis_list(const char* name, const char* unit, const std::strin
       .unit = unit,
       .meaning = meaning,
       .keys = {{.kind = config::KeyKind::map,
-                .meaning = "an axis and what is done about or along it",
+                .meaning = "an axis and the motion about or along it",
                 .keys = {config::direction("axis", "direction"),
-                         config::number("constant", unit, config::coordinates, "what is added to the functions", "0"),
+                         config::number("constant", unit, config::coordinates, "added to the functions", "0"),
                          std::move(of)}}}};
 }
 
-/// The i-th entry of a list.
+/// The entries of a list.
 std::vector<config::Field> items_of(const config::Field& field, const char* key) {
   std::vector<config::Field> items;
   if (!field.has(key)) return items;
@@ -67,7 +67,7 @@ CoordinateTransform read_transform(const config::Field& field) {
   for (const char* key : {"rotations", "translations"}) {
     const auto items = items_of(field, key);
     if (!items.empty() && items.size() != 3) {
-      field[key].refuse("three axes", fmt::format("{}", items.size()), "give those without a function too");
+      field[key].refuse("three axes", fmt::format("{}", items.size()), "include those without a function");
     }
     for (std::size_t k = 0; k < items.size(); ++k) {
       transform.axes[first + k] = read_axis(items[k], transform.names);
@@ -90,7 +90,7 @@ void check_custom(const config::Field& field, const Scenario& scenario) {
   const CoordinateTransform transform = read_transform(field);
   if (transform.names.empty() || transform.names.size() > 6) {
     field["coordinates"].refuse("one to six coordinates", fmt::format("{}", transform.names.size()),
-                                "a joint without a coordinate is fixed");
+                                "use a fixed joint for none");
   }
   const auto orientations = items_of(field, "orientations");
   if (!orientations.empty() && orientations.size() != 2) {
@@ -130,12 +130,12 @@ JointType custom_joint() {
   JointType type;
   type.name = "custom";
   type.meaning =
-      "the pose of b in a is a function of one to six coordinates: three turns in a row, then shifts along axes of a, "
+      "the pose of b in a is a function of one to six coordinates: three successive rotations, then translations along axes of a, "
       "as in OpenSim's CustomJoint";
   type.coordinates = {.named = true};
   type.keys = {config::required(config::text_list("bodies", "[a, b], names of two bodies or `ground`")),
                config::vector3_list("points", "m", config::coordinates,
-                                    "origins of the joint's frames, one in the frame of each body; 0 when not given"),
+                                    "origins of the joint's frames, one in the frame of each body; default 0"),
                {.name = "orientations",
                 .kind = config::KeyKind::list,
                 .meaning = "of the joint's frames, one in the frame of each body, as unit quaternions",
@@ -144,11 +144,11 @@ JointType custom_joint() {
                                  .kind = config::KeyKind::named,
                                  .meaning = "the coordinates by name, in rad or m",
                                  .keys = {config::number("initial", "-", config::coordinates,
-                                                         "value at the initial poses; of angles that fit it is the "
-                                                         "one that is nearest",
+                                                         "value at the initial poses; selects the nearest of "
+                                                         "equivalent angles",
                                                          "0")}}),
-               axis_list("rotations", "rad", "three turns, about axes that the turns before carry along"),
-               axis_list("translations", "m", "shifts along three axes of a's frame"),
+               axis_list("rotations", "rad", "three rotations, about axes carried along by the preceding rotations"),
+               axis_list("translations", "m", "translations along three axes of a's frame"),
                config::vector3("ellipsoid", "m", config::coordinates,
                                "radii of an ellipsoid about a's frame on which b's origin lies, where its z axis "
                                "points"),

@@ -4,7 +4,7 @@ namespace heelstrike::mbs {
 
 JointType cylindrical_joint() {
   return quadratic_joint_type({.name = "cylindrical",
-                               .meaning = "they share an axis: one turns and slides",
+                               .meaning = "the bodies share an axis: relative rotation and translation",
                                .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .coordinates = {.angle = true, .displacement = true},
                                .equations = always([](const JointVectors& v) {

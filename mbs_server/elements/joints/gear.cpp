@@ -18,7 +18,7 @@ void check_gear(const config::Field& field, const Scenario& scenario) {
   for (const auto& item : joints.node().items) {
     (void)read_joint_name(
         config::Field(joints.document(), *item, joints.path()), scenario,
-        [](const JointCoordinates& c) { return c.angle; }, "an angle that stands above the gear");
+        [](const JointCoordinates& c) { return c.angle; }, "an angle defined before the gear");
   }
   for (const double n : field["teeth"].numbers()) {
     if (n == 0.0 || n != std::round(n)) {
@@ -48,11 +48,11 @@ Joint build_gear(const JointSpec& spec, const Model& model) {
 JointType gear_joint() {
   JointType type;
   type.name = "gear";
-  type.meaning = "toothed wheels on two joints turn by the inverse ratio of their teeth";
+  type.meaning = "gear wheels on two joints rotate by the inverse ratio of their teeth";
   type.keys = {config::required(config::text_list("joints", "two joints with an angle, [first, second]")),
                config::required(config::number_list(
                    "teeth", "-", {.min = -max_teeth, .max = max_teeth},
-                   "whole numbers [n1, n2]; n2 angle2 = n1 angle1; opposite signs for wheels that turn against each "
+                   "whole numbers [n1, n2]; n2 angle2 = n1 angle1; opposite signs for wheels that rotate against each "
                    "other",
                    {2}))};
   type.check = check_gear;

@@ -1,4 +1,4 @@
-/// What describes a type of joint. A new type is one file in this folder and its line in registry.cpp.
+/// Description of a type of joint. A new type needs one file in this folder and its line in registry.cpp.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace heelstrike::mbs {
 
 struct JointType : JointSchema {
-  /// The joint of a model that has the bodies already, and the joints above it in the file.
+  /// Builds the joint for a model with its bodies and the joints defined earlier in the file.
   std::function<Joint(const JointSpec& spec, const Model& model)> build;
 };
 
@@ -23,17 +23,17 @@ struct QuadraticJoint {
   std::string name;
   std::string meaning;
   config::AttachmentKeys holds = {};
-  std::vector<config::KeySchema> keys = {};  ///< besides those that say how it holds
+  std::vector<config::KeySchema> keys = {};  ///< besides those of its attachment
   JointCoordinates coordinates = {};
-  /// What `unilateral: true` makes of the only equation, a gap; empty = it holds in both directions.
+  /// Meaning of `unilateral: true` for the only equation, a gap; empty = always bilateral.
   std::string unilateral_meaning = {};
-  /// @throws Error{invalid_input} for frames that the type cannot do with; may be empty
+  /// @throws Error{invalid_input} for frames that the type does not admit; may be empty
   std::function<void(const JointSpec& spec, const WorldFrames& frames)> check_frames = {};
-  /// May depend on the keys and on the frames, for lengths.
+  /// May depend on the keys and, for lengths, on the frames.
   std::function<JointEquations(const JointSpec& spec, const WorldFrames& frames)> equations;
 };
 [[nodiscard]] JointType quadratic_joint_type(const QuadraticJoint& description);
-/// Equations that depend on neither.
+/// Equations that depend on neither keys nor frames.
 [[nodiscard]] std::function<JointEquations(const JointSpec&, const WorldFrames&)> always(JointEquations equations);
 
 }  // namespace heelstrike::mbs

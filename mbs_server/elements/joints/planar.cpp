@@ -4,7 +4,7 @@ namespace heelstrike::mbs {
 
 JointType planar_joint() {
   return quadratic_joint_type({.name = "planar",
-                               .meaning = "one slides and turns in a plane of the other",
+                               .meaning = "one body translates and rotates in a plane of the other",
                                .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .equations = always([](const JointVectors& v) {
                                  return joined({in_plane(v), parallel_axes(v)});

@@ -4,7 +4,7 @@ namespace heelstrike::mbs {
 
 JointType prismatic_joint() {
   return quadratic_joint_type({.name = "prismatic",
-                               .meaning = "one slides along an axis of the other",
+                               .meaning = "one body translates along an axis of the other",
                                .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .coordinates = {.displacement = true},
                                .equations = always([](const JointVectors& v) {

@@ -11,7 +11,7 @@ config::KeySchema reactions_key() {
           .fallback = "false"};
 }
 
-/// Keys of a joint that may let go.
+/// Keys of a joint that may open.
 std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_meaning) {
   return {{.name = "unilateral",
            .kind = config::KeyKind::flag,
@@ -20,7 +20,7 @@ std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_mea
                                   "time series",
            .fallback = "false"},
           config::number("restitution", "-", {.min = 0.0, .max = 1.0},
-                         "speed after a strike over the speed before (Newton's law), of a unilateral joint", "0"),
+                         "separation over approach velocity (Newton's law) of a unilateral joint", "0"),
           config::number("restitution_threshold", "m/s", {.min = 0.0, .max = config::speeds.max},
                          "slower approaches of a unilateral joint end without rebound", "0.001")};
 }
@@ -28,12 +28,12 @@ std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_mea
 void check_unilateral(const config::Field& field, const Scenario& scenario) {
   if (!field["unilateral"].flag()) {
     if (field["restitution"].number() == 0.0) return;
-    field["restitution"].refuse("a unilateral joint, which can be struck", "one that never lets go",
-                                "add unilateral: true, or leave restitution out");
+    field["restitution"].refuse("a unilateral joint", "a bilateral joint",
+                                "add unilateral: true, or omit restitution");
   }
   if (scenario.analysis.traits.finds_events) return;
-  field["unilateral"].refuse("a forward analysis, which finds the instants where joints let go", scenario.analysis.type,
-                             "leave unilateral out where the joint is known to push");
+  field["unilateral"].refuse("a forward analysis, which locates the opening of joints", scenario.analysis.type,
+                             "omit unilateral if the joint always pushes");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace heelstrike::mbs {
 
-// One name for each file.
+// One function for each file.
 JointType spherical_joint(), revolute_joint(), cylindrical_joint(), prismatic_joint(), universal_joint(),
     planar_joint(), fixed_joint(), point_on_line_joint(), point_on_plane_joint(), distance_joint(), gear_joint(),
     custom_joint(), coupler_joint();

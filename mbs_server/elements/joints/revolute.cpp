@@ -4,7 +4,7 @@ namespace heelstrike::mbs {
 
 JointType revolute_joint() {
   return quadratic_joint_type({.name = "revolute",
-                               .meaning = "they share an axis and a point on it: one turns",
+                               .meaning = "the bodies share an axis and a point on it: relative rotation",
                                .holds = {.axes = config::AttachmentKeys::Axes::one},
                                .coordinates = {.angle = true},
                                .equations = always([](const JointVectors& v) {

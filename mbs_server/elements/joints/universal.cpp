@@ -11,10 +11,10 @@ namespace {
 
 void require_crossed_axes(const JointSpec& spec, const WorldFrames& frames) {
   const double cosine = frames.a.R.col(2).dot(frames.b.R.col(2));
-  constexpr double largest = 0.5;  // assembly mends what is less
+  constexpr double largest = 0.5;  // assembly corrects smaller deviations
   if (std::abs(cosine) <= largest) return;
   throw input_error(spec.keys.path(),
-                    fmt::format("{}: expected axes normal to each other, found {:.1f} degrees between them; turn one",
+                    fmt::format("{}: expected axes normal to each other, found {:.1f} degrees between them; rotate one",
                                 spec.where, std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / std::numbers::pi));
 }
 
@@ -23,7 +23,7 @@ void require_crossed_axes(const JointSpec& spec, const WorldFrames& frames) {
 JointType universal_joint() {
   return quadratic_joint_type(
       {.name = "universal",
-       .meaning = "the bodies share a point, and an axis of one stays normal to an axis of the other",
+       .meaning = "the bodies share a point, and an axis of one is normal to an axis of the other",
        .holds = {.axes = config::AttachmentKeys::Axes::two},
        .check_frames = require_crossed_axes,
        .equations = always([](const JointVectors& v) {

@@ -203,9 +203,9 @@ TEST(Fem, NodesThatThePlateCannotReachAreLeftOutAndTold) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return read_text(folder.path() / out / "run.log");
   };
-  EXPECT_THAT(pressed("a", "all", ""), Not(HasSubstr("left out")));
+  EXPECT_THAT(pressed("a", "all", ""), Not(HasSubstr("contact nodes omitted")));
   EXPECT_THAT(pressed("b", "reachable", servers.fem_address),
-              HasSubstr("contact nodes left out, the plane cannot reach them"));
+              HasSubstr("contact nodes omitted: the plane cannot reach them"));
   const double all = last_value(folder.path() / "a", "sole-plate.fz_N");
   EXPECT_GT(std::abs(all), 1.0) << "[N]";
   // Another order of elimination: rounding times the condition number of the stiffness, about 1e5.
@@ -702,7 +702,7 @@ TEST(Mesh, FillsALayerWithPrismsThatABodyIsMadeOf) {
   EXPECT_THAT(mesh({"layer.vtu"}).out, HasSubstr("prisms with 6 nodes"));
   const Finished quadratic = mesh({"layer.vtu", "--order", "2"});
   EXPECT_EQ(quadratic.exit_code, 2);
-  EXPECT_THAT(quadratic.err, HasSubstr("holds prisms with 6 nodes, and there are none with more here"));
+  EXPECT_THAT(quadratic.err, HasSubstr("holds prisms with 6 nodes, and higher orders are not available"));
   EXPECT_THAT(mesh({"--layer", "tibia.stl", "bone.stl", "--prisms", "--order", "2"}).err,
               HasSubstr("--order 2: the prisms of a layer have 6 nodes"));
   EXPECT_THAT(mesh({"tibia.stl", "--prisms"}).err, HasSubstr("--prisms: only the layer of --layer"));
@@ -739,7 +739,7 @@ output: {interval: 1, fields: {interval: 1, mesh: volume}}
   other.replace(other.find("wedge6_mixed"), 12, "hex8");
   const Finished refused = run("heelstrike", {"condense", folder.write("other.yaml", other)}, here(folder));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and cannot carry it"));
+  EXPECT_THAT(refused.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and do not support it"));
 }
 
 // What a run refuses before any contact, after minutes of preparation or at once, is refused by a look at the file.
@@ -783,9 +783,9 @@ output: {interval: 1.0e-6}
         {"element_size: 0.01", "element_size: 0.01, layer_depth: 0.001, layer_set: skin"}},
        "the layer is given by layer_set 'skin' already"},
       {{{block, body("sphere: {radius: 0.01}")}, {"element_size: 0.01", "element_size: 0.01, element: hex8"}},
-       "surface 'sphere' is not filled with hexahedra here"},
+       "surface 'sphere' cannot be filled with hexahedra"},
       {{{block, body("mesh: {file: cube.inp}")}, {"element_size: 0.01", "element: tet10"}},
-       "tet10 has 10 nodes, the elements of 'cube.inp' have 8 and cannot carry it"},
+       "tet10 has 10 nodes, the elements of 'cube.inp' have 8 and do not support it"},
       {{{plane, block + soft},
         {"element_size: 0.01",
          "element_size: 0.01, partner_element_size: 0.01, partner_element: tet10, partner_clamped_box: [-1, -1, -1, 1, "
@@ -793,7 +793,7 @@ output: {interval: 1.0e-6}
        "expected a deformable partner of linear elements"},
       {{{plane, body("mesh: {file: cube.inp}") + soft},
         {"element_size: 0.01", "element_size: 0.01, partner_clamped_box: [-1, -1, -1, 1, 1, -0.0099]"}},
-       "'hex8' meets 'tet4' of the main body"},
+       "'hex8' is combined with 'tet4' of the main body"},
       {{{"fem_condensed", "fem_modal"}, {"end_time: 1.0e-6", "type: static, end_time: 1.0e-6"}},
        "contact.pair.backend: expected bodies that are at rest in an equilibrium"},
       {{{"fem_condensed", "fem_modal"}}, "contact.pair.parameters.support: expected `inertia_relief`"},
@@ -801,7 +801,7 @@ output: {interval: 1.0e-6}
        "cloud_distance: expected only with a point cloud as partner"},
       {{{block, body("knee: {part: tibia}")}, {"element_size: 0.01", "element_size: 1.0e-4"}},
        "element_size: 0.0001 m cuts a layer of 0.0025 m into 25 elements, expected at most 20"},
-      {{{block, body("knee: {part: tibia, layer: bone}")}}, "expected a knee that has a layer to fill"},
+      {{{block, body("knee: {part: tibia, layer: bone}")}}, "expected a knee with a layer to fill"},
   };
   for (const auto& [changes, expected] : cases) {
     std::string text = good;

@@ -73,7 +73,7 @@ TEST_F(LiftOfTheGuide, IsOpenedWhenItIsValidated) {
   EXPECT_THAT(complaint("variable: force", "variable: farce"), HasSubstr("found 'farce', which it does not have"));
   EXPECT_THAT(complaint("column: lift.z_m", "column: lift.h_m"), HasSubstr("found 'lift.h_m'"));
   std::ofstream(folder.path() / "controller.fmu") << "no unit";
-  EXPECT_THAT(complaint("end_time: 5", "end_time: 4"), HasSubstr("expected a unit (.fmu, a zip archive)"));
+  EXPECT_THAT(complaint("end_time: 5", "end_time: 4"), HasSubstr("expected an FMU (.fmu, a zip archive)"));
 }
 
 TEST_F(LiftOfTheGuide, ThatWasKilledGoesOnWithTheSameBytes) {

@@ -222,7 +222,7 @@ class Runs(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = hs.run(BALL, set={"output.fields": {"interval": 0.1}, **SHORT})
-        with self.assertRaisesRegex(hs.InputError, "no fields: 'ball-ground' .*point laws know a force") as caught:
+        with self.assertRaisesRegex(hs.InputError, "no fields: 'ball-ground' .*point laws give a force") as caught:
             run.fields()
         self.assertNotIn("ask for", str(caught.exception))
 

@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 TEST(Table, WordsAreBrokenToFitAndNoneIsLost) {
   Table table{.header = {"parameter", "unit", "default", "meaning"}, .rows = {}};
   table.rows.push_back(
-      {"contact_box", "m", "0.25", "only faces with their centre in this box may touch (low, then high)"});
+      {"contact_box", "m", "0.25", "contact only on faces with their centre in this box (lower corner, then upper)"});
   table.rows.push_back({"depth", "m", "17", "deepest overlap that is solved, as a share of the smallest extent of it"});
   for (const std::size_t width : {50U, 72U, 80U}) {
     const std::string text = table.fitted(width);

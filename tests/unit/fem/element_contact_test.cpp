@@ -168,7 +168,7 @@ TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
   pair.parameters["partner_clamped_set"] = std::string("bottom");
   pair.parameters["partner_element"] = std::string("tet4_mixed");
   EXPECT_THAT(test::refusal(pair, context),
-              testing::HasSubstr("partner_element: 'tet4_mixed' meets 'tet4' of the main body"));
+              testing::HasSubstr("partner_element: 'tet4_mixed' is combined with 'tet4' of the main body"));
   pair.parameters["element"] = std::string("tet10_mixed");
   EXPECT_EQ(test::refusal(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 8));
@@ -180,7 +180,7 @@ TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
   pair.parameters["element"] = std::string("wedge6");
   pair.parameters["partner_element"] = std::string("hex8");
   EXPECT_THAT(test::refusal(pair, context),
-              testing::HasSubstr("partner_element: 'hex8' meets 'wedge6' of the main body"));
+              testing::HasSubstr("partner_element: 'hex8' is combined with 'wedge6' of the main body"));
   pair.parameters["partner_element"] = std::string("tet10");
   EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("partner_element: expected a deformable partner of linear"));
@@ -214,14 +214,14 @@ TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   pair.parameters["element"] = std::string("hex8");
   EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 27 and "
-                                 "cannot carry it; expected one of from_mesh, hex27"));
+                                 "do not support it; expected one of from_mesh, hex27"));
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("hex8");
   EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
   pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
   pair.parameters["element_size"] = 0.02;
   EXPECT_THAT(test::refusal(pair, context),
-              testing::HasSubstr("element: surface 'sphere' is not filled with hexahedra here"));
+              testing::HasSubstr("element: surface 'sphere' cannot be filled with hexahedra"));
   pair.parameters["element"] = std::string("hex20");
   EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("element: there is no 'hex20': sides with eight nodes"));
   EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("expected hex27"));
@@ -244,7 +244,7 @@ TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
   }
   pair.parameters["element"] = std::string("tet4_mixed");
   EXPECT_THAT(test::refusal(pair, context),
-              testing::HasSubstr("tet4_mixed has 4 nodes, the elements of 'layer.vtu' have 6 and cannot carry it; "
+              testing::HasSubstr("tet4_mixed has 4 nodes, the elements of 'layer.vtu' have 6 and do not support it; "
                                  "expected one of from_mesh, wedge6, wedge6_mixed"));
   file.content = write_vtu(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("wedge6");
@@ -254,7 +254,7 @@ TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
   pair.parameters["element_size"] = 0.02;
   EXPECT_THAT(
       test::refusal(pair, context),
-      testing::HasSubstr("element: surface 'sphere' is not filled with prisms here, only a block is; expected a "
+      testing::HasSubstr("element: surface 'sphere' cannot be filled with prisms, only a block can; expected a "
                          "mesh file of prisms (Gmsh, VTU, Abaqus; heelstrike mesh --layer"));
 }
 

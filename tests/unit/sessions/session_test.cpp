@@ -258,7 +258,7 @@ TEST_F(SessionTest, ForeignStateIsRefusedAndChangesNothing) {
   EXPECT_THAT(refused(open_session(ball_on_ground("x", 0.61), no_context())->save_state()), HasSubstr("digest"));
   EXPECT_THAT(refused("garbage"), HasSubstr("truncated"));
   EXPECT_THAT(refused(std::string(2000, 'x')), HasSubstr("saved state"));
-  EXPECT_THAT(refused(saved + "x"), HasSubstr("left over"));
+  EXPECT_THAT(refused(saved + "x"), HasSubstr("remain after the end"));
   for (std::size_t bit = 3; bit < 8 * saved.size(); bit += 37) {
     std::string changed = saved;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
