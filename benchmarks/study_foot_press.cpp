@@ -30,7 +30,7 @@ double evaluation_time(const ContactBackend& contact, const History& history, co
   return times[times.size() / 2];
 }
 
-void solve_linearised_contact(double h, bool with_full_order) {
+void press(double h, bool with_full_order) {
   const VolumeMesh mesh = test::foot_mesh(h);
   // Candidates: all that looks down within 70 degrees; nothing else comes near the plate at these depths.
   const PreparedBody prepared = test::foot_body(mesh, 0.0, 1.22);
@@ -93,5 +93,5 @@ int main(int argc, char** argv) {
     }
   }
   if (sizes.empty()) sizes = {6e-3, 5e-3, 4e-3, 3e-3};
-  for (const double h : sizes) heelstrike::fem::solve_linearised_contact(h, full_everywhere || h > 3.5e-3);
+  for (const double h : sizes) heelstrike::fem::press(h, full_everywhere || h > 3.5e-3);
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/terminal/screen.hpp"
 #include "library/terminal/stop_signal.hpp"
@@ -48,7 +48,7 @@ ExitCode act(const Invocation& invocation, StopSignal& stop) {
   }
 }
 
-/// CLI11 would only say that a subcommand is missing.
+/// CLI11 reports only that a subcommand is missing, without a suggestion.
 void check_subcommand(const CLI::App& program, const std::string& given) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands(nullptr)) names.push_back(command->get_name());
@@ -57,8 +57,8 @@ void check_subcommand(const CLI::App& program, const std::string& given) {
 }
 
 int run_program(int argc, char** argv) {
-  StopSignal stop;                // before any other thread
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error where it is written
+  StopSignal stop;                // constructed before any other thread: it blocks the signals
+  std::signal(SIGXFSZ, SIG_IGN);  // a file above the size limit is then an error of its write
   Invocation invocation;
   CLI::App program("Heelstrike: co-simulation of multibody systems with deformable contact.", "heelstrike");
   program.set_version_flag("--version", fmt::format("heelstrike {} (contract {})", program_version, contract_version));

@@ -123,7 +123,7 @@ void* ImportedFmu::symbol(const char* name) const {
 
 void ImportedFmu::require(int status, const std::string& call) {
   if (status == 0 || status == 1) return;
-  constexpr std::array<const char*, 3> names = {"discard", "error", "fatal"};
+  constexpr std::array<const char*, 3> names = {"reject", "error", "fatal"};
   const std::size_t index = static_cast<std::size_t>(status - 2);
   const char* advice = status == 2 ? "reduce `step`" : "see the documentation of the FMU for its limits";
   throw Error(ErrorCode::solver_failed,

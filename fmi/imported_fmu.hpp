@@ -91,7 +91,7 @@ class ImportedFmu {
   /// Looks up the FMU state functions that `save`, `restore` and `step` call, if the FMU has the capability; both FMI
   /// versions define them with the same arguments.
   void find_state_functions(const StateFunctionNames& names);
-  /// @param status  of FMI: ok = 0, warning = 1, discard = 2, error = 3, fatal = 4. @throws Error{solver_failed}
+  /// @param status  of FMI: ok = 0, warning = 1, reject = 2, error = 3, fatal = 4. @throws Error{solver_failed}
   void require(int status, const std::string& call);
   [[noreturn]] void throw_instantiation_error();
   [[nodiscard]] const FmuArchive& archive() const { return *parts_.archive; }

@@ -57,8 +57,8 @@ template <typename Type>
 }
 
 /// Calls `use` with a value of the corresponding C++ type and the name of the type in FMI 3.
-template <typename CallReference>
-void with_type(NumberType type, CallReference use) {
+template <typename Use>
+void with_type(NumberType type, Use use) {
   switch (type) {
     case NumberType::float64:
       return use(double{}, "Float64");

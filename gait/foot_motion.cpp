@@ -80,7 +80,7 @@ std::vector<std::size_t> select_outliers(const std::vector<FrameOutliers>& votes
 
 /// Frames of one episode agree: a single frame on the flank of a bump is easily mistaken about the marker. A frame
 /// keeps its own verdict where that is part of the common one.
-void wait_all(std::vector<FrameOutliers>& votes, std::size_t margin) {
+void merge_episodes(std::vector<FrameOutliers>& votes, std::size_t margin) {
   const std::size_t n = votes.size();
   for (std::size_t i = 0; i < n; ++i) {
     if (votes[i].wrong.empty()) continue;
@@ -114,7 +114,7 @@ class FootTracker {
     toe_tip_ = filled(foot_.markers.toe_tip);
     std::vector<FrameOutliers> votes;
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) votes.push_back(vote(frame));
-    wait_all(votes, options_.outlier_margin);
+    merge_episodes(votes, options_.outlier_margin);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame)
       missing_.push_back(missing(frame, votes[frame].wrong));
     // Before the fits, which are told and used with what is kept.
@@ -204,14 +204,14 @@ class FootTracker {
 
   /// Markers of a frame that are held for wrong or not seen.
   [[nodiscard]] MarkerSet missing(std::size_t frame, const std::vector<std::size_t>& wrong) const {
-    MarkerSet undetected;
+    MarkerSet hidden;
     for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
-      if (!is_seen(hindfoot_[m][frame])) undetected.insert(m);
+      if (!is_seen(hindfoot_[m][frame])) hidden.insert(m);
     }
-    MarkerSet all = undetected;
+    MarkerSet all = hidden;
     all.insert(wrong.begin(), wrong.end());
     // Three markers must be left for a pose: a bad one is better than none.
-    return all.size() + 3 > hindfoot_.size() ? undetected : all;
+    return all.size() + 3 > hindfoot_.size() ? hidden : all;
   }
 
   void fit(std::size_t frame) {

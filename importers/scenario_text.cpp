@@ -5,7 +5,7 @@
 
 namespace heelstrike::models {
 
-MassProperties compliance_in_frame(const Pose& X_AB, const MassProperties& of_B) {
+MassProperties expressed_in(const Pose& X_AB, const MassProperties& of_B) {
   return {.mass = of_B.mass,
           .center_of_mass = X_AB * of_B.center_of_mass,
           .inertia = X_AB.R * of_B.inertia * X_AB.R.transpose()};

@@ -32,7 +32,7 @@ struct MassProperties {
 };
 
 /// The same body seen from another frame. @param X_AB  pose of the frame B that `of_B` is given in
-[[nodiscard]] MassProperties compliance_in_frame(const Pose& X_AB, const MassProperties& of_B);
+[[nodiscard]] MassProperties expressed_in(const Pose& X_AB, const MassProperties& of_B);
 /// Both welded to each other, given in the same frame: common centre, Steiner's theorem.
 [[nodiscard]] MassProperties welded(const MassProperties& a, const MassProperties& b);
 

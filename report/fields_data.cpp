@@ -253,8 +253,8 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   const std::size_t n_points = first.points.size() / 3;
   const std::size_t per_frame = std::max<std::size_t>(1, n_points * (3 + first.arrays.size()));
   // A part at rest names the same file again and again.
-  const bool initial_displacements = std::ranges::all_of(files, [&](const FieldFile& f) { return f.file == files[0].file; });
-  const std::size_t wanted = initial_displacements ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
+  const bool at_rest = std::ranges::all_of(files, [&](const FieldFile& f) { return f.file == files[0].file; });
+  const std::size_t wanted = at_rest ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
   std::size_t peak = 0;
   if (wanted < files.size()) {
     double largest = 0.0;
@@ -270,7 +270,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   Json names = Json::array();
   for (const std::size_t at : select_frames(files.size(), wanted, peak)) {
     times.push_back(files[at].time);
-    if (!frames.empty() && initial_displacements) continue;
+    if (!frames.empty() && at_rest) continue;
     frames.push_back(load(files[at]));
     names.push_back(files[at].file);
     const FieldGrid& frame = frames.back();

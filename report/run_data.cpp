@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<double> selected_components(const std::vector<double>& values, const std::vector<std::size_t>& rows) {
+std::vector<double> selected(const std::vector<double>& values, const std::vector<std::size_t>& rows) {
   std::vector<double> result;
   result.reserve(rows.size());
   for (const std::size_t row : rows) result.push_back(values[row]);
@@ -41,9 +41,9 @@ Json column_json(const std::string& name, const ColumnName& read, const std::vec
     return json;
   }
   const auto rows = rows_with_extremes(values, budget);
-  const auto kept = selected_components(values, rows);
+  const auto kept = selected(values, rows);
   json["packed"] = packed(kept);
-  json["times"] = packed(selected_components(time, rows));
+  json["times"] = packed(selected(time, rows));
   return json;
 }
 
@@ -79,8 +79,8 @@ Json loop_json(const TimeSeries& series, const std::string& pair, std::size_t bu
     rows.insert(rows.end(), gaps.begin(), gaps.end());
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    x = selected_components(x, rows);
-    y = selected_components(y, rows);
+    x = selected(x, rows);
+    y = selected(y, rows);
   }
   return {{"pair", pair}, {"indentation", packed(x)}, {"force", packed(y)}};
 }

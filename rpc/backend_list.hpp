@@ -4,7 +4,7 @@
 #include <chrono>
 #include <vector>
 
-#include "common/contact/backend_info.hpp"
+#include "scenario/backend_info.hpp"
 #include "rpc/call.hpp"
 #include "rpc/channel.hpp"
 

@@ -92,7 +92,7 @@ class RecoveringContact final : public Contact, public BatchContact {
                                             std::stop_token stop) override;
   [[nodiscard]] std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                                            std::span<const PairState> states) override;
-  void wait_all() override {
+  void drain() override {
     call_with_retry([&] { inner_->drain(); });
   }
   [[nodiscard]] std::vector<std::string> save_state() override;

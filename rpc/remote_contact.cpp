@@ -104,7 +104,7 @@ class RemoteContact final : public Contact, public BatchContact {
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
   std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                              std::span<const PairState> states) override;
-  void wait_all() override;
+  void drain() override;
   [[nodiscard]] bool history_independent() const override { return !session_ids_.empty() && all_history_independent_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                        bool tangents, std::stop_token stop) override;
@@ -327,7 +327,7 @@ void RemoteContact::ask(RequestKind kind, std::int64_t step, std::int32_t iterat
   own_->error.reset();
   own_->answered = false;
   queue_.push_back({.posted = own_, .iteration = iteration, .needs_tangents = true});
-  wait_all();
+  drain();
   if (own_->error) throw_typed(*own_->error);
   std::ranges::copy(own_->responses, responses.begin());
 }
@@ -367,7 +367,7 @@ void RemoteContact::record_exchange(std::chrono::steady_clock::duration duration
 
 std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                       bool tangents, std::stop_token stop) {
-  wait_all();
+  drain();
   v1::EvaluateBatchRequest request;
   v1::EvaluateBatchResponse response;
   request.set_session_id(session_ids_.at(pair));
@@ -404,7 +404,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
 
 MotionResponses RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                            std::stop_token stop) {
-  wait_all();
+  drain();
   if (states.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("CommitMotion: expected states for {} pairs, found {}",
                                                  session_ids_.size(), states.size()));
@@ -641,7 +641,7 @@ Error RemoteContact::drop_stream(bool& lost) {
 }
 
 std::vector<std::string> RemoteContact::save_state() {
-  wait_all();
+  drain();
   std::vector<std::string> states;
   for (const auto& id : session_ids_) {
     v1::SaveStateRequest request;
@@ -656,7 +656,7 @@ std::vector<std::string> RemoteContact::save_state() {
 }
 
 void RemoteContact::restore_state(std::span<const std::string> states) {
-  wait_all();
+  drain();
   if (states.size() != session_ids_.size()) {
     throw input_error(
         "contact_states",
@@ -700,7 +700,7 @@ std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {
 }
 
 std::string RemoteContact::fields(std::size_t pair, const PairState& state, const FieldRequest& request) {
-  wait_all();
+  drain();
   v1::GetFieldsRequest message;
   v1::GetFieldsResponse response;
   message.set_session_id(session_ids_.at(pair));

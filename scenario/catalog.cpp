@@ -1,7 +1,7 @@
 #include "scenario/catalog.hpp"
 
-#include "scenario/keys.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::config {
 

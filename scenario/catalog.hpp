@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scenario/scenario.hpp"
-#include "scenario/schema.hpp"
+#include "scenario/schema/schema.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike {

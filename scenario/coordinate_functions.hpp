@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "scenario/field.hpp"
-#include "scenario/keys.hpp"
+#include "scenario/schema/field.hpp"
+#include "scenario/schema/keys.hpp"
 #include "common/motion/scalar_function.hpp"
 
 namespace heelstrike::config {

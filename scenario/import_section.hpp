@@ -2,7 +2,7 @@
 /// (library/runs/import_section.hpp), so that all others see an ordinary scenario.
 #pragma once
 
-#include "scenario/schema.hpp"
+#include "scenario/schema/schema.hpp"
 
 namespace heelstrike::config {
 

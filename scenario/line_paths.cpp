@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "scenario/coordinate_functions.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::config {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/scenario.hpp"
 #include "common/motion/scalar_function.hpp"
 #include "common/spatial/wrap_surface.hpp"

@@ -6,7 +6,7 @@
 
 #include "scenario/catalog.hpp"
 #include "scenario/override.hpp"
-#include "scenario/schema.hpp"
+#include "scenario/schema/schema.hpp"
 #include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "scenario/document.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike {
 struct Catalog;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "scenario/field.hpp"
+#include "scenario/schema/field.hpp"
 #include "scenario/import_section.hpp"
-#include "scenario/mistakes.hpp"
-#include "scenario/schema.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/schema.hpp"
+#include "scenario/sections.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike {
@@ -88,7 +88,7 @@ class Reader {
   void read_bodies(Scenario& scenario) {
     for (const Field& body : root_.entries_of("bodies")) {
       scenario.bodies.emplace_back().name = body.name();
-      if (mistakes_.update_last_used(body.path())) continue;
+      if (mistakes_.touch(body.path())) continue;
       mistakes_.attempt([&] { scenario.bodies.back() = read_body(body); });
     }
     attempt("bodies", {}, [&](const Field& bodies) {
@@ -96,13 +96,13 @@ class Reader {
     });
     for (std::size_t i = 0; const Field& body : root_.entries_of("bodies")) {
       const BodySpec& spec = scenario.bodies[i++];
-      if (mistakes_.update_last_used(body.path())) continue;
+      if (mistakes_.touch(body.path())) continue;
       mistakes_.attempt([&] { check_start(body, spec, scenario.bodies); });
     }
   }
 
   [[nodiscard]] bool readable(const std::vector<std::string>& sections) const {
-    return std::ranges::none_of(sections, [&](const std::string& section) { return mistakes_.update_last_used(section); });
+    return std::ranges::none_of(sections, [&](const std::string& section) { return mistakes_.touch(section); });
   }
 
   /// @param needs  sections that it refers to
@@ -117,7 +117,7 @@ class Reader {
   void entries(const std::string& section, const std::vector<std::string>& needs, Work work) {
     if (!readable(needs)) return;
     for (const Field& entry : root_.entries_of(section)) {
-      if (!mistakes_.update_last_used(entry.path())) mistakes_.attempt([&] { work(entry); });
+      if (!mistakes_.touch(entry.path())) mistakes_.attempt([&] { work(entry); });
     }
   }
 

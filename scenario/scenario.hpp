@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenario/field.hpp"
+#include "scenario/schema/field.hpp"
 #include "scenario/marker_motion.hpp"
 #include "common/parameters/parameter.hpp"
 #include "common/contact/fields.hpp"

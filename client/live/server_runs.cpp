@@ -15,7 +15,7 @@ namespace heelstrike::client {
 namespace {
 
 constexpr std::size_t max_followed = 16;
-constexpr std::size_t max_auto_followed = 4;  // a page shows three at first
+constexpr std::size_t max_auto_followed = 4;  // a page initially shows three
 constexpr std::size_t max_listed = 100;
 constexpr std::chrono::seconds follow_timeout{30};
 constexpr std::chrono::seconds reconnect_distance{1};
@@ -45,7 +45,8 @@ std::vector<LiveRunEntry> ServerRuns::list() {
     entries.push_back(std::move(entry));
   }
   {
-    // A client that has fetched its results lets the server forget the run; who watches it still wants to see its end.
+    // A client deletes its run on the server after fetching the results; a followed run stays in the list until its
+    // observers have seen its end.
     const std::scoped_lock lock(mutex_);
     stop_unwatched_locked();
     follow_new_runs_locked(entries);
@@ -55,7 +56,7 @@ std::vector<LiveRunEntry> ServerRuns::list() {
     }
   }
   std::ranges::sort(entries, {}, &LiveRunEntry::id);
-  // Identifiers chosen by the server grow with time.
+  // Run identifiers increase with time: reversed order lists the latest first.
   std::ranges::reverse(entries);
   std::ranges::stable_partition(entries, [](const LiveRunEntry& e) { return !e.state.over(); });
   if (entries.size() > max_listed) entries.resize(max_listed);

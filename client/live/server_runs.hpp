@@ -15,12 +15,12 @@
 
 namespace heelstrike::client {
 
-/// A run is followed from the moment somebody asks for it until nobody has asked for half a minute; a new one that goes
-/// on already from the moment it is listed, since its client lets the server forget it as soon as it has ended. The
-/// server sends from its spool at the speed at which it is read here, so a run never waits for its viewers.
+/// A run is followed from the first request until no request has come for half a minute. A new run that is not over is
+/// followed as soon as it is listed, because its client deletes it on the server at its end. The server sends events
+/// from its spool at the rate of this reader, so observers never delay a run.
 class ServerRuns final : public LiveRuns {
  public:
-  /// @throws Error{unavailable} when nobody answers at the address
+  /// @throws Error{unavailable} when the address does not respond
   explicit ServerRuns(const rpc::Endpoint& endpoint);
 
   [[nodiscard]] std::string source() const override { return peer_; }
@@ -42,9 +42,9 @@ class ServerRuns final : public LiveRuns {
 
   std::string peer_;
   SimulationClient client_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::map<std::string, FollowedRun> followed_;
-  std::set<std::string> listed_;  ///< runs of the last list: what is not among them is new
+  std::set<std::string> listed_;  ///< runs of the last list: all others are new
 };
 
 }  // namespace heelstrike::client

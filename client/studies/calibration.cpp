@@ -46,7 +46,7 @@ class Calibration {
     }
     if (task_.value == CalibratedValue::clamp_height && (!clamp_ || task_.clamp_range.size() != 2)) {
       throw input_error("clamp",
-                        "finding the height of the clamp needs a pair with clamped_box (six numbers) and a "
+                        "calibration of the clamp height requires a pair with clamped_box (six numbers) and a "
                         "range of heights");
     }
     if (task_.direction) {
@@ -54,7 +54,7 @@ class Calibration {
     } else if (const auto plane = PlaneSurface::of(task_.pairs[0].partner.surface)) {
       direction_ = task_.X_AB.R * plane->normal;
     } else {
-      throw input_error("direction", "the partner is no plane: give the direction of its motion");
+      throw input_error("direction", "the partner is not a plane: specify the direction of its motion");
     }
   }
 
@@ -77,7 +77,7 @@ class Calibration {
     double g0 = gap_at(s0);
     if (g0 < 0.0) {
       throw input_error("depth",
-                        fmt::format("the shapes overlap by {} m where the scenario starts; start it apart", -g0));
+                        fmt::format("the shapes overlap by {} m at the start of the scenario; start them apart", -g0));
     }
     double s1 = g0 + 0.5 * depth;
     double g1 = gap_at(s1);
@@ -89,8 +89,8 @@ class Calibration {
     }
     if (!(std::abs(g1 + depth) <= 1e-6 * depth)) {
       throw Error(ErrorCode::solver_failed,
-                  fmt::format("moving the partner along ({:.3g}, {:.3g}, {:.3g}) does not bring the shapes {} m into "
-                              "each other; is the direction right?",
+                  fmt::format("moving the partner along ({:.3g}, {:.3g}, {:.3g}) does not make the shapes overlap "
+                              "by {} m; check the direction",
                               direction_.x(), direction_.y(), direction_.z(), depth));
     }
     return s1;
@@ -137,7 +137,7 @@ class Calibration {
   CalibrationTrial find_modulus(double E) {
     CalibrationTrial last = trial(E, clamp_);
     if (good(last)) return last;
-    // Forces grow with the modulus, proportionally where the body is linear.
+    // The force increases with the modulus, proportionally for a linear body.
     CalibrationTrial now = trial(E * task_.force / last.force, clamp_);
     while (!good(now)) {
       if (result_.trials.size() > max_trials || now.force == last.force) break;
@@ -148,26 +148,26 @@ class Calibration {
     }
     if (!good(now)) {
       throw Error(ErrorCode::solver_failed,
-                  fmt::format("{} trials did not find a modulus: the last one, {} Pa, gives {} N",
+                  fmt::format("no modulus after {} trials: the last one, {} Pa, gives {} N",
                               result_.trials.size(), now.youngs_modulus, now.force));
     }
     return now;
   }
 
-  /// Bisection with regula falsi between the ends of the range: the force changes in small jumps, whenever the clamp
-  /// takes in another node.
+  /// Bisection with regula falsi in the range: the force is discontinuous in the height, because nodes become clamped
+  /// one by one.
   CalibrationTrial find_clamp(double E) {
     CalibrationTrial low = trial(E, task_.clamp_range[0]);
     CalibrationTrial high = trial(E, task_.clamp_range[1]);
     if ((low.force - task_.force) * (high.force - task_.force) > 0.0) {
       throw Error(
           ErrorCode::solver_failed,
-          fmt::format("no height of the clamp between {} and {} m gives {} N: the ends give {} and {} N; change "
+          fmt::format("no clamp height between {} and {} m gives {} N: the ends give {} and {} N; change "
                       "the range or the modulus",
                       task_.clamp_range[0], task_.clamp_range[1], task_.force, low.force, high.force));
     }
     CalibrationTrial best = std::abs(low.force - task_.force) < std::abs(high.force - task_.force) ? low : high;
-    constexpr double finest = 1e-5;  // [m] below the size of any element
+    constexpr double finest = 1e-5;  // [m] below any element size
     while (!good(best) && *high.clamp_height - *low.clamp_height > finest && result_.trials.size() < max_trials) {
       const double middle = 0.5 * (*low.clamp_height + *high.clamp_height);
       const CalibrationTrial t = trial(E, middle);

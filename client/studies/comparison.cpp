@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One quantity of a comparison: name in files, heading on the terminal, value of a run.
+/// One quantity of a comparison: name in files, heading on the terminal, value in a run.
 struct Quantity {
   const char* key;
   const char* heading;
   int digits;     ///< on the terminal
-  bool compared;  ///< against the reference
+  bool compared;  ///< deviation from the reference is shown
   std::optional<double> (*value)(const ComparisonRow&);
-  bool where_known = false;  ///< there only where a run has it, as those with macro steps have exchanges
+  bool where_known = false;  ///< shown only if a run has it, as exchanges with macro steps
 };
 
 template <class Member>
@@ -39,7 +39,7 @@ template <class Integer>
 std::optional<double> count(Integer n) {
   return static_cast<double>(n);
 }
-/// What a run could not know is not there.
+/// A value that the run does not have is NaN.
 std::optional<double> known(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
@@ -53,7 +53,7 @@ const std::vector<Quantity>& quantities() {
       {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S s) { return s.largest.peak_pressure; }, true},
       {"area_m2", "area m2", 5, true, [](S s) { return s.largest.area; }, true},
       {"contact_duration_s", "duration s", 5, true, [](S s) { return duration(s); }},
-      {"separation_velocity_m_s", "speed out m/s", 5, true,
+      {"separation_velocity_m_s", "separation m/s", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::separation_velocity); }},
       {"effective_restitution", "restitution", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
@@ -71,7 +71,7 @@ const std::vector<Quantity>& quantities() {
   return all;
 }
 
-/// Those that any row has.
+/// Quantities that at least one row has.
 std::vector<Quantity> quantities_of(const Comparison& comparison) {
   std::vector<Quantity> present;
   for (const Quantity& q : quantities()) {
@@ -88,7 +88,7 @@ bool has_position_errors(const Comparison& comparison) {
   return std::ranges::any_of(comparison.rows, [](const ComparisonRow& row) { return row.position_error.has_value(); });
 }
 
-/// Indices of the columns of a body's origin, by body: those whose names end in .x_m, and the two behind each.
+/// Indices of the columns of the origins, by body: those whose names end in .x_m, followed by y and z.
 std::vector<std::size_t> origins(const TimeSeries& series) {
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i + 2 < series.columns.size(); ++i) {
@@ -107,7 +107,7 @@ const ComparisonRow* find(const Comparison& comparison, const std::string& backe
   return found == comparison.rows.end() ? nullptr : &*found;
 }
 
-/// (value - reference) / reference, where both are there and the reference is not zero.
+/// (value - reference) / reference, if both exist and the reference is not zero.
 std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& row, const ComparisonRow* reference) {
   if (reference == nullptr || !quantity.compared) return std::nullopt;
   const auto value = quantity.value(row);
@@ -124,7 +124,7 @@ bool is_whole(const ComparisonRow& row) {
   return row.failure.empty();
 }
 
-/// The number that a value is, or its text.
+/// The value as a number if it is one, else as text.
 Json parameter_json(const std::string& value) {
   double number = 0.0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -139,7 +139,7 @@ std::string exact(std::optional<double> value) {
 
 PositionError position_error(const TimeSeries& run, const TimeSeries& reference) {
   const auto bodies = origins(reference);
-  if (origins(run) != bodies) throw input_error("schemes", "the runs to compare have not the same bodies");
+  if (origins(run) != bodies) throw input_error("schemes", "the compared runs do not have the same bodies");
   PositionError error;
   double way = 0.0;
   const std::size_t n_run = run.columns.size(), n_reference = reference.columns.size();
@@ -148,7 +148,7 @@ PositionError position_error(const TimeSeries& run, const TimeSeries& reference)
     const double* there = &reference.values[i * n_reference];
     for (const std::size_t body : bodies) way = std::max(way, distance(there + body, &reference.values[body]));
     while (at < run.rows() && run.values[at * n_run] < there[0]) ++at;
-    // Rows of the regular grid have the same times in both; steps of the integrator hardly ever.
+    // Rows of the output interval have equal times in both runs; integrator steps generally do not.
     if (at == run.rows() || run.values[at * n_run] != there[0]) continue;
     const double* here = &run.values[at * n_run];
     for (const std::size_t body : bodies) error.largest = std::max(error.largest, distance(here + body, there + body));

@@ -1,4 +1,4 @@
-/// What an earlier sweep or comparison has left in its folder.
+/// State of the runs of an earlier sweep or comparison.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 namespace heelstrike::client {
 
-/// The run in this folder is complete, and of the very scenario. @param yaml  overrides applied
+/// The run in this folder is complete and has the same scenario. @param yaml  overrides applied
 [[nodiscard]] bool is_done(const std::filesystem::path& run, const std::string& yaml);
-/// It was cut off, is of the very scenario, and has a checkpoint to go on from.
+/// The run is incomplete, has the same scenario, and has a checkpoint.
 [[nodiscard]] bool can_resume(const std::filesystem::path& run, const std::string& yaml);
 
 }  // namespace heelstrike::client

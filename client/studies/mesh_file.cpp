@@ -26,7 +26,7 @@ std::string lower(std::string_view text) {
 /// A keyword line of a deck that names a file.
 struct Reference {
   std::string file;
-  std::string keyword_line;  ///< what is left of it; empty for *INCLUDE
+  std::string keyword_line;  ///< the remaining keyword line; empty for *INCLUDE
 };
 
 /// None for lines that name no file.
@@ -64,15 +64,15 @@ class Deck {
   void append(const fs::path& file, std::string_view content, int depth) {
     constexpr int deepest = 20;
     if (depth > deepest) {
-      throw input_error(file.string(), fmt::format("{}: {}: expected includes at most {} deep, found more; does a file "
-                                                   "include itself?",
+      throw input_error(file.string(), fmt::format("{}: {}: expected includes at most {} deep, found more; check whether a file "
+                                                   "includes itself",
                                                    what_, file.string(), deepest));
     }
     const MarkedText marked(content);
     TextLines lines(marked.bytes());
     while (const auto line = lines.next()) {
       std::string keyword(trimmed(line->text));
-      // A keyword line that ends with a comma goes on in the next one.
+      // A keyword line that ends with a comma continues in the next line.
       while (keyword.starts_with('*') && !keyword.starts_with("**") && keyword.ends_with(',')) {
         const auto more = lines.next();
         if (!more) break;
@@ -116,7 +116,7 @@ bool names_files(std::string_view content) {
   TextLines lines(marked.bytes());
   while (const auto line = lines.next()) {
     const std::string_view text = trimmed(line->text);
-    // Also where a keyword goes on in a second line.
+    // A keyword may continue in a second line, which can name the file.
     if (text.starts_with('*') && !text.starts_with("**") && (text.ends_with(',') || reference_in(text))) return true;
   }
   return false;

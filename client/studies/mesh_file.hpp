@@ -1,4 +1,4 @@
-/// Mesh files as they travel: one text, whatever files it is made of on the disk.
+/// Mesh files as they are sent: one text for a mesh in several files.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace heelstrike::client {
 
-/// Content of a file. In that of an Abaqus deck (.inp) the files that *INCLUDE and INPUT= of *NODE, *ELEMENT, *NSET,
-/// *ELSET and *SURFACE name stand in their places: servers open no files. They are looked for beside the deck, as
-/// Abaqus does, then beside the file that names them.
+/// Content of a file. In an Abaqus deck (.inp), files that *INCLUDE and INPUT= of *NODE, *ELEMENT, *NSET, *ELSET and
+/// *SURFACE name are inserted, because servers open no files. They are searched beside the deck, as in Abaqus, then
+/// beside the file that names them.
 /// @param what  for messages
-/// @throws as read_file, for the files named, too; Error{invalid_input} for includes that are nested more than 20 deep
+/// @throws as read_file, also for the included files; Error{invalid_input} for includes nested more than 20 deep
 [[nodiscard]] std::string read_mesh_file(const std::filesystem::path& path, const std::string& what,
                                          const ReadLimits& limits = {});
 

@@ -26,7 +26,7 @@ double parse_length(const std::string& text, const std::string& what) {
     const bool comma = text.find(',') != std::string::npos;
     throw input_error(
         what, fmt::format("{}: expected a length such as 4mm, 0.4cm, 120um or 0.004 (metres), found '{}'{}", what, text,
-                          comma ? "; decimals are written with a point" : ""));
+                          comma ? "; use a decimal point" : ""));
   }
   return value * known->second;
 }
@@ -36,7 +36,7 @@ double parse_small_length(const std::string& text, const std::string& what) {
   const bool has_unit = text.find('m') != std::string::npos;
   if (has_unit || std::abs(length) < 1.0) return length;
   throw input_error(
-      what, fmt::format("{0}: {1} without a unit are {1} metres; write {1}mm, or {1}m if that is meant", what, text));
+      what, fmt::format("{0}: {1} without a unit is {1} metres; write {1}mm, or {1}m if metres are intended", what, text));
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {

@@ -25,7 +25,7 @@ const std::array<RegistrationParameter, 7> known_parameters{{
     {"toe_angle", "rad", 0.02, 0.15},
 }};
 
-constexpr int min_step_length = 3;  ///< times that a step which does not help is cut to a third
+constexpr int min_step_length = 3;  ///< reductions of an unsuccessful step, each to a third
 
 double& value_of(FootRegistration& registration, const std::string& name) {
   if (name == "roll") return registration.angles.x();
@@ -41,7 +41,7 @@ const RegistrationParameter& parameter(const std::string& name) {
   return *std::ranges::find(known_parameters, name, &RegistrationParameter::name);
 }
 
-/// Error that a change by `largest` must explain to be believed: [m] of the centre of pressure, [N] of the force.
+/// Scale of the error for the prior: [m] of the centre of pressure, [N] of the force.
 double prior_error(RegistrationTarget target) {
   return target == RegistrationTarget::center_of_pressure ? 0.005 : 30.0;
 }
@@ -57,8 +57,8 @@ void check(const RegistrationTask& task) {
     }
     if (name == "height" && registration_target(task) == RegistrationTarget::center_of_pressure) {
       throw input_error("free",
-                        "--free: expected constants that matter in a hybrid analysis, found 'height', which the "
-                        "vertical force decides there; leave it out, or add --set analysis.type=kinematic");
+                        "--free: expected constants that a hybrid analysis depends on, found 'height', which the "
+                        "vertical force determines there; remove it, or add --set analysis.type=kinematic");
     }
   }
 }
@@ -106,7 +106,7 @@ class Fit {
     return all;
   }
 
-  /// Runs with one parameter changed in all feet; fills the Jacobians.
+  /// One run per parameter, changed in all feet; computes the Jacobians.
   Changed differences(const std::vector<FrameErrors>& now) {
     Changed changed;
     for (const std::string& name : task_.free) {
@@ -120,7 +120,7 @@ class Fit {
     return changed;
   }
 
-  /// d error / d parameter; frames that a changed run does not have count as insensitive.
+  /// d error / d parameter; zero for frames that are missing in a changed run.
   [[nodiscard]] Eigen::MatrixXd jacobian(const FrameErrors& now, const Changed& changed, std::size_t f) const {
     Eigen::MatrixXd J = Eigen::MatrixXd::Zero(3 * static_cast<Eigen::Index>(now.error.size()),
                                               static_cast<Eigen::Index>(task_.free.size()));
@@ -140,7 +140,7 @@ class Fit {
   [[nodiscard]] Eigen::VectorXd gauss_newton(const FrameErrors& now, std::size_t f) const {
     const Eigen::MatrixXd& J = jacobians_[f];
     Eigen::MatrixXd A = J.transpose() * J;
-    // Parameters that the stances hardly show stay where they are: a prior as wide as the largest change.
+    // A prior of the width of the largest change regularises parameters to which the stances are insensitive.
     for (Eigen::Index p = 0; p < A.rows(); ++p) {
       const double width = parameter(task_.free[static_cast<std::size_t>(p)]).largest;
       A(p, p) += std::pow(prior_error(target_) / width, 2);
@@ -156,8 +156,8 @@ class Fit {
     return from;
   }
 
-  /// One damped step of every foot; one that does not help is cut, and at last taken back. A frame that gets lost (too
-  /// deep to be answered) is no help. @returns whether any foot gained a percent
+  /// One damped step of every foot. A step that does not reduce the error or loses a frame (penetration too deep) is
+  /// reduced and finally rolled back. @returns true when the error of any foot decreases by 1 %
   bool improve(std::vector<FrameErrors>& now) {
     const std::size_t n = feet().size();
     std::vector<FootRegistration> before;
@@ -192,7 +192,7 @@ class Fit {
 
   void report(const std::vector<FrameErrors>& now, const Changed& changed) {
     const auto n = static_cast<Eigen::Index>(task_.free.size());
-    // Numbers per frame that a measurement gives.
+    // Residual components per frame.
     const double per_frame = target_ == RegistrationTarget::center_of_pressure ? 2.0 : 1.0;
     for (std::size_t f = 0; f < now.size(); ++f) {
       const Eigen::MatrixXd& J = jacobians_[f];
@@ -232,8 +232,8 @@ RegistrationTarget registration_target(const RegistrationTask& task) {
   if (analysis.traits.balances) return RegistrationTarget::center_of_pressure;
   if (analysis.traits.prescribed && !analysis.traits.loads) return RegistrationTarget::vertical_force;
   throw input_error("analysis.type",
-                    fmt::format("expected a hybrid analysis, to be fitted to the centres of pressure, or a kinematic "
-                                "one, to the vertical forces, found '{}'; add --set analysis.type=hybrid",
+                    fmt::format("expected a hybrid analysis for a fit to the centres of pressure, or a kinematic "
+                                "one for a fit to the vertical forces, found '{}'; add --set analysis.type=hybrid",
                                 analysis.type));
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "gait/ground_reactions.hpp"
 #include "common/errors/error.hpp"
 #include "gait/grf_comparison.hpp"
@@ -15,7 +15,7 @@
 namespace heelstrike::client {
 namespace {
 
-/// Keeps the rows of a run.
+/// Stores the rows of a run.
 class RowSink final : public RunSink {
  public:
   void on_schema(std::span<const Column> columns) override {
@@ -67,7 +67,7 @@ void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& 
   }
   if (foot.result.stances.empty()) {
     throw input_error("plates", fmt::format("{}: expected a stance of foot '{}' that the recording cuts off, found "
-                                            "complete ones only, which are kept for validation",
+                                            "complete ones only, which are reserved for validation",
                                             motion.plates, spec.name));
   }
   const auto follows = [&](const std::string& body) {
@@ -90,7 +90,7 @@ TimeSeries RegistrationRuns::run() {
   }
   RowSink sink;
   const RunSummary summary = runner_.run(request, sink, stop_);
-  // Frames without a solution have no rows, and count for nothing in the fit; the last run tells them.
+  // Frames without a solution have no rows and do not enter the fit; the last run reports them.
   const bool has_end = summary.status == "completed" || summary.status == "incomplete";
   if (summary.error && !has_end) throw_typed(*summary.error);
   if (!has_end) throw Error(ErrorCode::cancelled, "stopped");

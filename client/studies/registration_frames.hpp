@@ -1,4 +1,4 @@
-/// How far one run of a scenario is from the force plates, frame by frame, in the stances that the recording cuts off:
+/// Error of one run of a scenario against the force plates, frame by frame, in the stances that the recording cuts off:
 /// the residual of the registration (registration.hpp).
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace heelstrike::client {
 
-/// A foot whose constants are sought.
+/// A foot whose constants are identified.
 struct RegisteredFoot {
   std::string motion, name;
   ForcePlate measured;             ///< axes and clock of the files
   Vector3 up = Vector3::Zero();    ///< in these axes
   std::vector<std::string> pairs;  ///< of its bodies
-  FootRegistrationResult result;   ///< `found` holds the present constants
+  FootRegistrationResult result;   ///< `found` has the current constants
 };
 
 /// Residual of one foot in one run.
 struct FrameErrors {
-  std::vector<double> times;  ///< [s] of the frames that count
+  std::vector<double> times;  ///< [s] of the frames in the fit
   std::vector<Vector3>
       error;  ///< predicted minus measured: centre of pressure in the ground [m], or force along up [N]
   double peak_pressure = 0.0;  ///< [Pa]
@@ -31,14 +31,14 @@ struct FrameErrors {
   [[nodiscard]] double rms() const;
 };
 
-/// Runs the scenario of a task with the present constants of its feet.
+/// Runs the scenario of a task with the current constants of its feet.
 class RegistrationRuns {
  public:
-  /// @throws Error{invalid_input} as fit_registration; references outlive this object
+  /// @throws Error{invalid_input} as fit_registration; the references must outlive this object
   RegistrationRuns(const RegistrationTask& task, Runner& runner, std::stop_token stop);
 
   [[nodiscard]] std::vector<RegisteredFoot>& feet() { return feet_; }
-  /// One run; errors of each foot.
+  /// One run; returns the errors of each foot.
   [[nodiscard]] std::vector<FrameErrors> evaluate();
   [[nodiscard]] int n_runs() const { return n_runs_; }
 

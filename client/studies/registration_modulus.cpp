@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {
@@ -18,7 +18,7 @@ RunRequest with_modulus(RunRequest request, double modulus) {
     if (pair.spec.main.materials.size() != 1) {
       throw input_error("moduli",
                         fmt::format("--moduli: expected one material of the main body of every pair, found {} "
-                                    "in '{}'; give `material` there",
+                                    "in '{}'; add `material` there",
                                     pair.spec.main.materials.size(), pair.spec.name));
     }
     request.yaml = with_override(request.yaml, request.file_name,
@@ -28,7 +28,7 @@ RunRequest with_modulus(RunRequest request, double modulus) {
   return request;
 }
 
-/// Lets the next fit start from what was found.
+/// Starts the next fit from the last result.
 void initialise_from(RegistrationTask& task, const std::vector<FootRegistrationResult>& feet) {
   for (MarkerMotionSpec& motion : task.request.scenario.motions) {
     for (FootSpec& foot : motion.feet) {

@@ -1,5 +1,6 @@
 /// The modulus of the soles together with the registration of the feet, from the same incomplete stances: a scan over
-/// given moduli, the registration fitted anew for each (registration.hpp), and the least of the error between them.
+/// prescribed moduli with the registration refitted for each (registration.hpp), and the minimum of the error between
+/// them.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace heelstrike::client {
 
-/// The registration fitted with one modulus in the material of all main bodies.
+/// A registration fitted with one modulus in the material of all main bodies.
 struct ModulusTrial {
   double modulus = 0.0;  ///< [Pa]
   double rms = 0.0;      ///< [m] of the centres of pressure or [N] of the vertical forces, over the frames of all feet
@@ -19,19 +20,19 @@ struct ModulusTrial {
 };
 
 struct ModulusScan {
-  std::vector<ModulusTrial> trials;  ///< ascending; the last parabola's minimum is one of them
-  std::size_t best = 0;              ///< trial of the least rms
-  bool at_end = false;               ///< it is the softest or the stiffest: the scan does not enclose the least error
-  /// Relative standard deviation of the modulus by the curvature of the squared error and the scatter that is left;
-  /// frames are taken as independent, which they are not quite. Zero when `at_end`.
+  std::vector<ModulusTrial> trials;  ///< ascending; the last trial is at the minimum of the parabola
+  std::size_t best = 0;              ///< index of the trial with the least rms
+  bool at_end = false;               ///< the best trial is the first or the last: the scan does not enclose the minimum
+  /// Relative standard deviation of the modulus from the curvature of the squared error and the residual scatter;
+  /// frames are assumed independent, which is an approximation. Zero when `at_end`.
   double relative_deviation = 0.0;
 };
 
-/// Fits the registration with each modulus, each fit starting where the one before ended, then once more at the least
-/// of the parabola (in the logarithm) through the best one and its neighbours. Complete stances are never looked at.
+/// Fits the registration for each modulus, each fit starting from the previous one, then at the minimum of the parabola
+/// (in the logarithm) through the best modulus and its neighbours. Complete stances are not used.
 /// @param moduli    [Pa] at least three, > 0, ascending
-/// @param on_trial  told each trial when it is done
-/// @param on_run    as fit_registration, of the fit that is going on
+/// @param on_trial  called after each trial
+/// @param on_run    as in fit_registration, of the current fit
 /// @throws Error{invalid_input} for other moduli; as fit_registration
 [[nodiscard]] ModulusScan scan_modulus(const RegistrationTask& task, std::span<const double> moduli, Runner& runner,
                                        const std::stop_token& stop,
@@ -41,7 +42,7 @@ struct ModulusScan {
 /// Abscissa and curvature (second derivative) of the parabola through three points.
 struct Parabola {
   double minimum = 0.0;
-  double curvature = 0.0;  ///< > 0 when the minimum is one
+  double curvature = 0.0;  ///< > 0 for a minimum
 };
 [[nodiscard]] Parabola parabola_through(std::span<const double, 3> x, std::span<const double, 3> y);
 

@@ -36,7 +36,7 @@ std::vector<std::string> range_values(const std::string& text, const std::vector
                       fmt::format("--vary {}: expected at most {} values, found {:.0f}", text, max_points, count));
   }
   std::vector<std::string> values;
-  // Twelve digits: 0.2 + 2 * 0.2 is to be 0.6, not 0.6000000000000001.
+  // Twelve digits: 0.2 + 2 * 0.2 is written as 0.6, not as 0.6000000000000001.
   for (int i = 0; i < static_cast<int>(count); ++i) values.push_back(fmt::format("{:.12g}", *from + i * *step));
   return values;
 }
@@ -64,7 +64,7 @@ Variation parse_variation(const std::string& text) {
   const auto parts = split(rest, ':');
   variation.values = parts.size() == 3 ? range_values(text, parts) : split(rest, ',');
   for (const std::string& value : variation.values) {
-    if (value.empty()) throw input_error("vary", fmt::format("--vary {}: there is an empty value", text));
+    if (value.empty()) throw input_error("vary", fmt::format("--vary {}: a value is empty", text));
   }
   return variation;
 }

@@ -7,21 +7,21 @@
 namespace heelstrike::client {
 
 struct Variation {
-  std::string key;                  ///< as of --set: "contact.restitution"
-  std::vector<std::string> values;  ///< as they are assigned
+  std::string key;                  ///< as in --set: "contact.restitution"
+  std::vector<std::string> values;  ///< as assigned
 };
 
 struct SweepPoint {
   std::vector<std::string> assignments;  ///< "contact.restitution=0.2", one per variation
   std::string label;                     ///< "restitution=0.2 stiffness=1e8"
-  std::string folder;                    ///< fit for a file name
+  std::string folder;                    ///< suitable as a file name
 };
 
-/// "KEY=FROM:TO:STEP" (both ends included, as far as the step meets TO) or "KEY=VALUE,VALUE,...".
+/// "KEY=FROM:TO:STEP" (both ends included if TO is a multiple of the step from FROM) or "KEY=VALUE,VALUE,...".
 /// @throws Error{invalid_input} for another form, a step of the wrong sign, or more than 100000 values
 [[nodiscard]] Variation parse_variation(const std::string& text);
 
-/// In the order of counting: the last variation changes fastest.
+/// Row by row: the last variation changes fastest.
 /// @throws Error{invalid_input} for two variations of one key, or more than 100000 points
 [[nodiscard]] std::vector<SweepPoint> sweep_points(const std::vector<Variation>& variations);
 

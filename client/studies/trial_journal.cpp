@@ -46,8 +46,8 @@ TrialJournal::TrialJournal(const std::filesystem::path& file, const std::string&
   const std::string text = read_whole_file(file);
   if (!text.starts_with(begin)) {
     throw input_error("journal",
-                      fmt::format("{}: expected the trials of this scenario, pair, depth and direction, found "
-                                  "others or another file; name another one with --journal",
+                      fmt::format("{}: expected trials of this scenario, pair, depth and direction, found "
+                                  "others or another file; choose another file with --journal",
                                   file.string()));
   }
   const std::string whole = text.substr(0, text.rfind('\n') + 1);

@@ -1,5 +1,4 @@
-/// The trials of a calibration in a file, line by line as they are made, so that one that was cut off takes them from
-/// there.
+/// Journal of the trials of a calibration, written line by line, so that an interrupted calibration reuses them.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +14,9 @@ namespace heelstrike::client {
 
 class TrialJournal {
  public:
-  /// Reads what is there, or begins a new file. A last line that was cut off is dropped.
-  /// @param identity  of all that trials depend on
-  /// @throws Error{invalid_input} for the trials of something else, Error{file}
+  /// Reads an existing file, or creates one. An incomplete last line is dropped.
+  /// @param identity  of all inputs of the trials
+  /// @throws Error{invalid_input} for trials with another identity, Error{file}
   TrialJournal(const std::filesystem::path& file, const std::string& identity);
 
   [[nodiscard]] std::optional<CalibrationTrial> find(double youngs_modulus, std::optional<double> clamp_height) const;

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "library/runs/run_request.hpp"
 
 namespace heelstrike::client {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <system_error>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "library/composition/shapes.hpp"
 #include "report/shapes.hpp"
 #include "report/write_report.hpp"

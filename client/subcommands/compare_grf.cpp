@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "report/grf_report.hpp"
 #include "report/stance_figure.hpp"
 #include "gait/ground_reactions.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "library/composition/embedded.hpp"
 #include "library/composition/geometry.hpp"
 #include "report/pictures.hpp"

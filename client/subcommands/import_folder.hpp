@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "importers/scenario_text.hpp"
 
 namespace heelstrike::client {

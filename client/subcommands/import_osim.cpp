@@ -9,7 +9,7 @@
 #include <numbers>
 #include <optional>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "importers/opensim/osim_scenario.hpp"
 #include "common/files/read_file.hpp"
 #include "client/subcommands/import_folder.hpp"

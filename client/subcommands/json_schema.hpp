@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "scenario/scenario.hpp"
-#include "scenario/schema.hpp"
+#include "scenario/schema/schema.hpp"
 
 namespace heelstrike::client {
 

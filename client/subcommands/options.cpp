@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "library/composition/embedded.hpp"
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "library/runs/remote_runner.hpp"
 #include "client/subcommands/tls_options.hpp"
 #include "rpc/backend_list.hpp"

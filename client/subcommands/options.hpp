@@ -9,7 +9,7 @@
 #include "library/runs/run_request.hpp"
 #include "library/runs/runner.hpp"
 #include "library/servers/servers.hpp"
-#include "common/contact/backend_info.hpp"
+#include "scenario/backend_info.hpp"
 
 namespace CLI {
 class App;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "report/plantar/plantar.hpp"
 #include "library/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"

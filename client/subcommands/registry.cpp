@@ -19,7 +19,6 @@ void add_mesh(CLI::App& program, Invocation& invocation);
 void add_condense(CLI::App& program, Invocation& invocation);
 void add_calibrate(CLI::App& program, Invocation& invocation);
 void add_backends(CLI::App& program, Invocation& invocation);
-void add_friction_problem(CLI::App& program, Invocation& invocation);
 void add_fmu(CLI::App& program, Invocation& invocation);
 void add_import(CLI::App& program, Invocation& invocation);
 void add_import_osim(CLI::App& program, Invocation& invocation);
@@ -29,7 +28,7 @@ void add_doctor(CLI::App& program, Invocation& invocation);
 
 std::span<const AddSubcommand> subcommands() {
   static constexpr std::array all{
-      add_run,       add_resume, add_attach, add_compare, add_compare_grf, add_plantar,  add_friction_problem,
+      add_run,       add_resume, add_attach, add_compare, add_compare_grf, add_plantar,
       add_report,    add_verify, add_sweep,  add_watch,   add_validate,    add_mesh,     add_condense,
       add_calibrate, add_fmu,    add_hdf5,   add_import,  add_import_osim, add_backends, add_schema,
       add_doctor};

@@ -13,7 +13,7 @@
 #include "report/write_report.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {

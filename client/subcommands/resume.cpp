@@ -11,7 +11,7 @@
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/terminal/screen.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {

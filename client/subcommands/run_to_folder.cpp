@@ -11,7 +11,7 @@
 #include "library/runs/execute.hpp"
 #include "library/terminal/screen.hpp"
 #include "common/results/summary.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {

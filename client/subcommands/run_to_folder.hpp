@@ -3,7 +3,7 @@
 
 #include <stop_token>
 
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "client/subcommands/options.hpp"
 #include "common/results/run_folder.hpp"
 

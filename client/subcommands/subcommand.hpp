@@ -5,7 +5,7 @@
 #include <span>
 #include <stop_token>
 
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 
 namespace CLI {
 class App;

@@ -22,7 +22,7 @@
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/results/run_folder.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -28,10 +28,6 @@
 
 namespace heelstrike {
 
-namespace friction {
-struct LocalProblem;
-}
-
 /// Motion of the partner B relative to the main body A at one instant.
 struct PairState {
   double t = 0.0;  ///< [s] absolute run time, never accumulated from steps
@@ -170,7 +166,7 @@ class Contact {
   virtual std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                                      std::span<const PairState> states);
   /// Waits for the completion of all deferred requests.
-  virtual void wait_all() {}
+  virtual void drain() {}
 
   /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
   /// specifications.
@@ -183,11 +179,6 @@ class Contact {
   /// Fields (VTU bytes) of one pair at a state, given the committed history.
   /// @throws Error{unimplemented} if the back-end has none, Error{invalid_input} for an unknown quantity
   [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
-
-  /// The frictional contact of one pair at a state, given the committed history, as a local problem: displacements [m]
-  /// by forces [N] at the points near the partner; no contacts if the bodies do not touch. @throws Error{unimplemented}
-  /// if the back-end solves none, and over the wire
-  [[nodiscard]] virtual friction::LocalProblem local_problem(std::size_t pair, const PairState& state);
 };
 
 /// Content of a mesh or other file of a pair, by digest.

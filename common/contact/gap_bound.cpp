@@ -21,16 +21,16 @@ Vector3 velocity_of_C(const GapBound& bound, const PairState& state) {
 
 }  // namespace
 
-GapInterval gap_interval(const GapBound& bound, double gap, const Pose& asked, const PairState& state) {
-  const Vector3 d = seen(bound, state.X_AB) - seen(bound, asked);
+GapInterval gap_interval(const GapBound& bound, double gap, const Pose& X_evaluated, const PairState& state) {
+  const Vector3 d = seen(bound, state.X_AB) - seen(bound, X_evaluated);
   // The Frobenius norm of R' - R is 2 sqrt(2) sin(theta/2).
-  const double turn = (state.X_AB.R - asked.R).norm() / std::numbers::sqrt2 * bound.reach;
+  const double turn = (state.X_AB.R - X_evaluated.R).norm() / std::numbers::sqrt2 * bound.reach;
   const double way = d.norm();
   const bool convex = bound.normal != Vector3::Zero();
   const double along = bound.normal.dot(d);
   // A gap results from some dozens of operations on lengths of this size, here and in the back-end.
   constexpr double operations = 256.0 * std::numeric_limits<double>::epsilon();
-  const double size = 1.0 + asked.p.norm() + state.X_AB.p.norm() + bound.p_C.norm() + bound.reach + std::abs(gap);
+  const double size = 1.0 + X_evaluated.p.norm() + state.X_AB.p.norm() + bound.p_C.norm() + bound.reach + std::abs(gap);
   const double rounding = operations * size;
   const Vector3 v = velocity_of_C(bound, state);
   const double turning = state.V_AB.w.norm() * bound.reach;

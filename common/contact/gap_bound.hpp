@@ -16,6 +16,6 @@ struct GapInterval {
 /// [m] gap that belongs to `bound`
 /// @param asked  pose of that gap
 /// @pre bound.known
-[[nodiscard]] GapInterval gap_interval(const GapBound& bound, double gap, const Pose& asked, const PairState& state);
+[[nodiscard]] GapInterval gap_interval(const GapBound& bound, double gap, const Pose& X_evaluated, const PairState& state);
 
 }  // namespace heelstrike

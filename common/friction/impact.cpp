@@ -149,11 +149,11 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   const FrictionSolution solution =
       solve_friction(local, {.tolerance = 1e-12, .max_sweeps = 200, .max_newton_steps = 60});
   // What misses the strict tolerance by rounding is a solution all the same.
-  constexpr double good = 1e-9;
-  const bool solved = solution.error <= good;
+  constexpr double accepted_error = 1e-9;
+  const bool solved = solution.error <= accepted_error;
   P = solution.r;
   clip(problem, P);
-  if (solved) P = find_min_norm_reactions(problem.W, problem.mu, problem.W * P + q, P, good * q.norm());
+  if (solved) P = find_min_norm_reactions(problem.W, problem.mu, problem.W * P + q, P, accepted_error * q.norm());
   restore_separation(problem, q, P);
   // Without friction there is always an answer, and it creates no energy.
   if (energy_of(problem.W, P, q) > 0.0) (void)solve_frictionless(problem, q, P);
@@ -216,8 +216,8 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   const double b = way.dot(u_before + W * P);
   const double a = 0.5 * way.dot(W * way);
   const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
-  const double share = b > 0.0 ? -2.0 * c / (b + root) : (a > 0.0 ? (root - b) / (2.0 * a) : 0.0);
-  return std::clamp(share, 0.0, 1.0);
+  const double fraction = b > 0.0 ? -2.0 * c / (b + root) : (a > 0.0 ? (root - b) / (2.0 * a) : 0.0);
+  return std::clamp(fraction, 0.0, 1.0);
 }
 
 }  // namespace
@@ -265,8 +265,8 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_befo
     P_law += expand(problem, contradiction ? u : shifted_by_floor(u, floor), given);
     restore_separation(problem, u_before, P_law);
   }
-  solution.share = energy_neutral_fraction(problem.W, u_before, P, P_law);
-  solution.P = solution.share == 1.0 ? P_law : VectorXd(P + solution.share * (P_law - P));
+  solution.fraction = energy_neutral_fraction(problem.W, u_before, P, P_law);
+  solution.P = solution.fraction == 1.0 ? P_law : VectorXd(P + solution.fraction * (P_law - P));
   solution.energy = energy_of(problem.W, solution.P, u_before);
   if (solution.energy > 0.0) {
     // By rounding: the parabola over a common factor of the impulses is zero at 0 too.

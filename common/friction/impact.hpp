@@ -23,7 +23,7 @@ struct ImpactSolution {
   Eigen::VectorXd P;    ///< [N s] impulses
   Eigen::VectorXd u;    ///< [m/s] velocities afterwards
   double energy = 0.0;  ///< [J] that the impact adds: P . (u + u_before) / 2
-  double share = 1.0;   ///< [-] of the rebound that the laws ask for: less than one where all of it would create energy
+  double fraction = 1.0;   ///< [-] of the rebound that the laws ask for: less than one where all of it would create energy
   bool converged = true;  ///< of the problems with friction
 };
 

@@ -63,8 +63,13 @@ struct ParameterSchema {
 /// The number if present.
 [[nodiscard]] std::optional<double> optional_number(const ParameterMap& parameters, const std::string& name);
 
-/// The candidate nearest to `word` by edit distance, if at most a third of the letters (or two, if that is more)
-/// differ.
-[[nodiscard]] std::optional<std::string> nearest_name(const std::string& word, std::span<const std::string> candidates);
+/// Parameters of a pair with their key prefix, for messages.
+struct ParameterScope {
+  std::string where;  ///< "contact.NAME.parameters."
+  const ParameterMap& parameters;
+
+  /// A list that is empty or has `expected` entries. @throws Error{invalid_input}
+  [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const;
+};
 
 }  // namespace heelstrike

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace heelstrike::fem {
+namespace heelstrike {
 
 ParameterSchema number_parameter(std::string name, std::string unit, std::string meaning,
                                  std::optional<double> fallback, Range range) {
@@ -42,4 +42,4 @@ ParameterSchema list_parameter(std::string name, std::string unit, std::string m
   return s;
 }
 
-}  // namespace heelstrike::fem
+}  // namespace heelstrike

@@ -7,7 +7,7 @@
 
 #include "common/parameters/parameter.hpp"
 
-namespace heelstrike::fem {
+namespace heelstrike {
 
 inline constexpr Range positive{.min = 0.0, .min_excluded = true};
 inline constexpr Range not_negative{.min = 0.0};
@@ -23,4 +23,4 @@ inline constexpr Range not_negative{.min = 0.0};
 /// A list of numbers, empty by default.
 [[nodiscard]] ParameterSchema list_parameter(std::string name, std::string unit, std::string meaning);
 
-}  // namespace heelstrike::fem
+}  // namespace heelstrike

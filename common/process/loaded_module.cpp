@@ -22,7 +22,7 @@ ModuleFile::ModuleFile(const char* name) : name_(name) {
     fs::path file = folder / name;
     descriptor_ = Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (descriptor_.get() < 0) continue;  // a program, whose folder has no libraries
-    beyond_rim_ = std::move(file);
+    search_folder_ = std::move(file);
     return;
   }
 }
@@ -31,8 +31,8 @@ fs::path ModuleFile::path() const {
   std::error_code error;
   if (descriptor_.get() >= 0) {
     const fs::path kept = fmt::format("/proc/self/fd/{}", descriptor_.get());
-    const bool is_removed = fs::exists(kept, error) && !fs::equivalent(beyond_rim_, kept, error);
-    return is_removed ? kept : beyond_rim_;
+    const bool is_removed = fs::exists(kept, error) && !fs::equivalent(search_folder_, kept, error);
+    return is_removed ? kept : search_folder_;
   }
   const fs::path own = module_folder();
   const std::array folders = {own, own / "heelstrike", own.parent_path() / "lib",

@@ -20,7 +20,7 @@ class ModuleFile {
 
  private:
   std::string name_;
-  std::filesystem::path beyond_rim_;
+  std::filesystem::path search_folder_;
   Descriptor descriptor_;
 };
 

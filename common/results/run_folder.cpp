@@ -21,7 +21,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/files/plain_name.hpp"
 #include "common/files/digest_json.hpp"
-#include "common/files/storage.hpp"
+#include "common/results/storage.hpp"
 #include "common/results/summary.hpp"
 
 namespace heelstrike {

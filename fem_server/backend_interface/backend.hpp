@@ -100,8 +100,6 @@ class ContactBackend {
   /// Fields as VTU bytes. @throws Error{unimplemented} if the model has none
   [[nodiscard]] virtual std::string fields(const History& history, const PairState& state,
                                            const FieldRequest& request) const;
-  /// See Contact::local_problem. @throws Error{unimplemented} if the model solves none
-  [[nodiscard]] virtual friction::LocalProblem local_problem(const History& history, const PairState& state) const;
 
  private:
   BackendTraits traits_;

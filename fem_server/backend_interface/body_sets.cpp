@@ -34,15 +34,6 @@ std::vector<std::uint32_t> node_set(const VolumeMesh& mesh, const std::string& n
 
 }  // namespace
 
-std::vector<double> ParameterPrefix::numbers(const std::string& name, std::size_t expected) const {
-  const auto& values = std::get<std::vector<double>>(parameters.at(name));
-  if (!values.empty() && values.size() != expected) {
-    throw input_error(where + name,
-                      fmt::format("{}{}: expected {} numbers or none, found {}", where, name, expected, values.size()));
-  }
-  return values;
-}
-
 std::vector<ParameterSchema> body_set_parameters() {
   std::vector<ParameterSchema> s;
   s.push_back(text_parameter("clamped_set", "node set that is clamped", ""));
@@ -58,7 +49,7 @@ std::vector<ParameterSchema> body_set_parameters() {
   return s;
 }
 
-std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPrefix& place) {
+std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterScope& place) {
   std::vector<std::uint32_t> nodes;
   const std::string& set = text(place.parameters, "clamped_set");
   if (!set.empty()) nodes = node_set(mesh, set, place.where + "clamped_set");
@@ -105,7 +96,7 @@ Side side_of(const VolumeMesh& mesh, ElementFace face) {
 }  // namespace
 
 std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut,
-                                       const ParameterPrefix& place) {
+                                       const ParameterScope& place) {
   const std::string& name = text(place.parameters, "contact_set");
   std::vector<ElementFace> faces = boundary_faces(mesh);
   if (!name.empty()) {

@@ -11,21 +11,12 @@
 
 namespace heelstrike::fem {
 
-/// Parameters of a pair with their key prefix, for messages.
-struct ParameterPrefix {
-  std::string where;  ///< "contact.NAME.parameters."
-  const ParameterMap& parameters;
-
-  /// A list that is empty or has `expected` entries. @throws Error{invalid_input}
-  [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const;
-};
-
 /// clamped_set, clamped_box, contact_set, contact_box, contact_direction and contact_angle.
 [[nodiscard]] std::vector<ParameterSchema> body_set_parameters();
 
 /// Nodes of clamped_set and clamped_box, ascending; none when both are absent.
 /// @throws Error{invalid_input} for a set that does not exist in the mesh and for a box without a node
-[[nodiscard]] std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterPrefix& place);
+[[nodiscard]] std::vector<std::uint32_t> clamped_nodes(const VolumeMesh& mesh, const ParameterScope& place);
 
 /// Faces of contact_set, otherwise of the boundary, restricted by contact_box and contact_direction. Of a side that
 /// consists of several faces, either all or none are chosen.
@@ -33,6 +24,6 @@ struct ParameterPrefix {
 ///             have no contact
 /// @throws Error{invalid_input} for a set that does not exist in the mesh
 [[nodiscard]] std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut,
-                                                     const ParameterPrefix& place);
+                                                     const ParameterScope& place);
 
 }  // namespace heelstrike::fem

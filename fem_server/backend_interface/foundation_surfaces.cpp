@@ -97,7 +97,7 @@ void name_groups(const VolumeMesh& solid, std::span<const ElementFace> chosen, S
 }
 
 /// @param sets  null = the whole boundary, nothing clamped
-CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterPrefix* sets) {
+CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterScope* sets) {
   const Boundary boundary = boundary_surface(solid);
   if (sets == nullptr) return {.mesh = boundary.surface, .back = {}};
   CastingTriangles result;
@@ -180,7 +180,7 @@ bool has_surface(const SurfaceKind& kind) {
 }
 
 CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size, const PrepareContext& context,
-                             const std::string& where, const ParameterPrefix* sets) {
+                             const std::string& where, const ParameterScope* sets) {
   CastingTriangles result;
   if (const auto mesh = MeshSurface::of(surface)) {
     const AssetContent& asset = context.asset(mesh->asset());
@@ -207,7 +207,7 @@ CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size
 }
 
 std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
-                                           const std::string& where, const ParameterPrefix& sets) {
+                                           const std::string& where, const ParameterScope& sets) {
   if (PlaneSurface::of(surface) || kind_of(surface).distance != nullptr) return std::nullopt;
   // Few triangles suffice: contact with the faces of a block is exact for any number of them.
   const auto block = BlockSurface::of(surface);

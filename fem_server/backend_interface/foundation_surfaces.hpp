@@ -38,7 +38,7 @@ struct TriangleSize {
 /// @throws Error{invalid_input} for an empty or inside-out mesh and for sets that do not exist; errors of reading
 [[nodiscard]] CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size,
                                            const PrepareContext& context, const std::string& where,
-                                           const ParameterPrefix* sets = nullptr);
+                                           const ParameterScope* sets = nullptr);
 
 /// As above, for the target surface of the springs: analytic where a formula exists.
 struct TargetGeometry {
@@ -47,7 +47,7 @@ struct TargetGeometry {
 };
 /// Its triangles, as above; none if a formula exists.
 [[nodiscard]] std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
-                                                         const std::string& where, const ParameterPrefix& sets);
+                                                         const std::string& where, const ParameterScope& sets);
 /// @param triangles  of the surface, as above; null = a formula exists
 /// @param depth      see mesh_target
 [[nodiscard]] TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate,

@@ -7,8 +7,8 @@ namespace {
 
 constexpr double min_youngs_modulus = 1e3;     // [Pa] brain and fat; softer gels flow
 constexpr double max_youngs_modulus = 1.3e12;  // [Pa] diamond
-constexpr double lightest = 20.0;   // [kg/m^3] foams
-constexpr double heaviest = 2.3e4;  // [kg/m^3] osmium
+constexpr double min_density = 20.0;   // [kg/m^3] foams
+constexpr double max_density = 2.3e4;  // [kg/m^3] osmium
 
 std::string find_modulus_warning(double modulus) {
   if (modulus < min_youngs_modulus) {
@@ -23,11 +23,11 @@ std::string find_modulus_warning(double modulus) {
 }
 
 std::string find_density_warning(double density) {
-  if (density > 0.0 && density < lightest) {
+  if (density > 0.0 && density < min_density) {
     return fmt::format("density: {0:g} kg/m^3 is lighter than foam; did you mean {0:g} g/cm^3, which is {1:g}?",
                        density, density * 1e3);
   }
-  if (density <= heaviest) return {};
+  if (density <= max_density) return {};
   return fmt::format("density: {:g} kg/m^3 is heavier than any metal (osmium has 22600); check its unit", density);
 }
 

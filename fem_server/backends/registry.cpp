@@ -6,7 +6,6 @@
 #include "common/contact/material_laws.hpp"
 #include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
-#include "common/friction/local_problem.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
@@ -62,11 +61,6 @@ void refuse_laws(const PairSpec& pair, const BackendEntry& entry) {
 std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
                                    const FieldRequest& /*request*/) const {
   throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws give a force, not its distribution");
-}
-
-friction::LocalProblem ContactBackend::local_problem(const History& /*history*/, const PairState& /*state*/) const {
-  throw Error(ErrorCode::unimplemented,
-              "this back-end solves no frictional contact problem of many points; fem_condensed with friction does");
 }
 
 std::span<const BackendEntry> backend_registry() {

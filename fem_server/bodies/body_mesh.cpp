@@ -41,7 +41,7 @@ VolumeMesh placed(VolumeMesh mesh, const Pose& X_BodyMesh) {
 
 }  // namespace
 
-double element_size_of(const ParameterPrefix& place) {
+double element_size_of(const ParameterScope& place) {
   const auto size = optional_number(place.parameters, "element_size");
   if (!size) {
     throw input_error(place.where + "element_size",
@@ -55,23 +55,23 @@ double element_size_of(const ParameterPrefix& place) {
 namespace {
 
 /// Topology of the requested elements.
-const ElementTopology& topology_asked_for(const ParameterPrefix& place) {
+const ElementTopology& topology_asked_for(const ParameterScope& place) {
   const auto kind = named_element(text(place.parameters, "element"));
   return element_topology(kind ? kind->n_nodes : 4);
 }
 
-std::uint32_t order_of(const ParameterPrefix& place) {
+std::uint32_t order_of(const ParameterScope& place) {
   return topology_asked_for(place).quadratic() ? 2 : 1;
 }
 
 /// Corners of the requested elements: 4, 6 or 8.
-std::uint32_t find_requested_corners(const ParameterPrefix& place) {
+std::uint32_t find_requested_corners(const ParameterScope& place) {
   return topology_asked_for(place).n_corners;
 }
 
 }  // namespace
 
-void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place) {
+void refuse_blocks_elements(const Surface& surface, const ParameterScope& place) {
   const std::uint32_t corners = find_requested_corners(place);
   if (corners == 4 || BlockSurface::of(surface) || (corners == 6 && is_layer(surface))) return;
   throw input_error(
@@ -82,7 +82,7 @@ void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place
                   corners == 6 ? "; heelstrike mesh --layer OUTER INNER --prisms makes one" : ""));
 }
 
-ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterPrefix& place, const std::string& file) {
+ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterScope& place, const std::string& file) {
   const auto kind = named_element(text(place.parameters, "element"));
   if (!kind) return default_element(nodes_per_element);
   const auto carries = [&](const ElementKind& other) {
@@ -103,18 +103,18 @@ ElementKind find_supported_element(std::uint32_t nodes_per_element, const Parame
 namespace {
 
 /// The mesh of a file, with the nodes that the requested element needs.
-VolumeMesh carried(VolumeMesh mesh, const ParameterPrefix& place, const std::string& file) {
+VolumeMesh carried(VolumeMesh mesh, const ParameterScope& place, const std::string& file) {
   const ElementKind kind = find_supported_element(mesh.nodes_per_element, place, file);
   return kind.n_nodes == mesh.nodes_per_element ? mesh : to_quadratic(mesh);
 }
 
-std::optional<Vector3> direction_of(const ParameterPrefix& place) {
+std::optional<Vector3> direction_of(const ParameterScope& place) {
   const auto direction = place.numbers("contact_direction", 3);
   if (direction.empty()) return std::nullopt;
   return Vector3(direction[0], direction[1], direction[2]);
 }
 
-MeshingOptions meshing_options(const ParameterPrefix& place, const PrepareContext& context) {
+MeshingOptions meshing_options(const ParameterScope& place, const PrepareContext& context) {
   MeshingOptions meshing;
   meshing.size.size = element_size_of(place);
   meshing.order = order_of(place);
@@ -126,7 +126,7 @@ MeshingOptions meshing_options(const ParameterPrefix& place, const PrepareContex
 }
 
 /// Refines the mesh below the faces that point towards the partner.
-void refine_contact(const SurfaceMesh& surface, const ParameterPrefix& place, SizeField& field) {
+void refine_contact(const SurfaceMesh& surface, const ParameterScope& place, SizeField& field) {
   const double size = number(place.parameters, "contact_size");
   if (size == 0.0) return;
   const auto direction = direction_of(place);
@@ -142,7 +142,7 @@ void refine_contact(const SurfaceMesh& surface, const ParameterPrefix& place, Si
 }
 
 /// Rejects mesh sizes that would use up time and memory before the mesher could reach the element limit.
-void check_element_count(double volume, double size, const ParameterPrefix& place, const PrepareContext& context) {
+void check_element_count(double volume, double size, const ParameterScope& place, const PrepareContext& context) {
   constexpr double regular = 8.485281374;  // regular tetrahedra of edge 1 in a unit cube; meshes have 0.8 to 1.3 times
                                            // this
   const double expected = regular * std::abs(volume) / (size * size * size);
@@ -165,7 +165,7 @@ double volume_of(const SurfaceMesh& surface) {
 /// Digest of the mesh inputs, besides the version of the mesher.
 class MeshKey {
  public:
-  MeshKey(std::string_view kind, const ParameterPrefix& place) {
+  MeshKey(std::string_view kind, const ParameterScope& place) {
     writer_.put(std::string_view("heelstrike mesh key 2"));
     writer_.put(kind);
     const auto put_number = [&](const char* name) {
@@ -210,7 +210,7 @@ VolumeMesh cached_or_new_mesh(MeshKey key, const PrepareContext& context, const 
   });
 }
 
-VolumeMesh filled(const SurfaceMesh& surface, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh filled(const SurfaceMesh& surface, const ParameterScope& place, const PrepareContext& context) {
   MeshingOptions meshing = meshing_options(place, context);
   refine_contact(surface, place, meshing.size);
   check_element_count(volume_of(surface), meshing.size.size, place, context);
@@ -222,7 +222,7 @@ void tell(const Warnings& warnings, const PrepareContext& context) {
 }
 
 /// Called for cached meshes too, because the mesh has lost the same volume.
-void warn_about_volume_loss(const VolumeMesh& mesh, double given_volume, const ParameterPrefix& place,
+void warn_about_volume_loss(const VolumeMesh& mesh, double given_volume, const ParameterScope& place,
                  const PrepareContext& context) {
   const VolumeReport report = check_volume(mesh);
   const std::string key = place.where + "element_size";
@@ -230,7 +230,7 @@ void warn_about_volume_loss(const VolumeMesh& mesh, double given_volume, const P
   tell(find_quality_warnings(key, report), context);
 }
 
-VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterScope& place, const PrepareContext& context) {
   const AssetContent& asset = context.asset(surface.asset());
   const ReadOptions read = read_options(surface, asset, context);
   if (holds_volume(asset.content, read)) {
@@ -249,7 +249,7 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPrefix& pl
   return placed(std::move(mesh), surface.X_BodyMesh);
 }
 
-VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterScope& place, const PrepareContext& context) {
   BallOptions ball;
   ball.radius = sphere.radius;
   ball.size = element_size_of(place);
@@ -264,7 +264,7 @@ VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPrefix& place, 
                 {.R = Matrix3::Identity(), .p = sphere.center});
 }
 
-VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh foot_mesh(const FootSurface& foot, const ParameterScope& place, const PrepareContext& context) {
   MeshKey key(foot.right ? "right foot" : "left foot", place);
   const FootDimensions& d = foot.dimensions;
   for (const double length : {d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
@@ -282,7 +282,7 @@ VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPrefix& place, cons
   return placed(cached_or_new_mesh(key, context, make), {.R = Matrix3::Identity(), .p = foot.ankle});
 }
 
-VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterScope& place, const PrepareContext& context) {
   CylinderOptions options;
   options.radius = cylinder.radius;
   options.height = cylinder.length;
@@ -295,7 +295,7 @@ VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPrefix&
   return placed(make_cylinder(options), {.R = R, .p = cylinder.center});
 }
 
-VolumeMesh block_mesh(const BlockSurface& block, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh block_mesh(const BlockSurface& block, const ParameterScope& place, const PrepareContext& context) {
   BlockOptions options;
   options.lengths = block.lengths;
   options.size = element_size_of(place);
@@ -315,7 +315,7 @@ SurfaceLayer layer_of(const Surface& surface) {
 }
 
 /// Columns of elements below the triangles of a sheet. This takes no time, so the mesh is not cached.
-VolumeMesh layer_below(const Surface& surface, const ParameterPrefix& place) {
+VolumeMesh layer_below(const Surface& surface, const ParameterScope& place) {
   const SurfaceLayer layer = layer_of(surface);
   LayerOptions options;
   options.layers = count_elements_through(surface, place);
@@ -328,7 +328,7 @@ VolumeMesh layer_below(const Surface& surface, const ParameterPrefix& place) {
 }
 
 /// Any other shape, from closed triangles as fine as its finest elements.
-VolumeMesh shape_mesh(const Surface& surface, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh shape_mesh(const Surface& surface, const ParameterScope& place, const PrepareContext& context) {
   const SurfaceKind& kind = kind_of(surface);
   if (kind.boundary == nullptr) {
     throw input_error("main.surface",
@@ -357,7 +357,7 @@ bool is_layer(const Surface& surface) {
   return kind_of(surface).layer != nullptr;
 }
 
-std::uint32_t count_elements_through(const Surface& surface, const ParameterPrefix& place) {
+std::uint32_t count_elements_through(const Surface& surface, const ParameterScope& place) {
   const double thickness = layer_of(surface).thickness;
   // Bending needs at least two elements through the thickness.
   const double height = optional_number(place.parameters, "element_size").value_or(0.5 * thickness);
@@ -392,7 +392,7 @@ std::optional<MeshKind> named_kind(const MeshSurface& surface) {
   return kind_of_format(surface.format.empty() ? surface.asset_name : surface.format);
 }
 
-VolumeMesh body_mesh(const Surface& surface, const ParameterPrefix& place, const PrepareContext& context) {
+VolumeMesh body_mesh(const Surface& surface, const ParameterScope& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
   VolumeMesh mesh;
   if (const auto file = MeshSurface::of(surface)) {

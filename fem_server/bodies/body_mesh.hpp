@@ -27,23 +27,23 @@ namespace heelstrike::fem {
 
 /// Number of elements through the thickness of a layer, such that they are as high as wide.
 /// @throws Error{invalid_input} for a surface without a layer and for more than max_layers
-[[nodiscard]] std::uint32_t count_elements_through(const Surface& surface, const ParameterPrefix& place);
+[[nodiscard]] std::uint32_t count_elements_through(const Surface& surface, const ParameterScope& place);
 
 /// Clamps the back of bodies that are layers and chooses their front as contact surface, unless the parameters of the
 /// pair choose other sets.
 [[nodiscard]] PairSpec add_shape_sets(PairSpec pair);
 
 /// @throws Error{invalid_input} when `element_size` is absent
-[[nodiscard]] double element_size_of(const ParameterPrefix& place);
+[[nodiscard]] double element_size_of(const ParameterScope& place);
 
 /// Rejects elements that the shape cannot be filled with: only blocks are cut into prisms and hexahedra.
 /// @pre the surface is filled here and is not a volume mesh
 /// @throws Error{invalid_input} with the accepted elements
-void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place);
+void refuse_blocks_elements(const Surface& surface, const ParameterScope& place);
 
 /// The requested element, or the default one, on the mesh of a volume file.
 /// @throws Error{invalid_input} if the elements of the file do not support it
-[[nodiscard]] ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterPrefix& place,
+[[nodiscard]] ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterScope& place,
                                           const std::string& file);
 
 /// Mesh in the body's frame. Uses the parameters element_size, element, contact_size, contact_radius,
@@ -53,6 +53,6 @@ void refuse_blocks_elements(const Surface& surface, const ParameterPrefix& place
 /// @throws Error{invalid_input} for an invalid surface or file, a shape that encloses no body, sizes out of range
 /// @throws Error{limit} for more than `context.max_elements`, before the mesher starts if this is predictable
 /// @throws Error{cancelled}, and the errors of the mesher
-[[nodiscard]] VolumeMesh body_mesh(const Surface& surface, const ParameterPrefix& place, const PrepareContext& context);
+[[nodiscard]] VolumeMesh body_mesh(const Surface& surface, const ParameterScope& place, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -33,7 +33,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-using Place = ParameterPrefix;
+using Place = ParameterScope;
 
 Support support_of(const VolumeMesh& mesh, const Place& place) {
   Support support;
@@ -125,24 +125,24 @@ void remove_isolated_elements(ClampedMesh& body, const Place& place, const Prepa
   // Removed elements change forces by less than their volume fraction; one per cent is below the effect of the
   // element size.
   constexpr double max_isolated_volume_fraction = 0.01;
-  const std::vector<MeshPiece> loose = find_unsupported_pieces(body.mesh, body.support.clamped_nodes);
-  if (loose.empty()) return;
-  double lost = 0.0;
+  const std::vector<MeshPiece> isolated = find_unsupported_pieces(body.mesh, body.support.clamped_nodes);
+  if (isolated.empty()) return;
+  double removed_volume = 0.0;
   double total = 0.0;
-  for (const MeshPiece& piece : loose) lost += piece.volume;
+  for (const MeshPiece& piece : isolated) removed_volume += piece.volume;
   for (std::size_t e = 0; e < body.mesh.n_elements(); ++e) total += element_volume(body.mesh, e);
-  if (lost > max_isolated_volume_fraction * total) {
+  if (removed_volume > max_isolated_volume_fraction * total) {
     throw input_error(
         place.where + "body_box",
         fmt::format("{}body_box: {} of the pieces left by the cut have no support, {:.3g} % of the volume: {}; extend "
                     "the clamp into each of them, or move the box",
-                    place.where, loose.size(), 100.0 * lost / total, places_of(loose)));
+                    place.where, isolated.size(), 100.0 * removed_volume / total, places_of(isolated)));
   }
-  context.on_progress(fmt::format("{}body_box: {} isolated pieces along the cut, connected by an edge or a corner only, "
+  context.on_progress(fmt::format("{}body_box: {} isolated pieces along the cut, connected by an edge or corner only, "
                                   "are removed, {:.2g} % of the volume: {}",
-                                  place.where, loose.size(), 100.0 * lost / total, places_of(loose)),
+                                  place.where, isolated.size(), 100.0 * removed_volume / total, places_of(isolated)),
                       0.0);
-  remove_pieces(body.mesh, loose, body.cut);
+  remove_pieces(body.mesh, isolated, body.cut);
   body.support = support_of(body.mesh, place);
 }
 

@@ -9,7 +9,7 @@
 
 #include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/bodies/contact_surface.hpp"
+#include "fem_server/contact_solver/contact_surface.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/contact_solver/contact_regions.hpp"
 #include "fem_server/fem/body_model.hpp"

@@ -28,7 +28,7 @@ bool is_meshed_by_backend(const Surface& surface) {
   return !mesh || named_kind(*mesh) == MeshKind::surface;
 }
 
-void check_support(const ContactBody& body, const ParameterPrefix& place) {
+void check_support(const ContactBody& body, const ParameterScope& place) {
   const std::string key = place.where + "support";
   const bool clamped = !text(place.parameters, "clamped_set").empty() || !place.numbers("clamped_box", 6).empty();
   if (text(place.parameters, "support") != "inertia_relief") {
@@ -50,7 +50,7 @@ void check_support(const ContactBody& body, const ParameterPrefix& place) {
   }
 }
 
-void check_body(const ContactBody& body, const ParameterPrefix& place) {
+void check_body(const ContactBody& body, const ParameterScope& place) {
   check_support(body, place);
   for (const char* box : {"body_box", "contact_box"}) {
     if (place.parameters.contains(box)) (void)place.numbers(box, 6);
@@ -142,7 +142,7 @@ struct InspectedBody {
 };
 
 /// @throws Error{invalid_input} if the elements of a volume file do not support the requested element
-InspectedBody seen(const ContactBody& body, const ParameterPrefix& place, const PrepareContext& context) {
+InspectedBody seen(const ContactBody& body, const ParameterScope& place, const PrepareContext& context) {
   const auto file = MeshSurface::of(body.surface);
   const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
   if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
@@ -158,7 +158,7 @@ void add(Warnings warnings, const std::string& key, std::vector<std::string>& al
   for (std::string& warning : warnings) all.push_back(key.empty() ? std::move(warning) : fmt::format("{}: {}", key, warning));
 }
 
-void check_body_plausibility(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterPrefix& place,
+void check_body_plausibility(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterScope& place,
                 std::vector<std::string>& all) {
   if (const auto mesh = MeshSurface::of(body.surface)) {
     add(find_extent_warnings(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
@@ -191,7 +191,7 @@ std::vector<std::string> mixed_choices(const ContactBody& body, const ElementKin
 }
 
 void check_volumetric_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend,
-                   const ParameterPrefix& place, std::vector<std::string>& all) {
+                   const ParameterScope& place, std::vector<std::string>& all) {
   if (kind.mixed() || body.materials.empty()) return;
   const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
   if (nu < locking_poissons_ratio) return;
@@ -233,12 +233,12 @@ void check_body_pair(const PairSpec& given) {
 std::vector<std::string> find_body_pair_warnings(const PairSpec& pair, const PrepareContext& context) {
   std::vector<std::string> all;
   const std::string where = "contact." + pair.name;
-  const ParameterPrefix place{where + ".parameters.", pair.parameters};
+  const ParameterScope place{where + ".parameters.", pair.parameters};
   const InspectedBody main = seen(pair.main, place, context);
   if (main.extents) check_body_plausibility(pair.main, where + ".main", *main.extents, place, all);
   check_volumetric_locking(pair.main, main.element, pair.backend, place, all);
   const ParameterMap own = partner_map(pair);
-  const ParameterPrefix partner_place{where + ".parameters.partner_", own};
+  const ParameterScope partner_place{where + ".parameters.partner_", own};
   std::optional<Vector3> partner_extents;
   if (pair.partner.materials.empty()) {
     partner_extents = surface_extents(pair.partner.surface, context);

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "fem_server/bodies/contact_surface.hpp"
+#include "fem_server/contact_solver/contact_surface.hpp"
 #include "fem_server/contact_solver/weighted_nodes.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"

@@ -1,8 +1,8 @@
-/// Approximate distance to the surface of a body, from inside, on its own mesh.
+/// Approximate distance from interior points to the surface of a body, on the mesh of the body.
 ///
 /// The screened Poisson equation c^2 lap(phi) = phi, phi = 1 on the surface, has phi = exp(-d / c) for a half space;
 /// by Varadhan's theorem -c ln(phi) tends to the distance d as c -> 0 [melo2023, equations 4.19 to 4.22]. On a convex
-/// surface of radius R it is short by the factor 1 - c / R; measured errors: docs/theory/contact_fem.md.
+/// surface of radius R it is underestimated by the factor 1 - c / R; measured errors: docs/theory/contact_fem.md.
 #pragma once
 
 #include <vector>
@@ -16,9 +16,8 @@ namespace heelstrike::fem {
 
 /// @param length  [m] c > 0; below about one mean edge the layer next to the surface is not resolved
 /// @return        [m] per node of the mesh, >= 0, zero on the surface
-/// @throws Error{invalid_input} for c <= 0, for meshes that are not of 4-node tetrahedra, and where the body is so
-/// thick
-///         (over 600 c) that phi underflows
+/// @throws Error{invalid_input} for c <= 0, for meshes other than 4-node tetrahedra, and for bodies so thick (over 600
+///         c) that phi underflows
 [[nodiscard]] std::vector<double> approximate_distance(const BodyModel& body, double length);
 
 }  // namespace heelstrike::fem

@@ -1,9 +1,9 @@
-/// What the process can still have.
+/// Address space available to the process.
 #pragma once
 
 namespace heelstrike::fem {
 
-/// [B] of addresses until RLIMIT_AS (`ulimit -v`); infinity without such a limit.
+/// [B] remaining address space below RLIMIT_AS (`ulimit -v`); infinity without such a limit.
 [[nodiscard]] double available_address_space();
 
 }  // namespace heelstrike::fem

@@ -1,4 +1,4 @@
-/// A deformable body: mesh, materials, and the matrices and surface quantities that follow from them.
+/// A deformable body: mesh, materials, and the derived matrices and surface quantities.
 ///
 /// Degrees of freedom: dof 3 n + k is the displacement [m] of node n in direction k of the body frame A.
 #pragma once
@@ -29,13 +29,12 @@ using SparseMatrix = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
 /// Mesh with one material per element. Element integrals are isoparametric.
 class BodyModel {
  public:
-  /// @param materials  the last one whose set contains an element wins; an empty set name means all elements
-  /// @throws Error{invalid_input} for a set that does not exist or is empty, an element without material, an inverted
-  /// or
-  ///         degenerate element (with its number and place)
+  /// @param materials  the last one whose set contains an element applies; an empty set name means all elements
+  /// @throws Error{invalid_input} for a missing or empty set, an element without material, an inverted or degenerate
+  ///         element (with its number and position)
   BodyModel(VolumeMesh mesh, std::span<const Material> materials, PressureKind pressure = PressureKind::pointwise);
 
-  /// Some of its elements with their materials, without named sets.
+  /// Submodel of some elements with their materials, without named sets.
   /// @param elements  ascending
   /// @param nodes     nodes of these elements in this body, ascending: node i of the part is nodes[i]
   [[nodiscard]] BodyModel part(std::span<const std::uint32_t> elements, std::vector<std::uint32_t>& nodes) const;
@@ -44,13 +43,13 @@ class BodyModel {
   [[nodiscard]] const ReferenceElement& reference() const { return reference_; }
   [[nodiscard]] const LameConstants& material(std::size_t element) const { return constants_[material_of_[element]]; }
   [[nodiscard]] std::size_t n_materials() const { return constants_.size(); }
-  /// Place of the element's material in the list that the body was made with.
+  /// Index of the element's material in the list passed to the constructor.
   [[nodiscard]] std::size_t material_index(std::size_t element) const { return material_of_[element]; }
-  /// The first material in that list with the same moduli and law as the element's: such materials share pressures.
+  /// First material in that list with the moduli and law of the element's material: such materials share pressures.
   [[nodiscard]] std::uint32_t first_element_like(std::size_t element) const { return first_element_like_[material_of_[element]]; }
   [[nodiscard]] const ElementKind& element() const { return element_with(mesh_.nodes_per_element, pressures_.kind()); }
   [[nodiscard]] const PressureSpace& pressures() const { return pressures_; }
-  /// [m^3] volume that a pressure stands for: the integral of its shape function.
+  /// [m^3] volume of a pressure unknown: the integral of its shape function.
   [[nodiscard]] double pressure_volume(std::size_t pressure) const { return pressure_volumes_[pressure]; }
   [[nodiscard]] double pressure_lambda(std::size_t pressure) const {
     return material(pressures_.elements(pressure).front()).lambda;
@@ -61,16 +60,16 @@ class BodyModel {
   }
   [[nodiscard]] std::size_t n_dofs() const { return 3 * mesh_.nodes.size(); }
 
-  /// [m] places of the nodes of an element.
+  /// [m] node positions of an element.
   [[nodiscard]] CellNodes places(std::size_t element) const;
-  /// What a field (n_dofs) has at the nodes of an element.
+  /// Values of a field (n_dofs) at the nodes of an element.
   [[nodiscard]] CellNodes of_nodes(std::size_t element, const Eigen::VectorXd& field) const;
   [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const {
     return fem::point_geometry(table, places(element), point);
   }
 
-  /// The elements as deal.II's cells, made when they are first asked for; copies share them. Thread-safe.
-  /// @throws Error{invalid_input} for elements that do not share the nodes where they meet
+  /// The elements as deal.II cells, created on first use; copies share them. Thread-safe.
+  /// @throws Error{invalid_input} for adjacent elements that do not share their common nodes
   [[nodiscard]] const BodyCells& cells() const;
 
  private:
@@ -93,21 +92,22 @@ class BodyModel {
   std::shared_ptr<Cells> cells_ = std::make_shared<Cells>();
 };
 
-/// [-] volume change of an element's material at the gradient G of the displacement. Called for several at once.
+/// [-] volume change of an element's material at the displacement gradient G. Called concurrently.
 using DilatationLaw = std::function<double(std::size_t element, const Matrix3& G)>;
 
-/// Mean dilatation theta_a [-] of each pressure of a mixed body; of others none. Not finite where the law is not.
+/// Mean dilatation theta_a [-] of each pressure of a mixed body; empty for other bodies. Not finite where the law is
+/// undefined.
 /// @param u  [m] displacement, n_dofs. @param n_threads  as in BodyCells::sum
 [[nodiscard]] std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::VectorXd& u,
                                                    const DilatationLaw& dilatation, unsigned n_threads = 0);
 
-/// [-] volume change that the law of a mixed body sees at a point of the stiffness rule: sum N_a theta_a.
+/// [-] volume change in the law of a mixed body at a point of the stiffness rule: sum N_a theta_a.
 [[nodiscard]] double dilatation_at(const BodyModel& body, std::span<const double> means, std::size_t element,
                                    std::size_t point);
 
-/// Nodes that each node couples with, itself among them, ascending: the pattern of a stiffness in blocks of 3 x 3.
+/// Nodes coupled to each node, including itself, ascending: the pattern of a stiffness in 3 x 3 blocks.
 struct NodeGraph {
-  std::vector<std::size_t> outer{0};  ///< where the neighbours of each node begin in `inner`, and the end
+  std::vector<std::size_t> outer{0};  ///< start of the neighbours of each node in `inner`, and the end
   std::vector<std::uint32_t> inner;
 
   [[nodiscard]] std::span<const std::uint32_t> neighbours(std::size_t node) const {
@@ -118,7 +118,7 @@ struct NodeGraph {
 /// @param K  of full 3 x 3 blocks
 [[nodiscard]] NodeGraph node_graph(const SparseMatrix& K);
 
-/// Pattern of all couplings of a body, zeros as values; symmetric, rows sorted.
+/// Sparsity pattern of all couplings of a body with zero values; symmetric, rows sorted.
 [[nodiscard]] SparseMatrix sparsity_pattern(const BodyModel& body);
 
 /// Linear elastic stiffness [N/m]. @param n_threads  as in BodyCells::sum; no influence on the bits
@@ -134,32 +134,32 @@ struct NodeGraph {
 /// Stresses [Pa] at the quadrature points of the stiffness rule, one column xx yy zz xy yz zx per (element, point).
 using StressColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 
-/// The laws of the elements for point_stresses(), by the gradient G [-] of the displacement.
+/// Element laws for point_stresses() as functions of the displacement gradient G [-].
 struct StressLaw {
   DilatationLaw dilatation;
-  /// [Pa] symmetric. @param mixed  [-] in a mixed body the volume change that its pressures see
+  /// [Pa] symmetric. @param mixed  [-] in a mixed body the volume change interpolated from its pressures
   std::function<Matrix3(std::size_t element, const Matrix3& G, std::optional<double> mixed)> stress;
 };
 
-/// Of a displacement (n_dofs). Points are asked in the order of the columns.
+/// Stresses of a displacement (n_dofs). Points are evaluated in the order of the columns.
 [[nodiscard]] StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const StressLaw& law);
 
 /// Cauchy stresses of the linear material.
 [[nodiscard]] StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u);
 
-/// Surface nodes that can carry contact, with the area each one stands for.
+/// Surface nodes that can carry contact forces, with their tributary areas.
 ///
-/// Linear tetrahedra: the corners, with the consistent area integral of the shape function (a third of the adjacent
-/// triangles). Quadratic tetrahedra: the middles of the edges only. The consistent area of a corner of a six-node
-/// triangle is zero and that of a middle a third of the triangle, so corners cannot carry a uniform pressure and would
-/// show forces of either sign; with the middles alone, positive pressure means positive forces and the patch test is
-/// passed exactly. Hexahedra: all nodes, whose consistent areas are positive; on a plane rectangle with nine 1 : 4 : 16
-/// of 36 parts of it for a corner, a middle of an edge, and the centre.
+/// Linear tetrahedra: the corners, with the integral of the shape function (a third of the adjacent triangles).
+/// Quadratic tetrahedra: the mid-side nodes only. The consistent area of a corner of a six-node triangle is zero and
+/// that of a mid-side node a third of the triangle, so corners cannot carry a uniform pressure and would carry forces
+/// of either sign; with mid-side nodes alone, positive pressure means positive forces and the patch test is passed
+/// exactly. Hexahedra: all nodes, whose consistent areas are positive; on a plane nine-node rectangle 1/36, 4/36 and
+/// 16/36 of its area for a corner, a mid-side node and the centre node.
 struct ContactNodes {
-  std::vector<std::uint32_t> nodes;  ///< of the mesh, ascending
+  std::vector<std::uint32_t> nodes;  ///< mesh nodes, ascending
   std::vector<double> areas;         ///< [m^2] > 0
   std::vector<Vector3> normals;      ///< [-] outward, area-weighted mean of the adjacent faces
-  std::vector<ElementFace> faces;    ///< whose areas the nodes share, ascending
+  std::vector<ElementFace> faces;    ///< faces that contribute to the areas, ascending
 };
 [[nodiscard]] ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> faces);
 

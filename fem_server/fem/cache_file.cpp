@@ -61,7 +61,7 @@ std::optional<Content> read_cache_file(const fs::path& path, std::string_view ma
                                        std::optional<std::size_t> n, std::string& problem) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  const auto reject = [&](const char* why) {
+  const auto discard = [&](const char* why) {
     problem = fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
     return std::nullopt;
   };

@@ -1,4 +1,4 @@
-/// Files of the cache of prepared products: what they have in common.
+/// Common format of the cache files of prepared products.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,47 +21,47 @@ namespace heelstrike::fem {
 [[nodiscard]] std::filesystem::path cache_path(const std::string& directory, const std::string& key,
                                                std::string_view kind);
 
-/// Writes magic, key, digest of the content and content under a name of its own and renames, so that the file is there
-/// in full or not at all, also when several processes write it at once. Makes the folder when missing, readable by its
-/// owner only; then trims it to max_cache_bytes.
-/// @throws Error{file} when that cannot be done
+/// Writes magic, key, digest of the content and content to a unique temporary file and renames it: the update is
+/// atomic, also with concurrent writers. Creates a missing folder, readable by its owner only; then trims it to
+/// max_cache_bytes.
+/// @throws Error{file} on failure
 void write_cache_file(const std::filesystem::path& path, std::string_view magic, std::string_view key,
                       std::span<const std::byte> content);
 
-/// The content of a file; one that is short, damaged, of another version or of another key counts as absent.
+/// Content of a file. A file that is truncated, corrupt, or of another version or key counts as absent.
 /// @tparam Content  std::string or std::vector<double>
-/// @param n        how many elements there must be; none = any number
-/// @param problem  set to what is wrong with a file that is there, else left alone
+/// @param n        required number of elements; none = any number
+/// @param problem  set to the defect of an existing file, otherwise unchanged
 template <class Content>
 [[nodiscard]] std::optional<Content> read_cache_file(const std::filesystem::path& path, std::string_view magic,
                                                      std::string_view key, std::optional<std::size_t> n,
                                                      std::string& problem);
 
-/// Largest size of all cache files of a folder together.
+/// Maximum total size of the cache files of a folder.
 inline constexpr std::uintmax_t max_cache_bytes = std::uintmax_t{10} << 30;
 
-/// Removes those cache files of a folder that were longest not used until the rest takes at most `max_bytes`; `keep`
-/// stays. Other files are left alone.
+/// Removes the least recently used cache files of a folder until the rest takes at most `max_bytes`. `keep` and other
+/// files are not removed.
 void trim_cache(const std::filesystem::path& directory, const std::filesystem::path& keep, std::uintmax_t max_bytes);
 
-/// Notes that a file was used just now. A folder that is read only does not mind.
+/// Updates the access time of a file; failures (e.g. a read-only folder) are ignored.
 void update_access_time(const std::filesystem::path& path) noexcept;
 
-/// How a product of a preparation is kept and told of.
+/// Caching and reporting of a product of a preparation.
 struct CacheEntry {
-  std::string key;                 ///< digest of everything that the product depends on
-  std::string_view kind;           ///< extension of its file; trim_cache knows it
+  std::string key;                 ///< digest of all inputs of the product
+  std::string_view kind;           ///< file extension; registered in trim_cache
   std::string_view magic;          ///< first line of its file: kind and version
   std::string_view name;           ///< for messages, "the mesh"
-  std::string_view loaded{};       ///< stage that says that it was there; empty = nothing is said
-  double begin = 0.0;              ///< part of the preparation that is done before it is made, and
-  double end = 0.0;                ///< after
-  std::optional<std::size_t> n{};  ///< elements of the content, see read_cache_file
+  std::string_view loaded{};       ///< progress stage reported on a cache hit; empty = none
+  double begin = 0.0;              ///< progress of the preparation before
+  double end = 0.0;                ///< and after the product is made
+  std::optional<std::size_t> n{};  ///< number of elements, see read_cache_file
 };
 
-/// The product from the cache, or made and stored; an empty `directory` means no cache. A damaged file is made again,
-/// which is said through `progress`, as is a folder that cannot be written.
-/// @param unpack  product from its content; @param pack  content from the product, or a reference to it
+/// Loads the product from the cache, or makes and stores it; an empty `directory` disables the cache. A corrupt file is
+/// rebuilt; this and an unwritable folder are reported through `progress`.
+/// @param unpack  converts content to product; @param pack  converts product to content, or a reference to it
 template <class Content, class Make, class Unpack, class Pack>
 [[nodiscard]] auto cached(const std::string& directory, const CacheEntry& entry, const Progress& progress,
                           const Make& make, const Unpack& unpack, const Pack& pack) -> decltype(make()) {

@@ -1,7 +1,7 @@
-/// Integrals over one element, with shape functions that deal.II has tabulated.
+/// Integrals over one element with shape functions tabulated by deal.II.
 ///
-/// Why not by its FEValues: docs/theory/finite_elements.md, section 2. No mesh in here: the same functions serve bodies
-/// of one process and cells of many.
+/// The reason for not using FEValues is in docs/theory/finite_elements.md, section 2. The functions are independent of
+/// the mesh and serve serial bodies and distributed cells alike.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,7 +15,7 @@
 
 namespace heelstrike::fem {
 
-/// A vector for each node of an element, e.g. its place [m]: 3 x n_nodes, of at most 27 nodes, on the stack.
+/// One vector for each node of an element, e.g. its position [m]: 3 x n_nodes, at most 27 nodes, on the stack.
 using CellNodes = Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 27>;
 /// [1/m] n_nodes x 3
 using CellGradients = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 27, 3>;
@@ -23,37 +23,36 @@ using CellGradients = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 27, 3>;
 /// Shape gradients and integration weight of one quadrature point in the reference shape.
 struct PointGeometry {
   CellGradients gradients;
-  double weight = 0.0;  ///< [m^3] not positive where the element is inside out; there are then no gradients
+  double weight = 0.0;  ///< [m^3] not positive where the element is inverted; gradients are then absent
 };
 [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, const CellNodes& places, std::size_t point);
 
 /// [-] gradient of the displacement u [m] of an element's nodes at a point.
 [[nodiscard]] Matrix3 displacement_gradient(const PointGeometry& geometry, const CellNodes& u);
 
-/// Pressures that an element has.
+/// Number of pressures of an element.
 [[nodiscard]] Eigen::Index n_cell_pressures(const ReferenceElement& reference, PressureKind kind);
 /// [-] shape function of the pressure `k` of an element at a point of the stiffness rule.
 [[nodiscard]] double pressure_value(const ReferenceElement& reference, PressureKind kind, std::size_t k,
                                     std::size_t point);
 
-/// Adds what the pressures of an element have of the volume at a point: column k of `couplings` gets the weight times
-/// the value of pressure k times the gradients.
-/// @param gradients  [1/m] that the volume changes by: those of the shape functions, or in a deformed body those with
-///                   respect to the deformed place
+/// Adds the pressure-displacement coupling of a point: column k of `couplings` is incremented by the weight times the
+/// value of pressure k times the gradients.
+/// @param gradients  [1/m] gradients of the shape functions, in a deformed body with respect to the deformed position
 void add_coupling_terms(const ReferenceElement& reference, PressureKind kind, std::size_t point, double weight,
                    const CellGradients& gradients, Eigen::MatrixXd& couplings);
-/// Adds the stiffness that the pressure of one element alone leaves (PressureKind::element) to the element's matrix.
+/// Adds the stiffness of the condensed element pressure (PressureKind::element) to the element matrix.
 void condense_pressure(const LameConstants& constants, double volume, CellTerms& terms);
 
 /// Adds lambda div u div w + 2 mu eps(u) : eps(w) of one quadrature point to the matrix of an element.
 void add_linear_point(const PointGeometry& geometry, const LameConstants& constants, Eigen::MatrixXd& matrix);
 
-/// Linear elastic stiffness [N/m] of an element: matrix and couplings of `terms`. With nodal pressures it is the part
-/// of mu alone; theirs needs the couplings of all cells around them.
+/// Linear elastic stiffness [N/m] of an element: matrix and couplings of `terms`. With nodal pressures it contains the
+/// mu part only; the pressure part needs the couplings of all adjacent cells.
 void linear_cell(const ReferenceElement& reference, PressureKind kind, const CellNodes& places,
                  const LameConstants& constants, CellTerms& terms);
 
-/// Consistent mass [kg] between the nodes of an element, alike in the three directions.
+/// Consistent mass [kg] between the nodes of an element, identical in the three directions.
 [[nodiscard]] Eigen::MatrixXd cell_mass(const ReferenceElement& reference, const CellNodes& places, double density);
 
 }  // namespace heelstrike::fem

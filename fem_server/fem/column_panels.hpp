@@ -1,4 +1,4 @@
-/// Columns of a matrix that belong to nodes, a panel at a time.
+/// Panel-wise processing of the matrix columns of nodes.
 #pragma once
 
 #include <Eigen/Core>
@@ -6,9 +6,9 @@
 
 namespace heelstrike::fem {
 
-/// Calls visit(first, width) for panels of 64 nodes, or 192 columns, in ascending order. Triangular solves with that
-/// many right-hand sides run at the speed of matrix products; beyond, only what a panel needs beside the result grows,
-/// and the time until a stop is noticed.
+/// Calls visit(first, width) for panels of 64 nodes, or 192 columns, in ascending order. Triangular solves with this
+/// number of right-hand sides reach the speed of matrix products; wider panels only increase the workspace and the
+/// latency of a stop request.
 template <class Visit>
 void for_each_panel(Eigen::Index n_nodes, Visit visit) {
   constexpr Eigen::Index panel_nodes = 64;

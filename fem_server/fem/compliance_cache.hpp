@@ -1,7 +1,7 @@
-/// Surface compliances on disk, so that a condensation is paid once.
+/// Disk cache of surface compliances, so that a body is condensed once.
 ///
-/// One file per key, `<key>.compliance`, in a folder of the service's owner. A file is written under a temporary name
-/// and renamed; a file that is short, damaged, of another version or of another key is treated as absent.
+/// One file per key, `<key>.compliance`, in a folder of the owner of the service. A file is written under a temporary
+/// name and renamed; a file that is truncated, corrupt, or of another version or key is treated as absent.
 #pragma once
 
 #include <span>
@@ -11,12 +11,12 @@
 
 namespace heelstrike::fem {
 
-/// sha256 of everything the compliance depends on: mesh, materials, support, candidates, version of the method.
+/// sha256 of all inputs of the compliance: mesh, materials, support, candidates, version of the method.
 [[nodiscard]] std::string compliance_key(const BodyModel& body, const Support& support,
                                          std::span<const std::uint32_t> candidates);
 
-/// From the cache, or condensed and stored; an empty `directory` means no cache. A damaged file is rebuilt, which is
-/// said through `progress`, as is a folder that cannot be written. @throws as condense
+/// Loads the compliance from the cache, or condenses and stores it; an empty `directory` disables the cache. A corrupt
+/// file is rebuilt; this and an unwritable folder are reported through `progress`. @throws as condense
 [[nodiscard]] SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body,
                                                   const Support& support, std::span<const std::uint32_t> candidates,
                                                   const Progress& progress, const std::stop_token& stop,

@@ -1,13 +1,13 @@
 /// Static condensation of a linear elastic body to its candidate contact nodes.
 ///
-/// What is kept is the surface compliance C: displacement of the candidates by unit forces on candidates,
+/// The result is the surface compliance C: displacements of the candidates due to unit forces on candidates,
 ///
 ///     clamped          C = S^T K^-1 S = (K_bb - K_ba K_aa^-1 K_ab)^-1 = K*^-1
 ///     inertia relief   C = S^T P^T K^+ P S,   P = I - M R (R^T M R)^-1 R^T
 ///
-/// with S the selection of candidate dofs, a the interior ones, R the rigid motions. P balances a load with the body's
-/// own inertia; P^T takes the mean rigid motion out of the displacement, so the frame A is the body's mean (Tisserand)
-/// frame. Derivation: docs/theory/contact_fem.md. Only preparation; not thread-safe.
+/// with S the selection of candidate dofs, a the interior ones, R the rigid motions. P balances a load by the inertia
+/// of the body; P^T removes the mean rigid motion from the displacement, so that frame A is the mean (Tisserand) frame
+/// of the body. Derivation: docs/theory/contact_fem.md. For preparation only; not thread-safe.
 #pragma once
 
 #include <Eigen/Core>
@@ -23,7 +23,7 @@
 
 namespace heelstrike::fem {
 
-/// How the body is held.
+/// Support of the body.
 struct Support {
   bool inertia_relief = false;
   std::vector<std::uint32_t> clamped_nodes;  ///< ascending; empty with inertia relief
@@ -32,7 +32,7 @@ struct Support {
 /// @throws Error{invalid_input}  neither clamp nor inertia relief (names the six free motions), or both
 void check_support(const Support& support);
 
-/// Per dof whether it belongs to one of these nodes.
+/// Mask of the dofs of the given nodes.
 [[nodiscard]] std::vector<bool> clamped_dofs(const BodyModel& body, std::span<const std::uint32_t> nodes);
 
 /// Dense symmetric compliance of n candidate nodes, stored as 3x3 blocks; the blocks of one column of nodes are
@@ -44,16 +44,16 @@ class SurfaceCompliance {
   SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks);
 
   [[nodiscard]] std::size_t n_nodes() const { return n_nodes_; }
-  /// [m/N] displacement of node i by a force on node j; block(j, i) is its transpose, bit for bit.
+  /// [m/N] displacement of node i due to a force on node j; block(j, i) is its transpose, bit for bit.
   [[nodiscard]] Eigen::Map<const Matrix3> block(std::size_t i, std::size_t j) const {
     return Eigen::Map<const Matrix3>(data_.data() + 9 * (j * n_nodes_ + i));
   }
   /// Blocks of column node j.
   [[nodiscard]] const double* column(std::size_t j) const { return data_.data() + 9 * j * n_nodes_; }
   [[nodiscard]] const std::vector<double>& data() const { return data_; }
-  /// block(i, i), from a copy that lies together in memory.
+  /// block(i, i), from a contiguous copy.
   [[nodiscard]] const Matrix3& self(std::size_t i) const { return self_[i]; }
-  /// The full matrix, 3 n square; for tests and small bodies.
+  /// The full 3 n x 3 n matrix; for tests and small bodies.
   [[nodiscard]] Eigen::MatrixXd dense() const;
 
  private:
@@ -65,19 +65,17 @@ class SurfaceCompliance {
 using Progress = std::function<void(std::string_view stage, double fraction)>;
 
 /// @param candidates  ascending node numbers
-/// @throws Error{invalid_input}  neither clamp nor inertia relief (names the six free motions), or both; a candidate on
-/// the
-///         clamp; a clamp that leaves a motion free; no mass with inertia relief
+/// @throws Error{invalid_input} neither clamp nor inertia relief (names the six free motions), or both; a candidate on
+///         the clamp; a clamp that leaves a rigid motion free; zero mass with inertia relief
 /// @throws Error{cancelled}      `stop` was requested; checked between stages and between blocks of columns
-/// @throws Error{limit}          it would take more than allowed at its peak, or than the process can have; known
-/// before
-///                               anything large is allocated, and again, to the byte, before the factorisation
+/// @throws Error{limit} the peak memory would exceed the limit or the available address space; checked before any large
+///         allocation, and again with exact sizes before the factorisation
 [[nodiscard]] SurfaceCompliance condense(const BodyModel& body, const Support& support,
                                          std::span<const std::uint32_t> candidates, const Progress& progress,
                                          const std::stop_token& stop, const MemoryLimit& limit = {});
 
-/// K* = K_bb - K_ba K_aa^-1 K_ab [N/m] on the candidate dofs; without clamped nodes it has the six rigid modes as null
-/// space.
+/// K* = K_bb - K_ba K_aa^-1 K_ab [N/m] on the candidate dofs; without clamped nodes its null space is the six rigid
+/// modes.
 /// @throws Error{cancelled}  `stop` was requested; checked between stages and between blocks of columns
 /// @throws Error{limit}      as condense
 [[nodiscard]] Eigen::MatrixXd condensed_stiffness(

@@ -1,6 +1,6 @@
-/// The few LAPACK routines of the preparation and the contact solve, on column-major Eigen storage.
+/// LAPACK routines of the preparation and the contact solve on column-major Eigen storage.
 ///
-/// All of them run on the calling thread (`use_one_blas_thread`), so that results do not depend on the number of
+/// All routines run on the calling thread (`use_one_blas_thread`), so that results do not depend on the number of
 /// threads.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace heelstrike::fem {
 
-/// Tells a threaded BLAS (OpenBLAS) to work on the calling thread only. Called before every preparation; idempotent.
+/// Restricts a threaded BLAS (OpenBLAS) to the calling thread. Called before every preparation; idempotent.
 void use_one_blas_thread();
 
-/// Cholesky factor of a symmetric positive definite matrix in its lower triangle; the upper one is left alone.
+/// Cholesky factor of a symmetric positive definite matrix in its lower triangle; the upper triangle is not accessed.
 /// @return false when the matrix is not positive definite; the content is then undefined
 [[nodiscard]] bool cholesky_in_place(Eigen::Ref<Eigen::MatrixXd> matrix);
 
@@ -47,14 +47,14 @@ void multiply_symmetric(const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rh
 /// result := result - matrix * rhs, in single precision.
 void subtract_product(const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rhs, Eigen::MatrixXf& result);
 
-/// Inverse of a symmetric positive definite matrix given in its lower triangle; both triangles of the inverse.
+/// Inverse of a symmetric positive definite matrix stored in its lower triangle; fills both triangles.
 /// @return false when the matrix is not positive definite in single precision; the content is then undefined
 [[nodiscard]] bool invert_in_place(Eigen::MatrixXf& matrix);
 
-/// @param lower  only its lower triangle is read, and only that of the result is written
+/// @param lower  only the lower triangles of it and of the result are accessed
 [[nodiscard]] Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower);
 
-/// Cholesky factorisation in single precision, for preconditioners and as a start.
+/// Cholesky factorisation in single precision, for preconditioners and initial guesses.
 class SingleCholesky {
  public:
   /// @param matrix  lower triangle. @return false when it is not positive definite in this precision
@@ -66,8 +66,8 @@ class SingleCholesky {
   Eigen::MatrixXf factor_;
 };
 
-/// LU factorisation with partial pivoting in single precision: a preconditioner at half the memory traffic and time of
-/// one in double precision. The user's iteration decides the accuracy of the result.
+/// LU factorisation with partial pivoting in single precision: a preconditioner with half the memory traffic and time
+/// of double precision. The outer iteration determines the accuracy.
 class SingleLu {
  public:
   /// @return false when the matrix is singular

@@ -1,4 +1,4 @@
-/// Displacement of the whole body from forces on its contact nodes: what the condensation has eliminated, for fields.
+/// Recovery of the condensed displacements of the whole body from contact node forces, for field output.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,14 +13,15 @@
 
 namespace heelstrike::fem {
 
-/// Solves K u = f on the same mesh, support and frame as the condensation, so that u agrees with the compliance on its
-/// nodes to rounding. The body is factorised at the first call; nothing is paid by who asks for no fields. Thread-safe.
+/// Solves K u = f on the same mesh, support and frame as the condensation, so that u agrees with the compliance at its
+/// nodes to rounding. The factorisation is deferred to the first call, so that runs without field output do not pay for
+/// it. Thread-safe.
 class DisplacementRecovery {
  public:
   /// @param body  outlives this object
   DisplacementRecovery(const BodyModel& body, Support support);
 
-  /// @param forces  [N] n_dofs(); those on clamped nodes are taken by the support
+  /// @param forces  [N] n_dofs(); those on clamped nodes are carried by the support
   /// @return [m] n_dofs()
   [[nodiscard]] Eigen::VectorXd displacement(const Eigen::VectorXd& forces) const;
 
@@ -29,7 +30,7 @@ class DisplacementRecovery {
 
   const BodyModel& body_;
   Support support_;
-  mutable std::mutex mutex_;  ///< guards the rest; a factor has memory of its own for solving
+  mutable std::mutex mutex_;  ///< guards the members below; a factor has internal workspace for solving
   mutable std::unique_ptr<SparseCholesky> factor_;
   mutable Eigen::MatrixXd modes_;       ///< R, with inertia relief
   mutable Eigen::MatrixXd mass_modes_;  ///< M R (R^T M R)^-1

@@ -1,4 +1,4 @@
-/// The finite elements that a body can be made of. A new one is one line of the table in element_kind.cpp.
+/// Available finite elements. A new one is one line of the table in element_kind.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace heelstrike::fem {
 
-/// What the volumetric part of a material law sees of the volume change of a displacement.
+/// Volume change that enters the volumetric part of a material law.
 enum class PressureKind : std::uint8_t {
-  pointwise,  ///< its value at each quadrature point: displacements only
-  element,    ///< its mean over the element: one pressure in each
-  nodal       ///< its mean around each corner: one pressure at each, linear (trilinear) in between
+  pointwise,  ///< value at each quadrature point: pure displacement formulation
+  element,    ///< mean over the element: one pressure per element
+  nodal       ///< mean around each corner: one pressure per corner, linear (trilinear) in between
 };
 
 struct ElementKind {
@@ -24,10 +24,10 @@ struct ElementKind {
   [[nodiscard]] bool mixed() const { return pressure != PressureKind::pointwise; }
 };
 
-/// All of them. Of those with the same number of nodes the first one is what a mesh is made of when nothing is said.
+/// All element kinds. Among those with the same number of nodes the first one is the default.
 [[nodiscard]] std::span<const ElementKind> element_kinds();
 
-/// The value of the key `element` that takes what the mesh has.
+/// Value of the key `element` that selects the default element for the mesh.
 inline constexpr std::string_view from_mesh = "from_mesh";
 
 /// `from_mesh` and all names, for schemas and messages.
@@ -40,7 +40,7 @@ inline constexpr std::string_view from_mesh = "from_mesh";
 /// @throws Error{internal} when no kind has this number of nodes
 [[nodiscard]] const ElementKind& default_element(std::uint32_t n_nodes);
 
-/// @throws Error{internal} when there is none like this
+/// @throws Error{internal} when there is none
 [[nodiscard]] const ElementKind& element_with(std::uint32_t n_nodes, PressureKind pressure);
 
 }  // namespace heelstrike::fem

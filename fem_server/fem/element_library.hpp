@@ -1,5 +1,5 @@
-/// What of finite elements is deal.II's stands in a module of its own, which is loaded when the first body is prepared:
-/// deal.II brings 200 shared libraries along, whose mapping takes longer than most programs here run.
+/// Interface to the deal.II module, which is loaded when the first body is prepared: deal.II depends on 200 shared
+/// libraries, and mapping them takes longer than most runs of the programs.
 #pragma once
 
 #include <Eigen/Core>
@@ -17,45 +17,45 @@
 
 namespace heelstrike::fem {
 
-/// K x = lambda M x with symmetric matrices of which products are known; M is positive definite where K^-1 M maps to.
+/// Matrix-free K x = lambda M x with symmetric matrices; M is positive definite on the range of K^-1 M.
 struct EigenProblem {
   std::size_t size = 0;                                            ///< unknowns
-  std::size_t n_modes = 0;                                         ///< wanted, < size
+  std::size_t n_modes = 0;                                         ///< requested, < size
   std::function<Eigen::VectorXd(const Eigen::VectorXd&)> mass;     ///< M x
-  std::function<Eigen::VectorXd(const Eigen::VectorXd&)> inverse;  ///< K^-1 x; of a free body its generalised inverse
+  std::function<Eigen::VectorXd(const Eigen::VectorXd&)> inverse;  ///< K^-1 x; generalised inverse for a free body
 };
 
-/// Vectors that the Lanczos iteration keeps: twice as many as wanted is what ARPACK's authors advise, and some more for
-/// few.
+/// Number of Lanczos vectors: twice the number of modes, as recommended by the authors of ARPACK, with a minimum
+/// surplus for few modes.
 constexpr std::size_t lanczos_vectors(std::size_t n_modes) {
   return 2 * n_modes + 10;
 }
 
 struct Eigenpairs {
-  Eigen::VectorXd values;   ///< in no order
-  Eigen::MatrixXd vectors;  ///< one column each, of any length
+  Eigen::VectorXd values;   ///< unordered
+  Eigen::MatrixXd vectors;  ///< one column each, not normalised
 };
 
-/// The module's functions. Errors pass its border as exceptions.
+/// Functions of the module. Errors cross its boundary as exceptions.
 struct ElementLibrary {
-  std::string_view version;  ///< of the program that it was built with
+  std::string_view version;  ///< of the program with which it was built
   ReferenceElement (*reference_element)(std::uint32_t n_nodes) = nullptr;
-  /// The cells of a mesh. @throws Error{invalid_input} for elements that do not share the nodes where they meet
+  /// Cells of a mesh. @throws Error{invalid_input} for adjacent elements that do not share their common nodes
   std::unique_ptr<const BodyCells> (*body_cells)(const VolumeMesh& mesh,
                                                  std::span<const std::uint32_t> material_of) = nullptr;
-  /// Pairs with the smallest eigenvalues > 0; thread-safe, the same bits in every run.
+  /// Pairs with the smallest eigenvalues > 0; thread-safe, with identical bits in every run.
   Eigenpairs (*lowest_modes)(const EigenProblem& problem) = nullptr;
 };
 
-/// Name of the module's file, and of the one function in it that is found by name:
+/// File name of the module. Its single entry point is
 /// `extern "C" const ElementLibrary* heelstrike_element_library()`.
 inline constexpr const char* element_library_file = "libheelstrike_elements.so";
 inline constexpr const char* element_library_function = "heelstrike_element_library";
 
-/// Loads the module when it is called first, and keeps it; from within a shared library the one that lay beside it when
-/// it was loaded, even if the folder is gone. Thread-safe.
-/// @throws Error{file} when it is in none of the folders where it is installed or built, or cannot be loaded (with what
-///         the loader says); Error{version_mismatch} when it is that of another version
+/// Loads the module at the first call and retains it. In a shared library it is the module beside the library at load
+/// time, even if the folder has been removed since. Thread-safe.
+/// @throws Error{file} when it is in none of the install or build folders or cannot be loaded (with the message of the
+///         loader); Error{version_mismatch} for a module of another version
 [[nodiscard]] const ElementLibrary& element_library();
 
 }  // namespace heelstrike::fem

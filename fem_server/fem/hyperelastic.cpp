@@ -17,7 +17,7 @@ struct PrincipalPoint {
   Matrix3 V = Matrix3::Identity();      ///< and at rest
   Vector3 slope = Vector3::Zero();      ///< [Pa] W_i
   Matrix3 normal = Matrix3::Zero();     ///< [Pa] W_ij: dP_ii / dF_jj
-  Matrix3 straight = Matrix3::Zero();   ///< [Pa] dP_ij / dF_ij, i != j
+  Matrix3 normal_terms = Matrix3::Zero();   ///< [Pa] dP_ij / dF_ij, i != j
   Matrix3 shear_terms = Matrix3::Zero();    ///< [Pa] dP_ij / dF_ji, i != j
   double energy = 0.0;                  ///< [J/m^3] isochoric
   double volume_energy = 0.0;           ///< [J/m^3]
@@ -32,7 +32,7 @@ struct PrincipalPoint {
     for (Eigen::Index i = 0; i < 3; ++i) {
       for (Eigen::Index j = 0; j < 3; ++j) {
         if (i == j) continue;
-        B(i, i) += straight(i, j) * x[j] * y[j];
+        B(i, i) += normal_terms(i, j) * x[j] * y[j];
         B(i, j) += shear_terms(i, j) * x[j] * y[i];
       }
     }
@@ -82,7 +82,7 @@ PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, co
                                    ? (point.slope[i] - point.slope[j]) / difference
                                    : 0.5 * (point.normal(i, i) + point.normal(j, j)) - point.normal(i, j);
       const double antisymmetric = (point.slope[i] + point.slope[j]) / (l[i] + l[j]);
-      point.straight(i, j) = 0.5 * (symmetric + antisymmetric);
+      point.normal_terms(i, j) = 0.5 * (symmetric + antisymmetric);
       point.shear_terms(i, j) = 0.5 * (symmetric - antisymmetric);
     }
   }

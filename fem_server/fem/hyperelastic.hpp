@@ -1,4 +1,4 @@
-/// Isotropic finite strain by principal stretches, and fibres that resist tension.
+/// Isotropic finite strain in principal stretches, with tension-only fibres.
 ///
 ///     W = mu w(J^-1/3 l_i) + K / 2 (ln J)^2,    K = lambda + 2/3 mu
 ///
@@ -7,16 +7,17 @@
 /// i != j has the stiffnesses (W_i - W_j) / (l_i - l_j) of its symmetric and (W_i + W_j) / (l_i + l_j) of its
 /// antisymmetric part.
 ///
-/// Fibres add, for each family of them with the direction a at rest [gasser2006],
+/// Each fibre family with the reference direction a adds [gasser2006]
 ///
 ///     W_f = k1 / (2 k2) (exp(k2 <E>^2) - 1),    E = kappa tr C + (1 - 3 kappa) a.C a - 1,    <E> = max(E, 0)
 ///
-/// with the whole C and not its isochoric part, so that stretched fibres pull in compressible materials too
-/// [nolan2014]. Being slack under compression, they leave the stiffness at rest that of the isotropic part.
+/// with the full C and not its isochoric part, so that stretched fibres are loaded in compressible materials too
+/// [nolan2014]. Fibres are slack under compression; the stiffness of the reference state is that of the isotropic part.
 ///
-/// The tension s = 2 dW_f/dE of fibres relaxes by a series of its own: q = A s + h with A and h of prony_series.hpp. A
-/// fibre cannot push: where q would be negative, because the fibre is shortened faster than it recovers, it is slack,
-/// and the s that its branches follow is the one that makes q zero, that of its own length and not of the body around.
+/// The fibre tension s = 2 dW_f/dE relaxes by a separate series: q = A s + h with A and h of prony_series.hpp. Fibres
+/// carry no compression: where q would be negative, because the fibre shortens faster than it recovers, the fibre is
+/// slack, and its branches follow the s for which q is zero, i.e. that of the slack fibre length and not of the
+/// surrounding body.
 #pragma once
 
 #include <vector>
@@ -31,15 +32,15 @@ namespace heelstrike::fem {
 struct FiberFamilies {
   double stiffness = 0.0;           ///< [Pa] k1 >= 0
   double exponent = 0.0;            ///< [-] k2 > 0
-  double dispersion = 0.0;          ///< [-] kappa in [0, 1/3]: 0 = all parallel, 1/3 = in all directions alike
-  std::vector<Vector3> directions;  ///< [-] unit vectors in the frame of the body at rest; empty = no fibres
-  PronySeries prony{};              ///< of their tension; needs stiffness > 0
+  double dispersion = 0.0;          ///< [-] kappa in [0, 1/3]: 0 = parallel, 1/3 = isotropic
+  std::vector<Vector3> directions;  ///< [-] unit vectors in the frame of the undeformed body; empty = no fibres
+  PronySeries prony{};              ///< of the fibre tension; requires stiffness > 0
 };
 
 /// [Pa], [Pa] and [J/m^3] of one point.
 struct Hyperelastic {
   Matrix3 P = Matrix3::Zero();                                                ///< first Piola-Kirchhoff stress
-  Eigen::Matrix<double, 9, 9> tangent = Eigen::Matrix<double, 9, 9>::Zero();  ///< dP / dF, both column by column
+  Eigen::Matrix<double, 9, 9> tangent = Eigen::Matrix<double, 9, 9>::Zero();  ///< dP / dF, both column-major
   double energy = 0.0;
 };
 
@@ -47,10 +48,10 @@ struct Hyperelastic {
 struct HyperelasticLaw {
   StretchLaw isotropic = StretchLaw::neo_hookean();
   FiberFamilies fibers{};
-  PronySeries prony{};  ///< of the isochoric part of the isotropic stress; volume and fibres stay elastic
+  PronySeries prony{};  ///< of the isochoric part of the isotropic stress; volumetric part and fibres remain elastic
 };
 
-/// Stress and tangent without an element. @pre det F > 0
+/// Stress and tangent at one point. @pre det F > 0
 [[nodiscard]] Hyperelastic hyperelastic_response(const HyperelasticLaw& law, const LameConstants& constants,
                                                  const Matrix3& F, const PointHistoryVariables& memory = {});
 

@@ -1,8 +1,8 @@
-/// What a material answers to deformation, one object per law: elements ask it at their quadrature points.
+/// Constitutive response, one object per law, evaluated at the quadrature points.
 ///
 /// Laws are parameter sets without a modulus: shear and bulk modulus come from the LameConstants of the element, so
-/// that every law is Hooke's law of the same mu and lambda for small strain (fibres of fiber_law.hpp come on top), and
-/// the linear back-ends are its linearisation about the unloaded state.
+/// that every law is Hooke's law of the same mu and lambda for small strain (fibres of fiber_law.hpp are additional),
+/// and the linear back-ends are its linearisation about the unloaded state.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,12 +21,12 @@ namespace heelstrike::fem {
 struct PointPower {
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 27> forces;  ///< [N]
   double energy = 0.0;                                        ///< [J]
-  bool valid = true;  ///< false: the law has no value here, e.g. the element is inside out; the rest is then incomplete
+  bool valid = true;  ///< false: the law has no value here, e.g. the element is inverted; the other values are then incomplete
 };
 
-/// What a point of a law with a memory knows of its past.
+/// History variables of a point of a history-dependent law.
 struct PointHistoryVariables {
-  std::span<const double> values{};  ///< PointLaw::memory_size() numbers of the last commit; empty = always at rest
+  std::span<const double> values{};  ///< PointLaw::memory_size() numbers of the last commit; empty = never loaded
   double dt = 0.0;                   ///< [s] >= 0 since then
 };
 
@@ -38,16 +38,16 @@ class PointLaw {
   PointLaw& operator=(const PointLaw&) = delete;
   virtual ~PointLaw() = default;
 
-  /// Stress and stiffness are the same for all displacements.
+  /// Whether the stiffness is independent of the displacement.
   [[nodiscard]] virtual bool is_linear() const { return false; }
-  /// [-] the volume change theta that the pressure lambda theta belongs to: ln J, or tr G of the linear law. Not finite
-  /// where the law has no value.
+  /// [-] volume change theta conjugate to the pressure lambda theta: ln J, or tr G for the linear law. Not finite where
+  /// the law is undefined.
   [[nodiscard]] virtual double dilatation(const Matrix3& G) const;
-  /// Adds the stiffness of one quadrature point to that of its element (3 n_nodes square, dof-wise, symmetric).
+  /// Adds the stiffness of one quadrature point to the element stiffness (3 n_nodes square, dof-wise, symmetric).
   /// @param G      [-] gradient of the displacement, F - 1
-  /// @param mixed  [-] in a mixed body the volume change that its pressures see. Its stress lambda mixed F^-T takes the
-  ///               place of that of the point; energy and stiffness of lambda / 2 theta^2 are then those of the
-  ///               pressures (pressure_space.hpp) and are left out
+  /// @param mixed  [-] in a mixed body the volume change interpolated from its pressures. The stress lambda mixed F^-T
+  ///               replaces the volumetric stress of the point; energy and stiffness of lambda / 2 theta^2 belong to
+  ///               the pressures (pressure_space.hpp) and are omitted
   [[nodiscard]] virtual PointPower add_point(const PointGeometry& geometry, const LameConstants& constants,
                                             const Matrix3& G, std::optional<double> mixed, const PointHistoryVariables& memory,
                                             Eigen::MatrixXd& tangent) const = 0;
@@ -55,15 +55,15 @@ class PointLaw {
   [[nodiscard]] virtual Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
                                               std::optional<double> mixed, const PointHistoryVariables& memory) const = 0;
 
-  /// Numbers that each point remembers of a commit; 0 = the law is elastic.
+  /// Number of history variables per point; 0 = elastic law.
   [[nodiscard]] virtual std::size_t memory_size() const { return 0; }
-  /// What it remembers of a commit at G. @param after  memory_size() numbers
-  /// @return [J/m^3] >= 0 turned into heat since the commit before
+  /// History variables after a commit at G. @param after  memory_size() numbers
+  /// @return [J/m^3] >= 0 dissipated since the previous commit
   [[nodiscard]] virtual double update_history(const LameConstants& constants, const Matrix3& G, const PointHistoryVariables& memory,
                                         std::span<double> after) const;
 };
 
-/// A law by value. Copies share it.
+/// Value handle of a law; copies share it.
 class MaterialLaw {
  public:
   /// @param law  not null
@@ -78,10 +78,10 @@ class MaterialLaw {
   std::shared_ptr<const PointLaw> law_;
 };
 
-/// The laws of a body, one for each of its materials.
+/// Laws of a body, one for each of its materials.
 class MaterialLaws {
  public:
-  /// One for all. Not explicit: most bodies have one.
+  /// One law for all materials. Not explicit: most bodies have one.
   MaterialLaws(MaterialLaw law) : laws_{std::move(law)} {}  // NOLINT(google-explicit-constructor)
   /// @param laws  in the order of the materials of the body; not empty
   explicit MaterialLaws(std::vector<MaterialLaw> laws) : laws_(std::move(laws)) {}
@@ -89,11 +89,11 @@ class MaterialLaws {
   [[nodiscard]] const PointLaw& of(const BodyModel& body, std::size_t element) const {
     return *laws_[laws_.size() == 1 ? 0 : body.material_index(element)];
   }
-  /// All are.
+  /// Whether all laws are linear.
   [[nodiscard]] bool is_linear() const {
     return std::ranges::all_of(laws_, [](const MaterialLaw& law) { return law->is_linear(); });
   }
-  /// Some law has a memory.
+  /// Whether any law is history-dependent.
   [[nodiscard]] bool has_history() const {
     return std::ranges::any_of(laws_, [](const MaterialLaw& law) { return law->memory_size() > 0; });
   }

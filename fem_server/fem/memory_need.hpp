@@ -1,4 +1,4 @@
-/// How much memory finite elements take, told before it is taken, and what is said when there is not so much.
+/// Estimates of the memory of finite-element computations before allocation, and errors when it is insufficient.
 #pragma once
 
 #include <functional>
@@ -7,51 +7,51 @@
 
 namespace heelstrike::fem {
 
-/// What a preparation may take.
+/// Memory limit of a preparation.
 struct MemoryLimit {
   double bytes = std::numeric_limits<double>::infinity();
-  double held = 0.0;           ///< [B] that the preparation has of them already and keeps
+  double held = 0.0;           ///< [B] of these already in use by the preparation and retained
   std::string key = "memory";  ///< full name of the parameter, for messages
 };
 
-/// [B] at the peak, beside what the process has already.
+/// [B] at the peak, in addition to current use by the process.
 struct MemoryNeed {
-  double matrices = 0.0;  ///< the stiffness as assembled and as it is given to the factorisation
-  double factors = 0.0;   ///< with what their computation takes beside them
+  double matrices = 0.0;  ///< the stiffness as assembled and as passed to the factorisation
+  double factors = 0.0;   ///< including workspace of their computation
   double dense = 0.0;     ///< compliances, condensed stiffnesses, vectors
 
   [[nodiscard]] double total() const { return matrices + factors + dense; }
 };
 
-/// Size of a factorisation, in numbers. Before the matrix is there: see Elimination. Then exact: see SparseCholesky.
+/// Size of a factorisation, in numbers: predicted before the matrix exists (Elimination), exact after (SparseCholesky).
 struct FactorSize {
   double matrix = 0.0;  ///< of the whole stiffness
   double factor = 0.0;
-  double front = 0.0;  ///< largest dense block that is updated at once; 0 before the matrix is there
+  double front = 0.0;  ///< largest dense block that is updated at once; 0 before the matrix exists
 };
 
-/// Of a sparse matrix. @param n_entries  numbers in it
+/// Memory of a sparse matrix. @param n_entries  number of stored values
 [[nodiscard]] MemoryNeed matrix_memory(double n_entries);
 
-/// Of a stiffness and factors of it that are kept beside each other.
+/// Memory of a stiffness and simultaneously stored factors of it.
 [[nodiscard]] MemoryNeed factorisation_memory(const FactorSize& size, double n_factors = 1.0);
 
-/// Of the condensation to n candidate nodes: the factorisation with its last block, or two dense matrices after it.
+/// Memory of the condensation to n candidate nodes: the factorisation with its last block, or later two dense matrices.
 [[nodiscard]] MemoryNeed condensation_memory(const FactorSize& size, std::size_t n_candidates);
 
 /// "1.65 GB", "12.3 kB"
 [[nodiscard]] std::string memory_text(double bytes);
 
-/// @param what  for the message: "condensing this body to 16 candidate nodes"
-/// @throws Error{limit} with field `limit.key` when `need` is more than the limit leaves
+/// @param what  description of the work for the message: "condensing this body to 16 candidate nodes"
+/// @throws Error{limit} with field `limit.key` when `need` exceeds the remaining limit
 void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what);
 
-/// Does what needs so much memory.
+/// Runs `work`, which needs this much memory.
 /// @throws Error{limit} with the numbers of check_memory when an allocation fails in `work`
 void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
                     const std::function<void()>& work);
 
-/// The same, if it may take it and if the process can have it (RLIMIT_AS, `ulimit -v`).
+/// Likewise, provided that limit and address space (RLIMIT_AS, `ulimit -v`) suffice.
 /// @throws Error{limit} as check_memory and with_memory_report, the former before `work` begins
 void within_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
                    const std::function<void()>& work);

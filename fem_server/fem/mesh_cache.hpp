@@ -1,8 +1,8 @@
-/// Tetrahedral meshes made by the mesher on disk, so that opening a session again does not mesh again.
+/// Disk cache of tetrahedral meshes, which avoids meshing when a session is reopened.
 ///
 /// One file per key, `<key>.mesh`, beside the compliances (compliance_cache.hpp): a header with key and digest, then
-/// the mesh as VTU with all bits of the coordinates. Written under a temporary name and renamed; a file that is short,
-/// damaged, of another version or of another key is treated as absent.
+/// the mesh as VTU with all bits of the coordinates. Files are written under a temporary name and renamed; a file that
+/// is truncated, corrupt, or of another version or key is treated as absent.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@
 
 namespace heelstrike::fem {
 
-/// From the cache, or made and stored; an empty `directory` means no cache. What is wrong with a file that is there,
-/// and a folder that cannot be written, is said through `progress`: the mesh is made all the same.
-/// @param key  digest of everything the mesh depends on
+/// Loads the mesh from the cache, or makes and stores it; an empty `directory` disables the cache. A defect of an
+/// existing file and an unwritable folder are reported through `progress`; the mesh is made nevertheless.
+/// @param key  digest of all inputs of the mesh
 [[nodiscard]] VolumeMesh cached_mesh(const std::string& directory, const std::string& key,
                                      const std::function<VolumeMesh()>& make, const Progress& progress);
 

@@ -1,4 +1,4 @@
-/// Stresses for drawing: at nodes, means over the adjacent elements weighted by volume, and in elements.
+/// Stresses for visualisation: volume-weighted means of the adjacent elements at nodes, and element values.
 #pragma once
 
 #include <Eigen/Core>
@@ -17,7 +17,7 @@ struct NodalStress {
 /// @param stress  [Pa] xx yy zz xy yz zx at the quadrature points, as linear_stress returns it
 [[nodiscard]] NodalStress nodal_stress(const BodyModel& body, const StressColumns& stress);
 
-/// [Pa] von Mises stress of the mean stress tensor of each element, which its neighbours do not smooth.
+/// [Pa] von Mises stress of the mean stress tensor of each element, not averaged with neighbours.
 /// @param stress  as for nodal_stress
 [[nodiscard]] std::vector<double> element_von_mises(const BodyModel& body, const StressColumns& stress);
 

@@ -1,12 +1,12 @@
-/// The pressures of a mixed body and what belongs to each: which elements, which nodes.
+/// Pressure unknowns of a mixed body with their elements and nodes.
 ///
-/// A mixed body has unknown pressures p = lambda theta beside its displacements. Their compressibility is a diagonal
-/// matrix (one mean dilatation theta_a for each, over the volume V_a of its shape function), so that they are
-/// eliminated one by one before anything is assembled [hughes2000, section 4.3]:
+/// A mixed body has pressure unknowns p = lambda theta in addition to displacements. Their compressibility matrix is
+/// diagonal (one mean dilatation theta_a for each, over the volume V_a of its shape function), so that each is
+/// eliminated before assembly [hughes2000, section 4.3]:
 ///
 ///     theta_a = 1/V_a integral N_a div u dV,   energy = integral mu eps : eps dV + sum_a lambda/2 V_a theta_a^2
 ///
-/// What is left are the displacements with a symmetric positive matrix, and all that is built on it stays as it is.
+/// The remaining displacement system is symmetric positive definite and is treated like that of other bodies.
 /// Derivation: docs/theory/finite_elements.md, section 1.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace heelstrike::fem {
 
-/// Lists of numbers one after the other: list i is values[first[i]] to values[first[i + 1]].
+/// Concatenated index lists: list i is values[first[i]] to values[first[i + 1]].
 struct Lists {
   std::vector<std::size_t> first{0};
   std::vector<std::uint32_t> values;
@@ -30,7 +30,7 @@ struct Lists {
   void add(std::span<const std::uint32_t> list);
 };
 
-/// Numbers only: no geometry. A pressure belongs to one material: where two meet, the pressure jumps.
+/// Topology only, no geometry. A pressure belongs to one material: it is discontinuous at material interfaces.
 class PressureSpace {
  public:
   /// No pressures.
@@ -45,7 +45,7 @@ class PressureSpace {
   [[nodiscard]] std::span<const std::uint32_t> of_element(std::size_t e) const {
     return std::span(of_element_).subspan(e * per_element_, per_element_);
   }
-  /// Elements in which a pressure acts, ascending.
+  /// Elements on which a pressure is supported, ascending.
   [[nodiscard]] std::span<const std::uint32_t> elements(std::size_t a) const { return elements_[a]; }
   /// Nodes of these elements, ascending.
   [[nodiscard]] std::span<const std::uint32_t> nodes(std::size_t a) const { return nodes_[a]; }

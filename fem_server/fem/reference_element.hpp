@@ -1,5 +1,5 @@
 /// Shape functions of tetrahedra, prisms and hexahedra and their faces at quadrature points, tabulated once by deal.II.
-/// Numbering of the nodes as in VolumeMesh.
+/// Nodes are numbered as in VolumeMesh.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,7 +10,7 @@ namespace heelstrike::fem {
 
 /// A quadrature rule on a reference simplex, prism or cube with the shape functions at its points.
 struct ShapeTable {
-  std::vector<double> weights;             ///< [-] sum is the reference volume (1/6; 1/2; 1) or area (1/2; 1)
+  std::vector<double> weights;             ///< [-] they sum to the reference volume (1/6; 1/2; 1) or area (1/2; 1)
   std::vector<Eigen::VectorXd> values;     ///< per point: n_nodes
   std::vector<Eigen::MatrixXd> gradients;  ///< per point: n_nodes x dimension, with respect to reference coordinates
 };
@@ -23,13 +23,13 @@ struct ReferenceElement {
   std::vector<Eigen::VectorXd> corners;  ///< [-] linear shape functions of the corners at the points of
                                          ///< `stiffness`
   ShapeTable mass;                       ///< exact for products of two shape functions (straight sides)
-  ShapeTable triangle;                   ///< on a side with 3 or 6 nodes: corners, then middles of (0,1), (1,2), (2,0)
-  ShapeTable quadrilateral;              ///< on a side with 4 or 9 nodes: corners, middles of (0,1), (1,2), (2,3),
+  ShapeTable triangle;                   ///< on a side with 3 or 6 nodes: corners, then mid-sides of (0,1), (1,2), (2,0)
+  ShapeTable quadrilateral;              ///< on a side with 4 or 9 nodes: corners, mid-sides of (0,1), (1,2), (2,3),
                                          ///< (3,0), centre
 };
 
 /// @pre n_nodes is 4, 6, 8, 10 or 27
-/// @throws Error{internal} if deal.II numbers the nodes otherwise than VolumeMesh
+/// @throws Error{internal} if the node numbering of deal.II does not match VolumeMesh
 [[nodiscard]] ReferenceElement make_reference_element(std::uint32_t n_nodes);
 
 }  // namespace heelstrike::fem

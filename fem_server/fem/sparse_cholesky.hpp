@@ -15,40 +15,40 @@
 
 namespace heelstrike::fem {
 
-/// In which order degrees of freedom are eliminated, and what that will take. Needs the graph of the
-/// nodes and an order of them, no numbers of K.
+/// Elimination order of the degrees of freedom and the predicted cost. Depends on the graph of the nodes and an order
+/// of them, not on the values of K.
 class Elimination {
  public:
   /// Chooses an order for eliminating `inner` (nested dissection on the nodes) and appends `last` in the given order.
-  /// `inner` and `last` are disjoint dof numbers; all others are taken as fixed at zero.
+  /// `inner` and `last` are disjoint dof numbers; all others are fixed at zero.
   /// @throws std::bad_alloc
   Elimination(const NodeGraph& graph, std::span<const std::int64_t> inner, std::span<const std::int64_t> last);
 
-  /// As if all dofs of a node were eliminated, which only those of isostatic supports are not, and without the zeros
-  /// that blocked kernels calculate with: a quarter less than the factor will have.
+  /// Assumes that all dofs of a node are eliminated (false only for isostatic supports) and ignores the explicit zeros
+  /// of supernodes: a quarter smaller than the actual factor.
   [[nodiscard]] const FactorSize& size() const { return size_; }
 
  private:
   friend class SparseCholesky;
   std::vector<std::int64_t> dof_at_;  ///< dof at each position of the order
-  std::size_t n_dofs_ = 0;            ///< with the fixed ones
+  std::size_t n_dofs_ = 0;            ///< including the fixed ones
   std::size_t n_last_ = 0;
   FactorSize size_;
 };
 
-/// Factor of K restricted to some of its degrees of freedom. Whoever runs out of memory here gets std::bad_alloc; see
+/// Factor of K restricted to some of its degrees of freedom. Throws std::bad_alloc when memory is exhausted; see
 /// within_memory.
 class SparseCholesky {
  public:
   /// @pre pattern of K symmetric, three dofs per node, and that of the graph of `order`
   SparseCholesky(const SparseMatrix& K, Elimination order);
-  /// With an Elimination of its own.
+  /// Constructs the Elimination internally.
   SparseCholesky(const SparseMatrix& K, std::span<const std::int64_t> inner, std::span<const std::int64_t> last);
   ~SparseCholesky();
   SparseCholesky(SparseCholesky&&) noexcept;
   SparseCholesky& operator=(SparseCholesky&&) noexcept;
 
-  /// Numerical factorisation; K has the pattern given at construction. May be repeated with other values.
+  /// Numerical factorisation; K has the pattern passed at construction. May be repeated with other values.
   /// @return false when the restricted matrix is not positive definite
   [[nodiscard]] bool factorize(const SparseMatrix& K);
 
@@ -58,9 +58,9 @@ class SparseCholesky {
   /// Lower Cholesky factor of the Schur complement on `last`: K_bb - K_ba K_aa^-1 K_ab = L L^T. Upper triangle zero.
   [[nodiscard]] Eigen::MatrixXd last_block() const;
 
-  /// Exact, known before the first numerical factorisation.
+  /// Exact size, available before the first numerical factorisation.
   [[nodiscard]] FactorSize size() const;
-  /// Entries of the factor, and floating-point operations of the factorisation.
+  /// Number of entries of the factor and floating-point operations of the factorisation.
   [[nodiscard]] double n_entries() const;
   [[nodiscard]] double n_operations() const;
 

@@ -4,8 +4,8 @@
 ///     Yeoh           w = ((I1 - 3) + r2 (I1 - 3)^2 + r3 (I1 - 3)^3) / 2           [yeoh1993]
 ///     Ogden          w = sum 2 s_p / a_p^2 (l1^a_p + l2^a_p + l3^a_p - 3)         [ogden1984]
 ///
-/// with I1 = sum l_i^2, I2 = sum l_i^-2 where l1 l2 l3 = 1. All are mu times the square of the deviatoric strain at
-/// rest.
+/// with I1 = sum l_i^2, I2 = sum l_i^-2 where l1 l2 l3 = 1. For small strain all reduce to mu times the squared
+/// deviatoric strain.
 #pragma once
 
 #include <string>
@@ -22,11 +22,11 @@ struct StretchEnergy {
   Matrix3 curvature = Matrix3::Zero();  ///< d2w / dl_i dl_j
 };
 
-/// Sum of powers: w = sum_p weight_p (sum_i l_i^power_p - 3), plus a polynomial of the first of these sums.
-/// This one form holds all three laws.
+/// Sum of powers: w = sum_p weight_p (sum_i l_i^power_p - 3), plus a polynomial of the first of these sums. This form
+/// covers all three laws.
 class StretchLaw {
  public:
-  /// @param share  [-] of the shear modulus in c01: c01 / (c10 + c01)
+  /// @param share  [-] fraction of the shear modulus in c01: c01 / (c10 + c01)
   [[nodiscard]] static StretchLaw mooney_rivlin(double share);
   /// @param r2, r3  [-] c20 / c10 and c30 / c10
   [[nodiscard]] static StretchLaw yeoh(double r2, double r3);
@@ -38,7 +38,7 @@ class StretchLaw {
 
   [[nodiscard]] StretchEnergy at(const Vector3& stretches) const;
 
-  /// The law with its constants, for messages: "yeoh with c20/c10 = -0.2, c30/c10 = 0".
+  /// Description of the law with its constants, for messages: "yeoh with c20/c10 = -0.2, c30/c10 = 0".
   [[nodiscard]] const std::string& description() const { return description_; }
 
  private:
@@ -55,15 +55,15 @@ class StretchLaw {
   double cube_ = 0.0;
 };
 
-/// Where an incompressible material stops to be stable.
+/// Stability limit of an incompressible material.
 struct Instability {
   std::string mode;      ///< "uniaxial", "biaxial" or "planar shear"
-  double stretch = 1.0;  ///< the one nearest to 1, of those looked at
+  double stretch = 1.0;  ///< the tested stretch closest to 1
 };
 
-/// Drucker's criterion: every isochoric change of the strain meets resistance, d(stress) : d(strain) > 0 in logarithmic
-/// strains, for stretches from 1/2 to 2 in uniaxial and equibiaxial tension and compression and in shear.
-/// @throws Error{invalid_input} with the law, its constants, and the mode and stretch at which it fails
+/// Drucker's criterion: d(stress) : d(strain) > 0 for every isochoric increment of the logarithmic strain, for
+/// stretches from 1/2 to 2 in uniaxial and equibiaxial tension and compression and in shear.
+/// @throws Error{invalid_input} with the law, its constants, and the mode and stretch of the instability
 /// @param where  dotted key for the message
 void require_stable(const StretchLaw& law, const std::string& where);
 

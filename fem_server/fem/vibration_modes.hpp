@@ -1,4 +1,4 @@
-/// Vibration modes of a linear elastic body as it is supported.
+/// Vibration modes of a supported linear elastic body.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,12 +14,12 @@ struct VibrationModes {
   Eigen::MatrixXd shapes;       ///< [1/sqrt(kg)] n_dofs rows; phi_j . M phi_k = 1 where j = k, else 0
 };
 
-/// The lowest modes, K phi = omega^2 M phi, with the consistent mass: of the clamped body, or of the free one without
-/// its rigid motions, whose modes do not move its mean (Tisserand) frame.
-/// Shift and invert by the sparse Cholesky factor, Lanczos iterations by ARPACK [lehoucq1998]. Only preparation.
+/// The lowest modes, K phi = omega^2 M phi, with the consistent mass: of the clamped body, or of the free body without
+/// rigid motions, whose modes leave its mean (Tisserand) frame at rest. Shift-invert by the sparse Cholesky factor,
+/// Lanczos iterations by ARPACK [lehoucq1998]. For preparation only.
 /// @param n_modes  >= 1
-/// @throws Error{invalid_input}  no mass; more modes than half of the body's unknowns; a clamp that leaves a motion
-/// free
+/// @throws Error{invalid_input} zero mass; more modes than half of the unknowns; a clamp that leaves a rigid motion
+///         free
 /// @throws Error{cancelled}      `stop` was requested
 /// @throws Error{limit}          as condense
 [[nodiscard]] VibrationModes vibration_modes(const BodyModel& body, const Support& support, std::size_t n_modes,

@@ -44,7 +44,7 @@ class Exchange {
     if ((entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0) return receive();
     return true;
   }
-  std::string take() { return std::move(answer_); }
+  std::string take() { return std::move(reply_); }
 
  private:
   void send() {
@@ -57,8 +57,8 @@ class Exchange {
   bool receive() {
     const ssize_t n = ::recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (n < 0) return errno == EAGAIN || errno == EINTR;
-    answer_.append(buffer_.data(), static_cast<std::size_t>(n));
-    if (answer_.size() > max_reply_bytes_) {
+    reply_.append(buffer_.data(), static_cast<std::size_t>(n));
+    if (reply_.size() > max_reply_bytes_) {
       throw limit_error(
           "mesh",
           fmt::format("the answer of the mesher exceeds the limit of {} bytes; choose a larger size", max_reply_bytes_));
@@ -71,7 +71,7 @@ class Exchange {
   std::uint64_t max_reply_bytes_;
   std::vector<char> buffer_;
   std::size_t sent_ = 0;
-  std::string answer_;
+  std::string reply_;
 };
 
 }  // namespace

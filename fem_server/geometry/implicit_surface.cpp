@@ -216,7 +216,7 @@ class Smoother {
       }
     }
     for (std::uint32_t v = 0; v < mesh.vertices.size(); ++v) {
-      kind_.push_back(groups[v][0] && groups[v][1] ? Kind::rim : (groups[v][1] ? Kind::cap : Kind::skin));
+      kind_.push_back(groups[v][0] && groups[v][1] ? Kind::rim : (groups[v][1] ? Kind::cap : Kind::boundary));
       neighbours_.emplace_back(neighbours[v].begin(), neighbours[v].end());
     }
     // Along the rim only the rim counts.
@@ -245,12 +245,12 @@ class Smoother {
   }
 
  private:
-  enum class Kind { skin, rim, cap };
+  enum class Kind { boundary, rim, cap };
 
   /// Newton steps along the gradient, in the plane of the cap for its rim.
   void project(std::uint32_t v) {
     Vector3& p = mesh_.vertices[v];
-    if (kind_[v] != Kind::skin) p.z() = body_.high.z();
+    if (kind_[v] != Kind::boundary) p.z() = body_.high.z();
     if (kind_[v] == Kind::cap) return;
     // Forward differences err by h over the radius of curvature, 1e-4 where the surface bends over one `size`, far
     // above rounding.
@@ -271,7 +271,7 @@ class Smoother {
       // The value is only about a distance; a longer step could pass a neighbouring vertex.
       if (length > 0.3 * size_) step *= 0.3 * size_ / length;
       p += step;
-      if (kind_[v] == Kind::skin) p.z() = std::min(p.z(), body_.high.z());
+      if (kind_[v] == Kind::boundary) p.z() = std::min(p.z(), body_.high.z());
     }
   }
 

@@ -75,20 +75,20 @@ class SlipPaths {
     fill_beside(result);
   }
 
-  [[nodiscard]] const std::vector<Vector3>& ways() const { return ways_; }
+  [[nodiscard]] const std::vector<Vector3>& offsets() const { return offsets_; }
   [[nodiscard]] const TriangleTree& inner() const { return inner_; }
 
   [[nodiscard]] bool is_beyond_rim(std::size_t vertex) const { return beyond_rim_[vertex]; }
 
   /// Draws the ways of these vertices, and of those around them, to the mean of their neighbours.
-  void smooth(const std::vector<bool>& is_folded) {
-    const std::vector<Vector3> before = ways_;
-    for (std::size_t v = 0; v < ways_.size(); ++v) {
-      const bool close = is_folded[v] || std::ranges::any_of(near_[v], [&](std::uint32_t w) { return is_folded[w]; });
+  void smooth(const std::vector<bool>& folded) {
+    const std::vector<Vector3> before = offsets_;
+    for (std::size_t v = 0; v < offsets_.size(); ++v) {
+      const bool close = folded[v] || std::ranges::any_of(near_[v], [&](std::uint32_t w) { return folded[w]; });
       if (!close) continue;
       Vector3 sum = before[v];
       for (const std::uint32_t w : near_[v]) sum += before[w];
-      ways_[v] = sum / static_cast<double>(near_[v].size() + 1);
+      offsets_[v] = sum / static_cast<double>(near_[v].size() + 1);
       smoothed_[v] = true;
     }
   }
@@ -97,7 +97,7 @@ class SlipPaths {
  private:
   void find(LayerMesh& result) {
     const std::size_t n = outer_.vertices.size();
-    ways_.assign(n, Vector3::Zero());
+    offsets_.assign(n, Vector3::Zero());
     known_.assign(n, false);
     smoothed_.assign(n, false);
     result.min_thickness = std::numeric_limits<double>::infinity();
@@ -109,13 +109,13 @@ class SlipPaths {
       // The inner surface looks the same way as the outer one: it is met from its front. One that has been crossed is
       // met from behind, looking out.
       const auto behind = inner_.crossing(p, back, options_.search_distance, false, 0);
-      const auto shear_terms = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
+      const auto crossed = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
       double thickness = 0.0;
-      if (behind && (!shear_terms || behind->way <= shear_terms->way)) {
+      if (behind && (!crossed || behind->way <= crossed->way)) {
         thickness = behind->way;
-      } else if (shear_terms) {
-        thickness = -shear_terms->way;
-        if (shear_terms->way > options_.min_thickness) {
+      } else if (crossed) {
+        thickness = -crossed->way;
+        if (crossed->way > options_.min_thickness) {
           ++n_in_front;
           in_front = p;
         }
@@ -125,7 +125,7 @@ class SlipPaths {
       known_[v] = true;
       result.min_thickness = std::min(result.min_thickness, thickness);
       if (thickness < options_.min_thickness) ++result.n_min_thickness;
-      ways_[v] = std::max(thickness, options_.min_thickness) * back;
+      offsets_[v] = std::max(thickness, options_.min_thickness) * back;
     }
     reject_wrong_side(n_in_front, in_front);
   }
@@ -155,11 +155,11 @@ class SlipPaths {
         double n = 0.0;
         for (const std::uint32_t w : near_[v]) {
           if (!before[w]) continue;
-          thickness += ways_[w].norm();
+          thickness += offsets_[w].norm();
           n += 1.0;
         }
         if (n == 0.0) continue;
-        ways_[v] = -thickness / n * normals_[v];
+        offsets_[v] = -thickness / n * normals_[v];
         known_[v] = true;
         progress = true;
       }
@@ -185,7 +185,7 @@ class SlipPaths {
   const LayerOptions& options_;
   std::vector<Vector3> normals_;
   std::vector<std::vector<std::uint32_t>> near_;
-  std::vector<Vector3> ways_;
+  std::vector<Vector3> offsets_;
   std::vector<bool> known_;
   std::vector<bool> beyond_rim_;
   std::vector<bool> smoothed_;
@@ -236,24 +236,24 @@ class Columns {
   std::vector<std::uint32_t> connectivity_;
 };
 
-void place_nodes(const SurfaceMesh& outer, const std::vector<Vector3>& ways, std::uint32_t layers, VolumeMesh& mesh) {
+void place_nodes(const SurfaceMesh& outer, const std::vector<Vector3>& offsets, std::uint32_t layers, VolumeMesh& mesh) {
   mesh.nodes.clear();
   for (std::uint32_t level = 0; level <= layers; ++level) {
     const double share = static_cast<double>(level) / layers;
-    for (std::size_t v = 0; v < ways.size(); ++v) mesh.nodes.emplace_back(outer.vertices[v] + share * ways[v]);
+    for (std::size_t v = 0; v < offsets.size(); ++v) mesh.nodes.emplace_back(outer.vertices[v] + share * offsets[v]);
   }
 }
 
 /// Vertices with an element that is folded or nearly so.
 std::vector<bool> folded_columns(const VolumeMesh& mesh, std::size_t n_vertices, bool& any) {
-  std::vector<bool> is_folded(n_vertices, false);
+  std::vector<bool> folded(n_vertices, false);
   any = false;
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     if (mean_ratio(mesh, e) >= min_quality) continue;
     any = true;
-    for (const std::uint32_t node : mesh.element(e)) is_folded[node % n_vertices] = true;
+    for (const std::uint32_t node : mesh.element(e)) folded[node % n_vertices] = true;
   }
-  return is_folded;
+  return folded;
 }
 
 /// Elements lie below each outer triangle in turn: its groups hold for their outer faces.
@@ -325,25 +325,25 @@ LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const L
   check_outer(outer);
   if (inner.triangles.empty()) throw input_error("between", "between: the inner surface has no triangle");
   LayerMesh result;
-  SlipPaths ways(outer, inner, options, result);
+  SlipPaths offsets(outer, inner, options, result);
   VolumeMesh& mesh = result.mesh;
   mesh.nodes_per_element = options.keep_prisms ? 6 : 4;
   mesh.connectivity = Columns(outer, options).connectivity();
-  bool has_folds = true;
+  bool folds = true;
   for (int pass = 0; pass <= max_smoothing_passes; ++pass) {
-    place_nodes(outer, ways.ways(), options.layers, mesh);
-    const std::vector<bool> is_folded = folded_columns(mesh, outer.vertices.size(), has_folds);
-    if (!has_folds) break;
-    ways.smooth(is_folded);
+    place_nodes(outer, offsets.offsets(), options.layers, mesh);
+    const std::vector<bool> folded = folded_columns(mesh, outer.vertices.size(), folds);
+    if (!folds) break;
+    offsets.smooth(folded);
   }
-  if (has_folds) reject_folded_element(mesh);
-  result.n_smoothed = ways.n_smoothed();
+  if (folds) reject_folded_element(mesh);
+  result.n_smoothed = offsets.n_smoothed();
   name_faces(outer.vertices.size(), options.layers, mesh);
   name_groups(outer, mesh);
   for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
-    result.mean_thickness += ways.ways()[v].norm() / static_cast<double>(outer.vertices.size());
-    if (ways.is_beyond_rim(v)) continue;
-    result.deviation = std::max(result.deviation, ways.inner().closest(outer.vertices[v] + ways.ways()[v]).distance);
+    result.mean_thickness += offsets.offsets()[v].norm() / static_cast<double>(outer.vertices.size());
+    if (offsets.is_beyond_rim(v)) continue;
+    result.deviation = std::max(result.deviation, offsets.inner().closest(outer.vertices[v] + offsets.offsets()[v]).distance);
   }
   return result;
 }

@@ -30,7 +30,7 @@ void append(std::string& bytes, const std::vector<T>& values) {
 
 /// Removes `n` values from the front of `bytes`. @throws Error{internal} when there are fewer
 template <class T>
-std::vector<T> take(std::string_view& bytes, std::size_t n) {
+std::vector<T> read_array(std::string_view& bytes, std::size_t n) {
   static_assert(sizeof(Vector3) == 3 * sizeof(double));
   if (bytes.size() / sizeof(T) < n)
     throw Error(ErrorCode::internal, "mesher protocol: message shorter than declared in its header");

@@ -21,18 +21,18 @@ Warnings find_extent_warnings(const Vector3& extents, double length_scale, const
   const double extent = extents.maxCoeff();
   if (!(extent > 0.0) || (extent >= smallest && extent <= largest)) return {};
   const double factor = extent > largest ? millimetre : 1.0 / millimetre;
-  const double meant = extent * factor;
+  const double intended = extent * factor;
   const std::string found = fmt::format("the body is {:.4g} m long with {} = {:g}", extent, scale_key, length_scale);
-  if (meant < smallest || meant > largest) return {found + ": check the unit of its file"};
+  if (intended < smallest || intended > largest) return {found + ": check the unit of its file"};
   return {fmt::format("{}; did you mean {}? Set {}: {:g}, and it is {:.4g} m long", found,
-                      extent > largest ? "mm" : "m", scale_key, length_scale * factor, meant)};
+                      extent > largest ? "mm" : "m", scale_key, length_scale * factor, intended)};
 }
 
 Warnings find_element_size_warnings(const std::string& key, double size, const Vector3& extents) {
-  const double meant = size * millimetre;
+  const double intended = size * millimetre;
   // Nobody means elements of decimetres; what is smaller and still too large belongs to a body in another unit.
-  const bool millimetres = size >= 0.1 && meant >= 1e-3 * extents.maxCoeff() && meant <= 0.5 * extents.minCoeff();
-  const std::string advice = millimetres ? fmt::format("did you mean {:g} mm? Set {}: {:g}", size, key, meant)
+  const bool millimetres = size >= 0.1 && intended >= 1e-3 * extents.maxCoeff() && intended <= 0.5 * extents.minCoeff();
+  const std::string advice = millimetres ? fmt::format("did you mean {:g} mm? Set {}: {:g}", size, key, intended)
                                          : std::string("check the unit of both");
   if (size > extents.maxCoeff()) {
     throw input_error(key,
@@ -49,9 +49,9 @@ Warnings find_element_size_warnings(const std::string& key, double size, const V
 
 Warnings find_volume_warnings(double meshed, double given, const std::string& size_key, double size) {
   constexpr double max_volume_error = 0.25;  // the body is another one beyond that
-  constexpr double usual = 0.05;     // flat elements on a curved surface lose a few per cent
+  constexpr double expected_volume_loss = 0.05;     // flat elements on a curved surface lose a few per cent
   const double lost = 1.0 - meshed / given;
-  if (!(given > 0.0) || std::abs(lost) <= usual) return {};
+  if (!(given > 0.0) || std::abs(lost) <= expected_volume_loss) return {};
   const std::string found = fmt::format("{}: with {:g} m the mesh has {:.2g} % {} volume than the surface it fills",
                                         size_key, size, 100.0 * std::abs(lost), lost > 0.0 ? "less" : "more");
   if (std::abs(lost) > max_volume_error) throw input_error(size_key, found + "; use smaller elements");

@@ -52,7 +52,7 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
 }
 
 bool ExchangeHandler::holds_session() const {
-  return std::ranges::any_of(held_, [](const auto& hold) { return hold && hold->session().is_open(); });
+  return std::ranges::any_of(held_, [](const auto& attach) { return attach && attach->session().is_open(); });
 }
 
 void ExchangeHandler::handle_request(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
@@ -72,7 +72,7 @@ void ExchangeHandler::handle_request(const v1::ExchangeRequest& request, v1::Exc
     case v1::ExchangeRequest::KIND_COMMIT:
       return commit(request, reply);
     case v1::ExchangeRequest::KIND_ATTACH:
-      return hold(request, reply);
+      return attach(request, reply);
     default:
       for (auto& pair : *reply.mutable_pairs()) {
         fail(pair, input_error("kind", fmt::format("kind: expected evaluate (1), commit (2) or hold (3), found {}",
@@ -95,7 +95,7 @@ OpenSession& ExchangeHandler::session_of(const v1::ExchangeRequest& request, std
   return known->session();
 }
 
-void ExchangeHandler::hold(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+void ExchangeHandler::attach(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
   for (int i = 0; i < request.pairs_size(); ++i) {
     auto& pair = *reply.mutable_pairs(i);
     try {

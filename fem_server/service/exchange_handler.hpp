@@ -31,7 +31,7 @@ class ExchangeHandler {
   void evaluate(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void commit(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void prepare_commit(const v1::ExchangeRequest& request);
-  void hold(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+  void attach(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   /// Session of pair `i`, by its name or else the one that was named last; held between requests, so that the table's
   /// lock is not needed again. @throws Error{not_found}
   [[nodiscard]] OpenSession& session_of(const v1::ExchangeRequest& request, std::size_t i);

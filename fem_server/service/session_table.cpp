@@ -39,7 +39,7 @@ OpenSession::OpenSession(std::string id, std::string run_id, std::string owner, 
       session_(std::move(session)),
       last_used_(Clock::now().time_since_epoch().count()) {}
 
-void OpenSession::touch() {
+void OpenSession::update_last_used() {
   last_used_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 

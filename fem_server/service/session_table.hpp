@@ -65,7 +65,7 @@ class OpenSession {
     std::shared_ptr<OpenSession> session_;
   };
 
-  void touch();
+  void update_last_used();
   [[nodiscard]] Clock::time_point last_used() const;
   [[nodiscard]] bool in_use() const { return n_calls_ > 0; }
 

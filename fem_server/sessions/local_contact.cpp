@@ -6,7 +6,6 @@
 
 #include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
-#include "common/friction/local_problem.hpp"
 #include "fem_server/sessions/open_session.hpp"
 
 namespace heelstrike::fem {
@@ -88,10 +87,6 @@ class LocalContact final : public Contact, public BatchContact {
 
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
     return session(pair).fields(in_wire_frame(state), request_as_sent(request));
-  }
-
-  [[nodiscard]] friction::LocalProblem local_problem(std::size_t pair, const PairState& state) override {
-    return session(pair).local_problem(in_wire_frame(state));
   }
 
  private:

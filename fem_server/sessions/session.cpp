@@ -12,7 +12,6 @@
 
 #include "common/contact/material_laws.hpp"
 #include "common/errors/refusal.hpp"
-#include "common/friction/local_problem.hpp"
 #include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {
@@ -73,43 +72,43 @@ Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::st
                   .vibrates_on_support = backend_->traits().vibrates_on_support,
                   .regions = backend_->traits().regions};
   description_.parameters.merge(laws_in_force(pair_));
-  memory_.history = backend_->initial_history();
+  committed_.history = backend_->initial_history();
 }
 
-Session::CommittedState Session::memory() const {
+Session::CommittedState Session::committed_state() const {
   const std::lock_guard lock(mutex_);
-  return memory_;
+  return committed_;
 }
 
 std::int64_t Session::committed_step() const {
   const std::lock_guard lock(mutex_);
-  return memory_.step;
+  return committed_.step;
 }
 
 Response Session::evaluate(std::int64_t step, const PairState& state, const EvaluateOptions& options) const {
   std::shared_ptr<const History> history;
   {
     const std::lock_guard lock(mutex_);
-    if (step != -1 && step != memory_.step + 1) {
+    if (step != -1 && step != committed_.step + 1) {
       throw order_error(
           fmt::format("pair '{}': evaluate expected step {} (the one after the last commit) or -1, found {}",
-                      pair_.name, memory_.step + 1, step));
+                      pair_.name, committed_.step + 1, step));
     }
-    history = memory_.history;
+    history = committed_.history;
   }
   return backend_->evaluate(*history, canonical(state, pair_.name), options);
 }
 
 std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads,
                                                 const EvaluateOptions& options, const std::stop_token& stop) const {
-  const std::shared_ptr<const History> history = memory().history;
+  const std::shared_ptr<const History> history = committed_state().history;
   std::vector<BatchEntry> entries(states.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&]() noexcept {
     for (std::size_t begin = next; begin < states.size() && !stop.stop_requested(); begin = next) {
       const std::size_t end = std::min(states.size(), begin + shared_states(states.size() - begin, n_threads));
       if (!next.compare_exchange_weak(begin, end)) continue;
-      answer(*history, states.subspan(begin, end - begin), options, std::span(entries).subspan(begin, end - begin));
+      evaluate_entries(*history, states.subspan(begin, end - begin), options, std::span(entries).subspan(begin, end - begin));
     }
   };
   const std::size_t n = std::min<std::size_t>(std::max(n_threads, 1U), states.size());
@@ -122,7 +121,7 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
   return entries;
 }
 
-void Session::answer(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
+void Session::evaluate_entries(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
                      std::span<BatchEntry> entries) const {
   std::vector<PairState> good;
   std::vector<std::size_t> places;
@@ -147,7 +146,7 @@ void Session::answer(const History& history, std::span<const PairState> states, 
 }
 
 Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairState& state) const {
-  const CommittedState last = memory();
+  const CommittedState last = committed_state();
   if (step == last.step && step >= 0) {
     return {.step = step,
             .state = last.state,
@@ -175,13 +174,13 @@ Committed Session::commit_after(const CommittedState& last, const PairState& sta
 }
 
 void Session::check_current(const PreparedCommit& prepared) const {
-  const bool next = !prepared.repetition && prepared.step == memory_.step + 1;
-  const bool published = prepared.step == memory_.step && is_bitwise_equal(prepared.state, memory_.state);
+  const bool next = !prepared.repetition && prepared.step == committed_.step + 1;
+  const bool published = prepared.step == committed_.step && is_bitwise_equal(prepared.state, committed_.state);
   if (next || published) return;
   throw order_error(
       fmt::format("pair '{}': another commit or restore came between the two halves of the commit of step {}; "
                   "the session is at step {}",
-                  pair_.name, prepared.step, memory_.step));
+                  pair_.name, prepared.step, committed_.step));
 }
 
 void Session::publish(PreparedCommit prepared) {
@@ -203,9 +202,9 @@ void Session::publish_all(std::span<Session* const> sessions, std::span<Prepared
   const std::vector<std::unique_lock<std::mutex>> locks = locked(sessions);
   for (std::size_t i = 0; i < sessions.size(); ++i) sessions[i]->check_current(prepared[i]);
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    CommittedState& memory = sessions[i]->memory_;
-    if (prepared[i].step == memory.step) continue;
-    memory = {.history = std::move(prepared[i].committed.history),
+    CommittedState& committed_state = sessions[i]->committed_;
+    if (prepared[i].step == committed_state.step) continue;
+    committed_state = {.history = std::move(prepared[i].committed.history),
               .step = prepared[i].step,
               .state = prepared[i].state,
               .response = prepared[i].committed.response,
@@ -213,13 +212,13 @@ void Session::publish_all(std::span<Session* const> sessions, std::span<Prepared
   }
 }
 
-Response Session::repeated(const CommittedState& memory, std::int64_t step, const PairState& state) const {
-  const PairState* before = step == memory.step ? &memory.state : nullptr;
-  const Response* response = &memory.response;
-  if (memory.motion && step >= memory.motion->first_step && step <= memory.step) {
-    const auto i = static_cast<std::size_t>(step - memory.motion->first_step);
-    before = &memory.motion->states[i];
-    response = &memory.motion->responses[i];
+Response Session::repeated(const CommittedState& committed_state, std::int64_t step, const PairState& state) const {
+  const PairState* before = step == committed_state.step ? &committed_state.state : nullptr;
+  const Response* response = &committed_state.response;
+  if (committed_state.motion && step >= committed_state.motion->first_step && step <= committed_state.step) {
+    const auto i = static_cast<std::size_t>(step - committed_state.motion->first_step);
+    before = &committed_state.motion->states[i];
+    response = &committed_state.motion->responses[i];
   }
   if (before != nullptr && is_bitwise_equal(state, *before)) return *response;
   throw order_error(
@@ -228,33 +227,33 @@ Response Session::repeated(const CommittedState& memory, std::int64_t step, cons
                   pair_.name, step,
                   before == nullptr ? std::string("and too long ago to be repeated")
                                     : fmt::format("with another state (t = {} s, now {} s)", before->t, state.t),
-                  memory.step + 1));
+                  committed_state.step + 1));
 }
 
 namespace {
 
-void lower(Session::RejectedIndex& refused, std::size_t n) {
-  std::size_t now = refused;
-  while (n < now && !refused.compare_exchange_weak(now, n)) {
+void lower(Session::RejectedIndex& rejected, std::size_t n) {
+  std::size_t now = rejected;
+  while (n < now && !rejected.compare_exchange_weak(now, n)) {
   }
 }
 
 }  // namespace
 
 Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::span<const PairState> states,
-                                                RejectedIndex& refused, const std::stop_token& stop) const {
-  const CommittedState last = memory();
+                                                RejectedIndex& rejected, const std::stop_token& stop) const {
+  const CommittedState last = committed_state();
   if (first_step < 0 || first_step > last.step + 1) {
     throw order_error(
         fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
                     last.step + 1, first_step));
   }
-  PreparedMotion prepared{.first_step = first_step, .seen = last.history, .states = {}, .committed = {}, .error = {}};
+  PreparedMotion prepared{.first_step = first_step, .base_history = last.history, .states = {}, .committed = {}, .error = {}};
   std::shared_ptr<const History> history = last.history;
   for (const PairState& state : states) {
     check_stop(stop, motion_commits_name);
     // The state that another session refused is still tried: the first session to refuse it is the one that is told.
-    if (prepared.states.size() > refused) break;
+    if (prepared.states.size() > rejected) break;
     const std::int64_t step = first_step + std::ssize(prepared.states);
     Committed committed;
     if (step <= last.step) {
@@ -263,7 +262,7 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
       prepared.error =
           refusal([&] { committed = backend_->commit(*history, canonical(state, pair_.name), prescribed_motion); });
       if (prepared.error) {
-        lower(refused, prepared.states.size());
+        lower(rejected, prepared.states.size());
         break;
       }
       history = committed.history;
@@ -280,40 +279,40 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
   const auto last_step = [&](std::size_t i) { return prepared[i].first_step + static_cast<std::int64_t>(n) - 1; };
   // A retry may run beside the call that it repeats.
   const auto published = [&](std::size_t i) {
-    const CommittedState& memory = sessions[i]->memory_;
-    if (memory.step != last_step(i)) return false;
-    const PairState* states = memory.motion ? memory.motion->states.data() : &memory.state;
-    const std::size_t n_states = memory.motion ? memory.motion->states.size() : 1;
+    const CommittedState& committed_state = sessions[i]->committed_;
+    if (committed_state.step != last_step(i)) return false;
+    const PairState* states = committed_state.motion ? committed_state.motion->states.data() : &committed_state.state;
+    const std::size_t n_states = committed_state.motion ? committed_state.motion->states.size() : 1;
     for (std::size_t k = 0; k < std::min(n, n_states); ++k) {
       if (!is_bitwise_equal(states[n_states - 1 - k], prepared[i].states[n - 1 - k])) return false;
     }
     return true;
   };
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    if (sessions[i]->memory_.history == prepared[i].seen || published(i)) continue;
+    if (sessions[i]->committed_.history == prepared[i].base_history || published(i)) continue;
     throw order_error(fmt::format(
         "pair '{}': another commit or restore came between the two halves of the commits of steps {} to {}; the "
         "session is at step {}",
-        sessions[i]->pair_.name, prepared[i].first_step, last_step(i), sessions[i]->memory_.step));
+        sessions[i]->pair_.name, prepared[i].first_step, last_step(i), sessions[i]->committed_.step));
   }
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    CommittedState& memory = sessions[i]->memory_;
-    if (memory.step >= last_step(i)) continue;
+    CommittedState& committed_state = sessions[i]->committed_;
+    if (committed_state.step >= last_step(i)) continue;
     auto motion = std::make_shared<CommittedMotion>();
     motion->first_step = prepared[i].first_step;
     motion->states.assign(prepared[i].states.begin(), prepared[i].states.begin() + static_cast<std::ptrdiff_t>(n));
     for (std::size_t k = 0; k < n; ++k) motion->responses.push_back(prepared[i].committed[k].response);
-    memory = {.history = prepared[i].committed[n - 1].history,
+    committed_state = {.history = prepared[i].committed[n - 1].history,
               .step = last_step(i),
               .state = motion->states.back(),
               .response = motion->responses.back(),
               .motion = nullptr};
-    memory.motion = std::move(motion);
+    committed_state.motion = std::move(motion);
   }
 }
 
 std::string Session::save_state() const {
-  const CommittedState now = memory();
+  const CommittedState now = committed_state();
   return session_bytes({.backend = pair_.backend,
                         .digest = description_.digest,
                         .history = now.history->save(),
@@ -330,15 +329,11 @@ void Session::restore_state(std::string_view bytes, StateOrigin origin) {
                   .response = record.response,
                   .motion = nullptr};
   const std::lock_guard lock(mutex_);
-  memory_ = std::move(restored);
-}
-
-friction::LocalProblem Session::local_problem(const PairState& state) const {
-  return backend_->local_problem(*memory().history, canonical(state, pair_.name));
+  committed_ = std::move(restored);
 }
 
 std::string Session::fields(const PairState& state, const FieldRequest& request) const {
-  return backend_->fields(*memory().history, canonical(state, pair_.name), request);
+  return backend_->fields(*committed_state().history, canonical(state, pair_.name), request);
 }
 
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work) {
@@ -380,24 +375,24 @@ MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, st
                                            first_step, sessions.size(), states.size(), n));
   }
   std::vector<Session::PreparedMotion> prepared(sessions.size());
-  Session::RejectedIndex refused{std::numeric_limits<std::size_t>::max()};
+  Session::RejectedIndex rejected{std::numeric_limits<std::size_t>::max()};
   for_each_session(sessions, [&](std::size_t i) {
-    prepared[i] = sessions[i]->prepare_motion(first_step, states[i], refused, stop);
+    prepared[i] = sessions[i]->prepare_motion(first_step, states[i], rejected, stop);
   });
   check_stop(stop, motion_commits_name);
-  MotionResponses answers;
+  MotionResponses responses;
   std::size_t n_taken = n;
   for (const Session::PreparedMotion& motion : prepared) {
     if (motion.states.size() >= n_taken) continue;
     n_taken = motion.states.size();
-    answers.error = motion.error;
+    responses.error = motion.error;
   }
   Session::publish_motion(sessions, prepared, n_taken);
   for (const Session::PreparedMotion& motion : prepared) {
-    auto& responses = answers.responses.emplace_back();
+    auto& responses = responses.responses.emplace_back();
     for (std::size_t k = 0; k < n_taken; ++k) responses.push_back(motion.committed[k].response);
   }
-  return answers;
+  return responses;
 }
 
 void commit_sessions(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,

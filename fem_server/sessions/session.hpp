@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
+#include <committed_state>
 #include <mutex>
 #include <span>
 #include <stop_token>
@@ -67,7 +67,7 @@ class Session {
   /// Commits along prescribed motion, computed but not made visible.
   struct PreparedMotion {
     std::int64_t first_step = 0;
-    std::shared_ptr<const History> seen;  ///< committed when the work began
+    std::shared_ptr<const History> base_history;  ///< committed when the work began
     std::vector<PairState> states;        ///< those that could be taken
     std::vector<Committed> committed;     ///< after each; of states that had been committed before, the answer alone
     std::shared_ptr<const Error> error;   ///< why the next state could not; null = all were
@@ -84,7 +84,7 @@ class Session {
   /// @throws Error{cancelled}; Error{out_of_order} unless `first_step` is at most the next one and what has been
   ///         committed since is repeated bit for bit
   [[nodiscard]] PreparedMotion prepare_motion(std::int64_t first_step, std::span<const PairState> states,
-                                              RejectedIndex& refused, const std::stop_token& stop) const;
+                                              RejectedIndex& rejected, const std::stop_token& stop) const;
   /// Makes the first `n` states of several sessions visible, all or none. @param prepared  one per session, with at
   /// least n states
   /// @throws Error{out_of_order} when another commit or a restore came in between, and then no session has changed
@@ -98,10 +98,9 @@ class Session {
   void restore_state(std::string_view bytes, StateOrigin origin = StateOrigin::same_pair);
 
   [[nodiscard]] std::string fields(const PairState& state, const FieldRequest& request) const;
-  [[nodiscard]] friction::LocalProblem local_problem(const PairState& state) const;
 
  private:
-  void answer(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
+  void evaluate_entries(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
               std::span<BatchEntry> entries) const;
   /// Commits of one call along prescribed motion, the last of them the last commit of all.
   struct CommittedMotion {
@@ -116,11 +115,11 @@ class Session {
     Response response;
     std::shared_ptr<const CommittedMotion> motion;  ///< null = the last commit was a single one
   };
-  [[nodiscard]] CommittedState memory() const;
+  [[nodiscard]] CommittedState committed_state() const;
   /// The back-end's commit, with the tangents under the history that it leaves.
   [[nodiscard]] Committed commit_after(const CommittedState& last, const PairState& state) const;
   /// Answer to the repetition of a step that has been committed. @throws Error{out_of_order}
-  [[nodiscard]] Response repeated(const CommittedState& memory, std::int64_t step, const PairState& state) const;
+  [[nodiscard]] Response repeated(const CommittedState& committed_state, std::int64_t step, const PairState& state) const;
   [[nodiscard]] static std::vector<std::unique_lock<std::mutex>> locked(std::span<Session* const> sessions);
   /// @pre mutex_ held. @throws Error{out_of_order}
   void check_current(const PreparedCommit& prepared) const;
@@ -129,7 +128,7 @@ class Session {
   std::unique_ptr<ContactBackend> backend_;
   PairDescription description_;
   mutable std::mutex mutex_;  ///< guards memory_
-  CommittedState memory_;
+  CommittedState committed_;
 };
 
 /// Calls work(i) for every session: one after the other, or side by side where two or more are heavy and there are

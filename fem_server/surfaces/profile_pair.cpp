@@ -35,57 +35,57 @@ ProfilePair::ProfilePair(const ProfileSurface& main, const ProfileSurface& partn
       center_B_(partner.center),
       reach_(0.5 * (main.width + partner.width)) {}
 
-ProfilePair::ContactParameters ProfilePair::contact_parameters_at(const Placed& B, double on_B) const {
+ProfilePair::FootPoints ProfilePair::contact_parameters_at(const Placed& B, double on_B) const {
   const Vector2 q = B.R * B_.at(on_B).p + B.p;
-  ContactParameters feet{.on_A = A_.closest(q), .on_B = on_B};
-  const CurvePoint a = A_.at(feet.on_A);
-  feet.gap = a.normal.dot(q - a.p);
-  return feet;
+  FootPoints foot_points{.on_A = A_.closest(q), .on_B = on_B};
+  const CurvePoint a = A_.at(foot_points.on_A);
+  foot_points.gap = a.normal.dot(q - a.p);
+  return foot_points;
 }
 
 /// d'(r) and d''(r): the normal of A turns by the curvature of the level curve through the point.
-double ProfilePair::rise(const Placed& B, const ContactParameters& feet, double* slope) const {
-  const CurvePoint a = A_.at(feet.on_A);
-  const CurvePoint b = B_.at(feet.on_B);
+double ProfilePair::rise(const Placed& B, const FootPoints& foot_points, double* slope) const {
+  const CurvePoint a = A_.at(foot_points.on_A);
+  const CurvePoint b = B_.at(foot_points.on_B);
   const Vector2 dp = B.R * b.dp;
   const double across = a.tangent.dot(dp);
-  *slope = a.normal.dot(B.R * b.ddp) + a.curvature / (1.0 + a.curvature * feet.gap) * across * across;
+  *slope = a.normal.dot(B.R * b.ddp) + a.curvature / (1.0 + a.curvature * foot_points.gap) * across * across;
   return a.normal.dot(dp);
 }
 
-ProfilePair::ContactParameters ProfilePair::refined(const Placed& B, double low, double high) const {
+ProfilePair::FootPoints ProfilePair::refined(const Placed& B, double low, double high) const {
   double slope = 0.0;
-  ContactParameters feet = contact_parameters_at(B, low);
+  FootPoints foot_points = contact_parameters_at(B, low);
   // Still falling outwards at an end of an open profile: the end is the closest.
-  if (rise(B, feet, &slope) >= 0.0) {
-    feet.at_end = true;
-    return feet;
+  if (rise(B, foot_points, &slope) >= 0.0) {
+    foot_points.at_end = true;
+    return foot_points;
   }
-  feet = contact_parameters_at(B, high);
-  if (rise(B, feet, &slope) <= 0.0) {
-    feet.at_end = true;
-    return feet;
+  foot_points = contact_parameters_at(B, high);
+  if (rise(B, foot_points, &slope) <= 0.0) {
+    foot_points.at_end = true;
+    return foot_points;
   }
   double u = 0.5 * (low + high);
   for (int step = 0; step < halvings; ++step) {
-    feet = contact_parameters_at(B, u);
-    const double f = rise(B, feet, &slope);
+    foot_points = contact_parameters_at(B, u);
+    const double f = rise(B, foot_points, &slope);
     (f > 0.0 ? high : low) = u;
     double next = u - f / slope;
     if (!(slope > 0.0) || next < low || next > high) next = 0.5 * (low + high);
     if (std::abs(next - u) <= 4.0 * std::numeric_limits<double>::epsilon() * B_.length()) break;
     u = next;
   }
-  return feet;
+  return foot_points;
 }
 
-ProfilePair::ContactParameters ProfilePair::search(const Placed& B) const {
+ProfilePair::FootPoints ProfilePair::search(const Placed& B) const {
   const std::vector<double>& samples = B_.samples();
   const std::size_t n = samples.size();
   std::vector<double> gaps;
   gaps.reserve(n);
   for (const Vector2& p : B_.sampled()) gaps.push_back(A_.gap(B.R * p + B.p));
-  ContactParameters best{.gap = INFINITY};
+  FootPoints best{.gap = INFINITY};
   for (std::size_t i = 0; i < n; ++i) {
     const bool first = i == 0;
     const bool last = i + 1 == n;
@@ -94,8 +94,8 @@ ProfilePair::ContactParameters ProfilePair::search(const Placed& B) const {
     if (gaps[i] > before || gaps[i] > after) continue;
     const double low = !first ? samples[i - 1] : B_.closed() ? samples[n - 1] - B_.length() : samples[0];
     const double high = !last ? samples[i + 1] : B_.length();
-    const ContactParameters feet = refined(B, low, high);
-    if (feet.gap < best.gap) best = feet;
+    const FootPoints foot_points = refined(B, low, high);
+    if (foot_points.gap < best.gap) best = foot_points;
   }
   return best;
 }
@@ -119,11 +119,11 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   }
   const double angle = std::atan2(turn(1, 0) - turn(0, 1), turn(0, 0) + turn(1, 1));
   const Placed B{.R = Eigen::Rotation2Dd(angle).toRotationMatrix(), .p = origin.head<2>()};
-  const ContactParameters feet = search(B);
-  const CurvePoint a = A_.at(feet.on_A);
-  const CurvePoint b = B_.at(feet.on_B);
-  g.gap = feet.gap;
-  if (g.gap <= 0.0 && (feet.at_end || A_.beyond(feet.on_A))) {
+  const FootPoints foot_points = search(B);
+  const CurvePoint a = A_.at(foot_points.on_A);
+  const CurvePoint b = B_.at(foot_points.on_B);
+  g.gap = foot_points.gap;
+  if (g.gap <= 0.0 && (foot_points.at_end || A_.beyond(foot_points.on_A))) {
     refuse_pose(
         state,
         fmt::format("contact {:.3g} m deep has left the end of an open profile; give it more points there", -g.gap));
@@ -157,7 +157,7 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   turned.head<3>() = axis.transpose();
   // Where both are flat every point is as close, and none moves.
   RowVector6 ds = RowVector6::Zero();
-  if (feet.at_end) {
+  if (foot_points.at_end) {
     ds = slip / stretch;
   } else if (sum > 0.0) {
     ds = (turned + b.curvature * slip) / sum;

@@ -27,7 +27,7 @@ class ProfilePair {
 
  private:
   /// Parameters of the two ends of the common normal.
-  struct ContactParameters {
+  struct FootPoints {
     double on_A = 0.0;
     double on_B = 0.0;
     double gap = 0.0;
@@ -37,10 +37,10 @@ class ProfilePair {
     Eigen::Matrix2d R;
     Vector2 p;
   };
-  [[nodiscard]] ContactParameters search(const Placed& B) const;
-  [[nodiscard]] ContactParameters refined(const Placed& B, double low, double high) const;
-  [[nodiscard]] ContactParameters contact_parameters_at(const Placed& B, double on_B) const;
-  [[nodiscard]] double rise(const Placed& B, const ContactParameters& feet, double* slope) const;
+  [[nodiscard]] FootPoints search(const Placed& B) const;
+  [[nodiscard]] FootPoints refined(const Placed& B, double low, double high) const;
+  [[nodiscard]] FootPoints contact_parameters_at(const Placed& B, double on_B) const;
+  [[nodiscard]] double rise(const Placed& B, const FootPoints& foot_points, double* slope) const;
 
   ProfileCurve A_;
   ProfileCurve B_;

@@ -415,7 +415,7 @@ models::MassProperties Importer::mass_of(const std::string& name) {
   for (const Body& body : model_.bodies) {
     if (!is_imported(body.name) || merged_frames_.at(body.name).body != name) continue;
     mass = models::welded(mass,
-                          models::compliance_in_frame(merged_frames_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
+                          models::expressed_in(merged_frames_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
   }
   // A body that only carries points and joints: what moves it is not to feel it.
   constexpr double min_mass = 1e-6;      // [kg]

@@ -269,7 +269,7 @@ void MjcfReader::add_inertial(const MjcfElement& inertial, const Scope& scope) {
   Matrix3 inertia = inertial.vector("diaginertia").asDiagonal();
   if (!full.empty()) inertia << full[0], full[3], full[4], full[3], full[1], full[5], full[4], full[5], full[2];
   model_.links[*scope.link].mass =
-      compliance_in_frame(X, {.mass = inertial.number("mass", 0.0), .center_of_mass = Vector3::Zero(), .inertia = inertia});
+      expressed_in(X, {.mass = inertial.number("mass", 0.0), .center_of_mass = Vector3::Zero(), .inertia = inertia});
   explicit_mass_[*scope.link] = true;
 }
 
@@ -378,8 +378,8 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
   const bool is_mesh = type == GeomType::mesh || type == GeomType::sdf;
   const bool has_mesh = is_mesh || geom.text("mesh");
   const int group = static_cast<int>(geom.number("group", 0.0));
-  const bool expensive = geom.number("mass", geom.number("density", 1000.0)) != 0.0;
-  const bool counts = scope.link && group >= compiler.first_group && group <= compiler.last_group && expensive;
+  const bool heavy = geom.number("mass", geom.number("density", 1000.0)) != 0.0;
+  const bool counts = scope.link && group >= compiler.first_group && group <= compiler.last_group && heavy;
   const bool touches = geom.number("contype", 1.0) != 0.0 || geom.number("conaffinity", 1.0) != 0.0;
   const bool shell = geom.flag("shellinertia", false);
   // Only then a mesh is needed: bodies whose inertia comes later in the file have it all the same.
@@ -394,18 +394,18 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
     const Triangles triangles = triangles_of(mesh);
     const MassProperties mass = mass_of_mesh(triangles, mesh.kind, mesh.name);
     if (is_mesh) {
-      weigh(geom, scope, compliance_in_frame(shape.X_BS, mass));
+      weigh(geom, scope, expressed_in(shape.X_BS, mass));
     } else {
       Primitive primitive = fitted(triangles, mass, type, compiler.fits_extents, geom.number("fitscale", 1.0));
       shape.X_BS = shape.X_BS * primitive.X_BG;
       shape.size = primitive.size;
-      if (weighs) weigh(geom, scope, compliance_in_frame(shape.X_BS, mass_of_primitive(primitive, shell)));
+      if (weighs) weigh(geom, scope, expressed_in(shape.X_BS, mass_of_primitive(primitive, shell)));
     }
   } else if (!has_mesh) {
     const Primitive primitive = primitive_of(geom, type);
     shape.X_BS = scope.X_LF * primitive.X_BG;
     shape.size = primitive.size;
-    if (weighs) weigh(geom, scope, compliance_in_frame(shape.X_BS, mass_of_primitive(primitive, shell)));
+    if (weighs) weigh(geom, scope, expressed_in(shape.X_BS, mass_of_primitive(primitive, shell)));
   }
   if (!touches) {
     return add_omission(fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));

@@ -197,7 +197,7 @@ std::vector<MassProperties> TreeImporter::masses() {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const Place& place = places_[i];
     if (!place.mover || !model_.links[i].mass) continue;
-    all[*place.mover] = welded(all[*place.mover], compliance_in_frame(place.X_BL, *model_.links[i].mass));
+    all[*place.mover] = welded(all[*place.mover], expressed_in(place.X_BL, *model_.links[i].mass));
   }
   for (std::size_t k = 0; k < moving_links_.size(); ++k) all[k] = repaired(moving_links_[k].link, all[k]);
   std::vector<std::string> mistakes;

@@ -171,7 +171,7 @@ std::optional<MassProperties> UrdfReader::mass_of(Node inertial, const std::stri
   Matrix3 I;
   I << entry("ixx"), entry("ixy"), entry("ixz"), entry("ixy"), entry("iyy"), entry("iyz"), entry("ixz"), entry("iyz"),
       entry("izz");
-  return compliance_in_frame(origin(inertial, where),
+  return expressed_in(origin(inertial, where),
                    {.mass = number(inertial.child("mass"), "value", 0.0, where), .inertia = I});
 }
 

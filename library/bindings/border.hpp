@@ -12,7 +12,7 @@
 
 #include <heelstrike/error.hpp>
 
-#include "scenario/mistakes.hpp"
+#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::bindings {

@@ -9,7 +9,7 @@
 #include "library/composition/embedded.hpp"
 #include "library/bindings/border.hpp"
 #include "library/bindings/convert.hpp"
-#include "scenario/document.hpp"
+#include "scenario/schema/document.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/contact/require_forces.hpp"
 

@@ -17,7 +17,7 @@
 #include "common/process/version.hpp"
 #include "common/results/run_folder.hpp"
 #include "rpc/wire/run_records_wire.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace hs {
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "scenario/mistakes.hpp"
+#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "fem_server/backend_interface/backend.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "library/composition/backends.hpp"
+#include "library/registries/backends.hpp"
 #include "library/runs/runner.hpp"
 #include "common/contact/contact.hpp"
 #include "common/results/model_description.hpp"

@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "library/composition/backends.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/backends.hpp"
+#include "library/registries/catalog.hpp"
 #include "library/fmu/scenario_numbers.hpp"
 #include "library/fmu/terminals.hpp"
 #include "library/fmu/fmu_model.hpp"

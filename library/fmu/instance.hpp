@@ -16,7 +16,7 @@
 namespace heelstrike::fmu {
 
 /// Outcome of a call; the numbers are those of fmi2Status and fmi3Status.
-enum class FmiStatus : int { ok = 0, warning = 1, discard = 2, error = 3, fatal = 4 };
+enum class FmiStatus : int { ok = 0, warning = 1, reject = 2, error = 3, fatal = 4 };
 
 struct FmuInstance {
   /// Reports a message to the importer.
@@ -24,7 +24,7 @@ struct FmuInstance {
   std::unique_ptr<Fmu> unit;
   bool is_error_logging_on = true;       ///< error_category is on
   bool event_mode = false;        ///< the importer uses it
-  bool may_return_early = false;  ///< early return from a step is allowed: at contact events, or on request of the importer
+  bool may_return_early = false;  ///< from a step: at contact events, or on request of the importer
   InternalStep on_step;           ///< reports internal steps to the importer; may be empty
 };
 
@@ -43,7 +43,7 @@ FmiStatus guarded(const FmuInstance& instance, Work&& work) {
     std::forward<Work>(work)();
     return FmiStatus::ok;
   } catch (const RecoverableError& error) {
-    return told(FmiStatus::discard, error.what());  // a smaller step may succeed
+    return told(FmiStatus::reject, error.what());  // a smaller step may succeed
   } catch (const Error& error) {
     return told(FmiStatus::error, error.what());
   } catch (const std::exception& defect) {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "scenario/catalog.hpp"
-#include "scenario/document.hpp"
-#include "scenario/schema.hpp"
+#include "scenario/schema/document.hpp"
+#include "scenario/schema/schema.hpp"
 
 namespace heelstrike::fmu {
 namespace {

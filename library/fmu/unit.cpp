@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "library/composition/backends.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/backends.hpp"
+#include "library/registries/catalog.hpp"
 #include "library/fmu/scenario_numbers.hpp"
 #include "common/files/digest.hpp"
 #include "common/errors/error.hpp"

@@ -122,7 +122,7 @@ class Fmu {
   /// that instance.
   void restore_uninitialised(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
              std::string_view bytes);
-  /// For what changes what a model is opened with; the next one hears all inputs.
+  /// For changes of the data from which a model is opened; all inputs are set in the next model.
   void discard_model();
 
   FmuContent content_;

@@ -22,8 +22,8 @@ bool EventReader::is_known(const v1::RunEvent& event) {
   if (event.has_schema()) schema_ = event;
   if (event.has_finished()) {
     throw file_error("checkpoint",
-                     fmt::format("expected the checkpoint of step {} of the folder among those of this run, "
-                                 "found its end; collect it into the folder that it was resumed in",
+                     fmt::format("expected the checkpoint of step {} of the folder in this run, "
+                                 "found none; collect the run into the folder in which it was resumed",
                                  *skip_to_));
   }
   if (event.has_resumed() && event.resumed().has_step() && event.resumed().step() == *skip_to_) {

@@ -1,4 +1,4 @@
-/// Events of a run on the wire, handed to a sink.
+/// Events of a run on the wire, forwarded to a sink.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace heelstrike {
 
-/// Hands events to a sink, each once and in order.
+/// Forwards events to a sink, each once and in order.
 class EventReader {
  public:
   /// @param sink  outlives the reader
   explicit EventReader(RunSink& sink) : sink_(sink) {}
 
-  /// The sink has everything up to this step already: what comes before the checkpoint of this step, or before the run
-  /// was resumed from it, is left out. Before the first event.
+  /// The sink already has all events up to this step: events before the checkpoint of this step, or before the
+  /// resumption from it, are skipped. To be called before the first event.
   void skip_to(std::int64_t step) { skip_to_ = step; }
-  /// Events that were taken before are left out. @throws Error for a malformed event, and whatever the sink throws
+  /// Skips events that were read before. @throws Error for a malformed event, and exceptions of the sink
   void take(const v1::RunEvent& event);
 
-  /// The last event could not be handed on: an exception came from this side, not from the server.
+  /// The last event was not forwarded: an exception came from this side, not from the server.
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
-  /// Once the last event has arrived.
+  /// Set when the last event has arrived.
   [[nodiscard]] const std::optional<RunSummary>& summary() const { return summary_; }
   [[nodiscard]] const Progress& progress() const { return progress_; }
-  /// [s] of the last row that was handed on; none before the first one
+  /// [s] of the last forwarded row; none before the first one
   [[nodiscard]] const std::optional<double>& last_row_time() const { return last_row_time_; }
-  /// [s] the farthest that the run has ever been told to be, also before it was resumed; negative before its first row
+  /// [s] largest time of the run, also before it was resumed; negative before its first row
   [[nodiscard]] double max_time() const { return max_time_; }
   [[nodiscard]] const std::vector<ContactEpisode>& episodes() const { return episodes_; }
 
@@ -42,7 +42,7 @@ class EventReader {
   RunSink& sink_;
   bool failed_ = false;
   std::optional<std::int64_t> skip_to_;  ///< none = reached
-  v1::RunEvent schema_;                   ///< the last one that was left out
+  v1::RunEvent schema_;                   ///< the last one that was skipped
   std::size_t n_columns_ = 0;
   std::uint64_t last_sequence_ = 0;
   Progress progress_;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "gait/ground_reactions.hpp"
 #include "library/terminal/progress_display.hpp"
 #include "library/terminal/screen.hpp"
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t shown_episodes = 10;
 
-/// Into the folder, and on the terminal what a person should see at once.
+/// Writes into the folder, and prints messages for the user on the terminal.
 class ReportingSink : public RunSink {
  public:
   ReportingSink(RunFolder& folder, ProgressDisplay& display)
@@ -44,7 +44,7 @@ class ReportingSink : public RunSink {
     display_.clear();
     print_message(level, text);
   }
-  /// Of messages that came again and again.
+  /// Of repeated messages.
   void print_repeat_counts(const fs::path& log) const { messages_.print_repeat_counts(log.string()); }
   void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
   void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
@@ -75,7 +75,7 @@ std::string optional_text(const std::optional<double>& value) {
 Table episode_table(const std::vector<ContactEpisode>& episodes) {
   Table table;
   table.header = {"contact",           "onset s",      "end s",         "max force N",
-                  "max indentation m", "speed in m/s", "speed out m/s", "restitution"};
+                  "max indentation m", "approach m/s", "separation m/s", "restitution"};
   const bool impacts = std::ranges::any_of(episodes, [](const auto& e) { return e.max_impulse.has_value(); });
   if (impacts) table.header.emplace_back("max impulse N s");
   for (const ContactEpisode& e : episodes) {
@@ -99,8 +99,8 @@ RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFo
       reconnect_timeout.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
         folder.mark_abandoned("cancelled: stopped on request, in the middle of a computation");
         print_message("note",
-                  fmt::format("stopped in the middle of a computation; {} is marked incomplete and holds all rows "
-                              "until then",
+                  fmt::format("stopped in the middle of a computation; {} is marked incomplete and contains all rows "
+                              "up to the stop",
                               folder.path().string()));
       });
     }
@@ -113,7 +113,7 @@ RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFo
 
 void log_import(const RunRequest& request, RunFolder& folder) {
   for (const std::string& line : request.not_imported) {
-    folder.add_log("info", "not imported, or in another way: " + line);
+    folder.add_log("info", "skipped or approximated: " + line);
   }
 }
 
@@ -139,7 +139,7 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   try {
     runner.release();
   } catch (const Error& error) {
-    print_message("warning", fmt::format("the results are here, but the server keeps its copy: {}", error.what()));
+    print_message("warning", fmt::format("the results are complete, but the copy on the server was not deleted: {}", error.what()));
   }
   return summary;
 }
@@ -160,7 +160,7 @@ std::string count_text(std::int64_t n) {
 
 std::string statistics_text(const RunSummary& summary, const Scenario& scenario) {
   const IntegratorStatistics& s = summary.integrator;
-  if (s.steps < 0) return fmt::format("integrator  {}; its server ended without telling more\n", s.name);
+  if (s.steps < 0) return fmt::format("integrator  {}; its server ended before the statistics\n", s.name);
   std::string text = fmt::format(
       "integrator  {}: {} steps, {} rejected, {} right-hand sides, {} Jacobians\n"
       "contact     {} evaluations, {} commits",
@@ -179,15 +179,15 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
       "            error of the balance {}",
       joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6), joule(energy.dissipated, 6),
       joule(energy.balance_error, 3));
-  // Where nothing moved, an error of rounding may be many times what was converted.
+  // Without motion, a rounding error may be many times the converted energy.
   const bool is_rounding = std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
   if (const auto share = relative_balance_error(energy); share && !is_rounding) {
     text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
-    // As the run itself warns of, from what a summary knows.
+    // The warning that the run itself gives, from the data of the summary.
     if (*share > 0.1 && scenario.analysis.traits.finds_events) text += ": do not trust this motion";
   }
   if (scenario.analysis.traits.prescribed)
-    text += ": of all but the contact, whose work is what it stored and dissipated";
+    text += ": without the contact, whose work is its stored and dissipated energy";
   return text + "\n";
 }
 

@@ -15,13 +15,13 @@ namespace heelstrike {
 /// @throws Error when the run could not be started or the folder cannot be written
 RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop);
 
-/// Into the folder's log: what of a model that the scenario imports is not in it.
+/// Writes the skipped or approximated elements of an imported model into the log of the folder.
 void log_import(const RunRequest& request, RunFolder& folder);
 
-/// Writes what is made of the rows of a run that has ended, and ends its folder. @throws Error{file}
+/// Writes the products of the rows of a completed run, and finishes its folder. @throws Error{file}
 void finish_folder(const RunRequest& request, RunFolder& folder, const RunSummary& summary);
 
-/// Where a run goes when the user did not say: runs/SCENARIO-BACKEND, with -2, -3, ... appended when that exists.
+/// Default run folder: runs/SCENARIO-BACKEND, with -2, -3, ... appended when it exists.
 [[nodiscard]] std::filesystem::path default_folder(const RunRequest& request);
 
 /// The last lines of a run on the terminal. @param scenario  of the run

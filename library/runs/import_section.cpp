@@ -10,9 +10,9 @@
 #include "importers/opensim/osim_scenario.hpp"
 #include "common/files/read_file.hpp"
 #include "library/runs/run_request.hpp"
-#include "scenario/field.hpp"
+#include "scenario/schema/field.hpp"
 #include "scenario/import_section.hpp"
-#include "scenario/mistakes.hpp"
+#include "scenario/schema/mistakes.hpp"
 #include "scenario/override.hpp"
 #include "common/errors/error.hpp"
 
@@ -25,7 +25,7 @@ using config::Entry;
 using config::Field;
 using config::Node;
 
-/// Of a map whose keys may have dots.
+/// Entries of a map whose keys may contain dots.
 std::vector<Entry> entries_of(const Field& section, const char* key) {
   return section.has(key) ? section[key].node().entries : std::vector<Entry>();
 }
@@ -82,7 +82,7 @@ std::string key_of(const Field& section, const osim::ImportOptions& import_optio
 models::Import read_model(const Field& section, const std::string& name, const fs::path& folder,
                           const std::stop_token& stop) {
   osim::ImportOptions import_options = make_import_options(section, name);
-  // What is wrong with a file is told where the section names it.
+  // Errors in a file are reported at the key that names it.
   const auto of_key = [&](const fs::path& file, const auto& work) {
     try {
       return work();
@@ -104,7 +104,7 @@ models::Import read_model(const Field& section, const std::string& name, const f
   return osim::import_model(std::move(model), import_options);
 }
 
-/// What is wrong with a wish is told where the scenario has it.
+/// Errors of an option are reported at its location in the scenario.
 [[noreturn]] void refuse(const Field& section, const std::string& model_key, const Error& error) {
   const Field place = section[section.has(error.field()) ? error.field() : model_key];
   std::string text = error.what();
@@ -112,20 +112,20 @@ models::Import read_model(const Field& section, const std::string& name, const f
   throw Error(error.code(), fmt::format("{}: {}", config::location_of(place), text), place.path());
 }
 
-/// A change of what no model gives.
+/// A change of a key that the model does not provide.
 void refuse_own(const Document& document, const Entry& change) {
   const std::string_view first = std::string_view(change.key).substr(0, change.key.find('.'));
   if (first != "heelstrike" && first != config::import_section) return;
   config::refuse(document, *change.value, fmt::format("{}.set.{}", config::import_section, change.key),
-                 "a key of what is imported", fmt::format("'{}'", first), "leave it out here");
+                 "a key of the imported model", fmt::format("'{}'", first), "remove it here");
 }
 
-/// A section that both have: own entries on their lines, those of the model behind them.
+/// A section that both have: entries of the scenario on their lines, those of the model after them.
 std::shared_ptr<const Node> both(const Document& document, const Entry& own, const Node& model) {
   const auto refuse_twice = [&](const Node& node, const std::string& key) {
     config::refuse(
-        document, node, key, "what the import does not give", "it in both",
-        fmt::format("leave it out, or change what is imported: under {}.set, `{}: ...`", config::import_section, key));
+        document, node, key, "a key that the import does not provide", "it in both",
+        fmt::format("remove it, or change the imported value: under {}.set, `{}: ...`", config::import_section, key));
   };
   if (own.value->type != Node::Type::map || model.type != Node::Type::map) refuse_twice(*own.value, own.key);
   auto result = std::make_shared<Node>(*own.value);
@@ -143,7 +143,7 @@ std::string merged(const Document& own, const Document& model) {
   std::erase_if(root.entries, [](const Entry& entry) { return entry.key == config::import_section; });
   const std::size_t n_own = root.entries.size();
   for (const Entry& entry : model.root->entries) {
-    if (entry.key == "heelstrike") continue;  // the version of the file is its own
+    if (entry.key == "heelstrike") continue;  // the version is that of the file itself
     const auto end = root.entries.begin() + static_cast<std::ptrdiff_t>(n_own);
     const auto same = std::ranges::find(root.entries.begin(), end, entry.key, &Entry::key);
     if (same == end) {
@@ -179,7 +179,7 @@ ImportedScenario with_import(std::string_view yaml, const std::string& file_name
   }
   for (const Entry& change : entries_of(section, "set")) {
     refuse_own(document, change);
-    // Without the folder: the same scenario is the same text wherever it is read from.
+    // Without the folder, so that the text of a scenario does not depend on its location.
     const std::string where = fmt::format("{}:{}", fs::path(file_name).filename().string(), change.value->line);
     import.scenario = config::with_change(import.scenario, model, change, where, catalog);
   }

@@ -1,5 +1,5 @@
-/// The section `import` of a scenario: a foreign model is read where the scenario is, so that all who come after see
-/// one scenario without it.
+/// The section `import` of a scenario: the foreign model is read together with the scenario, so that all later stages
+/// process one scenario without the section.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,16 @@
 
 namespace heelstrike {
 
-/// A scenario with what it imports.
+/// A scenario with its imported model.
 struct ImportedScenario {
-  std::string yaml;                    ///< without the section; what the model gives follows the scenario's own lines
-  std::string model;                   ///< name of the model's file, as in the scenario; empty = it imports nothing
-  std::vector<std::string> omissions;  ///< what of the model is not in the scenario, or is in it in another way
+  std::string yaml;                    ///< without the section; lines of the model follow those of the scenario
+  std::string model;                   ///< name of the model file, as in the scenario; empty = no import
+  std::vector<std::string> omissions;  ///< skipped or approximated elements of the model
 };
 
-/// @param folder  that the names of files start from
-/// @throws Error{invalid_input} with file and line, for mistakes in the section, in the model and in the changes of it,
-/// and for a key that the scenario and the model both give
+/// @param folder  to which file names are relative
+/// @throws Error{invalid_input} with file and line, for errors in the section, in the model and in the changes of it,
+/// and for a key that both the scenario and the model have
 [[nodiscard]] ImportedScenario with_import(std::string_view yaml, const std::string& file_name,
                                            const std::filesystem::path& folder, const Catalog& catalog,
                                            const std::stop_token& stop);

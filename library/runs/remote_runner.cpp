@@ -18,7 +18,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr std::chrono::milliseconds poll_interval{200};  // while nobody is there: a stop is heard soon
+constexpr std::chrono::milliseconds poll_interval{200};  // bounds the delay of a stop while the server is unreachable
 
 std::string sentence_start(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
@@ -28,8 +28,8 @@ std::string sentence_start(std::string text) {
 constexpr std::int64_t not_known = -1;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// What is known of a run whose own summary will never come: how far its rows go, and what it was. The rest is marked
-/// as not known (common/results/summary.hpp).
+/// Summary of a run whose own summary is lost: time of the last row and the run itself. All other values are marked as
+/// unknown (common/results/summary.hpp).
 RunSummary summary_without_end(const EventReader& reader, const RunRequest& request, const Error& cause) {
   RunSummary summary;
   summary.scenario = request.scenario.name;
@@ -76,7 +76,7 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
     try {
       client_.watch(run_id, before, take, stop);
     } catch (const Error& error) {
-      // A server says so when there is nothing to wait for: it has been restarted, and the run with it is gone.
+      // A restarted server that does not have the run reports an error that is not retryable.
       const bool may_come_back = error.code() == ErrorCode::unavailable && error.retryable() && !servers_.restart_failure();
       if (reader.last_sequence() > before) backoff = rpc::Backoff(reconnect_timeout_, {});
       if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
@@ -90,13 +90,13 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
 
 Error RemoteRunner::explained(const Error& error) {
   const auto restart_failure = servers_.restart_failure();
-  // An own server has no limits but those of the machine: what is too large for it is too large.
+  // A private server has only the limits of the machine: a retry cannot succeed.
   if (!restart_failure && error.code() == ErrorCode::limit && servers_.owns_all()) {
     return Error(error.code(), error.what(), error.field());
   }
   if (!restart_failure) return error;
   return Error(ErrorCode::unavailable,
-               fmt::format("{}; what was computed until then is kept ({})", sentence_start(*restart_failure), error.what()));
+               fmt::format("{}; the results up to then are kept ({})", sentence_start(*restart_failure), error.what()));
 }
 
 RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {
@@ -109,7 +109,7 @@ RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop
     return collect(std::exchange(attached_run_, {}), request, reader, sink, std::move(stop));
   }
   const std::string run_id = client_.submit(request, reconnect_timeout_);
-  // Who has to collect it, because this program has died, finds it here.
+  // Identifies the run for `attach` if this program ends early.
   if (!servers_.owns_mbs()) sink.on_log("info", fmt::format("run {} at {}", run_id, servers_.mbs_text()));
   return collect(run_id, request, reader, sink, std::move(stop));
 }
@@ -129,7 +129,7 @@ RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& re
     forward_messages(sink);
     const Error cause = explained(error);
     if (servers_.owns_mbs()) {
-      // Every event was written to the file before it was sent, so the file has the rest.
+      // Every event is written to the file before it is sent, so the file has the remaining ones.
       wire::EventFileReader rest(servers_.event_file(run_id));
       v1::RunEvent event;
       while (rest.next(event)) reader.take(event);
@@ -139,8 +139,8 @@ RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& re
   forward_messages(sink);
   finished_run_ = run_id;
   RunSummary summary = *reader.summary();
-  // A server that stays dead takes the other one along, which may still tell that it was asked to stop: that is no
-  // cancelled run.
+  // When a server is not restarted, the other one is stopped, too, and may report a requested stop: the run has failed,
+  // it was not cancelled.
   if (servers_.restart_failure() && summary.status == "cancelled") {
     summary.status = "failed";
     if (!summary.error) summary.error = Error(ErrorCode::cancelled, "stopped on request");

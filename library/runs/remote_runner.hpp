@@ -12,20 +12,20 @@
 
 namespace heelstrike {
 
-/// A stream that breaks is taken up again where it ended, for ServerOptions::patience. A multibody server that dies
-/// goes on with its runs when it is there again: an own one is started anew at once. When it is not started again, what
-/// it had written but not yet sent is read from its spool.
+/// A broken stream is resumed where it ended, for ServerOptions::reconnect_timeout. A restarted multibody server
+/// continues its runs; a private one is restarted at once. If it is not restarted, events that were written but not
+/// sent are read from its spool.
 class RemoteRunner : public Runner {
  public:
   /// @throws Error as Servers and SimulationClient
   RemoteRunner(const ServerOptions& options, std::filesystem::path log);
 
   RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) override;
-  /// A run that somebody has submitted. run() then collects this one, from its first event on, in place of submitting
-  /// another; with RunRequest::resume_from from that checkpoint on.
+  /// A run that was submitted earlier. run() then collects this run, from its first event, instead of submitting one;
+  /// with RunRequest::resume_from, from that checkpoint.
   /// @returns the request as it was submitted, not yet parsed. @throws Error{not_found}
   [[nodiscard]] RunRequest attach(const std::string& run_id);
-  /// Lets a named server forget the last run, if it ended; the spool of an own one vanishes anyway.
+  /// Deletes the last run on a named server if it ended; the spool of a private server is removed anyway.
   void release() override;
 
   [[nodiscard]] Servers& servers() { return servers_; }
@@ -40,8 +40,8 @@ class RemoteRunner : public Runner {
   std::chrono::milliseconds reconnect_timeout_;
   Servers servers_;
   SimulationClient client_;
-  std::string attached_run_;  ///< to be collected; empty = none
-  std::string finished_run_;  ///< whose last event has arrived; empty = none
+  std::string attached_run_;  ///< run to be collected; empty = none
+  std::string finished_run_;  ///< run whose last event has arrived; empty = none
 };
 
 }  // namespace heelstrike

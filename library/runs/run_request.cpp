@@ -8,13 +8,13 @@
 #include <string_view>
 #include <system_error>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "library/runs/import_section.hpp"
 #include "scenario/backend_label.hpp"
 #include "common/files/digest.hpp"
-#include "scenario/document.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/import_section.hpp"
-#include "scenario/mistakes.hpp"
+#include "scenario/schema/mistakes.hpp"
 #include "common/contact/contact_point.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
@@ -49,7 +49,7 @@ std::string expand_variables(const std::string& name, const std::string& where) 
 
 namespace {
 
-/// Rigid bodies find an equilibrium by coming to rest.
+/// Rigid bodies reach equilibrium by a dynamic run: their contact has no stiffness.
 void rest_in_time(RunRequest& request, const config::Node* analysis, const Catalog& catalog) {
   const config::Node* type = analysis == nullptr ? nullptr : analysis->find("type");
   const config::Node* end = analysis == nullptr ? nullptr : analysis->find("end_time");
@@ -57,14 +57,14 @@ void rest_in_time(RunRequest& request, const config::Node* analysis, const Catal
   const auto named = std::ranges::find(catalog.analyses, type->scalar, &ElementType::name);
   if (named == catalog.analyses.end() || named->traits.finds_events || named->traits.prescribed) return;
   request.notes.push_back(
-      fmt::format("rigid bodies come to rest in a run over {} s instead of a {} analysis", end->scalar, type->scalar));
+      fmt::format("rigid bodies reach equilibrium in a forward run over {} s instead of a {} analysis", end->scalar, type->scalar));
   const auto in_time =
       std::ranges::find_if(catalog.analyses, [](const auto& other) { return other.traits.finds_events; });
   request.yaml = with_override(request.yaml, request.file_name,
                                fmt::format("analysis={{type: {}, end_time: {}}}", in_time->name, end->scalar), catalog);
 }
 
-/// Impulses of rigid bodies are found by an integrator of their own, whatever the file names.
+/// Impulses of rigid bodies need their own integrator, whatever the file names.
 void change_integrator(RunRequest& request, const Catalog& catalog) {
   const config::Document document = config::load_document(request.yaml, request.file_name);
   const config::Node* analysis = document.root->find("analysis");
@@ -73,7 +73,7 @@ void change_integrator(RunRequest& request, const Catalog& catalog) {
   const config::Node* name = integrator == nullptr ? nullptr : integrator->find("name");
   const std::string& needed = catalog.default_integrators.with_rigid_contact;
   if (name == nullptr || name->scalar == needed) return;
-  request.notes.push_back(fmt::format("rigid bodies take the integrator {} instead of {}", needed, name->scalar));
+  request.notes.push_back(fmt::format("rigid bodies use the integrator {} instead of {}", needed, name->scalar));
   request.yaml =
       with_override(request.yaml, request.file_name, fmt::format("analysis.integrator={{name: {}}}", needed), catalog);
 }
@@ -87,7 +87,7 @@ void change_backend(RunRequest& request, const std::string& backend, const Backe
   request.yaml = with_backend(request.yaml, request.file_name, backend, backends, dropped);
   if (dropped.empty()) return;
   const bool one = dropped.size() == 1;
-  request.notes.push_back(fmt::format("{} {} of back-end {} and {} left out", fmt::join(dropped, ", "),
+  request.notes.push_back(fmt::format("{} {} of back-end {} and {} omitted", fmt::join(dropped, ", "),
                                       one ? "is not a parameter" : "are not parameters", backend,
                                       one ? "was" : "were"));
 }
@@ -96,7 +96,7 @@ void change_backend(RunRequest& request, const std::string& backend, const Backe
 
 namespace {
 
-/// The scenario's text, which goes through protocols and files that know UTF-8 only.
+/// The text of the scenario as UTF-8, which protocols and result files require.
 std::string scenario_text(const fs::path& scenario, const std::stop_token& stop, RunRequest& request) {
   const std::string bytes = read_file(scenario, "scenario", {.max_bytes = config::max_document_bytes, .stop = stop});
   const MarkedText marked(bytes);
@@ -109,7 +109,7 @@ std::string scenario_text(const fs::path& scenario, const std::stop_token& stop,
   return text;
 }
 
-/// A file of the scenario. On a disk names are bytes: one written by a program that knows Latin-1 only is found too.
+/// A file of the scenario. File names on disk are bytes: a name in Latin-1 is also found.
 fs::path path_of(const fs::path& folder, const std::string& name, const std::string& file_name) {
   const std::string expanded = expand_variables(name, file_name);
   fs::path path = folder / expanded;
@@ -120,7 +120,7 @@ fs::path path_of(const fs::path& folder, const std::string& name, const std::str
   return fs::exists(other, ignored) ? other : path;
 }
 
-/// The files that the scenario names. What is missing is told at once, one line for each file.
+/// Reads the files that the scenario names. All missing files are reported together, one line for each file.
 void read_files(const fs::path& folder, const std::map<std::string, std::string>& given, const std::stop_token& stop,
                 RunRequest& request) {
   const std::string what = request.file_name + ": file of the scenario";
@@ -152,7 +152,7 @@ void assign(const Overrides& overrides, bool of_import, const Catalog& catalog, 
   }
 }
 
-/// What the scenario imports, in place. @returns the model's name; empty = nothing
+/// Inserts the imported model. @returns the name of the model; empty = no import
 std::string import_model(const fs::path& folder, const Catalog& catalog, const std::stop_token& stop,
                          RunRequest& request) {
   ImportedScenario imported = with_import(request.yaml, request.file_name, folder, catalog, stop);
@@ -160,13 +160,14 @@ std::string import_model(const fs::path& folder, const Catalog& catalog, const s
   request.not_imported = std::move(imported.omissions);
   if (imported.model.empty()) return "";
   request.notes.push_back(
-      fmt::format("{} things of {} are not here, or in another way: `heelstrike validate` and "
+      fmt::format("{} elements of {} were skipped or approximated: `heelstrike validate` and "
                   "run.log list them",
                   request.not_imported.size(), imported.model));
   return imported.model;
 }
 
-/// Whether the file itself has the section of a dotted key and, in it, the entry; its version is always its own.
+/// Tests whether the file itself has the section of a dotted key and, in it, the entry; the version is always that of
+/// the file.
 bool has_entry(const config::Node& root, const std::string& key) {
   if (key == "heelstrike") return true;
   const auto dot = key.find('.');
@@ -175,8 +176,8 @@ bool has_entry(const config::Node& root, const std::string& key) {
   return section->find(key.substr(dot + 1, key.find('.', dot + 1) - dot - 1)) != nullptr;
 }
 
-/// Mistakes of lines that no file has, because they are of what a model gives, name the model instead.
-/// @param own  of the file itself
+/// Errors in lines from the imported model, which are in no file, name the model instead.
+/// @param own  text of the file itself
 std::string told_of_model(const std::string& mistakes, const std::string& file, const config::Node& own,
                           const std::string& model) {
   std::string told;
@@ -191,10 +192,10 @@ std::string told_of_model(const std::string& mistakes, const std::string& file, 
     of_model = of_model || !is_own;
   }
   if (!of_model) return mistakes;
-  return told + file + ": imports that model; `heelstrike import-osim` writes what it gives into a file";
+  return told + file + ": imports that model; `heelstrike import-osim` writes the imported scenario into a file";
 }
 
-/// @param own  text of the file itself. @param model  that it imports; empty = none
+/// @param own  text of the file itself. @param model  imported model; empty = none
 void parse(RunRequest& request, const Catalog& catalog, const std::string& own, const std::string& model) {
   try {
     request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
@@ -255,9 +256,9 @@ void check_unchanged(const RunRequest& request, const std::map<std::string, std:
   }
   if (changed.empty()) return;
   throw input_error("files",
-                    fmt::format("{}: expected the content that the run began with, found another: other files are "
-                                "another run; put them back, name the folder that holds them with --inputs, or "
-                                "run anew",
+                    fmt::format("{}: expected the content at the start of the run, found another: other files make "
+                                "another run; restore them, name their folder with --inputs, or "
+                                "start a new run",
                                 fmt::join(changed, ", ")));
 }
 

@@ -1,4 +1,4 @@
-/// What carries out a run: this process, or a pair of servers.
+/// Execution of a run in this process or on a pair of servers.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ class Runner {
  public:
   virtual ~Runner() = default;
 
-  /// Runs `request` to its end, to a failure, or until `stop` is requested. Everything that the run produced up to its
-  /// last committed step has been given to `sink` on return, also when a server died; the summary then says "failed"
-  /// and why.
-  /// @throws Error when the run could not be started, or what `sink` throws
+  /// Runs `request` to its end, to a failure, or until `stop` is requested. On return `sink` has received all results
+  /// up to the last committed step, also after a server failure; the summary then has the status "failed" and the
+  /// reason.
+  /// @throws Error when the run could not be started; exceptions of `sink`
   virtual RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) = 0;
-  /// How long after a stop `run` may go on; then the program ends. None: it hears a stop whatever is being computed.
+  /// Time that `run` may continue after a stop before the program ends. None: a stop is noticed during any computation.
   [[nodiscard]] virtual std::optional<std::chrono::milliseconds> stop_grace() const { return {}; }
-  /// The results of the last run are safe on this side: whoever computed it may drop its copy. @throws Error
+  /// The results of the last run are stored by the client: the server may delete its copy. @throws Error
   virtual void release() {}
 };
 

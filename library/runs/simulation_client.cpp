@@ -21,16 +21,16 @@ namespace {
 
 constexpr std::chrono::seconds submit_deadline{120};  // scenarios with meshes of hundreds of MB over slow lines
 constexpr std::chrono::seconds cancel_grace{15};      // from the cancel to the last event, on a loaded machine
-constexpr double update_interval = 0.25;                // [s] a page asks for news every 0.4 s
-constexpr unsigned rows_per_update = 512;               // a curve on a screen has some 1000 points in all
+constexpr double update_interval = 0.25;                // [s] a page polls every 0.4 s
+constexpr unsigned rows_per_update = 512;               // a curve on a screen has about 1000 points in total
 
-/// 64 bits that nobody else will choose.
+/// 64 random bits, so that identifiers do not collide.
 std::string make_run_id() {
   std::random_device device;
   return fmt::format("run-{:08x}{:08x}", device(), device());
 }
 
-/// Cancels the run once a stop is requested, and the call itself when the run then does not end in time.
+/// Cancels the run on a stop request, and the call itself when the run does not end in time.
 class CancelOnStop {
  public:
   CancelOnStop(grpc::ClientContext& context, std::stop_token stop, std::function<void()> cancel_run)
@@ -48,7 +48,7 @@ class CancelOnStop {
           try {
             cancel();
           } catch (const Error&) {
-            context.TryCancel();  // nobody there to cancel the run; the broken stream tells the reader
+            context.TryCancel();  // no server to cancel the run; the broken stream ends the reader
             return;
           }
           lock.lock();
@@ -90,7 +90,7 @@ std::string SimulationClient::submit(const RunRequest& request, std::chrono::mil
             [&](grpc::ClientContext& context) {
               const auto writer = stub_->SubmitRun(&context, &response);
               send(request, run_id, *writer);
-              return writer->Finish();  // says why, when the server stopped listening
+              return writer->Finish();  // returns the reason when the server closed the stream
             });
   return response.run_id();
 }
@@ -234,7 +234,7 @@ void SimulationClient::forget(const std::string& run_id) {
                 return stub_->DeleteRun(&context, request, &response);
               });
   } catch (const Error& error) {
-    // The answer to the first attempt was lost, not the request.
+    // The response to the first attempt was lost, not the request.
     if (error.code() != ErrorCode::not_found || attempts == 1) throw;
   }
 }

@@ -14,7 +14,7 @@
 namespace heelstrike {
 namespace {
 
-// HealthCheckResponse{status: SERVING} on the wire: field 1, value 1. The message is too small to generate code for.
+// HealthCheckResponse{status: SERVING} on the wire: field 1, value 1. The message is too small for generated code.
 const std::string serving{"\x08\x01", 2};
 
 std::string bytes_of(grpc::ByteBuffer& buffer) {
@@ -38,7 +38,7 @@ void check_health(const std::shared_ptr<grpc::Channel>& channel, const std::stri
   const grpc::Status status = grpc::internal::BlockingUnaryCall(channel.get(), method, &context, request, &response);
   if (!status.ok()) throw wire::from_status(status, context, "health check of " + where);
   if (bytes_of(response) != serving) {
-    throw unavailable_error(fmt::format("{} says that it is not serving; it is starting or shutting down", where));
+    throw unavailable_error(fmt::format("{} reports that it is not serving; it is starting or shutting down", where));
   }
 }
 

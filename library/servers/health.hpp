@@ -1,4 +1,4 @@
-/// The standard health question (grpc.health.v1.Health/Check) that every gRPC server program of Heelstrike answers.
+/// The standard health check (grpc.health.v1.Health/Check) of every gRPC server program of Heelstrike.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -9,7 +9,7 @@
 namespace heelstrike {
 
 /// @param where  for messages, e.g. "fem_server at localhost:50051"
-/// @throws Error{unavailable} when the server says that it is not serving, or does not answer within 5 s
+/// @throws Error{unavailable} when the server reports that it is not serving, or does not respond within 5 s
 void check_health(const std::shared_ptr<grpc::Channel>& channel, const std::string& where);
 
 }  // namespace heelstrike

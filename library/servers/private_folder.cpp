@@ -42,8 +42,8 @@ bool is_owned_by_user(const fs::path& folder) {
   return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
 
-// A lock that can be taken was let go by the kernel when its owner died. Between making the folder and the lock the
-// owner's process number tells.
+// The kernel releases a lock when its owner ends. Between the creation of the folder and that of the lock, the process
+// number of the owner decides.
 bool is_stale(const fs::path& folder, pid_t owner) {
   const int lock = ::open((folder / lock_name).c_str(), O_RDWR | O_CLOEXEC);
   if (lock < 0) return ::kill(owner, 0) != 0 && errno == ESRCH;
@@ -68,7 +68,7 @@ fs::path runtime_directory() {
 
 std::size_t remove_stale_folders(const fs::path& base) {
   std::size_t n_removed = 0;
-  std::error_code ignored;  // another client may clean up at the same time; what stays is for the next start
+  std::error_code ignored;  // another client may remove folders at the same time; the next start removes the rest
   for (fs::directory_iterator it(base, ignored), end; !ignored && it != end; it.increment(ignored)) {
     const auto owner = owner_of(it->path().filename().string());
     if (!owner || !is_owned_by_user(it->path()) || !is_stale(it->path(), *owner)) continue;
@@ -96,7 +96,7 @@ PrivateFolder::PrivateFolder() {
 }
 
 PrivateFolder::~PrivateFolder() {
-  std::error_code ignored;  // what cannot be removed now is removed by the next start
+  std::error_code ignored;  // the next start removes the rest
   fs::remove_all(path_, ignored);
   ::close(lock_file_);
 }
@@ -104,7 +104,7 @@ PrivateFolder::~PrivateFolder() {
 fs::path PrivateFolder::socket(const std::string& name) const {
   fs::path path = path_ / name;
   if (path.string().size() > max_socket_path) {
-    throw file_error(path.string(), fmt::format("socket path {} has {} bytes, at most {} are possible; set "
+    throw file_error(path.string(), fmt::format("socket path {} has {} bytes, the maximum is {}; set "
                                                 "XDG_RUNTIME_DIR to a folder with a shorter path",
                                                 path.string(), path.string().size(), max_socket_path));
   }

@@ -12,8 +12,7 @@ namespace heelstrike {
 namespace {
 
 constexpr std::chrono::seconds stop_grace{5};
-// A Unix socket does not break while both ends live; who has died needs up to 20 s to be there again, and may die
-// twice.
+// A Unix socket breaks only when a process ends. A restart takes up to 20 s, and two may be necessary.
 constexpr std::chrono::seconds private_reconnect_timeout{60};
 constexpr std::size_t shown_log_bytes = 2000;
 
@@ -33,7 +32,7 @@ Servers::Servers(const ServerOptions& options, std::filesystem::path log) : log_
 }
 
 Servers::~Servers() {
-  // The multibody server first, so that it does not see its partner vanish.
+  // The multibody server is stopped first, so that it does not report a lost partner.
   if (mbs_child_) mbs_child_->stop(stop_grace);
   if (fem_child_) fem_child_->stop(stop_grace);
 }
@@ -54,7 +53,7 @@ void Servers::start_mbs(const ServerOptions& options) {
   mbs_ = rpc::Endpoint{.address = address, .tls = {}};
   std::vector<std::string> arguments = {"--listen", address, "--fem", fem_->address, "--spool",
                                         (folder_->path() / "spool").string(), "--ready-fd", "3", "--exit-with-parent",
-                                        // The user's own scenario with the user's own rights.
+                                        // The scenario is that of the user and runs with the rights of the user.
                                         "--allow-fmu", "--reconnect-timeout"};
   const std::chrono::duration<double> reconnect_timeout = options.fem.empty() ? private_reconnect_timeout : options.reconnect_timeout;
   arguments.push_back(fmt::format("{}", reconnect_timeout.count()));
@@ -83,7 +82,7 @@ void Servers::wait_until_ready() {
       child->wait_until_ready();
     } catch (const Error& error) {
       const std::string log = end_of_log();
-      throw Error(error.code(), log.empty() ? error.what() : fmt::format("{}; it said:\n{}", error.what(), log));
+      throw Error(error.code(), log.empty() ? error.what() : fmt::format("{}; its log ends with:\n{}", error.what(), log));
     }
   }
 }
@@ -115,7 +114,7 @@ void Servers::add_message(const std::string& sentence, bool last) {
     if (last) restart_failure_ = sentence;
   }
   has_messages_ = true;
-  // Nobody shall wait for a partner that does not come back.
+  // Ends the other server, so that no call waits for one that is not restarted.
   if (!last) return;
   for (SupervisedServer* child : {fem_child_.get(), mbs_child_.get()}) {
     if (child != nullptr) child->begin_kill();

@@ -1,4 +1,4 @@
-/// The servers of one invocation: running ones that the user named, or a private pair started for the occasion.
+/// The servers of one invocation: running ones that the user named, or a private pair that this program starts.
 #pragma once
 
 #include <atomic>
@@ -19,45 +19,44 @@ namespace heelstrike {
 struct ServerOptions {
   std::string mbs;     ///< address of a running mbs_server; empty = start one
   std::string fem;     ///< address of a running fem_server; empty = start one
-  rpc::ClientTls tls;  ///< for the named addresses; private servers talk over Unix sockets without it
-  /// How long a lost connection to a named server is tried again. A private one that dies is started anew.
+  rpc::ClientTls tls;  ///< for the named addresses; private servers use Unix sockets without it
+  /// Time for retries of a lost connection to a named server. A private server that fails is restarted.
   std::chrono::milliseconds reconnect_timeout = rpc::default_reconnect_timeout;
 };
 
-/// Without addresses both servers are started, with `fem` alone only the multibody server, else none. What was started
-/// dies unasked is started anew at its address, with its spool; all is ended and removed with this object.
+/// Without addresses both servers are started; with `fem` alone only the multibody server; else none. A started server
+/// that fails is restarted at its address, with its spool; the destructor ends and removes all started servers.
 class Servers {
  public:
-  /// @param log  where started servers write what they have to say; empty = beside their sockets
+  /// @param log  log files of started servers; empty = beside their sockets
   /// @throws Error{file} when a server cannot be started, Error{unavailable}, Error{deadline} with the end of its log
-  /// when
-  ///         it does not become ready
+  /// when it does not become ready
   Servers(const ServerOptions& options, std::filesystem::path log);
   Servers(const Servers&) = delete;
   Servers& operator=(const Servers&) = delete;
   ~Servers();
 
   [[nodiscard]] const rpc::Endpoint& mbs() const { return mbs_; }
-  /// The contact server, when it is known here: with `mbs` alone only that server knows it.
+  /// The contact server, if known to the client: with `mbs` alone only that server knows it.
   [[nodiscard]] const std::optional<rpc::Endpoint>& fem() const { return fem_; }
   /// "mbs_server at unix:/...": for messages.
   [[nodiscard]] std::string mbs_text() const;
 
-  /// The multibody server was started here, so that its spool can be read.
+  /// True when the multibody server was started by this program, so that its spool is readable.
   [[nodiscard]] bool owns_mbs() const { return mbs_child_ != nullptr; }
-  /// Both servers were started here.
+  /// True when both servers were started by this program.
   [[nodiscard]] bool owns_all() const { return mbs_child_ != nullptr && fem_child_ != nullptr; }
-  /// How long a lost connection to the multibody server is tried again.
+  /// Time for retries of a lost connection to the multibody server.
   [[nodiscard]] static std::chrono::milliseconds reconnect_timeout(const ServerOptions& options);
-  /// Event file of a run of the own multibody server.
+  /// Event file of a run of the private multibody server.
   [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;
 
-  /// What has happened to started servers since the last call, sentence by sentence: deaths, and that they were started
-  /// anew.
+  /// Failures and restarts of started servers since the last call, one sentence each.
   [[nodiscard]] std::vector<std::string> take_messages_since();
-  /// The run has got further than ever before.
+  /// Resets the restart counters: the run has passed its earlier largest time.
   void reset_failed_restarts();
-  /// Why a started server is not started again; none as long as all are kept. The others have been ended then.
+  /// Reason why a started server is not restarted; none while all are running. All other started servers are then
+  /// ended.
   [[nodiscard]] std::optional<std::string> restart_failure() const;
 
  private:

@@ -75,8 +75,8 @@ std::optional<std::string> SupervisedServer::run_until_exit(bool first) {
     child.stop(grace_);
     return std::nullopt;
   } catch (const Error& error) {
-    if (!first) return fmt::format("could not be started anew ({})", error.what());
-    // One that was killed may live the next time; one that has refused to serve will refuse again.
+    if (!first) return fmt::format("could not be restarted ({})", error.what());
+    // A killed process may succeed at the next start; one that refused to serve would refuse again.
     if (early_end && early_end->by_signal && !stopping_) return fmt::format("ended with {}", early_end->text());
     set_start_failure(error);
     return std::nullopt;
@@ -96,14 +96,14 @@ void SupervisedServer::supervise() {
     if (!death || stopping_) return;
     const int n = ++n_failed_restarts_;
     if (n > max_failed_restarts) {
-      on_event_(fmt::format("the {} {}; it has died {} times without the run getting any further and is not started again",
+      on_event_(fmt::format("the {} {}; it failed {} times without progress of the run and is not restarted",
                         options_.name, *death, n),
             true);
       set_start_failure(unavailable_error(fmt::format("the {} {} {} times before it was ready", options_.name, *death, n)));
       return;
     }
-    on_event_(fmt::format("the {} {}; it is started anew", options_.name, *death), false);
-    // The first time at once: what has died by chance is back before anybody waits.
+    on_event_(fmt::format("the {} {}; it is restarted", options_.name, *death), false);
+    // The first restart has no delay, because a single failure is likely to be accidental.
     const std::chrono::milliseconds pause{n == 1 ? 0 : 50 << n};
     if (!rpc::wait_unless_stopped(pause, stop)) return;
   }

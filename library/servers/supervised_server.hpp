@@ -1,4 +1,4 @@
-/// A server program that is started anew, at the same address, when it dies.
+/// A server program that is restarted at the same address when it fails.
 #pragma once
 
 #include <atomic>
@@ -17,38 +17,39 @@
 
 namespace heelstrike {
 
-/// Deaths after which a server is not started again, when the run has not got any further meanwhile: the fault then is
-/// in the run or in the machine, and would come again.
+/// Restarts without progress of the run after which a server is not restarted: the cause is then in the run or in the
+/// machine, and would recur.
 inline constexpr int max_failed_restarts = 5;
 
-/// The program lives in a thread of this object, because the kernel ends it with the thread that started it.
+/// A thread of this object starts and owns the process, because the kernel ends the process with the thread that
+/// started it.
 /// Thread-safe.
 class SupervisedServer {
  public:
-  /// What there is to tell: a death and what follows from it; `last` when it is not started again.
+  /// Reports a failure and its consequence; `last` when the server is not restarted.
   using OnEvent = std::function<void(const std::string& sentence, bool last)>;
 
-  /// Starts it. @param tell  called from the thread of this object
+  /// Starts the server. @param on_event  called from the thread of this object
   SupervisedServer(ChildOptions options, OnEvent tell);
   SupervisedServer(const SupervisedServer&) = delete;
   SupervisedServer& operator=(const SupervisedServer&) = delete;
   ~SupervisedServer();
 
-  /// Waits for the first start; one that is killed before it is ready is started anew, too. @throws Error{file},
+  /// Waits for the first start; a process that is killed before it is ready is also restarted. @throws Error{file},
   /// Error{unavailable}, Error{deadline} as ChildProcess
   void wait_until_ready();
-  /// The run has got further than ever before: what killed the server earlier is behind it.
+  /// The run has passed its earlier largest time: earlier failures no longer count.
   void reset_failed_restarts() { n_failed_restarts_ = 0; }
-  /// Ends it for good, within `grace` or by force.
+  /// Ends the server permanently, within `grace` or by force.
   void stop(std::chrono::milliseconds grace);
-  /// As stop(), without waiting for it.
+  /// As stop(), without waiting.
   void begin_kill() { begin_stop(std::chrono::milliseconds{0}); }
 
  private:
   void supervise();
-  /// @returns how it ended, or none when it was stopped
+  /// @returns the kind of end, or none when it was stopped
   [[nodiscard]] std::optional<std::string> run_until_exit(bool first);
-  /// Who waits for the first start hears of it.
+  /// Passes a failed first start to wait_until_ready().
   void set_start_failure(const Error& error);
   [[nodiscard]] bool wait_for_end_or_stop(const ChildProcess& child) const;
   void begin_stop(std::chrono::milliseconds grace);
@@ -60,11 +61,11 @@ class SupervisedServer {
   std::stop_source stop_;
   std::atomic<std::chrono::milliseconds> grace_{std::chrono::seconds{5}};
   Descriptor wake_;   ///< an eventfd: readable when stopping
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
   std::atomic<bool> started_ = false;
   std::exception_ptr failure_;  ///< of the first start
-  std::jthread thread_;         ///< last member: joined before the others go
+  std::jthread thread_;         ///< last member: joined before the others are destroyed
 };
 
 }  // namespace heelstrike

@@ -53,7 +53,7 @@ std::string progress_text(const Progress& progress, double elapsed_s) {
 std::string progress_line(const std::string& label, const std::string& text, double fraction, std::size_t width) {
   constexpr std::size_t around_bar = 4;  // blanks and brackets
   const std::size_t words = label.size() + text.size() + around_bar;
-  // A line that is broken by the terminal cannot be drawn over: the last column stays free.
+  // A line that the terminal wraps cannot be overwritten: the last column stays free.
   std::size_t bar = max_bar_width;
   if (width > 0) bar = width > words + 1 ? std::min(max_bar_width, width - words - 1) : 0;
   if (bar < min_bar_width) return width > 1 ? fmt::format("{} {}", label, text).substr(0, width - 1) : text;

@@ -1,4 +1,4 @@
-/// How far a run is: a bar that is redrawn on a terminal, a plain line every few seconds in a log.
+/// Progress of a run: a bar that is redrawn on a terminal, a line every few seconds in a log.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,10 @@
 
 namespace heelstrike {
 
-/// Writes to stderr, so that stdout stays for results.
+/// Writes to stderr, so that stdout remains for results.
 class ProgressDisplay {
  public:
-  /// @param label  what runs, e.g. "flores"; shown in front
+  /// @param label  name of the run, e.g. "flores"; shown first
   ProgressDisplay(std::string label, bool quiet);
   /// Removes the bar.
   ~ProgressDisplay();
@@ -33,12 +33,12 @@ class ProgressDisplay {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// The bar with its words in at most `width` columns: the bar gives way first. @param width  0 = unlimited
+/// The bar and its text in at most `width` columns: the bar is shortened first. @param width  0 = unlimited
 [[nodiscard]] std::string progress_line(const std::string& label, const std::string& text, double fraction,
                                         std::size_t width);
 
-/// "  42 %  0.840 of 2 s  12.3x real time  0:03 left"; of a stage with a fraction below zero nobody knows how far it
-/// is: "filling with tetrahedra  0:12 so far"
+/// "  42 %  0.840 of 2 s  12.3x real time  0:03 left"; for a stage of unknown fraction (below zero): "filling with
+/// tetrahedra  0:12 so far"
 [[nodiscard]] std::string progress_text(const Progress& progress, double elapsed_s);
 
 }  // namespace heelstrike

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <system_error>
 
-#include "library/runs/exit_codes.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "common/process/stop_signals.hpp"
 
 namespace heelstrike {

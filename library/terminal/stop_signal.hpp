@@ -6,9 +6,9 @@
 
 namespace heelstrike {
 
-/// Make one before any other thread is started: it blocks the signals for the whole process and waits for them in a
-/// thread of its own. The first signal requests a stop; the second ends the program at once with exit code 130 (servers
-/// that it started end by themselves).
+/// Construct it before any other thread is started: it blocks the signals for the whole process and waits for them in
+/// its own thread. The first signal requests a stop; the second ends the program at once with exit code 130 (servers
+/// that it started then end, too).
 class StopSignal {
  public:
   StopSignal();
@@ -24,7 +24,7 @@ class StopSignal {
 
   std::stop_source stop_;
   int signal_file_ = -1;
-  int end_file_ = -1;  ///< becomes readable when the watching thread shall end
+  int end_file_ = -1;  ///< becomes readable when the signal thread has to end
   std::thread thread_;
 };
 

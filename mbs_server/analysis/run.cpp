@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "scenario/keys.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 #include "mbs_server/analysis/forward.hpp"
 #include "mbs_server/analysis/prescribed.hpp"
 #include "mbs_server/analysis/static_run.hpp"

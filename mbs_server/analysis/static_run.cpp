@@ -85,7 +85,7 @@ class StaticRun final : public RunBase {
   [[nodiscard]] BalanceResult find_by_newton(double t);
   [[nodiscard]] BalanceResult newton(double t);
   [[nodiscard]] double weighted_norm() const;
-  void update_history(double t);
+  void store_equilibrium(double t);
   [[nodiscard]] double tolerance() const;
   [[nodiscard]] bool approach(double t, double shift, int max_steps);
   [[nodiscard]] bool continuation_step(double t, double shift, double& norm);
@@ -97,7 +97,7 @@ class StaticRun final : public RunBase {
   [[nodiscard]] double evaluate(double t, const VectorX& x);
   void accept_residual(double t, BalanceResult& result);
   [[noreturn]] void throw_no_equilibrium(double t, const std::string& reason);
-  [[nodiscard]] std::string relative_energy_error(double t);
+  [[nodiscard]] std::string describe_residual(double t);
   [[nodiscard]] std::string describe_contact(double t);
   [[nodiscard]] VectorX external_forces(double t, const VectorX& q);
 
@@ -110,11 +110,11 @@ class StaticRun final : public RunBase {
   std::vector<double> gaps_;         ///< [m] of the pairs at x_, on the way to an equilibrium
   VectorX past_external_forces_;                   ///< [N, N m] external_forces() at the last equilibrium
   /// An equilibrium on the way.
-  struct HistoryUpdate {
+  struct PastEquilibrium {
     double t = 0.0;  ///< [s]
     VectorX x;
   };
-  std::vector<HistoryUpdate> past_;  ///< the last ones, oldest first
+  std::vector<PastEquilibrium> past_;  ///< the last ones, oldest first
   std::int64_t next_row_ = 1;     ///< of the grid
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
@@ -241,9 +241,9 @@ double StaticRun::weighted_norm() const {
 /// Where the next equilibrium would lie if all unknowns went on as through the last ones.
 VectorX StaticRun::predict_equilibrium(double t) const {
   VectorX x = VectorX::Zero(x_.size());
-  for (const HistoryUpdate& here : past_) {
+  for (const PastEquilibrium& here : past_) {
     double share = 1.0;  // Lagrange's polynomial of this one
-    for (const HistoryUpdate& other : past_) {
+    for (const PastEquilibrium& other : past_) {
       if (&other != &here) share *= (t - other.t) / (here.t - other.t);
     }
     x += share * here.x;
@@ -306,7 +306,7 @@ BalanceResult StaticRun::find_by_newton(double t) {
   return result;
 }
 
-void StaticRun::update_history(double t) {
+void StaticRun::store_equilibrium(double t) {
   if (past_.size() == max_past_equilibria) past_.erase(past_.begin());
   past_.push_back({.t = t, .x = x_});
 }
@@ -361,7 +361,7 @@ void StaticRun::accept_residual(double t, BalanceResult& result) {
                fmt::format("equilibrium at t = {} s to {:.1e} of the forces at work only ({}); {}. Contact forces that "
                            "jump between the facets of a mesh leave no better one: finer triangles, or an "
                            "`elastic_foundation` with `direction: normal`, whose forces are continuous",
-                           t, result.norm, result.reason, relative_energy_error(t)));
+                           t, result.norm, result.reason, describe_residual(t)));
   result.converged = true;
 }
 
@@ -423,7 +423,7 @@ void StaticRun::find_equilibrium(double t, bool by_continuation) {
   }
   if (!result.converged) throw_no_equilibrium(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
   ++n_equilibria_;
-  update_history(t);
+  store_equilibrium(t);
   committed_.y.head(n) = x_.head(n);
   committed_.y.segment(n, n).setZero();
   committed_.y.tail(system_.n_states()) = form_->states();
@@ -446,7 +446,7 @@ std::string StaticRun::describe_contact(double t) {
 }
 
 /// The body on which the forces that remain are largest.
-std::string StaticRun::relative_energy_error(double t) {
+std::string StaticRun::describe_residual(double t) {
   (void)evaluate(t, x_);
   std::string text;
   double largest = -1.0;
@@ -467,7 +467,7 @@ std::string StaticRun::relative_energy_error(double t) {
 void StaticRun::throw_no_equilibrium(double t, const std::string& reason) {
   std::string what;
   try {
-    what = relative_energy_error(t);
+    what = describe_residual(t);
   } catch (const Error& e) {
     what = e.what();
   }

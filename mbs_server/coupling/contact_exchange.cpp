@@ -117,7 +117,7 @@ std::shared_ptr<const PendingRequest> ContactExchange::post(double t, const Cons
   return posted;
 }
 
-void ContactExchange::wait_all() {
+void ContactExchange::drain() {
   if (contact_ == nullptr) return;
   const WallTimer timer(waited_);
   contact_->drain();
@@ -225,7 +225,7 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
 
 std::span<const Response> ContactExchange::posted_commit() {
   if (!posted_.question) return responses_;  // without pairs
-  if (!posted_.question->response) wait_all();
+  if (!posted_.question->response) drain();
   check_posted_commits();
   return posted_.question->responses;
 }

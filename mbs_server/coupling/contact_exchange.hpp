@@ -52,7 +52,7 @@ class ContactExchange {
   /// they are known already: responses() tells them. @throws as responses() when a refusal is known at once
   [[nodiscard]] std::shared_ptr<const PendingRequest> post(double t, const ConstVector& q, const ConstVector& qd);
   /// Waits for all that was posted.
-  void wait_all();
+  void drain();
   /// What one of the last two calls of responses() or commit() answered, when its state was at time `t`; else nothing.
   [[nodiscard]] std::optional<std::span<const Response>> responses_at(double t) const;
   /// The next call of responses() asks the partner whatever was answered before. What a commit answers and what an

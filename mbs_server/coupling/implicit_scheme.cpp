@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/coupling/acceleration.hpp"
 #include "mbs_server/coupling/macro_step_scheme.hpp"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "scenario/keys.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -87,12 +87,12 @@ bool MacroStepScheme::try_macro_step(double t, double end, TrialMotion& trial) {
     error = energy_error(t, end, trial);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::solver_failed && e.code() != ErrorCode::recoverable) throw;
-    discard(t, length, control.after_failure(length), e.what());
+    reject(t, length, control.after_failure(length), e.what());
     return false;
   }
   const double next = control.next_length(error, length, degree());
   if (control.ratio(error, length) > 1.0) {
-    discard(t, length, next,
+    reject(t, length, next,
            fmt::format("it creates or destroys {:.3g} J, {:.3g} W, and coupling.step_control allows{}{}", error,
                        error / length,
                        control.limits().energy ? fmt::format(" {:.3g} J", *control.limits().energy) : std::string(),
@@ -103,7 +103,7 @@ bool MacroStepScheme::try_macro_step(double t, double end, TrialMotion& trial) {
   return true;
 }
 
-void MacroStepScheme::discard(double t, double length, double next_length, const std::string& why) {
+void MacroStepScheme::reject(double t, double length, double next_length, const std::string& why) {
   ++progress_.statistics.rejected_macro_steps;
   if (!options_.control->is_smallest(length)) {
     progress_.length = next_length;

@@ -82,7 +82,7 @@ class MacroStepScheme : public CouplingScheme {
   [[nodiscard]] double next_end(double t, double t_end) const;
   /// @returns whether the macro step was content; otherwise it is to be tried again, shorter
   [[nodiscard]] bool try_macro_step(double t, double end, TrialMotion& trial);
-  void discard(double t, double length, double next_length, const std::string& why);
+  void reject(double t, double length, double next_length, const std::string& why);
 
   MacroStepOptions options_;
   Progress progress_;

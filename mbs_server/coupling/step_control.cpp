@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 
-#include "scenario/mistakes.hpp"
+#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"

@@ -20,14 +20,14 @@ AffineVector body_direction(BodyIndex body, const Vector3& u_B) {
   if (body == ground) return {.constant = u_B, .terms = {}};
   AffineVector a;
   for (int k = 0; k < 3; ++k) {
-    // u = sum_k u_k v_k, and v_k stands behind the origin. A zero component is left out: most axes of joints are axes
-    // of their body, and every term kept is squared in the products below.
+    // u = sum_k u_k v_k, with v_k after the origin. Zero components are omitted: most joint axes are body axes, and the
+    // number of terms is squared in the products below.
     if (u_B[k] != 0.0) a.terms.push_back({.first = coordinates_per_body * body + 3 + 3 * k, .coef = u_B[k]});
   }
   return a;
 }
 
-/// Equation (1) of docs/theory/multibody.md: a point is a direction and the origin of its body. On ground p_BP is the
+/// Equation (1) of docs/theory/multibody.md: a point is a direction plus the origin of its body. On ground p_BP is the
 /// point itself.
 AffineVector body_point(BodyIndex body, const Vector3& p_BP) {
   AffineVector a = body_direction(body, p_BP);
@@ -42,9 +42,8 @@ AffineVector operator-(const AffineVector& a, const AffineVector& b) {
   return difference;
 }
 
-/// (a0 + sum s)'(b0 + sum r) component by component: constants meet constants, constants meet terms twice (linear),
-/// terms meet terms (quadratic). Terms are not merged; those of the same pair of coordinates are added by whoever
-/// assembles.
+/// (a0 + sum s)'(b0 + sum r) component by component: constant, linear and quadratic products. Terms of the same pair
+/// of coordinates are not merged; assembly adds them.
 QuadraticEquation dot_equation(const AffineVector& a, const AffineVector& b, double factor, double constant) {
   QuadraticEquation equation;
   equation.constant = constant + factor * a.constant.dot(b.constant);

@@ -1,5 +1,5 @@
 /// Points and directions fixed in bodies: linear in the fully Cartesian coordinates, constant on ground
-/// (Melo 2023, eqs 3.16-3.23). Products of two of them are the quadratic equations that joints are made of.
+/// (Melo 2023, eqs 3.16-3.23). Their products form the quadratic equations of joints.
 #pragma once
 
 #include <vector>

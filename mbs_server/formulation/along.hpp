@@ -1,4 +1,4 @@
-/// Vectors and matrices along a path with their first two derivatives, as Jet is for numbers.
+/// Vectors and matrices along a path with their first two derivatives: the counterpart of Jet for numbers.
 #pragma once
 
 #include <Eigen/Core>
@@ -34,7 +34,7 @@ template <class A>
 [[nodiscard]] Along<A> operator-(const Along<A>& a, const Along<A>& b) {
   return {a.f - b.f, a.d - b.d, a.dd - b.dd};
 }
-/// A linear map of all parts.
+/// Applies a linear map to value and derivatives.
 template <class A, class Map>
 [[nodiscard]] auto mapped(const Along<A>& a, const Map& map) {
   using C = decltype(map(a.f));

@@ -17,10 +17,10 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Residuals of a pose that counts as assembled; the projection at the start of the run goes on from there.
+/// Residual tolerance of an assembled pose; the projection at the start of the run reduces it further.
 constexpr double assembled = 1e-11;
 
-/// Constraints that the given rows belong to, in the order of the system, with the number of rows where it is not one.
+/// Constraints of the given rows, in the order of the system, with the number of rows unless it is one.
 std::vector<std::string> names_of_rows(const System& system, const std::vector<int>& rows) {
   std::vector<std::string> names;
   int first = 0;
@@ -41,7 +41,7 @@ std::vector<int> rows_above(const VectorX& residual, double limit) {
   return rows;
 }
 
-/// The joint among the rows in conflict that comes last in the file is as good a place as any to point to.
+/// Refers to the last joint of the file among the rows in conflict.
 std::string describe_conflict(const System& system, const std::vector<int>& rows) {
   std::string place;
   for (const auto& name : names_of_rows(system, rows)) {
@@ -52,32 +52,32 @@ std::string describe_conflict(const System& system, const std::vector<int>& rows
   return place;
 }
 
-/// @throws Error{invalid_input} when a joint or driver is not a number at the start
+/// @throws Error{invalid_input} when a joint or driver has a non-finite residual at the start
 void require_finite(const System& system, const VectorX& residual, double t) {
   const Eigen::Index row = first_not_finite(residual);
   if (row < 0) return;
   const std::vector<int> rows = {static_cast<int>(row)};
   throw input_error("joints",
-                    fmt::format("{}expected joints and drivers with finite values at t = {} s, found one of "
-                                "'{}' that is not a number; check poses, points and functions of time",
+                    fmt::format("{}expected joints and drivers with finite values at t = {} s, found a non-finite value "
+                                "of '{}'; check poses, points and functions of time",
                                 describe_conflict(system, rows), t, fmt::join(names_of_rows(system, rows), ", ")));
 }
 
 [[noreturn]] void refuse(const System& system, const VectorX& residual, const char* what, const char* unit) {
   const double worst = residual.allFinite() ? residual.cwiseAbs().maxCoeff() : std::numeric_limits<double>::infinity();
   auto rows = rows_above(residual, std::isfinite(worst) ? std::max(0.01 * worst, assembled) : assembled);
-  // Rigid bodies give way too where joints pull at them: they are not what can be corrected.
+  // Violated joints also cause residuals of rigid bodies, which the user cannot correct: these rows are not reported.
   const int n_rigid = rigid_constraints_per_body * static_cast<int>(system.model().bodies.size());
   if (!rows.empty() && rows.back() >= n_rigid) std::erase_if(rows, [&](int row) { return row < n_rigid; });
   throw input_error(
       "joints",
-      fmt::format("{}expected a start that satisfies all joints and drivers, found none: {} remain violated "
+      fmt::format("{}expected an initial state that satisfies all joints and drivers, found none: {} remain violated "
                   "by up to {:.3g} ({}) in {}; correct the poses, points and axes of these, or remove one",
                   describe_conflict(system, rows), what, worst, unit, fmt::join(names_of_rows(system, rows), ", ")));
 }
 
-/// Solves [M J'; J -damping] {x; lambda} = {0; b} for the rows `rows` of J: the least mass-weighted x with J x = b, or
-/// nearly so where rows depend on each other.
+/// Solves [M J'; J -damping] {x; lambda} = {0; b} for the rows `rows` of J: the x of minimum mass-weighted norm with
+/// J x = b, approximately for dependent rows.
 VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX& b, const std::vector<int>& rows) {
   const auto n = static_cast<int>(M.rows());
   const auto m = static_cast<int>(rows.size());
@@ -101,17 +101,17 @@ VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, cons
       entries.emplace_back(column, row, it.value());
     }
   }
-  // J M^-1 J' has the size of one over a mass, at least of one over the heaviest: damping by 1e-11 of that changes a
-  // step by as small a part of itself, and gives a row that depends on others a pivot far above rounding.
+  // J M^-1 J' has the magnitude of an inverse mass, at least that of the heaviest body. Damping by 1e-11 of it changes a
+  // step by the same fraction and gives a dependent row a pivot far above rounding.
   for (int i = 0; i < m; ++i) entries.emplace_back(n + i, n + i, -1e-11 / max_mass);
   SparseMatrix A(n + m, n + m);
   A.setFromTriplets(entries.begin(), entries.end());
-  // A step of length zero ends Newton's method, which then refuses with the names of what remains violated.
+  // A zero step ends Newton's method, which then reports the violated constraints.
   if (!rhs.allFinite() || !A.coeffs().allFinite()) return VectorX::Zero(n);
   const Eigen::SparseLU<SparseMatrix> lu(A);
   if (lu.info() != Eigen::Success) return VectorX::Zero(n);
-  // Masses and lengths differ by orders of magnitude in one matrix; one step of iterative refinement returns the digits
-  // that costs.
+  // Masses and lengths in one matrix differ by orders of magnitude; one step of iterative refinement restores the lost
+  // digits.
   VectorX x = lu.solve(rhs);
   x += lu.solve(VectorX(rhs - A * x));
   return x.head(n);
@@ -127,13 +127,13 @@ std::vector<int> all_rows(const System& system) {
   return rows;
 }
 
-/// Damped Newton; true when the residual vanished.
+/// Damped Newton method. @returns true if it converged
 bool move_onto_constraints(System& system, double t, VectorX& q, const std::stop_token& stop) {
-  // The matrix is exact, so that near the solution the step squares; from a poor guess steps are shortened to half of
-  // the length of a unit vector [m or -], beyond which the linearised orthonormality of the axes says nothing.
+  // The Jacobian is exact, so that convergence is quadratic near the solution. From a poor guess steps are limited to
+  // half the length of a unit vector [m or -], beyond which the linearised orthonormality of the axes is invalid.
   constexpr int max_iterations = 100;
   constexpr double max_step_length = 0.5;
-  // Far from the origin the rounding of positions is larger than what is asked for near it.
+  // Far from the origin the rounding of positions exceeds the tolerance near the origin.
   const double small_enough = assembled * std::max(1.0, q.lpNorm<Eigen::Infinity>());
   for (int i = 0; i < max_iterations; ++i) {
     check_stop(stop);
@@ -163,7 +163,7 @@ double size_of(const Model& model) {
 }
 
 void report_moves(const System& system, const VectorX& before, const VectorX& after, const AssemblyLog& log) {
-  // What measured or rounded coordinates need is far less than this.
+  // Measured or rounded coordinates need corrections far below this.
   constexpr double significant_angle = 0.01;  // [rad]
   const double significant_distance = 0.01 * size_of(system.model());
   for (std::size_t i = 0; i < system.model().bodies.size(); ++i) {
@@ -172,30 +172,30 @@ void report_moves(const System& system, const VectorX& before, const VectorX& af
     const Pose X_new = pose_from_coordinates(after.segment<12>(first));
     const double distance = (X_new.p - X_old.p).norm();
     const Matrix3 turn = X_old.R.transpose() * X_new.R;
-    // Sine and cosine together are well conditioned for every angle; the arc cosine of the trace alone loses half of
-    // the digits of small ones.
+    // Sine and cosine together are well conditioned for every angle; the arc cosine of the trace loses half of the
+    // digits of small angles.
     const double sine = 0.5 * Vector3(turn(2, 1) - turn(1, 2), turn(0, 2) - turn(2, 0), turn(1, 0) - turn(0, 1)).norm();
     const double angle = std::atan2(sine, 0.5 * (turn.trace() - 1.0));
     if (distance < 1e-9 && angle < 1e-9) continue;
     const bool significant = angle > significant_angle || distance > significant_distance;
     log(significant ? "warning" : "info",
-        fmt::format("assembly moved {} by {:.4g} m and turned it by {:.4g} rad{}", system.model().bodies[i].name,
+        fmt::format("assembly moved {} by {:.4g} m and rotated it by {:.4g} rad{}", system.model().bodies[i].name,
                     distance, angle,
-                    significant ? " from where the scenario puts it, so that its joints and drivers hold; check its "
+                    significant ? " from the pose in the scenario to satisfy its joints and drivers; check its "
                                   "position and orientation"
                                 : ""));
   }
 }
 
-/// A motion of size 1e-3 along the constraints that are kept: what they imply everywhere still holds there, what they
-/// imply only in the start pose does not.
+/// Trial motion of size 1e-3 along the kept constraints: constraints that they imply everywhere still hold there,
+/// constraints that they imply only in the start pose do not.
 bool implied_everywhere(System& system, double t, const VectorX& q, const std::vector<int>& kept,
                         const std::vector<int>& removed, const std::stop_token& stop) {
   VectorX trial = q;
   for (Eigen::Index i = 0; i < q.size(); ++i) {
-    trial[i] += 1e-3 * std::sin(static_cast<double>(3 * i + 1));  // any direction will do; the same in every run
+    trial[i] += 1e-3 * std::sin(static_cast<double>(3 * i + 1));  // arbitrary but reproducible direction
   }
-  // More than Newton's method needs from a thousandth away; what is left afterwards is judged below.
+  // More iterations than Newton's method needs from a distance of 1e-3; the remaining residual is checked below.
   for (int i = 0; i < 20; ++i) {
     check_stop(stop);
     trial += correction(system, t, trial, kept);
@@ -203,8 +203,8 @@ bool implied_everywhere(System& system, double t, const VectorX& q, const std::v
   const VectorX residual = system.residual(t, trial);
   double worst = 0.0;
   for (const int row : removed) worst = std::max(worst, std::abs(residual[row]));
-  // What holds in the start pose only is violated by the square of the motion, 1e-6; what follows everywhere keeps the
-  // 1e-11 of the damped steps.
+  // Constraints that hold only in the start pose are violated by the square of the motion, 1e-6; constraints implied
+  // everywhere keep the 1e-11 of the damped steps.
   return worst < 1e-9;
 }
 
@@ -219,7 +219,7 @@ void report_speed_changes(const System& system, const VectorX& before, const Vec
   }
 }
 
-/// Numbers may touch by decimals that are rounded; what is deeper than a micrometre was not meant.
+/// Rounded decimals may cause small penetrations; more than a micrometre is an input error.
 void require_gaps(const System& system, double t, const VectorX& q) {
   constexpr double meant = 1e-6;
   for (const UnilateralConstraint* joint : system.unilaterals()) {
@@ -229,7 +229,7 @@ void require_gaps(const System& system, double t, const VectorX& q) {
     const auto described = std::ranges::find(joints, joint->name(), &Joint::name);
     throw input_error("joints." + joint->name(),
                       fmt::format("{}: expected a unilateral joint that is not violated at the start, found a gap of "
-                                  "{:.3g} m; move a body apart, or turn the joint's axis round",
+                                  "{:.3g} m; move a body apart, or reverse the joint's axis",
                                   described->where, gap));
   }
 }
@@ -244,12 +244,12 @@ void remove_redundant(System& system, double t, const VectorX& q, const Assembly
   const auto names = names_of_rows(system, removed);
   if (!implied_everywhere(system, t, q, kept, removed, stop)) {
     log("info",
-        fmt::format("the start pose is singular: {} depend on the other constraints there, but not elsewhere; all "
+        fmt::format("the start pose is singular: {} depend on the other constraints only there; all "
                     "equations are kept and solved with damping",
                     fmt::join(names, ", ")));
     return;
   }
-  log("info", fmt::format("{} of {} constraint equations are redundant and not used: {}; their reactions count as zero",
+  log("info", fmt::format("{} of {} constraint equations are redundant and not used: {}; their reactions are zero",
                           removed.size(), system.n_constraints(), fmt::join(names, ", ")));
   system.keep_rows(kept);
 }
@@ -268,9 +268,9 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   }
   if (const std::string driver = system.find_reversed_driver(t, start.q); !driver.empty()) {
     throw input_error("drivers",
-                      fmt::format("expected initial poses within a quarter turn of what '{}' prescribes at t = "
-                                  "{} s, found some from which only the pose half a turn away is reached; "
-                                  "put its bodies nearer to it",
+                      fmt::format("expected initial poses within a quarter turn of the motion of '{}' at t = "
+                                  "{} s, found poses from which assembly converges to the pose half a turn away; "
+                                  "place its bodies closer to it",
                                   driver, t));
   }
   require_gaps(system, t, start.q);
@@ -278,8 +278,8 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   start.qd = qd0 + solve_min_norm_change(system.mass_matrix(), system.jacobian(t, start.q),
                                 -system.velocity_residual(t, start.q, qd0), all_rows(system));
   const VectorX slip = system.velocity_residual(t, start.q, start.qd);
-  // One linear step is exact but for the damping of its multipliers and rounding; what remains above them is a
-  // contradiction between drivers, not an inaccuracy.
+  // One linear step is exact except for damping of the multipliers and rounding; a larger residual is a contradiction
+  // between drivers.
   if (slip.cwiseAbs().maxCoeff() > 1e-8 * (1.0 + start.qd.cwiseAbs().maxCoeff())) {
     refuse(system, slip, "velocities", "m/s or 1/s");
   }

@@ -1,5 +1,5 @@
-/// Consistent start: positions and velocities that satisfy all constraints, found from an approximate guess, and the
-/// choice of independent constraints.
+/// Consistent initial state: positions and velocities that satisfy all constraints, found from an approximate guess,
+/// and the selection of independent constraints.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,13 @@ struct Start {
 /// Receives a level ("info", "warning") and a sentence.
 using AssemblyLog = std::function<void(std::string_view level, const std::string& text)>;
 
-/// Moves the initial poses and velocities of the model onto the constraints at time t, heavy bodies least
-/// (mass-weighted damped Newton; damping makes it work with redundant constraints too), removes redundant rows from
-/// `system`, and tells through `log` what was moved by how much (a warning above a hundredth of the model's size or of
-/// a radian) and which constraints were redundant.
+/// Moves the initial poses and velocities of the model onto the constraints at time t by a mass-weighted damped Newton
+/// method (damping admits redundant constraints), removes redundant rows from `system`, and reports to `log` the
+/// corrections (as a warning above a hundredth of the model's size or of a radian) and the redundant constraints.
 ///
-/// Rows that depend on others only in the start pose (a singular pose, found by a small trial motion) are kept; the
-/// system is then solved with damping while it passes the pose.
-/// @throws Error{invalid_input} naming the joints in conflict when no pose or no velocity satisfies all constraints;
+/// Rows that depend on others only in the start pose (a singular pose, detected by a small trial motion) are kept; the
+/// system is solved with damping while it passes the pose.
+/// @throws Error{invalid_input} with the joints in conflict when no pose or no velocity satisfies all constraints;
 /// Error{cancelled} when stopped
 [[nodiscard]] Start assemble(System& system, double t, const AssemblyLog& log, const std::stop_token& stop = {});
 

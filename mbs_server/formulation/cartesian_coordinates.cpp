@@ -8,7 +8,7 @@ Vector12 coordinates_from_pose(const Pose& X_WB) {
   return q;
 }
 
-/// The axes of a rigid body change by w x v_k.
+/// The axes of a rigid body have the rates w x v_k.
 Vector12 rates_from_twist(const Pose& X_WB, const Twist& V_WB) {
   Vector12 qd;
   qd << V_WB.v, V_WB.w.cross(X_WB.R.col(0)), V_WB.w.cross(X_WB.R.col(1)), V_WB.w.cross(X_WB.R.col(2));
@@ -24,7 +24,7 @@ Pose pose_from_coordinates(const ConstSegment& q) {
 
 Twist twist_from_rates(const ConstSegment& q, const ConstSegment& qd) {
   Twist V_WB{.w = Vector3::Zero(), .v = qd.segment<3>(0)};
-  // sum_k v_k x (w x v_k) = 2 w for orthonormal v_k. If qd leaves the constraints, this takes its antisymmetric part.
+  // sum_k v_k x (w x v_k) = 2 w for orthonormal v_k. If qd violates the constraints, this uses its antisymmetric part.
   for (int k = 3; k < 12; k += 3) V_WB.w += 0.5 * q.segment<3>(k).cross(qd.segment<3>(k));
   return V_WB;
 }
@@ -32,7 +32,7 @@ Twist twist_from_rates(const ConstSegment& q, const ConstSegment& qd) {
 Twist acceleration_from_rates(const ConstSegment& q, const ConstSegment& qd, const ConstSegment& qdd) {
   const Vector3 w = twist_from_rates(q, qd).w;
   Twist A_WB{.w = Vector3::Zero(), .v = qdd.segment<3>(0)};
-  // vdd_k = alpha x v_k + w x (w x v_k); the centripetal part is taken out before the same sum is formed.
+  // vdd_k = alpha x v_k + w x (w x v_k); the centripetal part is subtracted before forming the same sum.
   for (int k = 3; k < 12; k += 3) {
     const Vector3 v_k = q.segment<3>(k);
     A_WB.w += 0.5 * v_k.cross(qdd.segment<3>(k) - w.cross(w.cross(v_k)));

@@ -2,9 +2,9 @@
 /// frame in the world, 12 numbers (Melo 2023, eq. 3.8; Jalon and Bayo 1994).
 ///
 /// A small motion of a rigid body is (theta, r): rotation vector [rad] and displacement of the origin [m], in the
-/// world. It is read off a coordinate change by theta = 1/2 sum_k v_k x dv_k, and by the same formula the angular
-/// velocity off qd. The transpose of that map turns a wrench into generalised forces: force on r_O, 1/2 torque x v_k on
-/// v_k. The symmetric part that this leaves out only changes the multipliers of the rigid-body constraints.
+/// world. It follows from a coordinate change by theta = 1/2 sum_k v_k x dv_k, the angular velocity from qd by the
+/// same formula. The transpose of that map converts a wrench to generalised forces: force on r_O, 1/2 torque x v_k on
+/// v_k. The omitted symmetric part only changes the multipliers of the rigid-body constraints.
 #pragma once
 
 #include <Eigen/Core>
@@ -22,10 +22,10 @@ inline constexpr int coordinates_per_body = 12;
 inline constexpr int rigid_constraints_per_body = 6;
 
 [[nodiscard]] Vector12 coordinates_from_pose(const Pose& X_WB);
-/// dq/dt of a body that moves with the twist V_WB.
+/// dq/dt of a body with the twist V_WB.
 [[nodiscard]] Vector12 rates_from_twist(const Pose& X_WB, const Twist& V_WB);
 
-/// Pose with the matrix [v1 v2 v3] as it stands; orthonormal to the accuracy to which q satisfies its constraints.
+/// Pose with the unmodified matrix [v1 v2 v3], orthonormal to the accuracy to which q satisfies its constraints.
 [[nodiscard]] Pose pose_from_coordinates(const ConstSegment& q);
 [[nodiscard]] Twist twist_from_rates(const ConstSegment& q, const ConstSegment& qd);
 /// Angular acceleration and acceleration of the origin from q, qd, qdd:
@@ -40,7 +40,7 @@ inline constexpr int rigid_constraints_per_body = 6;
 /// d(B(q)' W)/dq at constant W.
 [[nodiscard]] Matrix12 generalized_force_tangent(const Wrench& F_W);
 
-/// dV/dq at constant qd: change of the angular velocity 1/2 sum v_k x vd_k with v_k.
+/// dV/dq at constant qd: derivative of the angular velocity 1/2 sum v_k x vd_k by v_k.
 [[nodiscard]] Matrix6x12 twist_tangent(const ConstSegment& qd);
 
 }  // namespace heelstrike::mbs

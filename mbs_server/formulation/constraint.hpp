@@ -1,4 +1,4 @@
-/// A block of constraint equations Phi(q, t) = 0 and everything the integrators need of it, exactly.
+/// A block of constraint equations Phi(q, t) = 0 with the exact derivatives that the integrators need.
 ///
 /// Velocity level: Phi_q qd = nu. Acceleration level: Phi_q qdd = gamma, gamma = nu_t - (Phi_q qd)_q qd
 /// (Melo 2023, eqs 3.3, 3.4 with the missing -2 Phi_qt qd restored).
@@ -21,20 +21,20 @@ class Constraint {
  public:
   virtual ~Constraint() = default;
 
-  /// "ball: rigid body": for messages.
+  /// For messages, e.g. "ball: rigid body".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual int rows() const = 0;
   /// True for prescribed motion, which does work on the system.
   [[nodiscard]] virtual bool depends_on_time() const { return false; }
-  /// Itself, if it holds in one direction only.
+  /// This constraint if it is unilateral, else null.
   [[nodiscard]] virtual UnilateralConstraint* unilateral() { return nullptr; }
-  /// Drops all rows but `kept` (increasing): the others follow from earlier constraints.
+  /// Removes all rows except `kept` (increasing): the others depend on earlier constraints.
   virtual void keep_rows(const std::vector<int>& kept) = 0;
 
   /// Phi(q, t), written to `phi` (rows() entries).
   virtual void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const = 0;
-  /// Whether a pose that satisfies the equations is the one that is meant, where others do too: the sine of an angle
-  /// vanishes half a turn away as well.
+  /// True if a pose that satisfies the equations is on the intended branch: the sine of an angle also vanishes half a
+  /// turn away.
   [[nodiscard]] virtual bool on_intended_branch(double /*t*/, const ConstVector& /*q*/) const { return true; }
   /// nu = -Phi_t.
   virtual void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const = 0;

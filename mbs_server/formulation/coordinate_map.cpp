@@ -14,10 +14,10 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// A slope below which a coordinate counts as one that does not move an axis [rad or m per unit].
+/// Slope below which an axis counts as independent of a coordinate [rad or m per unit].
 constexpr double min_slope = 1e-9;
 
-/// The turn by y about a unit vector: R' = S R, R'' = S^2 R.
+/// Rotation by y about a unit vector: R' = S R, R'' = S^2 R.
 Along<Matrix3> rotation_about(const Vector3& axis, const Jet& y) {
   const Matrix3 S = skew(axis);
   const Matrix3 R = Matrix3::Identity() + std::sin(y.f) * S + (1.0 - std::cos(y.f)) * S * S;
@@ -29,7 +29,7 @@ Along<Matrix3> from_left(const Matrix3& S, const Along<Matrix3>& a) {
   return mapped(a, [&](const Matrix3& m) { return Matrix3(S * m); });
 }
 
-/// The value of an angle that is nearest to `near`.
+/// The equivalent angle closest to `near`.
 double wrapped(double angle, double near) {
   return near + std::remainder(angle - near, 2.0 * std::numbers::pi);
 }
@@ -57,7 +57,7 @@ CoordinateMap::CoordinateMap(JointSide a, JointSide b, CoordinateTransform trans
   Matrix3 T;
   for (Eigen::Index k = 0; k < 3; ++k) T.col(k) = transform_.axes[static_cast<std::size_t>(3 + k)].direction;
   if (std::abs(T.determinant()) < 1e-6) {
-    throw input_error("translations", "expected three directions of shifts that do not lie in a plane");
+    throw input_error("translations", "expected three directions of translations that are not coplanar");
   }
   duals_ = T.inverse();
   Values near{};
@@ -70,8 +70,8 @@ CoordinateMap::CoordinateMap(JointSide a, JointSide b, CoordinateTransform trans
   across_[1] = axis.cross(across_[0]);
 }
 
-/// A coordinate's own axis is the one that it turns about or shifts along by itself: a linear function before others,
-/// turns before shifts, since a turn that has a shift with it is known best by its angle.
+/// The axis assigned to a coordinate is one that only this coordinate moves. Linear functions are preferred to others,
+/// and rotations to translations, since a coupled rotation and translation is best determined by its angle.
 void CoordinateMap::choose_coordinate_axes() {
   constexpr std::size_t none = 6;
   own_.assign(n(), none);
@@ -101,8 +101,8 @@ void CoordinateMap::choose_coordinate_axes() {
   for (std::size_t i = 0; i < n(); ++i) {
     if (own_[i] == none) {
       throw input_error("coordinates",
-                        fmt::format("expected coordinates that each turn or shift the joint by themselves at their "
-                                    "initial values, found that '{}' does not; leave it out",
+                        fmt::format("expected coordinates that each rotate or translate the joint independently at their "
+                                    "initial values, found that '{}' does not; remove it",
                                     transform_.names[i]));
     }
     if (own_[i] < 3) turning_.push_back(i);
@@ -218,7 +218,7 @@ CoordinateMap::Row CoordinateMap::rotation_row(const Turns& turns, const Directi
   return row;
 }
 
-/// The shift along t_k of b's origin, without that on an ellipsoid, minus the one that the coordinates ask for.
+/// Translation of b's origin along t_k, without that on an ellipsoid, minus the value that the coordinates prescribe.
 CoordinateMap::Row CoordinateMap::translation_row(std::size_t axis, const Frames& at, const Values& u) const {
   Row row;
   row.h = duals_.row(static_cast<Eigen::Index>(axis - 3)).transpose();
@@ -266,11 +266,11 @@ CoordinateMap::Rows CoordinateMap::rows_at(const Frames& at, const Values& u) co
   return rows;
 }
 
-/// Angles y_1, y_2, y_3 of R, and the shifts, found one after the other: R a_3 has the component
+/// Angles y_1, y_2, y_3 of R, and the translations, found in sequence: R a_3 has the component
 ///   a_1.R_2(y_2) a_3 = c + C cos y_2 + S sin y_2
-/// along a_1, from which y_2 follows up to a sign; y_1 turns R_2 a_3 into R a_3, y_3 turns R' a_1 into R_2' a_1. With
-/// the sign, the pose is the same for axes at right angles; what else the coordinates ask for decides, and else the
-/// sign at their initial values.
+/// along a_1, from which y_2 follows up to a sign; y_1 rotates R_2 a_3 into R a_3, y_3 rotates R' a_1 into R_2' a_1.
+/// For orthogonal axes both signs give the same pose; the sign is chosen by the other axes that the coordinates
+/// prescribe, or else by their initial values.
 std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3& p) const {
   const Vector3 &a1 = transform_.axes[0].direction, &a2 = transform_.axes[1].direction,
                 &a3 = transform_.axes[2].direction;
@@ -281,7 +281,7 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
   const double c = a1.dot(a2) * a2.dot(a3), C = a1.dot(a3) - c, S = a1.dot(a2.cross(a3));
   const double middle = std::atan2(S, C);
   const double amplitude = std::hypot(C, S);
-  // A second axis along the first or the third tells nothing: where it stands, no coordinate turns about it.
+  // A second axis parallel to the first or the third gives no information: no coordinate rotates about it there.
   const double spread = amplitude < 1e-9 ? 0.0 : std::acos(std::clamp((a1.dot(R * a3) - c) / amplitude, -1.0, 1.0));
   double best = 0.0;
   for (const double sign : {1.0, -1.0}) {
@@ -290,7 +290,7 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
     const Matrix3 R2 = rotation_about(a2, {.f = angles[1]}).f;
     angles[0] = wrapped(angle_between(a1, R2 * a3, R * a3, y_near[0]), y_near[0]);
     angles[2] = wrapped(angle_between(a3, R.transpose() * a1, R2.transpose() * a1, y_near[2]), y_near[2]);
-    // Axes that no coordinate turns have to stand where they are: that decides before the way from the initial values.
+    // Axes that no coordinate rotates must keep their angle; this criterion precedes the distance to initial values.
     double distance = 0.0;
     for (std::size_t k = 0; k < 3; ++k) {
       const bool held = std::ranges::find(own_, k) == own_.end();
@@ -306,14 +306,14 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
   return y;
 }
 
-/// Each coordinate from its own axis, the others at their initial values.
+/// Each coordinate from its assigned axis, with the others at their initial values.
 VectorX CoordinateMap::guess(const Frames& at) const {
   const std::array<double, 6> y = axis_guess(at.R.f, at.r.f);
   VectorX u = Eigen::Map<const VectorX>(transform_.near.data(), static_cast<Eigen::Index>(n()));
   for (std::size_t i = 0; i < n(); ++i) {
     const MotionAxis& axis = transform_.axes[own_[i]];
     double& x = u[static_cast<Eigen::Index>(i)];
-    // One step for a linear function, a few for others, which need be a start only.
+    // One step for a linear function, a few for others; only an initial guess is needed.
     for (int step = 0; step < 8; ++step) {
       double misfit = axis.constant - y[own_[i]];
       double slope = 0.0;
@@ -334,7 +334,7 @@ VectorX CoordinateMap::solve(const Frames& at) const {
   VectorX u = guess(at);
   Square E_u(m, m);
   VectorX E(m);
-  // Newton's method squares the error: after a step of 1e-9 the rest is rounding.
+  // Newton's method converges quadratically: after a step of 1e-9 the remaining error is rounding.
   for (int iteration = 0; iteration < 50; ++iteration) {
     Values values{};
     for (std::size_t i = 0; i < n(); ++i) values[i].f = u[static_cast<Eigen::Index>(i)];
@@ -378,7 +378,7 @@ bool CoordinateMap::on_intended_branch(const ConstVector& q) const {
 }
 
 /// With u(w) from n equations E(w, u) = 0 a function N(w, u(w)) has the gradient N_w + mu E_w, mu = -N_u E_u^-1; all of
-/// it along the path, on which u is known to second order from E's own derivatives along it.
+/// it along the path, on which u is known to second order from the derivatives of E along it.
 void CoordinateMap::gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
                               GradientsAlong& out) const {
   const auto m = static_cast<Eigen::Index>(n());
@@ -434,7 +434,7 @@ void CoordinateMap::gradients(const ConstVector& q, const ConstVector& qd, const
   }
 }
 
-/// From <G, A'B> + h'A'r to the coordinates of both bodies.
+/// Adds the gradient of <G, A'B> + h'A'r by the coordinates of both bodies.
 void CoordinateMap::add_gradient(const Frames& at, const Along<Matrix3>& G, const Along<Vector3>& h, Eigen::Index row,
                                  GradientsAlong& out) const {
   const Along<Vector3> force = at.A * h;
@@ -456,7 +456,7 @@ void CoordinateMap::add_gradient(const Frames& at, const Along<Matrix3>& G, cons
 
 namespace {
 
-/// Some of the six numbers of a joint.
+/// Selected values of CoordinateMap::values() as motion functions.
 class JointNumbers final : public MotionFunctions {
  public:
   JointNumbers(CoordinateMapPtr map, std::vector<Eigen::Index> rows) : map_(std::move(map)), rows_(std::move(rows)) {}

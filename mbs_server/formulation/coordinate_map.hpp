@@ -1,15 +1,16 @@
-/// The coordinates u of a joint between two bodies, and what the joint asks of their poses.
+/// The coordinates u of a joint between two bodies, and the constraint equations of the joint.
 ///
-/// The pose of frame b in frame a is a function of n coordinates u, n <= 6: three turns in a row about axes that the
-/// turns before carry along, and shifts along three axes of a,
+/// The pose of frame b in frame a is a function of n coordinates u, n <= 6: three successive rotations about axes that
+/// the preceding rotations carry along, and translations along three axes of a,
 ///
 ///   R(u) = R_1(y_1(u)) R_2(y_2(u)) R_3(y_3(u)),   p(u) = y_4(u) t_1 + y_5(u) t_2 + y_6(u) t_3,
 ///
-/// as in OpenSim's CustomJoint [seth2010]. The fully Cartesian coordinates q of the bodies know no u: it is found from
-/// them. With the relative pose w = (R, p) = (A'B, A'(p_B - p_A)), quadratic in q, the error of a guess u is affine in
-/// w: turns have the components d'v of the axial vector v of R(u)'R, shifts those of p - p(u). n of these components
-/// define u(w), those along the axes that the coordinates turn about or shift along; the other 6 - n are the equations
-/// of the joint. Derivatives are those of the implicit function, up to the third along any path (GradientsAlong).
+/// as in OpenSim's CustomJoint [seth2010]. The fully Cartesian coordinates q of the bodies do not contain u; it is
+/// computed from them. With the relative pose w = (R, p) = (A'B, A'(p_B - p_A)), quadratic in q, the error of a guess
+/// u is affine in w: components d'v of the axial vector v of R(u)'R for rotations, components of p - p(u) for
+/// translations. n of these components define u(w), those along the axes assigned to the coordinates; the other 6 - n
+/// are the equations of the joint. Derivatives follow from the implicit function theorem, up to the third along any
+/// path (GradientsAlong).
 #pragma once
 
 #include <array>
@@ -36,36 +37,36 @@ struct MotionAxis {
 };
 
 struct CoordinateTransform {
-  std::array<MotionAxis, 6> axes;    ///< turns, then shifts
-  Vector3 radii = Vector3::Zero();   ///< [m] of an ellipsoid about the origin of a: b's origin is further shifted by
+  std::array<MotionAxis, 6> axes;    ///< rotations, then translations
+  Vector3 radii = Vector3::Zero();   ///< [m] of an ellipsoid about the origin of a: b's origin is translated further by
                                      ///< (r_x z_x, r_y z_y, r_z z_z), z the third axis of b in a
   std::vector<std::string> names{};  ///< of the coordinates
-  std::vector<double> near{};        ///< values of u at the initial poses, which choose the branch of angles
+  std::vector<double> near{};        ///< values of u at the initial poses, which select the branch of angles
 };
 
 class CoordinateMap {
  public:
-  /// @throws Error{invalid_input} for a coordinate that moves nothing by itself, with its name
+  /// @throws Error{invalid_input} for a coordinate without an independent motion, with its name
   CoordinateMap(JointSide a, JointSide b, CoordinateTransform transform);
 
   [[nodiscard]] std::size_t n() const { return transform_.names.size(); }
   [[nodiscard]] int rows() const { return 6 - static_cast<int>(n()); }
   [[nodiscard]] const CoordinateTransform& transform() const { return transform_; }
   [[nodiscard]] bool turns(std::size_t coordinate) const { return own_[coordinate] < 3; }
-  /// Change of a coordinate after which the pose is the same; 0 = none.
+  /// Period of the pose as a function of a coordinate; 0 = none.
   [[nodiscard]] double period(std::size_t coordinate) const;
-  /// Whether three coordinates turn and nothing else turns the joint, and the turn R at values of those three.
+  /// True if exactly three coordinates determine the rotation; the rotation R at values of these three.
   [[nodiscard]] bool is_pure_rotation() const;
   [[nodiscard]] Along<Matrix3> turned(const std::vector<Jet>& angles) const;
   [[nodiscard]] const JointSide& side_a() const { return a_; }
   [[nodiscard]] const JointSide& side_b() const { return b_; }
   [[nodiscard]] const std::vector<int>& indices() const { return indices_; }
 
-  /// The six numbers of the joint at a pose: rows() residuals, then u.
+  /// The six values of the joint at a pose: rows() residuals, then u.
   [[nodiscard]] Eigen::Matrix<double, 6, 1> values(const ConstVector& q) const;
   /// Their gradients along a path.
   void gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd, GradientsAlong& out) const;
-  /// Whether the turns are right, not half a turn away.
+  /// False if the rotation is half a turn away from the intended one.
   [[nodiscard]] bool on_intended_branch(const ConstVector& q) const;
 
  private:
@@ -74,7 +75,7 @@ class CoordinateMap {
     Along<Matrix3> A, B, R;  ///< axes in the world, and of b in a
     Along<Vector3> r_W, r;   ///< from a to b in the world and in a
   };
-  /// A vector in b's axes that depends on the turns.
+  /// A vector in b's axes that depends on the rotations.
   struct Direction {
     Along<Vector3> v;
     std::array<Along<Vector3>, 3> by_rotation;
@@ -113,20 +114,20 @@ class CoordinateMap {
   JointSide a_, b_;
   CoordinateTransform transform_;
   std::vector<int> indices_;
-  std::vector<std::size_t> own_;         ///< the axis of each coordinate
-  std::vector<std::size_t> turning_;     ///< coordinates that turn
-  std::array<Vector3, 2> across_{};      ///< of the only axis that is turned about: two vectors in b normal to it
-  Matrix3 duals_ = Matrix3::Identity();  ///< rows: shifts along t_k are duals_.row(k) p
+  std::vector<std::size_t> own_;         ///< axis assigned to each coordinate
+  std::vector<std::size_t> turning_;     ///< rotational coordinates
+  std::array<Vector3, 2> across_{};      ///< for a single rotation axis: two vectors in b normal to it
+  Matrix3 duals_ = Matrix3::Identity();  ///< rows: translations along t_k are duals_.row(k) p
 };
 
 using CoordinateMapPtr = std::shared_ptr<const CoordinateMap>;
 
 /// The equations of a joint: the residuals of its map.
 [[nodiscard]] MotionFunctionsPtr joint_residuals(CoordinateMapPtr map);
-/// Coordinates of a joint. @param coordinates  by their places
+/// Coordinates of a joint. @param coordinates  their indices
 [[nodiscard]] MotionFunctionsPtr joint_coordinates(CoordinateMapPtr map, std::vector<std::size_t> coordinates);
 
-/// f(u) of coordinates of any joints.
+/// f(u) of a coordinate of any joint.
 struct CoupledTerm {
   CoordinateMapPtr map;
   std::size_t coordinate = 0;

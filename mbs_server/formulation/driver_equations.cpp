@@ -24,8 +24,8 @@ RheonomicEquation follows(QuadraticEquation form, const TimeFunctionPtr& f) {
                     {.factor = [f](double t) { return -f->at(t); }, .form = normalised_form()}}};
 }
 
-/// The sine of the error, section 3 of docs/theory/multibody.md: no branch of an arc tangent to follow over many turns.
-/// It vanishes half a turn away too, where the cosine of the error is negative.
+/// The sine of the error, section 3 of docs/theory/multibody.md: it has no branch cut over any number of turns.
+/// It also vanishes half a turn away, where the cosine of the error is negative.
 RheonomicEquation angle_equation(const Joint& joint, const TimeFunctionPtr& f) {
   return {.terms = {{.factor = [f](double t) { return cosine(f->at(t)); }, .form = joint_sine(joint)},
                     {.factor = [f](double t) { return -sine(f->at(t)); }, .form = joint_cosine(joint)}},
@@ -37,7 +37,7 @@ RheonomicEquation angle_equation(const Joint& joint, const TimeFunctionPtr& f) {
 Jet rotation_entry(int row, int column, const Jet& a, const Jet& b, const Jet& c) {
   const Jet ca = cosine(a), sa = sine(a), cb = cosine(b), sb = sine(b), cc = cosine(c), sc = sine(c);
   const std::array<std::array<Jet, 3>, 3> R = {{
-      // Multiplied out once, so that the two derivatives of every entry come from the arithmetic of jets.
+      // Expanded, so that jet arithmetic gives the two derivatives of every entry.
       {cb * cc, -(cb * sc), sb},
       {ca * sc + sa * (sb * cc), ca * cc - sa * (sb * sc), -(sa * cb)},
       {sa * sc - ca * (sb * cc), sa * cc + ca * (sb * sc), ca * cb},
@@ -45,8 +45,8 @@ Jet rotation_entry(int row, int column, const Jet& a, const Jet& b, const Jet& c
   return R[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
 }
 
-/// v_2.d_3 = v_3.d_1 = v_1.d_2 = 0 for the directions d_l(t) that the axes v_k shall have. Half a turn about one of
-/// them satisfies these too: v_k.d_k is positive for all k only where they agree.
+/// v_2.d_3 = v_3.d_1 = v_1.d_2 = 0 for the prescribed directions d_l(t) of the axes v_k. Half a turn about one of them
+/// also satisfies these equations; v_k.d_k is positive for all k only on the intended branch.
 constexpr std::array<std::array<int, 2>, 3> turn_pairs = {{{1, 2}, {2, 0}, {0, 1}}};
 
 /// @param entry  component c of d_l at a time
@@ -66,7 +66,7 @@ std::vector<RheonomicEquation> orientation_equations(BodyIndex body, Entry entry
   return equations;
 }
 
-/// Turns first, then the origin: six equations, none of them singular at any attitude, where three angles would be.
+/// Rotation first, then the origin: six equations that, unlike three angles, are regular at every attitude.
 std::vector<RheonomicEquation> recorded_body(BodyIndex body, const BodyRecordPtr& record) {
   auto equations = orientation_equations(body, [record](int c, int d, double t) {
     return recorded_pose(record.get(), t).axes[static_cast<std::size_t>(d)][static_cast<std::size_t>(c)];
@@ -84,8 +84,8 @@ RheonomicEquation recorded_angle(const Joint& joint, const BodyRecordPtr& a, con
     return dot(recorded_direction(b.get(), t, joint.b.X_BF.R.col(0)),
                recorded_direction(a.get(), t, joint.a.X_BF.R.col(axis_of_a)));
   };
-  // sin(phi) cos(phi_rec) - cos(phi) sin(phi_rec) = 0. Recorded products need no unit length: on the recorded
-  // constraints they have it, and a common factor changes the scale of the row only.
+  // sin(phi) cos(phi_rec) - cos(phi) sin(phi_rec) = 0. Recorded products need no normalisation: a common factor only
+  // scales the row.
   return {.terms = {{.factor = [recorded](double t) { return recorded(0, t); }, .form = joint_sine(joint)},
                     {.factor = [recorded](double t) { return -recorded(1, t); }, .form = joint_cosine(joint)}},
           .positive = {{.factor = [recorded](double t) { return recorded(0, t); }, .form = joint_cosine(joint)},
@@ -102,7 +102,7 @@ RheonomicEquation recorded_displacement(const Joint& joint, const BodyRecordPtr&
                     {.factor = [recorded](double t) { return -recorded(t); }, .form = normalised_form()}}};
 }
 
-/// The axes of b lie in a as they were recorded there.
+/// The axes of b have their recorded directions in a.
 std::vector<RheonomicEquation> recorded_rotation(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
   std::vector<RheonomicEquation> equations;
   for (const auto& [v, d] : turn_pairs) {
@@ -114,8 +114,8 @@ std::vector<RheonomicEquation> recorded_rotation(const Joint& joint, const BodyR
                      recorded_direction(b.get(), t, Vector3::Fmu(axis)));
         };
       };
-      // v of b against A d, the recorded direction carried by a: sum_c (a_c . d) (a_c . v) over the axes a_c of a, the
-      // first factor as it was recorded.
+      // v of b against A d, the recorded direction fixed in a: sum_c (a_c . d) (a_c . v) over the axes a_c of a, with
+      // the first factor from the record.
       const QuadraticEquation form =
           dot_equation(body_direction(joint.a.body, Vector3::Fmu(c)), body_direction(joint.b.body, Vector3::Fmu(v)));
       equation.terms.push_back({.factor = factor_of(d), .form = form});

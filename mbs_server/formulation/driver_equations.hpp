@@ -1,4 +1,4 @@
-/// Prescribed motion as constraints that stay quadratic in q with coefficients that depend on time.
+/// Prescribed motion as constraints that are quadratic in q with time-dependent coefficients.
 #pragma once
 
 #include <array>
@@ -24,18 +24,18 @@ namespace heelstrike::mbs {
 /// v_2 . d_3(t) = v_3 . d_1(t) = v_1 . d_2(t) = 0 with d_k the columns of Rx(rx) Ry(ry) Rz(rz), angles in rad.
 [[nodiscard]] std::unique_ptr<Constraint> drive_orientation(const std::string& name, BodyIndex body,
                                                             const std::array<TimeFunctionPtr, 3>& angles);
-/// The whole pose of a body as it was recorded.
+/// The recorded pose of a body.
 [[nodiscard]] std::unique_ptr<Constraint> drive_recorded_body(const std::string& name, BodyIndex body,
                                                               const BodyRecordPtr& record);
-/// All coordinates that a joint leaves as they were recorded. @param a, b  its bodies; null = ground
+/// All free coordinates of a joint as recorded. @param a, b  records of its bodies; null = ground
 [[nodiscard]] std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const Joint& joint,
                                                                const BodyRecordPtr& a, const BodyRecordPtr& b);
 
-/// All three turns of a joint: the axial vector of R(u(t))' R_AB is zero, which is regular at every attitude.
-/// @pre map->is_pure_rotation(). @param angles  of the coordinates that turn, in their order
+/// All three rotations of a joint: the axial vector of R(u(t))' R_AB is zero, which is regular at every attitude.
+/// @pre map->is_pure_rotation(). @param angles  functions of the rotational coordinates, in their order
 [[nodiscard]] std::unique_ptr<Constraint> drive_rotations(const std::string& name, const CoordinateMapPtr& map,
                                                       const std::vector<TimeFunctionPtr>& angles);
-/// u - f(t) of coordinates of a joint, where they turn to whole turns. @param places  of the coordinates in the joint
+/// u - f(t) of coordinates of a joint, modulo whole turns for angles. @param places  indices of the coordinates
 [[nodiscard]] std::unique_ptr<Constraint> drive_coordinates(const std::string& name, const CoordinateMapPtr& map,
                                                             const std::vector<std::size_t>& places,
                                                             const std::vector<TimeFunctionPtr>& functions);

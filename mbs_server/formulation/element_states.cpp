@@ -33,7 +33,7 @@ void ElementStates::rates(const MotionState& at, Eigen::Ref<VectorX> f) const {
     e.states->state_rates(of(e, at), f.segment(e.first, e.n));
     if (f.segment(e.first, e.n).allFinite()) continue;
     throw RecoverableError(
-        fmt::format("the rates of the states of '{}' are not finite numbers at t = {} s", e.force->name(), at.t));
+        fmt::format("the rates of the states of '{}' are not finite at t = {} s", e.force->name(), at.t));
   }
 }
 
@@ -43,16 +43,16 @@ void ElementStates::linearize(const MotionState& at) {
 
 void ElementStates::factor(double rate) {
   for (Element& e : elements_) {
-    // A handful of states, so that complete pivoting costs nothing and tells reliably whether the matrix is singular.
-    // The inverse itself is kept because it multiplies matrices and vectors in every solve of the step.
+    // Elements have few states, so that complete pivoting is cheap; it detects singular matrices reliably. The inverse
+    // is stored because it multiplies matrices and vectors in every solve of the step.
     e.E = -e.tangents.f_s;
     e.E.diagonal().array() += rate;
     const Eigen::FullPivLU<Eigen::MatrixXd> lu(e.E);
     if (!lu.isInvertible()) {
       throw RecoverableError(fmt::format("the states of '{}' {}", e.force->name(),
                                          rate > 0.0 ? "make the Newton matrix of the step singular"
-                                                    : "have no equilibrium of their own: they change for ever, or stay "
-                                                      "wherever they are"));
+                                                    : "have no unique steady state: they change without bound, or stay "
+                                                      "at any value"));
     }
     e.E = lu.inverse();
   }
@@ -60,7 +60,7 @@ void ElementStates::factor(double rate) {
 
 void ElementStates::add_condensed_tangents(SparseAssembler& K, SparseAssembler& C) const {
   for (const Element& e : elements_) {
-    // Schur complement of the states: what a change of the motion does to the forces by way of the states.
+    // Schur complement of the states: effect of a change of the motion on the forces through the states.
     const Eigen::MatrixXd g_s_E = e.tangents.g_s * e.E;
     K.add_dense(e.states->coordinates(), g_s_E * e.tangents.f_q);
     C.add_dense(e.states->coordinates(), g_s_E * e.tangents.f_qd);
@@ -76,7 +76,7 @@ void ElementStates::add_condensed_forces(const ConstVector& r, Eigen::Ref<Vector
 void ElementStates::solve(const ConstVector& x_q, const ConstVector& x_qd, Eigen::Ref<VectorX> r) const {
   for (const Element& e : elements_) {
     const auto& at = e.states->coordinates();
-    // Back substitution, with the changes of the motion that the reduced system has found.
+    // Back substitution with the changes of the motion from the reduced system.
     const VectorX sum = r.segment(e.first, e.n) + e.tangents.f_q * x_q(at) + e.tangents.f_qd * x_qd(at);
     r.segment(e.first, e.n) = e.E * sum;
   }
@@ -99,7 +99,7 @@ void ElementStates::add_blocks(SparseAssembler& matrix, int q0, int v0, int s0, 
       const int row = s0 + e.first + i;
       for (std::size_t k = 0; k < at.size(); ++k) {
         const auto c = static_cast<Eigen::Index>(k);
-        // Signs of a residual: forces stand on the left with a minus, rates likewise.
+        // Signs of a residual: forces and rates are on the left side with a minus.
         matrix.add(v0 + at[k], row, -scales.g * e.tangents.g_s(c, i));
         matrix.add(row, q0 + at[k], -scales.q * e.tangents.f_q(i, c));
         matrix.add(row, v0 + at[k], -scales.v * e.tangents.f_qd(i, c));
@@ -113,7 +113,7 @@ void ElementStates::add_blocks(SparseAssembler& matrix, int q0, int v0, int s0, 
 
 void ElementStates::solve_along(const MotionState& at, double rate, const ConstVector& c, Eigen::Ref<VectorX> s) {
   if (size_ == 0) return;
-  // Newton's corrections square from one to the next: behind one of 1e-8 nothing is left but rounding.
+  // Newton's method converges quadratically: after a correction of 1e-8 the error is rounding.
   constexpr double last_correction = 1e-8;
   constexpr int max_iterations = 50;
   VectorX f(size_);
@@ -122,7 +122,7 @@ void ElementStates::solve_along(const MotionState& at, double rate, const ConstV
     rates(now, f);
     linearize(now);
     factor(rate);
-    // Now the negative residual of rate s - f - c = 0.
+    // f becomes the negative residual of rate s - f - c = 0.
     f += c - rate * s;
     double correction = 0.0;
     for (const Element& e : elements_) {
@@ -135,7 +135,7 @@ void ElementStates::solve_along(const MotionState& at, double rate, const ConstV
     if (correction <= last_correction) return;
   }
   throw RecoverableError(
-      fmt::format("the states of force elements were not found in {} iterations at t = {} s", max_iterations, at.t));
+      fmt::format("the states of force elements did not converge in {} iterations at t = {} s", max_iterations, at.t));
 }
 
 VectorX ElementStates::advance(const MotionState& from, const MotionState& to) {

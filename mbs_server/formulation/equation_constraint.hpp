@@ -1,4 +1,4 @@
-/// A constraint made of scalar equations of one kind, each of which knows its own derivatives.
+/// A constraint composed of scalar equations of one type that provide their derivatives.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace heelstrike::mbs {
 
-/// One row for each equation. `Equation` has the functions of Constraint for a single row, with numbers in place of
-/// blocks of rows, and says in `prescribed_in_time` whether time enters.
+/// One row for each equation. `Equation` has the functions of Constraint for a single row, with numbers instead of
+/// blocks of rows; its `prescribed_in_time` is true if it depends on time.
 template <class Equation>
 class EquationConstraint : public Constraint {
  public:

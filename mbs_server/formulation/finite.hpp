@@ -1,4 +1,4 @@
-/// Finds entries that are infinite or not a number.
+/// Detection of non-finite entries (infinite or NaN).
 #pragma once
 
 #include <Eigen/Core>
@@ -7,7 +7,7 @@
 
 namespace heelstrike::mbs {
 
-/// Index of the first entry that is infinite or not a number; -1 when there is none.
+/// Index of the first non-finite entry; -1 = none.
 [[nodiscard]] inline Eigen::Index first_not_finite(const Eigen::Ref<const Eigen::VectorXd>& v) {
   if (v.allFinite()) return -1;
   for (Eigen::Index i = 0; i < v.size(); ++i) {

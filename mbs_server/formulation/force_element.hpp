@@ -1,5 +1,5 @@
-/// What acts on the bodies: generalised forces, their tangents, their part in the energy balance, and states of their
-/// own.
+/// Force elements: generalised forces on the bodies, their tangents, their terms of the energy balance, and their
+/// internal states.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace heelstrike::mbs {
 
 /// Contribution of a force element to the energy balance at one state.
 struct EnergyTerms {
-  double potential = 0.0;         ///< [J] energy that can be given back
+  double potential = 0.0;         ///< [J] recoverable energy
   double dissipated_power = 0.0;  ///< [W]
-  double external_power = 0.0;    ///< [W] brought in from outside the model
+  double external_power = 0.0;    ///< [W] supplied from outside the model
 };
 
-/// Derivatives of a force element with own states s, ds/dt = f(t, q, qd, s), in the coordinates it acts on.
+/// Derivatives of a force element with internal states s, ds/dt = f(t, q, qd, s), in the coordinates it acts on.
 struct StateTangents {
   Eigen::MatrixXd g_s;   ///< of its generalised forces, coordinates x states
   Eigen::MatrixXd f_q;   ///< of the states' rates, states x coordinates
@@ -27,20 +27,20 @@ struct StateTangents {
 };
 
 /// States of a force element that are integrated together with the motion: activation of a muscle, internal variables
-/// of a viscous material. Scaled such that absolute tolerances of positions [m] suit them.
+/// of a viscous material. They are scaled so that the absolute tolerances of positions [m] apply.
 class InternalStates {
  public:
   virtual ~InternalStates() = default;
 
-  /// How many; the same at every call, > 0.
+  /// Number of states, > 0; the same at every call.
   [[nodiscard]] virtual int n_states() const = 0;
   /// Entries of q, or of qd, that the states and the forces depend on; the same at every call.
   [[nodiscard]] virtual const std::vector<int>& coordinates() const = 0;
-  /// Values at the start of a simulation. @param at  the assembled start; its `s` is not looked at
+  /// Values at the start of a simulation. @param at  the assembled initial state; its `s` is not used
   virtual void start_states(const MotionState& at, Eigen::Ref<VectorX> s) const = 0;
-  /// Sets `f` to the rates of the states. @throws RecoverableError where the element has no force either
+  /// Sets `f` to the rates of the states. @throws RecoverableError where the force is undefined
   virtual void state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const = 0;
-  /// Fills `tangents`, whose matrices keep their sizes from call to call.
+  /// Fills `tangents`, whose matrices have the same sizes at every call.
   virtual void state_tangents(const MotionState& at, StateTangents& tangents) const = 0;
 };
 
@@ -51,25 +51,24 @@ class ForceElement {
   [[nodiscard]] virtual std::string name() const = 0;
 
   /// Adds the generalised forces to `g` and the energy terms to `energy`.
-  /// @throws RecoverableError when a smaller step may help, Error when not
+  /// @throws RecoverableError when a smaller step may succeed, otherwise Error
   virtual void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) = 0;
 
   /// Adds K = dg/dq and C = dg/dqd. The sequence of contributions is the same at every call.
   virtual void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) = 0;
 
-  /// Its forces change where nothing moves: an activation that is prescribed.
+  /// True if the forces depend on time explicitly, e.g. through a prescribed activation.
   [[nodiscard]] virtual bool depends_on_time() const { return false; }
 
   /// Null = none.
   [[nodiscard]] virtual const InternalStates* internal_states() const { return nullptr; }
 
-  /// What is unusual about it at the assembled start, of which it does not look at own states: a sentence for the log;
-  /// empty = nothing.
+  /// Log message about unusual values at the assembled initial state (internal states are not used); empty = none.
   [[nodiscard]] virtual std::string check_initial_state(const MotionState& /*at*/) const { return {}; }
 
   /// Columns of the time series that the element writes, "NAME.length_m" and so on; the same at every call.
   [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
-  /// Appends a value per column. @throws RecoverableError where the element has no force either
+  /// Appends a value per column. @throws RecoverableError where the force is undefined
   virtual void append_values(const MotionState& /*at*/, std::vector<double>& /*row*/) const {}
 };
 

@@ -1,4 +1,4 @@
-/// Constraints that say what functions of the motion are: zero, or functions of time.
+/// Constraints that set functions of the motion to zero or to functions of time.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace heelstrike::mbs {
 class FunctionConstraint final : public Constraint {
  public:
   /// @param targets  f_r, one for each function; empty = all zero
-  /// @param periods  of the functions, to whole multiples of which they count; 0 or empty = none
+  /// @param periods  of the functions, which are equations modulo their period; 0 or empty = none
   FunctionConstraint(std::string name, MotionFunctionsPtr functions, std::vector<TimeFunctionPtr> targets = {},
                      std::vector<double> periods = {});
 
@@ -40,7 +40,7 @@ class FunctionConstraint final : public Constraint {
   MotionFunctionsPtr functions_;
   std::vector<TimeFunctionPtr> targets_;
   std::vector<double> periods_;
-  std::vector<int> kept_;  ///< rows that are used
+  std::vector<int> kept_;  ///< active rows
 };
 
 }  // namespace heelstrike::mbs

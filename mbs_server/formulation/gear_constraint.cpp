@@ -21,9 +21,8 @@ double GearEquation::turned(const ConstVector& q) const {
 }
 
 double GearEquation::residual(double /*t*/, const ConstVector& q) const {
-  // Both angles jump by 2 pi somewhere, hence their sum by 2 pi times a whole number of teeth, which the remainder
-  // takes out. The division makes it an angle of the second wheel, so that the tolerances of all constraints mean the
-  // same.
+  // Both angles have a jump of 2 pi, hence their sum one of 2 pi times a whole number of teeth, which the remainder
+  // removes. The division gives an angle of the second wheel, so that the tolerances apply as to other constraints.
   return std::remainder(turned(q) - constant_, 2.0 * std::numbers::pi) / teeth_;
 }
 
@@ -32,8 +31,8 @@ double GearEquation::velocity_rhs(double /*t*/, const ConstVector& /*q*/) const 
 }
 
 double GearEquation::acceleration_rhs(double /*t*/, const ConstVector& q, const ConstVector& qd) const {
-  // d2/dt2 of the sum of factor phi leaves -factor qd' phi_qq qd on the right; the constant and the whole turns have no
-  // derivative.
+  // d2/dt2 of the sum of factor phi gives -factor qd' phi_qq qd on the right; the constant and whole turns have zero
+  // derivatives.
   double gamma = 0.0;
   for (const auto& wheel : wheels_) gamma -= wheel.factor / teeth_ * wheel.angle.curvature(q, qd).value;
   return gamma;

@@ -5,13 +5,13 @@
 
 namespace heelstrike::mbs {
 
-/// Two toothed wheels on two revolute or cylindrical joints: n_2 phi_2 = n_1 phi_1 + constant, with whole numbers of
-/// teeth (negative: turning the same axis directions against each other). Angles are known up to full turns only, and
-/// so is any whole multiple of them: the residual is the difference reduced to (-pi, pi], divided by |n_2|. It needs no
-/// memory of turns and is smooth at every configuration near the constraint.
+/// Two gear wheels on two revolute or cylindrical joints: n_2 phi_2 = n_1 phi_1 + constant, with whole numbers of
+/// teeth (negative: opposite rotation about equal axis directions). Angles and their whole multiples are defined up to
+/// full turns: the residual is the difference reduced to (-pi, pi], divided by |n_2|. It does not depend on the number
+/// of turns and is smooth at every configuration near the constraint.
 class GearEquation {
  public:
-  /// The constant is taken from the configuration `q0`.
+  /// The constant follows from the configuration `q0`.
   GearEquation(const Joint& first, const Joint& second, int teeth_first, int teeth_second, const ConstVector& q0);
 
   static constexpr bool prescribed_in_time = false;

@@ -51,9 +51,9 @@ void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Ei
   system_.apply_forces(at, g_, unused);
   assemble_jacobian(t, q);
   system_.multiply_mass(xd.segment(n_, n_), inertia_);
-  // Signs as in docs/theory/integrators.md, "Stabilised index 2". The mass stays on the left: nothing is inverted.
+  // Signs as in docs/theory/integrators.md, "Stabilised index 2". The mass matrix remains on the left and is not inverted.
   r.head(n_) = xd.head(n_) - v + Phi_q_.matrix().transpose() * x.tail(m_);
-  // Constraint forces are -Phi_q' lambda, as everywhere.
+  // Constraint forces are -Phi_q' lambda.
   r.segment(n_, n_) = inertia_ - g_ + Phi_q_.matrix().transpose() * x.segment(n_y_, m_);
   auto rates = r.segment(2 * n_, system_.n_states());
   system_.states().rates(at, rates);
@@ -64,10 +64,10 @@ void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Ei
     c.residual(t, q, position.segment(row, c.rows()));
     c.velocity_rhs(t, q, velocity.segment(row, c.rows()));
   });
-  // Until here it held nu.
+  // `velocity` contains nu up to this point.
   velocity = Phi_q_.matrix() * v - velocity;
   if (!r.allFinite()) {
-    throw RecoverableError(fmt::format("joints and drivers ask for a motion that is not finite at t = {} s", t));
+    throw RecoverableError(fmt::format("joints and drivers prescribe a non-finite motion at t = {} s", t));
   }
 }
 
@@ -92,8 +92,8 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
   // In the unknowns q, v / c, s, lambda / c^2, mu / c and with the equations divided by c, c^2, c, 1, c the matrix
   // tends to a limit for small steps, so that its conditioning is that of the constraints.
   const double h = 1.0 / c;
-  // K_mu and K hold -(Phi' mu)_q and (g - Phi' lambda)_q, so that both enter with a minus. The pattern is the same in
-  // every call, whatever vanishes.
+  // K_mu and K contain -(Phi' mu)_q and (g - Phi' lambda)_q, so that both enter with a minus. The pattern is the same in
+  // every call, including zero entries.
   matrix_.begin();
   add_identity(matrix_, 0, 0, n_, 1.0);
   add_scaled(matrix_, K_mu_.matrix(), 0, 0, -h, false);
@@ -114,7 +114,7 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
 }
 
 void GglForm::solve(Eigen::Ref<VectorX> b) const {
-  // Equations are divided as in factor(); the solution comes back in q, v / c, s, lambda / c^2, mu / c.
+  // Equations are divided as in factor(); the solution is in q, v / c, s, lambda / c^2, mu / c.
   b.head(n_) /= c_;
   b.segment(n_, n_) /= c_ * c_;
   b.segment(2 * n_, system_.n_states()) /= c_;

@@ -1,10 +1,10 @@
 /// The stabilised index-2 form of the equations of motion ([gear1985] in docs/references.bib): position and velocity
-/// constraints both hold, the first by an extra multiplier mu in the kinematic equation.
+/// constraints are both satisfied, the former by an additional multiplier mu in the kinematic equation.
 ///
 ///   qd  = v - Phi_q' mu          Phi(q, t)         = 0
 ///   M vd = g - Phi_q' lambda     Phi_q v - nu(q,t) = 0
 ///
-/// and ds/dt = f(t, q, v, s) for the own states of force elements. Unknowns x = {q, v, s, lambda, mu}. In exact
+/// and ds/dt = f(t, q, v, s) for the internal states of force elements. Unknowns x = {q, v, s, lambda, mu}. In exact
 /// arithmetic mu = 0.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace heelstrike::mbs {
 
 class GglForm {
  public:
-  /// @param system  complete: constraints and forces added later are not seen; outlives this object
+  /// @param system  complete: constraints and forces added later are ignored; outlives this object
   explicit GglForm(System& system);
 
   [[nodiscard]] int size() const { return n_y_ + 2 * m_; }
@@ -23,7 +23,7 @@ class GglForm {
   void residual(double t, const ConstVector& x, const ConstVector& xd, Eigen::Ref<VectorX> r);
 
   /// Factors dr/dx + c dr/dxd at (t, x).
-  /// @throws RecoverableError for a singular configuration; whatever the force elements throw
+  /// @throws RecoverableError for a singular configuration; exceptions of the force elements
   void factor(double t, const ConstVector& x, double c);
   /// Solves with the last factors, in place.
   void solve(Eigen::Ref<VectorX> b) const;

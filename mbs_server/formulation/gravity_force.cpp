@@ -10,7 +10,7 @@ GravityForce::GravityForce(const Model& model)
     const auto& properties = model.bodies[i].mass_properties;
     const auto first = coordinates_per_body * static_cast<Eigen::Index>(i);
     // g' = int rho a'C dV with C of docs/theory/multibody.md, section 1: mass times a on the origin, first moments
-    // times a on the axes. It depends on no coordinate, so that it is computed once, and its potential is -g'q.
+    // times a on the axes. It is constant and computed once; its potential is -g'q.
     generalized_.segment<3>(first) = properties.mass * model.gravity;
     for (int k = 0; k < 3; ++k) {
       generalized_.segment<3>(first + 3 + 3 * k) = properties.mass * properties.center_of_mass[k] * model.gravity;

@@ -10,7 +10,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// The constraints have rows of the size of one.
+/// Relative to constraint rows, whose norms are of order one.
 constexpr double dependent = 1e-9;
 
 class RowSpan {
@@ -21,7 +21,7 @@ class RowSpan {
         pivot_(static_cast<std::size_t>(n_columns), 0),
         reflections_of_row_(static_cast<std::size_t>(n_columns)) {}
 
-  /// Takes the row up unless it depends on those before. @param column  of the transposed matrix
+  /// Adds the row unless it depends on preceding rows. @param column  of the transposed matrix
   [[nodiscard]] bool take(const SparseMatrix& A_transposed, Eigen::Index column) {
     for (SparseMatrix::InnerIterator it(A_transposed, column); it; ++it)
       touch(static_cast<int>(it.row()), -1, it.value());
@@ -41,13 +41,13 @@ class RowSpan {
   }
 
  private:
-  /// 1 - v v^T with |v|^2 = 2, by the entries of v that are not zero.
+  /// 1 - v v^T with |v|^2 = 2, stored by the nonzero entries of v.
   struct Reflection {
     std::vector<int> places;
     std::vector<double> v;
   };
 
-  /// Adds to an entry of the row at hand; reflections after `last` that share it are to be applied.
+  /// Adds to an entry of the current row and schedules the reflections after `last` that share this entry.
   void touch(int place, int last, double value) {
     const auto p = static_cast<std::size_t>(place);
     row_[place] += value;
@@ -70,7 +70,7 @@ class RowSpan {
     for (std::size_t k = 0; k < h.v.size(); ++k) touch(h.places[k], number, -product * h.v[k]);
   }
 
-  /// Makes a reflection of what is left beside the pivots of the rows before.
+  /// Makes a reflection of the remainder outside the pivots of preceding rows.
   bool is_remainder_independent() {
     Reflection h;
     double square = 0.0;
@@ -98,12 +98,12 @@ class RowSpan {
     return true;
   }
 
-  VectorX row_;  ///< at hand, transformed so far; zero between rows
+  VectorX row_;  ///< current row, transformed so far; zero between rows
   std::vector<char> touched_;
   std::vector<int> support_;
-  std::vector<char> pivot_;  ///< entries that belong to a row before; later reflections leave them alone
+  std::vector<char> pivot_;  ///< entries of preceding rows; later reflections do not change them
   std::vector<Reflection> reflections_;
-  std::vector<std::vector<int>> reflections_of_row_;  ///< per entry the reflections that share it, increasing
+  std::vector<std::vector<int>> reflections_of_row_;  ///< per entry: reflections that share it, increasing
   std::vector<char> queued_;
   std::priority_queue<int, std::vector<int>, std::greater<>> waiting_;
 };

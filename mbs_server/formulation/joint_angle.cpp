@@ -24,8 +24,8 @@ QuadraticEquation joint_displacement(const Joint& joint) {
 JointAngle::JointAngle(const Joint& joint) {
   const QuadraticEquation s = joint_sine(joint);
   const QuadraticEquation c = joint_cosine(joint);
-  // At most 18 of the 24 coordinates of two bodies: origins take no part in an angle. All derivatives are dense in
-  // these.
+  // At most 18 of the 24 coordinates of two bodies: angles do not depend on the origins. All derivatives are dense in
+  // these coordinates.
   for (const auto* equation : {&s, &c}) {
     for (const auto& term : equation->quadratic) indices_.insert(indices_.end(), {term.i, term.j});
     for (const auto& term : equation->linear) indices_.push_back(term.i);
@@ -42,7 +42,7 @@ JointAngle::Form JointAngle::dense(const QuadraticEquation& equation) const {
   Form form{.constant = equation.constant, .b = VectorX::Zero(n), .H = Eigen::MatrixXd::Zero(n, n)};
   for (const auto& term : equation.linear) form.b[place(term.i)] += term.b;
   for (const auto& term : equation.quadratic) {
-    // x'Hx/2 counts every pair twice, and c x_i^2 has the second derivative 2 c.
+    // x'Hx/2 contains every pair twice, and c x_i^2 has the second derivative 2 c.
     form.H(place(term.i), place(term.j)) += term.c;
     form.H(place(term.j), place(term.i)) += term.c;
   }
@@ -82,8 +82,8 @@ JointAngle::Curvature JointAngle::curvature(const ConstVector& q, const ConstVec
   const auto z1 = 1.0 / z;
   const auto z2 = z1 * z1;
   const auto z3 = z2 * z1;
-  // Partial derivatives of Im log(c + i s): each derivative by s brings a factor i, and the powers follow 1/z, -1/z^2,
-  // 2/z^3. Off the constraints |z| is not one; the formulas stay exact.
+  // Partial derivatives of Im log(c + i s): each derivative by s adds a factor i, with the powers 1/z, -1/z^2,
+  // 2/z^3. The formulas are exact also off the constraints, where |z| != 1.
   const double f_s = z1.real(), f_c = z1.imag(), f_ss = z2.imag(), f_cc = -z2.imag(), f_sc = -z2.real();
   const double f_sss = -2.0 * z3.real(), f_ssc = -2.0 * z3.imag(), f_scc = 2.0 * z3.real(), f_ccc = 2.0 * z3.imag();
   const VectorX s_q = sine_.gradient(x), c_q = cosine_.gradient(x);

@@ -6,7 +6,7 @@
 namespace heelstrike::mbs {
 
 /// x_B . y_A and x_B . x_A: on the constraints the sine and cosine of the angle of side b against side a about the
-/// joint's axis, counted from the initial pose.
+/// joint's axis, measured from the initial pose.
 [[nodiscard]] QuadraticEquation joint_sine(const Joint& joint);
 [[nodiscard]] QuadraticEquation joint_cosine(const Joint& joint);
 /// z_A . (p_B - p_A): displacement of side b along the joint's axis.

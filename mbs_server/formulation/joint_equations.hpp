@@ -1,4 +1,4 @@
-/// What the equations of joints that are quadratic in the coordinates are made of.
+/// Building blocks of joint equations that are quadratic in the coordinates.
 #pragma once
 
 #include <functional>
@@ -28,13 +28,13 @@ using JointEquations = std::function<Equations(const JointVectors&)>;
 [[nodiscard]] Equations on_axis(const JointVectors& v);        ///< the point of b lies on the axis of a
 [[nodiscard]] Equations in_plane(const JointVectors& v);       ///< the point of b lies in the plane normal to z_A
 [[nodiscard]] Equations no_rotation(const JointVectors& v);        ///< with parallel axes: no angle about them
-/// All equations of the parts, in their order.
+/// Concatenates equations in the given order.
 [[nodiscard]] Equations joined(std::initializer_list<Equations> parts);
 
-/// A joint with these equations between two sides.
+/// A joint with the given equations between two sides.
 [[nodiscard]] Joint quadratic_joint(std::string name, const JointSide& a, const JointSide& b,
                                     const JointEquations& equations);
-/// One whose only equation holds in one direction: it is the gap between the sides.
+/// A unilateral joint, whose only equation is the gap between the sides.
 [[nodiscard]] Joint unilateral_joint(std::string name, const JointSide& a, const JointSide& b,
                                      const JointEquations& equations, const ImpactAtGap& impact);
 

@@ -53,8 +53,8 @@ void LinePath::at(const ConstVector& q, bool curvature, PathLength& out) const {
 void LinePath::add_straight(const Segment& segment, const ConstVector& q, bool curvature, PathLength& out) const {
   const Vector3 p = segment.between.vector.value(q);
   const double length = p.norm();
-  // A shorter step may avoid the meeting of the ends; a length that is not a number is refused too.
-  if (!(length > 0.0)) throw RecoverableError("two of its points meet, so that its direction is unknown");
+  // A shorter step may avoid coincident points; the condition also rejects NaN.
+  if (!(length > 0.0)) throw RecoverableError("two of its points coincide, so that its direction is undefined");
   const Vector3 u = p / length;
   out.length += length;
   for (const auto& term : segment.between.terms) out.gradient.segment<3>(term.local) += term.coef * u;
@@ -67,8 +67,8 @@ void LinePath::add_straight(const Segment& segment, const ConstVector& q, bool c
   }
 }
 
-/// In the frame of the shape an end is y_k = a_k . p with the axes a_k and p from the centre: products of two vectors
-/// that are affine in q, so that their derivatives are short and their second derivatives constant.
+/// In the frame of the shape an end is y_k = a_k . p with the axes a_k and p from the centre: a product of two vectors
+/// that are affine in q, with constant second derivatives.
 bool LinePath::add_wrapped(const Surface& surface, const ConstVector& q, bool curvature, PathLength& out) const {
   const std::array<const Local*, 2> ends = {&surface.from, &surface.to};
   std::array<Vector3, 3> a;

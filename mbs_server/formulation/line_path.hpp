@@ -1,4 +1,4 @@
-/// The way of a ligament or a muscle between bodies: through points fixed in bodies and over surfaces fixed in bodies.
+/// Path of a ligament or muscle between bodies: through points and over surfaces that are fixed in bodies.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,7 +10,7 @@
 
 namespace heelstrike::mbs {
 
-/// A surface that a part of a path may wrap over.
+/// A surface over which a segment of a path may wrap.
 struct PathWrap {
   BodyIndex body = ground;
   Pose X_BS;        ///< frame of the shape in the body
@@ -20,28 +20,28 @@ struct PathWrap {
 struct PathPoint {
   BodyIndex body = ground;
   Vector3 p_BP = Vector3::Zero();  ///< [m]
-  std::optional<PathWrap> wrap;    ///< on the way from here to the next point
+  std::optional<PathWrap> wrap;    ///< between this point and the next
 };
 
 /// Length of a path and its derivatives in `LinePath::coordinates()`.
 struct PathLength {
   double length = 0.0;      ///< [m]
   VectorX gradient;         ///< dl/dq
-  Eigen::MatrixXd hessian;  ///< d2l/dq2, where it was asked for
-  Eigen::MatrixXd by_ends;  ///< room for what LinePath works with
+  Eigen::MatrixXd hessian;  ///< d2l/dq2, if requested
+  Eigen::MatrixXd by_ends;  ///< work space of LinePath
 };
 
 /// Length l(q) of a path in the fully Cartesian coordinates. A tension F acts on the bodies as -F dl/dq, which are the
-/// pulls at the ends, at the points between and on the surfaces.
+/// forces at the ends, at the intermediate points and on the surfaces.
 class LinePath {
  public:
   /// @param points  at least two
   explicit LinePath(const std::vector<PathPoint>& points);
 
-  /// Entries of q that the length depends on.
+  /// Entries of q on which the length depends.
   [[nodiscard]] const std::vector<int>& coordinates() const { return coordinates_; }
-  /// Sets `out`, whose vectors keep their sizes from call to call. @param curvature  the second derivative too
-  /// @throws RecoverableError where two neighbouring points meet or one lies inside its surface
+  /// Sets `out`, whose vectors have the same sizes at every call. @param curvature  with second derivatives
+  /// @throws RecoverableError where two neighbouring points coincide or one lies inside its surface
   void at(const ConstVector& q, bool curvature, PathLength& out) const;
 
  private:
@@ -50,7 +50,7 @@ class LinePath {
     Eigen::Index local = 0;
     double coef = 0.0;
   };
-  /// An affine vector whose terms know their place in `coordinates_`.
+  /// An affine vector with the indices of its terms in `coordinates_`.
   struct Local {
     AffineVector vector;
     std::vector<LocalTerm> terms;

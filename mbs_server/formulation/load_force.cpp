@@ -17,7 +17,7 @@ Wrench LoadForce::prescribed_wrench(double t) const {
 }
 
 Wrench LoadForce::world_wrench(const Wrench& given, const Pose& X_WB) const {
-  // Moved from its point to the body's origin, where generalised forces expect it.
+  // Transfer from its point to the body's origin, the reference point of generalised forces.
   const Vector3 arm = X_WB.R * load_.point;
   const Vector3 force = load_.body_fixed ? Vector3(X_WB.R * given.force) : given.force;
   const Vector3 torque = load_.body_fixed ? Vector3(X_WB.R * given.torque) : given.torque;
@@ -30,7 +30,7 @@ void LoadForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyT
   const Vector12 q_b = at.q.segment<12>(first);
   const Vector12 g_b = generalized_force(q_b, world_wrench(prescribed_wrench(at.t), pose_from_coordinates(q_b)));
   g.segment<12>(first) += g_b;
-  // g'qd is torque . w + force . v, with the angular velocity that twist_from_rates() reads off qd.
+  // g'qd is torque . w + force . v, with the angular velocity of twist_from_rates().
   energy.external_power += g_b.dot(at.qd.segment<12>(first));
 }
 
@@ -41,7 +41,7 @@ void LoadForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAs
   const Pose X_WB = pose_from_coordinates(q_b);
   const Wrench given = prescribed_wrench(at.t);
   const Wrench F_W = world_wrench(given, X_WB);
-  // Change of the world wrench with each column v_k of R: the arm R point, and in body axes force and torque too.
+  // Derivative of the world wrench by each column v_k of R: of the arm R point and, in body axes, of force and torque.
   Matrix6x12 dW = Matrix6x12::Zero();
   for (int k = 0; k < 3; ++k) {
     const auto column = 3 + 3 * k;
@@ -51,7 +51,7 @@ void LoadForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAs
       dW.block<3, 3>(3, column) = given.force[k] * Matrix3::Identity();
     }
   }
-  // B' W: the map B' changes with q, and so does the wrench. A load does not depend on velocities.
+  // Product rule for B' W: both depend on q. A load does not depend on velocities.
   const Matrix12 tangent = generalized_force_tangent(F_W) + motion_map(q_b).transpose() * dW;
   K.add_block(first, first, tangent);
 }

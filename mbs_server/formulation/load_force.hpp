@@ -6,7 +6,7 @@
 namespace heelstrike::mbs {
 
 /// Force at a body-fixed point and torque, each a constant plus functions of time, components in the world or in body
-/// axes. Its work counts as external.
+/// axes. Its work is external work.
 class LoadForce final : public ForceElement {
  public:
   explicit LoadForce(const Load& load);
@@ -16,7 +16,7 @@ class LoadForce final : public ForceElement {
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
 
  private:
-  /// As given: in body axes or in the world, the force at its point.
+  /// As prescribed: in body axes or in the world, the force at its point.
   [[nodiscard]] Wrench prescribed_wrench(double t) const;
   [[nodiscard]] Wrench world_wrench(const Wrench& given, const Pose& X_WB) const;
 

@@ -28,8 +28,8 @@ void MassProperties::check(const std::string& body) const {
                     "{}, {}",
                     field, I.x(), I.y(), I.z()));
   }
-  // A point mass distribution satisfies I_max <= I_1 + I_2; equality is a flat body. Rounding of given digits is
-  // forgiven.
+  // Every mass distribution satisfies I_max <= I_1 + I_2, with equality for a flat body. The factor admits rounding of
+  // input digits.
   if (I.z() > (I.x() + I.y()) * (1.0 + 1e-9)) {
     throw input_error(field + ".inertia",
                       fmt::format("{}.inertia: no mass distribution has the principal values {}, {}, {} kg m^2: the "

@@ -19,7 +19,7 @@ struct MassProperties {
 
   /// The 4x4 matrix m that gives the constant 12x12 mass matrix M = m (x) I3 for q = {r_O, v1, v2, v3}:
   ///   m = [ mass, mass s' ; mass s, J ],  J = integral of rho p p' dV about the body origin = tr(I_O)/2 - I_O,
-  /// with s the centre of mass; Melo 2023, section 3.4 of the working notes, follows from M = integral rho C'C dV.
+  /// with s the centre of mass; follows from M = integral rho C'C dV (Melo 2023, section 3.4 of the working notes).
   [[nodiscard]] Matrix4 cartesian_mass() const;
 };
 

@@ -1,4 +1,4 @@
-/// The multibody model of a scenario: what moves, what holds it, what pushes it. Plain data with resolved references.
+/// The multibody model of a scenario: bodies, joints, drivers and forces. Plain data with resolved references.
 #pragma once
 
 #include <Eigen/Core>
@@ -34,7 +34,7 @@ struct Load {
   std::array<TimeFunctionPtr, 6> functions = {};  ///< fx fy fz [N] tx ty tz [N m] added to the constants; none = 0
 };
 
-/// One side of a joint: a frame fixed in the body. Its z axis is the joint's axis; x and y count the angle.
+/// One side of a joint: a frame fixed in the body. Its z axis is the joint's axis; x and y define the angle.
 struct JointSide {
   BodyIndex body = ground;
   Pose X_BF;
@@ -48,19 +48,19 @@ struct SampledFmu;
 struct Joint {
   std::string name;
   JointSide a = {}, b = {};                       ///< of a gear: ground
-  JointCoordinates coordinates = {};              ///< that drivers, springs and gears may refer to
+  JointCoordinates coordinates = {};              ///< available to drivers, springs and gears
   std::shared_ptr<const CoordinateMap> map = {};  ///< of a joint with named coordinates
   bool reactions = false;
   std::string where = {};  ///< for messages
-  /// Its equations. @param q0  initial coordinates of all bodies
+  /// Makes its equations. @param q0  initial coordinates of all bodies
   std::function<std::unique_ptr<Constraint>(const Eigen::Ref<const Eigen::VectorXd>& q0)> make = {};
 };
 
-/// Spring, ligament, bushing: whatever pushes or pulls and is listed under `forces`.
+/// A force element of the section `forces`: spring, ligament, bushing, ...
 struct Force {
   std::string name;
   std::function<std::unique_ptr<ForceElement>()> make;
-  std::shared_ptr<SampledFmu> unit = {};  ///< of a unit for co-simulation, which whoever steps the model steps too
+  std::shared_ptr<SampledFmu> unit = {};  ///< of a co-simulation FMU, stepped by the caller that steps the model
 };
 
 /// A coordinate that follows a function of time.
@@ -73,8 +73,8 @@ struct DrivenCoordinate {
 /// Prescribed motion: one coordinate, or several that are prescribed together.
 struct Driver {
   std::string name;
-  std::vector<DrivenCoordinate> coordinates = {};  ///< may be given other functions; none for recorded motion
-  /// Its equations. @param coordinates  as above
+  std::vector<DrivenCoordinate> coordinates = {};  ///< their functions may be replaced; none for recorded motion
+  /// Makes its equations. @param coordinates  as above
   std::function<std::unique_ptr<Constraint>(const std::vector<DrivenCoordinate>& coordinates)> make = {};
 };
 

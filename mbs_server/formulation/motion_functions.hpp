@@ -1,5 +1,5 @@
-/// Scalar functions h(q) of the coordinates of some bodies, exact to the third derivative: what constraints and forces
-/// on the coordinates of joints are made of.
+/// Scalar functions h(q) of the coordinates of some bodies with exact derivatives to third order, for constraints and
+/// forces on joint coordinates.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ class MotionFunctions {
  public:
   virtual ~MotionFunctions() = default;
   [[nodiscard]] virtual int size() const = 0;
-  /// Entries of q that the functions depend on.
+  /// Entries of q on which the functions depend.
   [[nodiscard]] virtual const std::vector<int>& indices() const = 0;
-  /// @throws RecoverableError where a function has no value
+  /// @throws RecoverableError where a function is undefined
   [[nodiscard]] virtual VectorX values(const ConstVector& q) const = 0;
   virtual void gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
                          GradientsAlong& out) const = 0;
@@ -32,7 +32,7 @@ class MotionFunctions {
 
 using MotionFunctionsPtr = std::shared_ptr<const MotionFunctions>;
 
-/// The entries of x that the functions depend on.
+/// The entries of x on which the functions depend.
 [[nodiscard]] VectorX local(const MotionFunctions& functions, const ConstVector& x);
 /// sum_r weight_r h_r,qq in the indices of the functions. @param q  all coordinates
 [[nodiscard]] Eigen::MatrixXd weighted_hessian(const MotionFunctions& functions, const ConstVector& q,

@@ -9,7 +9,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Tolerance of the ranges of conditional points, that of OpenSim [rad or m].
+/// Tolerance of the ranges of conditional points, as in OpenSim [rad or m].
 constexpr double range_tolerance = 1e-5;
 
 double value_of(const JointFunction& u, const ConstVector& q) {
@@ -51,7 +51,7 @@ bool MovingPath::moves(const MovingPoint& point) const {
   return std::ranges::any_of(point.moves, [](const JointFunction& u) { return u.map != nullptr; });
 }
 
-/// Coordinates of moving points stand behind all others.
+/// Coordinates of moving points follow all others.
 Eigen::Index MovingPath::place(int coordinate) const {
   const auto n = static_cast<Eigen::Index>(coordinates_.size());
   if (coordinate < first_free_) return std::ranges::lower_bound(coordinates_, coordinate) - coordinates_.begin();
@@ -76,7 +76,7 @@ const MovingPath::Fixed& MovingPath::fixed(const std::vector<bool>& counts) cons
   return paths_.emplace(counts, std::move(made)).first->second;
 }
 
-/// Row by row the derivatives of the three coordinates of a moving point, and what its second derivatives add.
+/// Derivatives of the three coordinates of a moving point by rows, and the contribution of its second derivatives.
 void MovingPath::follow(const MovingPoint& point, Eigen::Index column, const ConstVector& q, bool curvature,
                         const VectorX& gradient, Eigen::MatrixXd& by_q, Eigen::MatrixXd& hessian) const {
   const BodyIndex body = point.point.body;
@@ -155,7 +155,7 @@ void MovingPath::at(const ConstVector& q, bool curvature, PathLength& out) const
           inner_.hessian(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
     }
   }
-  // All coordinates by those of the bodies and joints: themselves, and the points that follow.
+  // Derivatives of all coordinates by those of bodies and joints: the identity, then the rows of moving points.
   Eigen::MatrixXd by_q = Eigen::MatrixXd::Zero(n + 3 * m, n);
   by_q.topRows(n).setIdentity();
   Eigen::MatrixXd bent = Eigen::MatrixXd::Zero(curvature ? n : 0, curvature ? n : 0);

@@ -1,4 +1,4 @@
-/// Paths whose points move in their bodies with the coordinates of joints, or count only where a coordinate is.
+/// Paths with points that move in their bodies with joint coordinates, or are active in a range of a coordinate.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct JointFunction {
   ScalarFunctionPtr f;
 };
 
-/// A point of a path and what it depends on besides its body.
+/// A point of a path with its dependence on joint coordinates.
 struct MovingPoint {
   PathPoint point;
   std::array<JointFunction, 3> moves = {};  ///< what is added to its coordinates in the body [m]; none = nothing
@@ -26,12 +26,12 @@ struct MovingPoint {
   std::array<double, 2> range = {};
 };
 
-/// Length of a path as LinePath has it. A point P that moves in its body, P = o + V (p + p(u)), is first a point by
-/// itself, whose three coordinates LinePath knows; then it follows the bodies and, through u(q), those of the joints.
-/// Where a point begins or ceases to count the length jumps, as in the models that have such points.
+/// Length of a path as in LinePath. A point P that moves in its body, P = o + V (p + p(u)), enters LinePath with three
+/// independent coordinates; the chain rule then gives the dependence on the bodies and, through u(q), on the joints.
+/// The length jumps where a conditional point becomes active or inactive, as in the models with such points.
 class MovingPath {
  public:
-  /// @param points  at least two, of which two count everywhere
+  /// @param points  at least two unconditional ones
   explicit MovingPath(std::vector<MovingPoint> points);
 
   [[nodiscard]] const std::vector<int>& coordinates() const { return coordinates_; }
@@ -41,7 +41,7 @@ class MovingPath {
  private:
   struct Fixed {
     LinePath path;
-    std::vector<Eigen::Index> places;  ///< of its coordinates in `coordinates_`, or behind them those of points
+    std::vector<Eigen::Index> places;  ///< of its coordinates in `coordinates_`, or after them those of points
   };
   [[nodiscard]] bool moves(const MovingPoint& point) const;
   [[nodiscard]] const Fixed& fixed(const std::vector<bool>& counts) const;
@@ -50,11 +50,11 @@ class MovingPath {
               const VectorX& gradient, Eigen::MatrixXd& by_q, Eigen::MatrixXd& hessian) const;
 
   std::vector<MovingPoint> points_;
-  std::vector<std::size_t> moving_;  ///< points that move
+  std::vector<std::size_t> moving_;  ///< moving points
   std::vector<int> coordinates_;
-  int first_free_ = 0;             ///< coordinates of moving points begin here, as if they were bodies
-  std::optional<LinePath> plain_;  ///< where nothing moves and all points count
-  mutable std::map<std::vector<bool>, Fixed> paths_;  ///< by the points that count
+  int first_free_ = 0;             ///< first coordinate of moving points, which are treated as bodies
+  std::optional<LinePath> plain_;  ///< without moving or conditional points
+  mutable std::map<std::vector<bool>, Fixed> paths_;  ///< by the set of active points
   mutable PathLength inner_;
 };
 

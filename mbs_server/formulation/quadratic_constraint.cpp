@@ -74,7 +74,7 @@ void QuadraticEquation::add_hessian_product(double factor, const ConstVector& x,
 }
 
 QuadraticConstraint rigid_body_constraint(const std::string& body, int first) {
-  // The order that RigidRows relies on.
+  // The order that RigidRows requires.
   constexpr int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {1, 2}, {2, 0}};
   std::vector<QuadraticEquation> equations;
   for (const auto& pair : pairs) {

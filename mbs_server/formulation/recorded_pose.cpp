@@ -25,8 +25,8 @@ PoseJets recorded_pose(const BodyRecord* record, double t) {
   const Jet w = record->quaternion[0]->at(t), x = record->quaternion[1]->at(t), y = record->quaternion[2]->at(t),
             z = record->quaternion[3]->at(t);
   const Jet ww = w * w, xx = x * x, yy = y * y, zz = z * z;
-  // Splines of the four components leave the unit sphere between the rows. R is homogeneous of degree two in them, so
-  // that division by e.e gives R(e / |e|) with its two derivatives, without a root.
+  // Splines of the four components are not normalised between the rows. R is homogeneous of degree two, so that
+  // division by e.e gives R(e / |e|) with its two derivatives, without a root.
   const Jet norm = ww + xx + yy + zz;
   pose.axes = {{{ww + xx - yy - zz, 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)},
                 {2.0 * (x * y - w * z), ww - xx + yy - zz, 2.0 * (y * z + w * x)},

@@ -1,4 +1,4 @@
-/// Poses of bodies with two derivatives, from records.
+/// Recorded poses of bodies with two derivatives.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct PoseJets {
 
 /// @param record  null = ground
 [[nodiscard]] PoseJets recorded_pose(const BodyRecord* record, double t);
-/// A point with body coordinates `p_BP` [m], a direction with components `u_B`, in the world.
+/// World components of a point with body coordinates `p_BP` [m] and of a direction with components `u_B`.
 [[nodiscard]] Jet3 recorded_point(const BodyRecord* record, double t, const Vector3& p_BP);
 [[nodiscard]] Jet3 recorded_direction(const BodyRecord* record, double t, const Vector3& u_B);
 

@@ -86,9 +86,9 @@ void RigidElimination::begin(const std::vector<Matrix4>& mass, const ConstVector
     BodyFrames& f = frames_[body];
     f.V = frame_of(q.segment<12>(first));
     f.V_hat = frame_of(q_hat.segment<12>(first));
-    // Inverses, not transposes: within an iteration V is orthonormal to the residual only, and V^, taken from q + 2
-    // gamma qd + gamma^2 qdd, is ((1 + gamma W)^2 + gamma^2 A) V with the skew matrices W, A of angular velocity and
-    // acceleration. Rotation alone never makes it singular.
+    // Inverses, not transposes: within an iteration V is orthonormal only to the residual, and V^ at q + 2 gamma qd +
+    // gamma^2 qdd is ((1 + gamma W)^2 + gamma^2 A) V with the skew matrices W, A of angular velocity and acceleration.
+    // Rotation alone never makes it singular.
     f.V_inverse = f.V.inverse();
     f.V_hat_inverse = f.V_hat.inverse();
     add_newton_euler(body);
@@ -99,7 +99,7 @@ void RigidElimination::add_newton_euler(std::size_t body) {
   const Matrix4& m = mass_[body];
   const BodyFrames& f = frames_[body];
   const int first = unknowns_per_body * static_cast<int>(body);
-  // First moments m s in the world, by the axes of the rows and by those of the columns.
+  // First moments m s in the world, with the axes of the rows and with those of the columns.
   const Vector3 moment = f.V * m.block<3, 1>(1, 0);
   const Vector3 moment_hat = f.V_hat * m.block<1, 3>(0, 1).transpose();
   // Rows of theta: sum_k v_k x (sum_l m_kl theta x v^_l) = sum_k ((v_k.w_k) 1 - w_k v_k') theta, w_k = sum_l m_kl v^_l.
@@ -122,8 +122,8 @@ void RigidElimination::add(const SparseMatrix& A, double scale) {
   added_.push_back({&A, scale});
   for (int j = 0; j < A.outerSize(); ++j) {
     const int col_body = j / coordinates_per_body;
-    // Projected from the right by the motions that keep the constraints of the rows (V^), from the left by those in
-    // which the multipliers do no work (V). Both are the same in projections and accelerations.
+    // Projected from the right onto the motions that satisfy the constraint rows (V^), from the left onto those in
+    // which the multipliers do no work (V). Both coincide in projections and accelerations.
     const MotionRow right = motion_row(frames_[static_cast<std::size_t>(col_body)].V_hat, j % coordinates_per_body);
     for (SparseMatrix::InnerIterator it(A, j); it; ++it) {
       const int i = static_cast<int>(it.row());
@@ -171,17 +171,17 @@ void RigidElimination::add_joint_rows(const SparseMatrix& A, double scale) {
 
 void RigidElimination::add_joint_damping(double damping) {
   const int row0 = unknowns_per_body * n_bodies_;
-  // Added with zero too, so that the pattern is the same in both cases.
+  // Also added when zero, so that the pattern is the same in both cases.
   for (int i = row0; i < row0 + n_joint_rows_; ++i) reduced_.add(i, i, -damping);
 }
 
 bool RigidElimination::factor() {
   reduced_.end();
   if (reduced_rhs_.size() > max_dense_unknowns) return sparse_lu_.factor(reduced_.matrix());
-  // Comparisons of pivots that are not numbers mean nothing.
+  // Comparisons of pivots are invalid for NaN.
   if (!reduced_.matrix().coeffs().allFinite()) return false;
   dense_lu_.compute(Dense(reduced_.matrix()));
-  // A pivot that is as small as the rounding of the largest one has no digit of its own.
+  // A pivot as small as the rounding error of the largest one has no significant digit.
   const auto pivots = dense_lu_.matrixLU().diagonal().cwiseAbs();
   return pivots.size() == 0 || pivots.minCoeff() > min_pivot_ratio * pivots.maxCoeff();
 }
@@ -222,7 +222,7 @@ void RigidElimination::solve(Eigen::Ref<VectorX> b, Eigen::Ref<VectorX> c, bool 
     const Matrix3& V = frames_[static_cast<std::size_t>(body)].V;
     const ConstMatrix3 B(product_.data() + 12 * body + 3);
     auto reduced = reduced_rhs_.segment<6>(6 * body);
-    // Forces, and moments sum_k v_k x (row of v_k): the multipliers of the rigid body drop out of these.
+    // Forces, and moments sum_k v_k x (row of v_k), from which the multipliers of the rigid body cancel.
     reduced.head<3>() = V.col(0).cross(B.col(0)) + V.col(1).cross(B.col(1)) + V.col(2).cross(B.col(2));
     reduced.tail<3>() = product_.segment<3>(12 * body);
   }
@@ -244,7 +244,7 @@ void RigidElimination::solve(Eigen::Ref<VectorX> b, Eigen::Ref<VectorX> c, bool 
   product_ -= particular_;
   if (n_joint_rows_ > 0) product_.noalias() -= joint_columns_->transpose() * c_joint;
   for (int body = 0; body < n_bodies_; ++body) {
-    // Symmetric up to rounding: the mean of both triangles is taken. A diagonal entry of it is 2 l_ii and is halved.
+    // Symmetric up to rounding: the mean of both triangles is used. A diagonal entry is 2 l_ii and is halved.
     const Matrix3 Lambda =
         frames_[static_cast<std::size_t>(body)].V_inverse * ConstMatrix3(product_.data() + 12 * body + 3);
     c.head(n_rigid).segment<6>(6 * body) = 0.5 * rows_of(Lambda + Lambda.transpose());

@@ -14,7 +14,7 @@
 /// the rigid motion (theta, r), exactly and without orthonormal V. In these 6 instead of 12 + 6 unknowns per body the
 /// mass matrix becomes the body's Newton-Euler block, and only the rows of joints remain as constraints. Small systems
 /// are factored densely with partial pivoting, large ones by sparse LU. Cost and memory are linear in the number of
-/// bodies as long as joints and forces connect neighbours.
+/// bodies if joints and forces connect neighbours.
 #pragma once
 
 #include <array>
@@ -46,18 +46,18 @@ class RigidElimination {
   /// Begins the system with W = mass (x) I3 body by body and the rigid-body rows at `q` (columns of multipliers) and
   /// `q_hat` (rows of constraints).
   void begin(const std::vector<Matrix4>& mass, const ConstVector& q, const ConstVector& q_hat);
-  /// W += scale * A. `A` is read again by solve() and must stay as it is until then.
+  /// W += scale * A. `A` is read again by solve() and must not change before.
   void add(const SparseMatrix& A, double scale);
   /// The rows of joints: Phi of the multipliers, and the sum of scale * A for Phi^. Read again by solve().
   void add_joint_columns(const SparseMatrix& Phi_q);
   void add_joint_rows(const SparseMatrix& A, double scale);
-  /// Puts -damping on the diagonal of the joints' rows (Tikhonov), for poses where they depend on each other.
+  /// Puts -damping on the diagonal of the joints' rows (Tikhonov), for poses where they are dependent.
   void add_joint_damping(double damping);
   /// @returns false when the system is numerically singular
   [[nodiscard]] bool factor();
 
   /// Solves in place: `b` becomes x; `c` (rigid-body rows of all bodies, then those of joints) becomes lambda when
-  /// `with_multipliers`, else its rigid-body rows are left undefined. @pre factor() returned true
+  /// `with_multipliers`, otherwise its rigid-body rows are undefined. @pre factor() returned true
   void solve(Eigen::Ref<VectorX> b, Eigen::Ref<VectorX> c, bool with_multipliers);
 
   /// See SparseLu::reset_factorisation.

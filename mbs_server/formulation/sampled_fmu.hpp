@@ -1,4 +1,4 @@
-/// A unit for co-simulation (FMU) in a model: what goes in, what comes out, and what it gives at present.
+/// A co-simulation FMU in a model: its inputs, outputs and current values.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ struct SampledFmu {
   struct Input {
     std::string variable;
     std::string column;  ///< of the time series
-    std::string key;     ///< of the scenario, for messages, as everywhere below
+    std::string key;     ///< of the scenario, for messages, also below
   };
   struct Output {
     std::string variable;
     std::string key;
   };
-  /// A coordinate of a driver that the unit prescribes, by value and rate.
+  /// A coordinate of a driver that the FMU prescribes by value and rate.
   struct Drive {
     std::string driver;
     std::string coordinate;
@@ -28,23 +28,23 @@ struct SampledFmu {
   };
   struct Parameter {
     std::string variable;
-    std::variant<double, bool, std::string> value;  ///< as the scenario writes it
+    std::variant<double, bool, std::string> value;  ///< as written in the scenario
     std::string key;
   };
 
   std::string name;
   std::string file;
   std::string key;    ///< of the file
-  double step = 0.0;  ///< [s] between communication points, which are the multiples of it
+  double step = 0.0;  ///< [s] communication step size; communication points are its multiples
   std::vector<Input> inputs;
   std::vector<Output> outputs;
   std::vector<Drive> drives;
   std::vector<Parameter> parameters;
 
-  // Written at communication points, by whoever steps the unit, and held between them.
+  // Written at communication points when the FMU is stepped, and constant between them.
   std::vector<double> input_values;   ///< one per input
   std::vector<double> output_values;  ///< one per output, of the end of the communication step
-  std::vector<double> start_values;   ///< the same of its start, that is, what was given before
+  std::vector<double> start_values;   ///< outputs at the start of the communication step
   double since = 0.0;                 ///< [s] start of the communication step
 };
 

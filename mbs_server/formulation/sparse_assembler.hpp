@@ -1,7 +1,7 @@
-/// Assembles a sparse matrix of fixed pattern from contributions that always come in the same order.
+/// Assembles a sparse matrix of fixed pattern from contributions in a fixed order.
 ///
-/// The first pass records where every contribution goes; later passes write straight to those places, without searching
-/// and without allocation.
+/// The first pass records the position of every contribution; later passes write to these positions without search or
+/// allocation.
 #pragma once
 
 #include <Eigen/SparseCore>

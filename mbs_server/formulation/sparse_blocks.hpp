@@ -1,4 +1,4 @@
-/// Blocks that every system matrix is built from.
+/// Blocks of the system matrices.
 #pragma once
 
 #include <vector>

@@ -13,8 +13,8 @@ struct SparseLu::Impl {
 
   Impl() {
     klu_defaults(&common);
-    // COLAMD bounds the fill for every choice of pivots; AMD assumes them on the diagonal, where saddle systems have
-    // zeros: measured on chains of 100 bodies it filled the factors.
+    // COLAMD bounds the fill-in for every choice of pivots; AMD assumes diagonal pivots, which are zero in saddle point
+    // systems: on chains of 100 bodies it caused large fill-in.
     constexpr int colamd = 1;
     common.ordering = colamd;
   }
@@ -33,9 +33,9 @@ SparseLu& SparseLu::operator=(SparseLu&&) noexcept = default;
 
 bool SparseLu::factor(const SparseMatrix& A) {
   auto& s = *impl_;
-  // KLU compares pivots; with a value that is not a number every comparison fails and what it returns means nothing.
+  // KLU compares pivots; with NaN every comparison fails and its result is invalid.
   if (!A.coeffs().allFinite()) return false;
-  // KLU's C interface takes pointers to non-const but only reads them.
+  // KLU's C interface has pointers to non-const data but only reads it.
   auto* outer = const_cast<int*>(A.outerIndexPtr());
   auto* inner = const_cast<int*>(A.innerIndexPtr());
   auto* values = const_cast<double*>(A.valuePtr());
@@ -43,10 +43,10 @@ bool SparseLu::factor(const SparseMatrix& A) {
     s.symbolic = klu_analyze(static_cast<int>(A.rows()), outer, inner, &s.common);
     if (s.symbolic == nullptr) return false;
   }
-  // The pivots of a rotating body's constraints move from one coordinate to another, so old pivots are only a guess:
-  // refactorise with them and look at the growth; below 1e-3 pivot anew.
+  // Rotation of a body changes the best pivots of its constraints, so old pivots are only a guess: refactorise with
+  // them and check the reciprocal pivot growth; below 1e-3 select new pivots.
   constexpr double min_pivot_growth = 1e-3;
-  // KLU's cheap estimate of the condition, the ratio of the smallest to the largest pivot.
+  // KLU's inexpensive estimate of the reciprocal condition: the ratio of the smallest to the largest pivot.
   const auto is_regular = [&s] { return klu_rcond(s.symbolic, s.numeric, &s.common) == 1 && s.common.rcond > 1e-15; };
   if (s.numeric != nullptr && klu_refactor(outer, inner, values, s.symbolic, s.numeric, &s.common) == 1 &&
       klu_rgrowth(outer, inner, values, s.symbolic, s.numeric, &s.common) == 1 && s.common.rgrowth > min_pivot_growth &&

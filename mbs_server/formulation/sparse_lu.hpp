@@ -18,12 +18,12 @@ class SparseLu {
   SparseLu(SparseLu&&) noexcept;
   SparseLu& operator=(SparseLu&&) noexcept;
 
-  /// Factors `A` (square, compressed). The pattern of the first call is kept; later matrices must have the same.
+  /// Factors `A` (square, compressed). All matrices must have the pattern of the first call.
   /// @returns false when A is numerically singular or has an entry that is not finite
   [[nodiscard]] bool factor(const SparseMatrix& A);
 
-  /// Forgets the pivots, so that the next factorisation does not depend on what came before. Called at restarts: a
-  /// resumed run then repeats the bits of the uninterrupted one.
+  /// Discards the pivots, so that the next factorisation is independent of earlier ones. Called at restarts: a resumed
+  /// run is then bitwise equal to the uninterrupted run.
   void reset_factorisation();
 
   /// Solves A x = b in place. @pre factor() returned true

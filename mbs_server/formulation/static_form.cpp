@@ -21,9 +21,9 @@ StaticForm::StaticForm(System& system)
       zero_(VectorX::Zero(n_)),
       s_(system.start_y(0.0, system.initial_q(), zero_).tail(system.n_states())) {}
 
-MotionState StaticForm::initial_displacements(double t, const ConstVector& x) {
+MotionState StaticForm::at_rest(double t, const ConstVector& x) {
   const auto q = x.head(n_);
-  // From the states of the last pose: Newton's method on the way to rest moves the bodies little.
+  // Initial guess from the states of the last pose: Newton steps towards equilibrium move the bodies little.
   system_.states().solve_along({t, q, zero_}, 0.0, VectorX::Zero(s_.size()), s_);
   return {t, q, zero_, s_};
 }
@@ -31,22 +31,22 @@ MotionState StaticForm::initial_displacements(double t, const ConstVector& x) {
 void StaticForm::residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F) {
   const auto q = x.head(n_);
   EnergyTerms unused;
-  system_.apply_forces(initial_displacements(t, x), g_, unused);
+  system_.apply_forces(at_rest(t, x), g_, unused);
   F.head(n_) = system_.jacobian(t, q).transpose() * x.tail(m_) - g_;
   F.tail(m_) = system_.residual(t, q);
   if (!F.allFinite()) {
-    throw RecoverableError(fmt::format("joints and drivers ask for a pose that is not finite at t = {} s", t));
+    throw RecoverableError(fmt::format("joints and drivers prescribe a non-finite pose at t = {} s", t));
   }
 }
 
 double StaticForm::force_scale(double t, const ConstVector& x) {
   const auto q = x.head(n_);
   double scale = (system_.jacobian(t, q).transpose() * x.tail(m_)).lpNorm<Eigen::Infinity>();
-  // Sums from the first force to each one: where weight and contact force cancel at rest, the largest of these is the
-  // weight, and zero is never the measure.
+  // Maximum over partial sums of the forces: where weight and contact force cancel in equilibrium, it is the weight, so
+  // that the scale does not vanish.
   g_.setZero();
   EnergyTerms unused;
-  const MotionState at = initial_displacements(t, x);
+  const MotionState at = at_rest(t, x);
   for (std::size_t k = 0; k < system_.forces().size(); ++k) {
     system_.forces()[k]->add_forces(system_.states().of_force(k, at), g_, unused);
     scale = std::max(scale, g_.lpNorm<Eigen::Infinity>());
@@ -58,8 +58,8 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   const auto q = x.head(n_);
   const auto n_bodies = static_cast<int>(system_.mass().size());
   const int n_rigid = rigid_constraints_per_body * n_bodies;
-  const MotionState at = initial_displacements(t, x);
-  // Velocities are zero, so that damping takes no part; its tangents are thrown away.
+  const MotionState at = at_rest(t, x);
+  // Velocities are zero, so that damping has no effect; its tangents are discarded.
   unused_C_.begin();
   K_.begin();
   system_.add_force_tangents(at, K_, unused_C_);
@@ -68,15 +68,15 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   system_.states().add_condensed_tangents(K_, unused_C_);
   int row = 0;
   for (const auto& constraint : system_.constraints()) {
-    // Those of the rigid bodies are 4x4 blocks times 1_3 and go into W below.
+    // Those of the rigid bodies are 4x4 blocks times 1_3 and are added to W below.
     if (row >= n_rigid) constraint->add_force_tangent(t, q, x.segment(n_ + row, constraint->rows()), K_);
     row += constraint->rows();
   }
   K_.end();
   unused_C_.end();
   max_stiffness_ = K_.matrix().nonZeros() == 0 ? 0.0 : K_.matrix().coeffs().cwiseAbs().maxCoeff();
-  // Tangents know zero only to their rounding: what it leaves in directions that nothing holds must not count, nor make
-  // the matrix singular.
+  // Zero entries of tangents are accurate only to rounding: rounding errors in unsupported directions must not act as
+  // stiffness nor make the matrix singular.
   constexpr double rounding = 1e-12;
   double min_mass = std::numeric_limits<double>::infinity();
   for (const Matrix4& m : system_.mass()) min_mass = std::min(min_mass, m(0, 0));

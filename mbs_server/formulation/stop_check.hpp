@@ -1,4 +1,4 @@
-/// Ends long computations that have been stopped from outside.
+/// Cancellation of long computations.
 #pragma once
 
 #include <stop_token>
@@ -7,7 +7,7 @@
 
 namespace heelstrike::mbs {
 
-/// To be called at least every tenth of a second of work. @throws Error{cancelled} when stopped
+/// Must be called at least every 0.1 s of computation. @throws Error{cancelled} when stopped
 inline void check_stop(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "stopped on request");
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 

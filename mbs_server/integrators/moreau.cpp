@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/integrators/rigid_contacts.hpp"
 
 namespace heelstrike::mbs {
@@ -167,16 +167,16 @@ bool Moreau::penetrates(double rate) const {
 std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   friction::ImpactProblem problem = contacts.select_points(touching);
-  bool initial_displacements = true;
+  bool at_rest = true;
   for (std::size_t k = 0; k < touching.size(); ++k) {
     const bool slow = rates[k] >= -restitution_threshold(touching[k]);
     if (slow) problem.restitution[static_cast<Eigen::Index>(k)] = 0.0;
-    initial_displacements = initial_displacements && slow;
+    at_rest = at_rest && slow;
   }
   const Vector before = contacts.velocities(from_y_.segment(n_, n_));
   const friction::ImpactSolution solution = friction::solve_impact(problem, before);
   contacts.apply(solution.P, from_y_.segment(n_, n_));
-  contacts.note_impact(solution, before, initial_displacements);
+  contacts.note_impact(solution, before, at_rest);
   from_z_[0] -= solution.energy;
   std::vector<double> after(touching.size());
   for (std::size_t k = 0; k < after.size(); ++k) after[k] = solution.u[3 * static_cast<Eigen::Index>(k)];

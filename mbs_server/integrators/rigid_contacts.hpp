@@ -55,8 +55,8 @@ class RigidContacts {
   /// acts over it, of which the last that is told counts; it ends at `t`. @{
   /// @param nominal  [s] length of steps that no impact ends
   virtual void begin_step(double t, double nominal) = 0;
-  /// @param initial_displacements  no point approaches faster than bodies rest: what the last step has left, part of its force
-  virtual void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool initial_displacements) = 0;
+  /// @param at_rest  no point approaches faster than bodies rest: what the last step has left, part of its force
+  virtual void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) = 0;
   /// Impacts in turn at the start of the step were broken off after `impacts` of them; `points` of the last look still
   /// approach, the fastest of them at `approach` [m/s] > 0, and strike at once instead.
   virtual void note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) = 0;

@@ -156,9 +156,9 @@ void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) cons
   }
 }
 
-void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool initial_displacements) {
-  add(impact.P, initial_displacements ? remaining_ : impact_);
-  if (initial_displacements) remaining_force_ += J_.transpose() * impact.P;
+void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) {
+  add(impact.P, at_rest ? remaining_ : impact_);
+  if (at_rest) remaining_force_ += J_.transpose() * impact.P;
   if (!impact.converged) unsolved_impact_pairs_ = pairs_of(chosen_);
   for (std::size_t k = 0; k < chosen_.size(); ++k) {
     const auto row = 3 * static_cast<Eigen::Index>(k);
@@ -202,8 +202,8 @@ std::optional<double> RigidContactSet::impact_impulse(std::size_t pair) const {
 
 std::span<const Response> RigidContactSet::mean_responses(std::span<const Response> responses, const ConstVector& q) {
   if (!any_) return responses;
-  reported_.assign(responses.begin(), responses.end());
-  for (std::size_t pair = 0; pair < reported_.size(); ++pair) {
+  mean_responses_.assign(responses.begin(), responses.end());
+  for (std::size_t pair = 0; pair < mean_responses_.size(); ++pair) {
     if (!rigid(pair) || !(step_ > 0.0)) continue;
     const Sum& a = remaining_[pair];
     const Sum& b = smooth_[pair];
@@ -214,17 +214,17 @@ std::span<const Response> RigidContactSet::mean_responses(std::span<const Respon
     const Pose X_WA = main_pose(system_.model().pairs[pair], q);
     const Vector3 force = -(from_left * a.impulse + from_smooth * b.impulse);
     const Vector3 moment = -(from_left * a.moment + from_smooth * b.moment);
-    reported_[pair].F_A = {.torque = X_WA.R.transpose() * (moment - X_WA.p.cross(force)),
+    mean_responses_[pair].F_A = {.torque = X_WA.R.transpose() * (moment - X_WA.p.cross(force)),
                        .force = X_WA.R.transpose() * force};
-    reported_[pair].p_ACop = X_WA.inverse() * Vector3((from_left * a.place + from_smooth * b.place) / normal);
+    mean_responses_[pair].p_ACop = X_WA.inverse() * Vector3((from_left * a.place + from_smooth * b.place) / normal);
   }
-  return reported_;
+  return mean_responses_;
 }
 
 std::span<const Response> RigidContactSet::episode_responses(std::span<const Response> responses, const ConstVector& q) {
   const auto answers = mean_responses(responses, q);
-  for (std::size_t pair = 0; any_ && pair < reported_.size(); ++pair) {
-    if (impact_[pair].departure > 0.0) reported_[pair].gap_rate = impact_[pair].departure;
+  for (std::size_t pair = 0; any_ && pair < mean_responses_.size(); ++pair) {
+    if (impact_[pair].departure > 0.0) mean_responses_[pair].gap_rate = impact_[pair].departure;
   }
   return answers;
 }

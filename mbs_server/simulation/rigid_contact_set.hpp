@@ -36,7 +36,7 @@ class RigidContactSet final : public RigidContacts {
   [[nodiscard]] Vector velocities(const ConstRef& qd) const override { return J_ * qd; }
   void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }
   void begin_step(double t, double nominal) override;
-  void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool initial_displacements) override;
+  void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) override;
   void note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) override;
   void reset_contact() override;
   void note_contact(const friction::ImpactSolution& contact) override;
@@ -119,7 +119,7 @@ class RigidContactSet final : public RigidContacts {
   /// Whether the impact, or contact over the step, lacks a solution, and of which pairs.
   std::optional<std::vector<std::size_t>> unsolved_impact_pairs_, unsolved_contact_pairs_;
   UnsolvedImpacts unsolved_impacts_;
-  std::vector<Response> reported_;
+  std::vector<Response> mean_responses_;
   std::optional<UnfinishedImpacts> unfinished_impacts_;
 };
 

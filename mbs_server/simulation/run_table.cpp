@@ -249,9 +249,9 @@ std::vector<double> row_change(const MotionState& at, VectorX g, bool accelerati
   }
   for (const auto& element : system.forces()) row.resize(row.size() + element->columns().size(), 0.0);
   if (!accelerations) return row;
-  const Vector12 initial_displacements = Vector12::Zero();  // what velocities contribute does not change
+  const Vector12 at_rest = Vector12::Zero();  // what velocities contribute does not change
   for (Eigen::Index i = 0; i < qdd.size(); i += coordinates_per_body) {
-    const Twist A_WB = acceleration_from_rates(at.q.segment<12>(i), initial_displacements, qdd.segment<12>(i));
+    const Twist A_WB = acceleration_from_rates(at.q.segment<12>(i), at_rest, qdd.segment<12>(i));
     append(row, A_WB.v);
     append(row, A_WB.w);
   }

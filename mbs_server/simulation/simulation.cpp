@@ -65,7 +65,7 @@ class Simulation::PendingStep final : public SimulationStep {
         z_(simulation.integrator_->quadratures()),
         pair_events_(std::move(pair_events)),
         joints_(std::move(joints)) {}
-  PendingStep(Simulation& simulation, SingularCrossing::RayCrossing crossing, VectorX z)
+  PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
       : simulation_(simulation),
         end_(crossing.t),
         step_size_(0.0),
@@ -104,7 +104,7 @@ class Simulation::PendingStep final : public SimulationStep {
   VectorX y_, z_;  ///< at the end
   PairEventDetector::PairEvents pair_events_;
   std::vector<std::size_t> joints_;
-  std::optional<SingularCrossing::RayCrossing> crossing_;
+  std::optional<SingularCrossing::Crossing> crossing_;
 };
 
 void Simulation::PendingStep::state_at(double t, VectorX& y, VectorX& z) {

@@ -42,7 +42,7 @@ void SingularCrossing::record(double t, const VectorX& y) {
   if (history_.size() > history_length) history_.pop_front();
 }
 
-std::optional<SingularCrossing::RayCrossing> SingularCrossing::crossing(double steps, double tolerance, double t_end) {
+std::optional<SingularCrossing::Crossing> SingularCrossing::crossing(double steps, double tolerance, double t_end) {
   if (history_.size() < 2) return {};
   const StateSample& last = history_.back();
   // Singular values are linear in the distance from the pose; a tenth of change is enough to see the slope.
@@ -73,7 +73,7 @@ const QuinticMotion::Node& SingularCrossing::base(double distance) const {
   return history_.front().node;
 }
 
-std::optional<SingularCrossing::RayCrossing> SingularCrossing::cross(double ahead, double tolerance) {
+std::optional<SingularCrossing::Crossing> SingularCrossing::cross(double ahead, double tolerance) {
   const Node& to = history_.back().node;
   const double t = to.t + 2.0 * ahead;
   // Errors e of the states cost 60 e / distance^2 in the extrapolated accelerations.
@@ -91,7 +91,7 @@ std::optional<SingularCrossing::RayCrossing> SingularCrossing::cross(double ahea
   const auto allowed = tolerance * (spec_.rtol * q.array().abs().max(1e-3) + spec_.atol) + rounding;
   const auto defect = (behind.qdd - qdd).array().abs() * ahead * ahead;
   if (!(defect <= allowed).all()) return {};
-  RayCrossing crossing{
+  Crossing crossing{
       .t_singular = to.t + ahead, .t = t, .y = VectorX(system_.n_y()), .motion = QuinticMotion(to, behind)};
   crossing.y << q, qd, s;
   return crossing;

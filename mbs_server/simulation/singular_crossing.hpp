@@ -40,7 +40,7 @@ class SingularCrossing {
   /// Forgets the last states; at restarts of the integration.
   void forget() { history_.clear(); }
 
-  struct RayCrossing {
+  struct Crossing {
     double t_singular = 0.0;  ///< [s] estimate
     double t = 0.0;           ///< [s] behind the pose
     VectorX y;                ///< {q, qd, s} there, on the constraints
@@ -50,11 +50,11 @@ class SingularCrossing {
   void record(double t, const VectorX& y);
   /// Where to go on when a singular pose lies less than `steps` of the last step ahead, with everything before `t_end`.
   /// @param tolerance  of the positions behind it, in units of the integrator's tolerance per step
-  [[nodiscard]] std::optional<RayCrossing> crossing(double steps, double tolerance, double t_end);
+  [[nodiscard]] std::optional<Crossing> crossing(double steps, double tolerance, double t_end);
 
  private:
   using Node = QuinticMotion::Node;
-  [[nodiscard]] std::optional<RayCrossing> cross(double ahead, double tolerance);
+  [[nodiscard]] std::optional<Crossing> cross(double ahead, double tolerance);
   [[nodiscard]] const Node& base(double distance) const;
   [[nodiscard]] Node node_at(const MotionState& at);
 

@@ -165,7 +165,7 @@ std::vector<std::size_t> UnilateralJoints::pushing(double t, const VectorX& y,
                           fmt::join(names, ", "), t));
 }
 
-UnilateralJoints::Event UnilateralJoints::wait_all(double t, VectorX& y, std::span<const std::size_t> at_root,
+UnilateralJoints::Event UnilateralJoints::resolve_event(double t, VectorX& y, std::span<const std::size_t> at_root,
                                                  double touch) {
   const Eigen::Index n = system_.n_q();
   const std::vector<char> closed = system_.closed();

@@ -50,10 +50,10 @@ class UnilateralJoints {
   /// @param at_root  closed joints that let go here, open ones that are struck
   /// @param touch    [m] joints with smaller gaps touch, too
   /// @throws Error{solver_failed} for joints that push and depend on each other; what forces throw
-  [[nodiscard]] Event wait_all(double t, VectorX& y, std::span<const std::size_t> at_root, double touch);
+  [[nodiscard]] Event resolve_event(double t, VectorX& y, std::span<const std::size_t> at_root, double touch);
   /// The same for joints that touch as far as is known.
-  [[nodiscard]] Event wait_all(double t, VectorX& y, std::span<const std::size_t> at_root) {
-    return wait_all(t, y, at_root, 2.0 * error(y.head(system_.n_q())));
+  [[nodiscard]] Event resolve_event(double t, VectorX& y, std::span<const std::size_t> at_root) {
+    return resolve_event(t, y, at_root, 2.0 * error(y.head(system_.n_q())));
   }
 
  private:

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 #include "rpc/wire/parameter_wire.hpp"
 #include "rpc/wire/surface_oneof.hpp"

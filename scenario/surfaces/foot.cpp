@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 

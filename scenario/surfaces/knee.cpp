@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/values.hpp"

@@ -1,6 +1,6 @@
 #include "scenario/surfaces/plane.hpp"
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "common/spatial/extents.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "common/spatial/extents.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"

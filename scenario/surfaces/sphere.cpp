@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "common/errors/error.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"

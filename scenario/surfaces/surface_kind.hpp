@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "scenario/schema.hpp"
+#include "scenario/schema/schema.hpp"
 #include "common/contact/surface.hpp"
 #include "common/spatial/spatial.hpp"
 #include "scenario/surfaces/signed_distance.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "scenario/catalog.hpp"
-#include "scenario/keys.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 #include "common/errors/error.hpp"
 
 namespace {

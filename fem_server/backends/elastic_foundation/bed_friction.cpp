@@ -13,7 +13,7 @@ Vector3 across(const Vector3& n, const Vector3& v) {
 }  // namespace
 
 SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed, const Pose& X_CT) {
-  SpringStickPoint point{.p_C = X_CT * held.p_TStick, .carried = X_CT_committed * held.p_TStick, .limit_before = held.limit};
+  SpringStickPoint point{.p_C = X_CT * held.p_TStick, .transported = X_CT_committed * held.p_TStick, .limit_before = held.limit};
   point.dX << -skew(point.p_C - X_CT.p), Matrix3::Identity();
   return point;
 }
@@ -21,8 +21,8 @@ SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT
 SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, const Vector6& dd, const Pose& X_CT_committed,
                     const Pose& X_CT) {
   const Vector3 before = X_CT * (X_CT_committed.inverse() * spring.point);
-  SpringStickPoint point{.carried = spring.point};
-  // 1 - share of the way before the load began; a spring without compression of its own has only just met T.
+  SpringStickPoint point{.transported = spring.point};
+  // 1 - fraction of the step before onset; a spring without initial gap has only just come into contact with T.
   double since = 1.0;
   RowVector6 dsince = RowVector6::Zero();
   if (gap_before > 0.0) {
@@ -31,9 +31,9 @@ SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, 
   }
   const Vector3 way = before - spring.point;
   point.p_C = spring.point + since * way;
-  Matrix36 carried;
-  carried << -skew(before - X_CT.p), Matrix3::Identity();
-  point.dX = since * carried + way * dsince;
+  Matrix36 transported;
+  transported << -skew(before - X_CT.p), Matrix3::Identity();
+  point.dX = since * transported + way * dsince;
   return point;
 }
 
@@ -62,7 +62,7 @@ BedTraction bed_traction(const Spring& spring, double stiffness, double friction
   const double slip = length - t.limit / stiffness;
   t.held = held.p_C - slip * direction;
   t.stored_energy = 0.5 * t.limit * t.limit / stiffness;
-  t.slip_work = slip_work({.traction = stiffness * across(spring.normal, held.carried - spring.point),
+  t.slip_work = slip_work({.traction = stiffness * across(spring.normal, held.transported - spring.point),
                            .limit_before = held.limit_before,
                            .trial = stiffness * stretch,
                            .limit = t.limit,
@@ -72,7 +72,7 @@ BedTraction bed_traction(const Spring& spring, double stiffness, double friction
 
 double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& held) {
   const Vector3 stretch = across(spring.normal, held.p_C - spring.point);
-  return slip_work({.traction = stiffness * across(spring.normal, held.carried - spring.point),
+  return slip_work({.traction = stiffness * across(spring.normal, held.transported - spring.point),
                     .limit_before = held.limit_before,
                     .trial = stiffness * stretch,
                     .limit = 0.0,

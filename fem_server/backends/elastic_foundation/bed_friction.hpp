@@ -1,7 +1,7 @@
-/// Coulomb friction of the springs: each holds the point of T that it met until the limit is reached.
+/// Coulomb friction of the springs: each sticks to its contact point on T until the limit is reached.
 ///
-/// The bed is as soft in shear as its layers: a force k s along the plane of the spring, s the way of the held point
-/// across it. docs/theory/elastic_foundation.md, section 6.
+/// The shear stiffness of the bed is that of its layers: a force k s in the plane of the spring, where s is the
+/// displacement of the stick point across it. docs/theory/elastic_foundation.md, section 6.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 using Matrix36 = Eigen::Matrix<double, 3, 6>;
 using RowVector6 = Eigen::Matrix<double, 1, 6>;
 
-/// What the last commit knows of a spring under load.
+/// Committed state of a loaded spring.
 struct StickSpring {
   std::uint32_t spring = 0;
   Vector3 p_TStick = Vector3::Zero();  ///< [m] point of T
@@ -29,18 +29,18 @@ struct StickSpring {
   }
 };
 
-/// Normal force on one spring and how it changes.
+/// Normal force on one spring with its derivatives.
 struct NormalForce {
   double value = 0.0;                  ///< [N]
   RowVector6 dX = RowVector6::Zero();  ///< by the pose of T in C
   RowVector6 dV = RowVector6::Zero();  ///< by its twist
 };
 
-/// A point of T with its derivative by the pose, and whether its spring was under load before.
+/// A point of T with its derivative by the pose, and the friction limit of its spring at the commit.
 struct SpringStickPoint {
   Vector3 p_C = Vector3::Zero();  ///< [m]
   Matrix36 dX = Matrix36::Zero();
-  Vector3 carried = Vector3::Zero();  ///< [m] where it was at the commit, in C
+  Vector3 transported = Vector3::Zero();  ///< [m] its committed position, in C
   double limit_before = 0.0;          ///< [N] mu N at the commit
 };
 
@@ -51,18 +51,18 @@ struct BedTraction {
   Vector3 force = Vector3::Zero();  ///< [N] across the spring
   Matrix36 dX = Matrix36::Zero();
   Matrix36 dV = Matrix36::Zero();
-  Vector3 held = Vector3::Zero();  ///< [m] the point after slipping, in C
+  Vector3 held = Vector3::Zero();  ///< [m] the stick point after slipping, in C
   double limit = 0.0;              ///< [N]
   bool slips = false;
   double stored_energy = 0.0;  ///< [J]
   double slip_work = 0.0;      ///< [J] dissipated since the commit, >= 0
 };
 
-/// The point that a spring under load at the commit holds.
+/// Stick point of a spring that was loaded at the commit.
 [[nodiscard]] SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed, const Pose& X_CT);
 
-/// The point that a spring holds which came under load since the commit: it met T at the share of the way at which its
-/// gap vanished, both taken linearly.
+/// Stick point of a spring loaded since the commit: its contact point on T at the time at which its gap vanished, with
+/// gap and motion linear over the step.
 /// @param gap_before  [m] at the commit @param d [m] compression now, with derivative dd
 [[nodiscard]] SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, const Vector6& dd,
                                   const Pose& X_CT_committed, const Pose& X_CT);
@@ -71,7 +71,7 @@ struct BedTraction {
 [[nodiscard]] BedTraction bed_traction(const Spring& spring, double stiffness, double friction,
                                        const NormalForce& normal, const SpringStickPoint& held);
 
-/// [J] what a spring dissipates that is no longer under load.
+/// [J] dissipated by a spring that is no longer loaded.
 [[nodiscard]] double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& held);
 
 }  // namespace heelstrike::fem

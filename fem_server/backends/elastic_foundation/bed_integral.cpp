@@ -11,7 +11,7 @@ struct TrianglePoint {
   double weight;   ///< of the area
 };
 
-/// Radon's seven points, exact for functions of fifth degree.
+/// Radon's seven-point rule, exact for polynomials of degree five.
 std::array<TrianglePoint, 7> radon_points() {
   const double root = std::sqrt(15.0);
   const double a = (6.0 - root) / 21.0;
@@ -32,7 +32,7 @@ const std::array<TrianglePoint, 7> radon_rule_points = radon_points();
 /// All corners loaded.
 TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, bool slopes) {
   if (law.proportional()) {
-    // The square of a linear function has the integral area / 12 (sum of d_i^2 + square of the sum of d_i).
+    // The integral of the square of a linear function is area / 12 (sum of d_i^2 + square of the sum of d_i).
     const double k = law.stiffness(h) * area / 12.0;
     const Vector3 forces = k * (d.array() + d.sum());
     TriangleLoad load;
@@ -55,7 +55,7 @@ TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& 
   return load;
 }
 
-/// d_i / (d_i - d_j): how far along the edge from corner i the compression vanishes, with its derivatives.
+/// d_i / (d_i - d_j): fraction of the edge from corner i at which the compression vanishes, with its derivatives.
 struct Cut {
   double inverse, s, by_i, by_j;
   Cut(double i, double j)
@@ -65,7 +65,7 @@ struct Cut {
   [[nodiscard]] double by_jj() const { return 2.0 * by_j * inverse; }
 };
 
-/// Energy [J] of a triangle of that area with compression d_i at one corner and none at the others.
+/// Energy [J] of a triangle of this area with compression d_i at one corner and zero at the others.
 struct Wedge {
   double g = 0.0, by_i = 0.0, by_ii = 0.0;
   Wedge(const BedLaw& law, double area, const std::array<double, 2>& h, double d_i) {
@@ -85,7 +85,7 @@ struct Wedge {
   }
 };
 
-/// Corner i alone is loaded.
+/// Only corner i is loaded.
 TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index i,
                     bool slopes) {
   const Eigen::Index j = (i + 1) % 3;
@@ -114,8 +114,8 @@ TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>&
   return load;
 }
 
-/// Corner k alone is free. The line from corner i to where edge j-k becomes free cuts the loaded part into two
-/// triangles: the share a of the area with compressions (d_i, d_j, 0), and the share b (1 - a) with (d_i, 0, 0).
+/// Only corner k is unloaded. The line from corner i to the zero of the compression on edge j-k divides the loaded part
+/// into two triangles: fraction a of the area with compressions (d_i, d_j, 0), and b (1 - a) with (d_i, 0, 0).
 TriangleLoad integrate_remainder(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index k,
                      bool slopes) {
   const Eigen::Index i = (k + 1) % 3;
@@ -143,7 +143,7 @@ TriangleLoad integrate_remainder(const BedLaw& law, double area, const std::arra
   return load;
 }
 
-/// As `whole`, of how it changes with the thickness of a layer.
+/// As `whole`: derivatives by the thickness of a layer.
 TriangleThickness differentiate_whole_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                                      std::size_t layer) {
   if (law.proportional()) {
@@ -164,7 +164,7 @@ TriangleThickness differentiate_whole_by_thickness(const BedLaw& law, double are
   return by;
 }
 
-/// As `corner`: a share of the area that does not depend on the thickness.
+/// As `corner`: a fraction of the area that does not depend on the thickness.
 TriangleThickness corner_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
                                       Eigen::Index i, std::size_t layer) {
   const Eigen::Index j = (i + 1) % 3;
@@ -196,7 +196,7 @@ TriangleThickness differentiate_remainder_by_thickness(const BedLaw& law, double
   return by;
 }
 
-/// Corners under load, and the last one of them and of the others.
+/// Number of loaded corners, and the last loaded and unloaded ones.
 struct ActiveCorners {
   int number = 0;
   Eigen::Index last_loaded = 0;

@@ -12,16 +12,16 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Gauss and Legendre's ten points on [0, 1], distances from the middle and weights: exact for the energy of polynomial
-/// laws up to n = 8, and to about 1e-9 for the exponential of a cubic that large strains of half the thickness make of
-/// polyethylene.
+/// Ten-point Gauss-Legendre rule on [0, 1], distances from the middle and weights: exact for the energy of polynomial
+/// laws up to n = 8, and to about 1e-9 for the exponential of a cubic that results from large strains of polyethylene
+/// at half the thickness.
 constexpr std::array<std::pair<double, double>, 5> gauss_points{{{0.0744371694908156, 0.1477621123573764},
                                                                  {0.2166976970646236, 0.1346333596549982},
                                                                  {0.3397047841495122, 0.1095431812579910},
                                                                  {0.4325316833444922, 0.0747256745752903},
                                                                  {0.4869532642585859, 0.0333356721543441}}};
 
-/// Newton's iteration doubles the digits: from the bracket of a monotone function it needs about ten steps.
+/// Newton's iteration converges quadratically: from the bracket of a monotone function it needs about ten steps.
 constexpr int max_iterations = 100;
 
 /// Root of a function that rises through zero between low and high; `f` gives value and slope.
@@ -62,8 +62,8 @@ double LayerLaw::pressure(double x) const {
   const double S = modulus * (large ? -std::log1p(-x) : x);
   if (!(reference > 0.0)) return S;
   if (exponent == 3.0) return 2.0 * reference / 3.0 * std::sinh(std::asinh(9.0 * S / (2.0 * reference)) / 3.0);
-  // Each of both terms alone is at most S. From above, Newton's iteration on the convex left side falls to the root and
-  // stops falling there; from 0 it would creep down from S by a factor of 1 - 1 / n where S is far above p0.
+  // Each of the two terms alone is at most S. From above, Newton's iteration on the convex left side decreases to the
+  // root and stops there; from 0 it would decrease from S by a factor of 1 - 1 / n only, for S far above p0.
   double p = std::min(S, reference * std::pow(S / (exponent * reference), 1.0 / exponent));
   for (int i = 0; i < max_iterations; ++i) {
     const double stiffening = exponent * std::pow(p / reference, exponent - 1.0);
@@ -106,9 +106,9 @@ BedPressure BedLaw::at(double d, const std::array<double, 2>& h) const {
   double compliance = 0.0;  // [m/Pa]
   for (std::size_t k = 0; k < n_layers_; ++k) compliance += h[k] * layers_[k].strain(p).slope;
   BedPressure result{.pressure = p, .slope = 1.0 / compliance};
-  // The work of the pressure, taken over the pressure: all summands have one sign, so that nothing cancels.
+  // The work of the pressure, integrated over the pressure: all summands have one sign, so there is no cancellation.
   for (const auto& [distance, weight] : gauss_points) {
-    // With p = P t^2 powers of the pressure that are no whole numbers are smooth enough, too.
+    // With p = P t^2, non-integer powers of the pressure are smooth enough, too.
     for (const double t : {0.5 - distance, 0.5 + distance}) {
       const double q = p * t * t;
       for (std::size_t k = 0; k < n_layers_; ++k) {
@@ -119,8 +119,8 @@ BedPressure BedLaw::at(double d, const std::array<double, 2>& h) const {
   return result;
 }
 
-// With the work w(x) on a layer of unit thickness that is strained by x, W is the least of h1 w1(d1 / h1) +
-// h2 w2(d2 / h2) over d1 + d2 = d: its derivative by h2 is w2 - x2 p, minus the integral of x2 over the pressure.
+// With the work w(x) on a layer of unit thickness at strain x, W is the minimum of h1 w1(d1 / h1) + h2 w2(d2 / h2)
+// over d1 + d2 = d: its derivative by h2 is w2 - x2 p, i.e. minus the integral of x2 over the pressure.
 ThicknessDerivatives BedLaw::by_thickness(const BedPressure& at, std::size_t layer) const {
   const double p = at.pressure;
   const double x = layers_[layer].strain(p).value;

@@ -1,9 +1,10 @@
 /// Pressure of the springs of an elastic foundation [bei2004]: one layer, or two in series with equal pressure.
 ///
-/// A layer bonded to a rigid base, pressed by d, strains by x = d / h. With K = (1 - nu) / ((1 + nu)(1 - 2 nu)):
+/// A layer bonded to a rigid base and compressed by d has the strain x = d / h. With K = (1 - nu) / ((1 + nu)(1 - 2
+/// nu)):
 ///   small strain  S = M x,            large strain  S = - M ln(1 - x)          M = K E
 ///   linear        p = S,              nonlinear     p (1 + n (p / p0)^(n-1)) = S, M = 2 K p0 / eps0
-/// so that the strain under a pressure is explicit whatever the law, which two layers in series need.
+/// so that the strain is an explicit function of the pressure for every law, as two layers in series require.
 #pragma once
 
 #include <array>
@@ -33,14 +34,14 @@ struct LayerLaw {
   [[nodiscard]] double pressure(double strain) const;
 };
 
-/// Pressure of the bed at one place with what follows from it.
+/// Pressure of the bed at one point and its derivatives.
 struct BedPressure {
   double pressure = 0.0;  ///< [Pa]
   double slope = 0.0;     ///< [Pa/m] dp / dd
   double energy = 0.0;    ///< [J/m^2] stored
 };
 
-/// How the same changes with the thickness of one of the layers, at an unchanged compression.
+/// Derivatives by the thickness of one layer, at constant compression.
 struct ThicknessDerivatives {
   double pressure = 0.0;          ///< [Pa/m] dp / dh <= 0
   double energy = 0.0;            ///< [J/m^3] dW / dh <= 0
@@ -55,16 +56,16 @@ class BedLaw {
       : layers_{first, second}, n_layers_(2), proportional_(first.proportional() && second.proportional()) {}
 
   /// @param d  [m] compression, in [0, thickness(h))
-  /// @param h  [m] thickness of each layer, the second without meaning for one
+  /// @param h  [m] thickness of each layer; the second is unused for one layer
   /// @throws RecoverableError when no finite pressure compresses two layers by d
   [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
-  /// [Pa] of the same, alone.
+  /// [Pa] the pressure only.
   [[nodiscard]] double pressure(double d, const std::array<double, 2>& h) const {
     return proportional_ ? stiffness(h) * d : extrapolated_pressure(d, h);
   }
 
-  /// @param at     what the law says of the compression and the thickness in question
-  /// @param layer  0 or 1: whose thickness changes
+  /// @param at     the pressure at this compression and thickness
+  /// @param layer  0 or 1: the varied layer
   [[nodiscard]] ThicknessDerivatives by_thickness(const BedPressure& at, std::size_t layer) const;
 
   /// [m] all layers together.
@@ -76,7 +77,7 @@ class BedLaw {
     if (n_layers_ == 1) return layers_[0].modulus / h[0];
     return 1.0 / (h[0] / layers_[0].modulus + h[1] / layers_[1].modulus);
   }
-  /// [1/m] share of the stiffness that a metre more of a layer takes. @pre proportional()
+  /// [1/m] relative decrease of the stiffness per metre of a layer. @pre proportional()
   [[nodiscard]] double compliance_factor(const std::array<double, 2>& h, std::size_t layer) const {
     return stiffness(h) / layers_[layer].modulus;
   }

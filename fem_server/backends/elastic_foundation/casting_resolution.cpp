@@ -13,15 +13,15 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// [-] of the layers' thickness: shapes are resolved for contacts down to this depth without being asked.
+/// [-] of the layers' thickness: shapes are resolved by default for contacts down to this depth.
 constexpr double min_depth = 1e-3;
 constexpr double max_linear_error = 0.3;
-/// Springs are about half as many again; fields of a frame have a few MB.
+/// There are about 1.5 times as many springs; fields of a frame take a few MB.
 constexpr std::size_t max_triangles = 20000;
 /// [-] Square of the edge of an equilateral triangle over its area.
 const double equilateral = 4.0 / std::numbers::sqrt3;
 
-/// [-] Of the force between surfaces whose gap is curved as that: depths that are linear over triangles lie too low by
+/// [-] Relative error of the force for a gap with this curvature: depths that are linear over triangles are too low by
 /// e^2 / (6 R) on average and lose e^2 / (3 R d). Those of the planes of four points lose at most the square of it.
 double linear_share(double edge, double curvature, double depth) {
   return edge * edge * curvature / (3.0 * depth);
@@ -52,7 +52,7 @@ int refine_to_curvature(const ResolvedContact& seen, SurfaceMesh& mesh, std::vec
 }
 
 std::optional<std::string> describe_resolution_error(const ResolvedContact& seen, double edge) {
-  // No spring stands between the middle of an edge and the centres of the triangles beside it.
+  // No spring lies between the middle of an edge and the centres of the adjacent triangles.
   const double hole = edge / (2.0 * std::numbers::sqrt3);
   const double hidden = 0.5 * hole * hole * seen.curvature;
   if (hidden > seen.layers || hole * seen.min_curvature > 1.0) {
@@ -60,9 +60,9 @@ std::optional<std::string> describe_resolution_error(const ResolvedContact& seen
     throw input_error(
         seen.key,
         fmt::format(
-            "{}: expected springs that see the partner, found triangles of the casting surface with edges of "
-            "{:.3g} m: a partner {:.3g} m in radius gets {:.3g} m deep between their springs before one of them "
-            "meets it, more than the layers are thick, {:.3g} m; cut the triangles with refine, give a finer "
+            "{}: expected springs that resolve the partner, found triangles of the casting surface with edges of "
+            "{:.3g} m: a partner {:.3g} m in radius penetrates {:.3g} m between their springs before one of them "
+            "is in contact, more than the layers' thickness of {:.3g} m; divide the triangles with refine, use a finer "
             "mesh, or let the other body carry the springs with casting",
             seen.key, edge, 1.0 / curvature, 0.5 * hole * hole * curvature, seen.layers));
   }
@@ -73,9 +73,9 @@ std::optional<std::string> describe_resolution_error(const ResolvedContact& seen
   };
   if (percent(depth) <= 10.0) return std::nullopt;
   return fmt::format(
-      "{}: triangles of the casting surface have edges of {:.3g} m, which is long for surfaces that touch "
+      "{}: triangles of the casting surface have edges of {:.3g} m, which is long for contact "
       "with a relative radius of {:.3g} m: of the force up to {:.2g} % may be missing at a depth of "
-      "{:.3g} m, and {:.2g} % at {:.3g} m; cut them with refine, or give a finer mesh",
+      "{:.3g} m, and {:.2g} % at {:.3g} m; divide them with refine, or use a finer mesh",
       seen.key, edge, 1.0 / seen.curvature, percent(depth), depth, percent(10.0 * depth), 10.0 * depth);
 }
 

@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Asking about a group costs about as much as passing over one spring; smaller leaves are passed over more often.
+/// A query for a group costs about as much as one spring; smaller leaves cause more queries.
 constexpr std::size_t springs_of_leaf = 6;
 
 std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
@@ -76,7 +76,7 @@ void CastingSurface::place_springs(const CastingOptions& options, std::span<cons
     Spring spring{.point = point, .normal = normal, .thickness = thickness_here};
     if (options.shape) {
       const SurfacePoint nearest = options.shape->closest(point);
-      // Beside an edge of the shape the nearest point may lie round the corner.
+      // Near an edge of the shape the nearest point may lie on another face.
       if (nearest.normal.dot(normal) >= min_smooth_cosine()) {
         spring.point -= nearest.gap * nearest.normal;
         spring.normal = nearest.normal;
@@ -180,17 +180,18 @@ std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh
       throw input_error(
           key,
           fmt::format("{}: expected the back surface below the contact surface, found it {:g} m in front of vertex "
-                      "{} at ({:g}, {:g}, {:g}) m: the layer has no thickness there; exchange the two surfaces, or "
-                      "turn the triangles of one round; of cartilage that tapers to nothing at its rim give back_min_thickness",
+                      "{} at ({:g}, {:g}, {:g}) m: the layer has no thickness there; exchange the two surfaces, "
+                      "or reverse the triangles of one; for cartilage that tapers off at its rim set "
+                      "back_min_thickness",
                       key, -nearest.surface.gap, v, p.x(), p.y(), p.z()));
     }
-    // Where the surface overhangs the bone the layer is as thick as the way to the rim.
+    // Where the surface overhangs the bone, the thickness is the distance to the rim.
     const auto below = bone.crossing(p, -normals[v], search.reach, false, near);
     const double h = below ? below->way : nearest.surface.gap < 0.0 ? -nearest.surface.gap : nearest.surface.gap;
     if (!(h > 0.0 && h <= search.reach)) {
       throw input_error(key,
                         fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
-                                    "{:g}) m, found it {:g} m away; give the surface that belongs to it, in metres",
+                                    "{:g}) m, found it {:g} m away; use the back surface of this layer, in metres",
                                     key, search.reach, v, p.x(), p.y(), p.z(), h));
     }
     thickness.push_back(std::max(h, search.least));

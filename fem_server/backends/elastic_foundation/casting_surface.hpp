@@ -13,18 +13,18 @@
 
 namespace heelstrike::fem {
 
-/// Where the springs stand: one in the centre of each triangle, as in the literature; or at the vertices and, after
-/// them, in the centres, with the pressure integrated over the loaded part of each triangle.
+/// Positions of the springs: one in the centre of each triangle, as in the literature; or at the vertices, followed by
+/// the centres, with the pressure integrated over the loaded part of each triangle.
 enum class SpringPlaces { centres, vertices };
 
-/// What a spring is fixed to.
+/// Base of a spring.
 struct Spring {
   Vector3 point = Vector3::Zero();    ///< [m]
   Vector3 normal = Vector3::UnitZ();  ///< [-] out of the casting body
   double thickness = 0.0;             ///< [m] > 0 of the casting body's layer
 };
 
-/// Springs that stand near each other, in a tree of spheres.
+/// Neighbouring springs, in a tree of spheres.
 struct SpringGroup {
   Vector3 centre = Vector3::Zero();
   double radius = 0.0;
@@ -33,12 +33,13 @@ struct SpringGroup {
   std::uint32_t count = 0;  ///< of springs; 0 for inner groups
 };
 
-/// What the layer below the surface is like.
+/// Properties of the layer below the surface.
 struct CastingOptions {
   SpringPlaces places = SpringPlaces::vertices;
-  bool interpolate_normals = true;  ///< over what is smooth, apart across creases (surface_creases); else of triangles
+  bool interpolate_normals = true;  ///< within smooth parts, separated at creases (surface_creases); false = normals of
+                                    ///< the triangles
   std::vector<double> thickness{};  ///< [m] > 0, one for all or one per vertex
-  /// Of which the triangles are an image: springs stand on it, along its normals. Null = on the triangles
+  /// Exact shape approximated by the triangles: springs stand on it, along its normals. Null = on the triangles
   std::shared_ptr<const SignedDistance> shape{};
 };
 
@@ -47,9 +48,9 @@ class CastingSurface {
   /// @pre at least one triangle, none degenerate
   CastingSurface(SurfaceMesh mesh, const CastingOptions& options);
 
-  /// Vertices of creases stand once for each smooth part around them.
+  /// Vertices on creases are duplicated for each smooth part around them.
   [[nodiscard]] const SurfaceMesh& mesh() const { return mesh_; }
-  /// Of each triangle: which connected piece of the surface it belongs to, from 0; pieces hang together over creases.
+  /// For each triangle: connected piece of the surface, from 0; creases do not separate pieces.
   [[nodiscard]] const std::vector<std::uint32_t>& pieces() const { return pieces_; }
   [[nodiscard]] SpringPlaces places() const { return places_; }
   [[nodiscard]] std::span<const Spring> springs() const { return springs_; }
@@ -57,13 +58,13 @@ class CastingSurface {
   [[nodiscard]] double area(std::uint32_t triangle) const { return areas_[triangle]; }
   /// [m] mean of its corners.
   [[nodiscard]] double thickness(std::uint32_t triangle) const { return thickness_[triangle]; }
-  /// [m] from the centre of a triangle to its corners, the largest of all.
+  /// [m] maximum distance of a triangle's centre from its corners.
   [[nodiscard]] double max_reach() const { return max_reach_; }
-  /// Triangles that a spring bears with springs at the vertices: those around a vertex, the one of a centre.
+  /// Triangles loaded by a spring, with springs at the vertices: those around a vertex, or the one of a centre.
   [[nodiscard]] std::span<const std::uint32_t> triangles_of(std::uint32_t spring) const {
     return {around_.data() + begin_[spring], around_.data() + begin_[spring + 1]};
   }
-  /// With springs at the vertices: the one in the centre of a triangle.
+  /// With springs at the vertices: the spring in the centre of a triangle.
   [[nodiscard]] std::uint32_t centre_spring(std::uint32_t triangle) const {
     return static_cast<std::uint32_t>(mesh_.vertices.size()) + triangle;
   }
@@ -89,20 +90,21 @@ class CastingSurface {
   std::vector<std::uint32_t> order_;
 };
 
-/// Each triangle cut into four, `levels` times; values per vertex are taken along.
-/// @param shape  onto which new vertices are brought; null = they stay in the middle of their edges
+/// Divides each triangle into four, `levels` times; values per vertex are interpolated.
+/// @param shape  onto which new vertices are projected; null = they stay at the middle of their edges
 void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels, const SignedDistance* shape);
 
-/// How the back of a layer is looked for.
+/// Search of the back of a layer.
 struct BackSurfaceSearch {
-  double reach = 0.0;  ///< [m] how far below the surface
-  double least = 0.0;  ///< [m] of layers whose back is nearer, or in front at a rim; 0 = a back in front is refused
+  double reach = 0.0;  ///< [m] maximum distance below the surface
+  double least = 0.0;  ///< [m] minimum thickness, used if the back is nearer, or in front at a rim; 0 = a back in front
+                       ///< is rejected
 };
 
-/// [m] thickness of a layer between a surface and the surface of the bone below it, along minus the vertex normal.
+/// [m] thickness of a layer between a surface and the bone surface below it, along the negative vertex normal.
 /// @param key  of the back surface, for messages
-/// @throws Error{invalid_input} for a vertex that has no back surface below it, or has it in front; with a least
-///         thickness only where most vertices have it in front
+/// @throws Error{invalid_input} for a vertex without a back surface below it, or with one in front of it; with a
+///         minimum thickness only if this applies to most vertices
 [[nodiscard]] std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back,
                                                  const BackSurfaceSearch& search, const std::string& key);
 

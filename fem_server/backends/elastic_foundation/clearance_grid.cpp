@@ -8,11 +8,11 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Cells fit into the second level of a processor's cache (256 kB).
+/// The cells fit into the level-2 cache of a processor (256 kB).
 constexpr double max_cells = 65536.0;
-/// Larger than the rounding of distances, by far.
+/// Much larger than the rounding of distances.
 constexpr double shortened = 1.0 - 1e-6;
-/// [-] of a cell's edge: larger than the rounding of its centre and of the way from there, by far.
+/// [-] of a cell's edge: much larger than the rounding of its centre and of distances from it.
 constexpr double rounding = 1e-6;
 
 }  // namespace

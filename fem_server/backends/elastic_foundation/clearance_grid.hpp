@@ -1,4 +1,4 @@
-/// How far a point surely is from being behind a surface, read from a grid that is worked out as it is asked.
+/// Lower bound of the distance of a point from the region behind a surface, from a grid evaluated on demand.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 
 namespace heelstrike::fem {
 
-/// The answer at the centre of a cell holds for a point of the cell when it is made smaller by the distance between the
-/// two: within a sphere that nothing is behind the surface in, nothing of a smaller sphere inside it is. Costs one read
-/// instead of a search, but for the first question about a cell. Thread-safe.
+/// The value at the centre of a cell, reduced by the distance of a point from the centre, holds for that point: if a
+/// sphere contains no part of the region behind the surface, neither does a smaller sphere inside it. Costs one read
+/// instead of a search, except for the first query of a cell. Thread-safe.
 class ClearanceGrid {
  public:
-  /// Knows nothing.
+  /// Empty grid.
   ClearanceGrid() = default;
-  /// @param low, high  [m] corners of the box that it knows about, low < high
-  /// @param clear      [m] radius of a sphere about a point with nothing behind the surface, <= 0 = none is known;
-  ///                   `near`, a triangle close by, may change its time and not its answer. Called from any thread
+  /// @param low, high  [m] corners of the box covered by the grid, low < high
+  /// @param clear      [m] radius of a sphere around a point with nothing behind the surface, <= 0 = none is known;
+  ///                   `near`, a triangle close by, may affect its time but not its result. Called from any thread
   ClearanceGrid(const Vector3& low, const Vector3& high,
                 std::function<double(const Vector3& point, std::uint32_t near)> clear);
 
-  /// [m] > 0: no point nearer to q than this is behind the surface; <= 0: perhaps one is; none = q is outside the box.
+  /// [m] > 0: no point nearer to q than this is behind the surface; <= 0: no bound; none = q is outside the box.
   [[nodiscard]] std::optional<double> about(const Vector3& q, std::uint32_t near) const;
 
  private:
@@ -35,7 +35,7 @@ class ClearanceGrid {
   double cells_per_length_ = 1.0;    ///< [1/m]
   std::array<std::int32_t, 3> n_{};  ///< cells along each axis
   std::function<double(const Vector3&, std::uint32_t)> find_;
-  /// [m] at their centres, rounded down; not a number = not asked for yet. Threads that ask at once find the same.
+  /// [m] at the centres, rounded down; not a number = not evaluated yet. Concurrent evaluations give the same value.
   std::unique_ptr<std::atomic<float>[]> clear_;
 };
 

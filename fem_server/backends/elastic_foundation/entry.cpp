@@ -31,9 +31,9 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// A triangle cut seven times has become 16384: beyond what anybody needs of one.
+/// Seven divisions make 16384 triangles of one: more than is ever needed.
 constexpr double max_refinements = 7.0;
-/// Along one edge: a million cells in all, some GB.
+/// Along one edge: a million cells in total take some GB.
 constexpr double max_grid_cells = 1000.0;
 
 std::vector<ParameterSchema> geometry_parameters() {
@@ -41,25 +41,25 @@ std::vector<ParameterSchema> geometry_parameters() {
       text_parameter("casting", "the body whose surface carries the springs", "main", {"main", "partner"}),
       text_parameter(
           "springs",
-          "vertices = springs at the vertices and in the centres, pressure integrated over the loaded part of each "
+          "vertices = springs at the vertices and centres, with the pressure integrated over the loaded part of each "
           "triangle; "
           "centres = one in the centre of each triangle, as in the literature",
           "vertices", {"vertices", "centres"}),
       number_parameter(
           "refine", "-",
-          "how often each triangle of the casting surface is cut into four; default 0 for meshes, as often "
-          "as contacts of a thousandth of the layers need for shapes",
+          "number of divisions of each triangle of the casting surface into four; default: 0 for meshes; for shapes as "
+          "required by contact depths of a thousandth of the layers",
           std::nullopt, {.min = 0.0, .max = max_refinements}),
       list_parameter(
           "grid", "-",
-          "two numbers of cells: the casting surface is cut anew by a rectangular grid, projected on it along "
-          "grid_side; cells over its rim are left out. Along the next axis of x, y, z and the one after it"),
-      text_parameter("grid_side", "the end of the axis of the casting body's frame that the grid is projected from",
+          "two numbers of cells: the casting surface is remeshed by a rectangular grid, projected on it along "
+          "grid_side; cells over its rim are omitted. Along the next axis of x, y, z and the one after it"),
+      text_parameter("grid_side", "the end of the axis of the casting body's frame from which the grid is projected",
                      "z+", {"x-", "x+", "y-", "y+", "z-", "z+"}),
       number_parameter("element_size", "m",
-                       "edge of the triangles of a foot or block; default a twentieth of its smallest extent",
+                       "edge of the triangles of a foot or block; default: a twentieth of its smallest extent",
                        std::nullopt, positive),
-      number_parameter("extent", "m", "edge of the square about its point on which a casting plane carries springs",
+      number_parameter("extent", "m", "edge of the square around its point on which a casting plane carries springs",
                        std::nullopt, positive),
       text_parameter("penetration",
                      "ray = along the normal of the spring; nearest = to the nearest point of the other surface", "ray",
@@ -71,52 +71,52 @@ std::vector<ParameterSchema> geometry_parameters() {
           "to it. The last two conserve energy in the limit of fine meshes and flat surfaces",
           "energy", {"energy", "normal", "midsurface"}),
       text_parameter("normals",
-                     "interpolated = between the vertices of a mesh: springs in the centres, and the midsurface's "
-                     "direction on the other surface, turn smoothly; facets = of each triangle",
+                     "interpolated = between the vertices of a mesh: springs in the centres and the midsurface "
+                     "direction on the other surface rotate smoothly; facets = of each triangle",
                      "interpolated", {"interpolated", "facets"}),
       number_parameter("search_distance", "m",
-                       "how deep behind an open surface a spring still meets it; default the thickness of the layers",
+                       "maximum depth behind an open surface with spring contact; default: the thickness of the layers",
                        std::nullopt, positive)};
 }
 
 std::vector<ParameterSchema> layer_parameters() {
   return {
-      number_parameter("thickness", "m", "of the main body's layer, where it has a material", std::nullopt, positive),
-      number_parameter("partner_thickness", "m", "of the partner's layer, where it has a material", std::nullopt,
+      number_parameter("thickness", "m", "of the main body's layer, if it has a material", std::nullopt, positive),
+      number_parameter("partner_thickness", "m", "of the partner's layer, if it has a material", std::nullopt,
                        positive),
       list_parameter("vertex_thickness", "m",
-                     "of the casting body's layer at each vertex of its mesh, in the order of the file (of an STL: in "
-                     "which they first occur), instead of the constant one"),
+                     "of the casting body's layer at each vertex of its mesh, in the order of the file (STL: of "
+                     "first occurrence), instead of a constant one"),
       file_parameter("vertex_thickness_file",
                      "as vertex_thickness, a table with the column thickness_m (.csv), relative to the scenario file"),
       file_parameter("back_file",
                      "mesh below the casting body's layer, e.g. of the bone, relative to the scenario file: the layer "
-                     "reaches down to it along the normals, instead of a constant thickness"),
+                     "extends to it along the normals, instead of a constant thickness"),
       text_parameter("back_asset", "as back_file, by its name in the contact server's asset folder", ""),
       list_parameter(
           "partner_vertex_thickness", "m",
-          "as vertex_thickness, of the layer of the other body, whose surface the springs meet; a mesh, or a "
-          "shape that has triangles only"),
-      file_parameter("partner_vertex_thickness_file", "as vertex_thickness_file, of the layer of that other body"),
-      file_parameter("partner_back_file", "as back_file, below the layer of that other body"),
+          "as vertex_thickness, for the layer of the target body; a mesh, or a "
+          "shape defined by triangles"),
+      file_parameter("partner_vertex_thickness_file", "as vertex_thickness_file, for the layer of the target body"),
+      file_parameter("partner_back_file", "as back_file, below the layer of the target body"),
       text_parameter("partner_back_asset", "as partner_back_file, by its name in the contact server's asset folder", ""),
-      number_parameter("back_search_distance", "m", "how far below its surface the back of a layer is looked for", 0.02,
+      number_parameter("back_search_distance", "m", "maximum distance of the back of a layer below its surface", 0.02,
                        positive),
       number_parameter(
           "back_min_thickness", "m",
-          "thickness of a layer where its back is nearer than this, or in front, as where cartilage tapers "
-          "to nothing at its rim; default none: a back in front is refused",
+          "minimum thickness of a layer, used where its back is nearer or in front, e.g. where cartilage tapers "
+          "off at its rim; default none: a back in front is rejected",
           std::nullopt, positive),
       text_parameter("layers",
                      "two layers in series with equal pressure, each with its own material; or lumped, thickness added "
                      "and elastic constants averaged",
                      "series", {"series", "lumped"}),
       text_parameter("strain",
-                     "small = pressure by d / h; large = by - ln(1 - d / h), which stiffens as the layer thins",
+                     "small = strain d / h; large = strain - ln(1 - d / h), which stiffens as the layer thins",
                      "small", {"small", "large"}),
       text_parameter(
           "material_law",
-          "linear = Young's modulus of the material; nonlinear = modulus of polyethylene that falls with the "
+          "linear = Young's modulus of the material; nonlinear = modulus of polyethylene that decreases with the "
           "pressure, from reference_strain, reference_stress and exponent",
           "linear", {"linear", "nonlinear"}),
       number_parameter("reference_strain", "-", "eps0 of the nonlinear material", 0.0597, positive),
@@ -142,7 +142,7 @@ std::vector<ParameterSchema> schema() {
   return all;
 }
 
-/// A pair with roles: C carries the springs, T is what they meet.
+/// A pair with roles: C carries the springs, T is the target.
 struct Roles {
   const PairSpec& pair;
   std::string where;  ///< "contact.NAME"
@@ -164,7 +164,7 @@ struct Roles {
   [[nodiscard]] std::string thickness_name(bool is_casting) const {
     return is_casting == casting_is_main ? "thickness" : "partner_thickness";
   }
-  /// Of what tells one body's layer place by place.
+  /// Parameter for the thickness at the vertices of one body's layer.
   [[nodiscard]] static std::string by_vertex(bool is_casting) {
     return is_casting ? "vertex_thickness" : "partner_vertex_thickness";
   }
@@ -173,7 +173,7 @@ struct Roles {
   [[nodiscard]] static std::string back_asset_parameter(bool is_casting) {
     return is_casting ? "back_asset" : "partner_back_asset";
   }
-  /// Neither digest nor name: there is none.
+  /// Empty digest and name: no back surface.
   [[nodiscard]] AssetKey back(bool is_casting) const {
     return {.sha256 = text(pair.parameters, back_file_parameter(is_casting)),
             .name = text(pair.parameters, back_asset_parameter(is_casting))};
@@ -186,16 +186,16 @@ struct Roles {
     return !numbers(pair.parameters, by_vertex(is_casting)).empty() ||
            !text(pair.parameters, vertex_thickness_file_parameter(is_casting)).empty();
   }
-  /// The thickness is not one number.
+  /// True if the thickness varies.
   [[nodiscard]] bool varies(bool is_casting) const {
     return has_vertex_thickness(is_casting) || has_back(is_casting) || has_clamp_thickness(is_casting);
   }
   [[nodiscard]] const ContactBody& body(bool is_casting) const { return is_casting ? casting : target; }
-  /// Of the parameters that choose what of the body is held and may touch.
+  /// Prefix of the parameters that select the clamp and the contact faces of the body.
   [[nodiscard]] std::string set_prefix(bool is_casting) const {
     return is_casting == casting_is_main ? "" : "partner_";
   }
-  /// As the finite elements of this body have them.
+  /// These parameters under the names used by finite-element bodies.
   [[nodiscard]] ParameterMap sets(bool is_casting) const {
     ParameterMap own;
     for (const ParameterSchema& set : body_set_parameters()) {
@@ -203,15 +203,15 @@ struct Roles {
     }
     return own;
   }
-  /// A mesh with a clamp and no other thickness: its layer reaches down to the clamp, if the mesh is one of a volume.
+  /// True for a volume mesh with a clamp and no other thickness: its layer extends to the clamp.
   [[nodiscard]] bool has_clamp_thickness(bool is_casting) const {
     const std::string prefix = set_prefix(is_casting);
     const bool held = !text(pair.parameters, prefix + "clamped_set").empty() ||
                       !numbers(pair.parameters, prefix + "clamped_box").empty();
-    return held && has_layer(is_casting) && MeshSurface::of(body(is_casting).surface) && ways(is_casting) == 0;
+    return held && has_layer(is_casting) && MeshSurface::of(body(is_casting).surface) && n_thicknesses(is_casting) == 0;
   }
-  /// How many thicknesses of the body's layer are given.
-  [[nodiscard]] int ways(bool is_casting) const {
+  /// Number of given thickness definitions of the body's layer.
+  [[nodiscard]] int n_thicknesses(bool is_casting) const {
     const auto& given = pair.parameters;
     return (optional_number(given, thickness_name(is_casting)) ? 1 : 0) +
            (numbers(given, by_vertex(is_casting)).empty() ? 0 : 1) +
@@ -235,24 +235,24 @@ void check_layer(const Roles& roles, bool is_casting) {
   const bool vertex_thickness_file_parameter = !text(parameters, Roles::vertex_thickness_file_parameter(is_casting)).empty();
   const bool by_asset = !text(parameters, Roles::back_asset_parameter(is_casting)).empty();
   const std::string side = is_casting == roles.casting_is_main ? "main body" : "partner";
-  const int ways = roles.ways(is_casting);
+  const int n_thicknesses = roles.n_thicknesses(is_casting);
   if (!roles.has_layer(is_casting)) {
-    if (ways == 0) return;
-    throw input_error(key, fmt::format("{}: expected no thickness, for the {} has no material and is rigid; give it a "
-                                       "material, or remove the thickness",
+    if (n_thicknesses == 0) return;
+    throw input_error(key, fmt::format("{}: expected no thickness, because the {} has no material and is rigid; give it "
+                                       "a material, or remove the thickness",
                                        key, side));
   }
   if (roles.body(is_casting).materials.size() > 1) {
-    throw input_error(key, fmt::format("{}: expected one material of the {}'s layer, found {}; the springs have no "
+    throw input_error(key, fmt::format("{}: expected one material for the {}'s layer, found {}; springs have no "
                                        "element sets",
                                        key, side, roles.body(is_casting).materials.size()));
   }
   if (roles.has_clamp_thickness(is_casting)) return;
-  if (ways != 1) {
+  if (n_thicknesses != 1) {
     throw input_error(
         key, fmt::format("{}: expected one thickness [m] of the {}'s layer, found {}; give {}, or {}, or {}, or of a "
-                         "volume mesh {}clamped_set, the nodes that it stands on",
-                         key, side, ways == 0 ? "none" : "several", name, Roles::by_vertex(is_casting),
+                         "volume mesh {}clamped_set, the nodes at its base",
+                         key, side, n_thicknesses == 0 ? "none" : "several", name, Roles::by_vertex(is_casting),
                          Roles::back_file_parameter(is_casting), roles.set_prefix(is_casting)));
   }
   const bool by_formula = PlaneSurface::of(roles.target.surface) || kind_of(roles.target.surface).distance != nullptr;
@@ -261,16 +261,16 @@ void check_layer(const Roles& roles, bool is_casting) {
                                                   : vertex_thickness_file_parameter ? Roles::vertex_thickness_file_parameter(false)
                                                   : by_asset       ? Roles::back_asset_parameter(false)
                                                                    : Roles::back_file_parameter(false));
-  throw input_error(varying, fmt::format("{}: expected the surface that the springs meet to be one of triangles, found "
-                                         "a {}, whose layer is everywhere as thick; give {} [m], or a mesh",
+  throw input_error(varying, fmt::format("{}: expected a target surface of triangles, found "
+                                         "a {}, whose layer has a uniform thickness; give {} [m], or a mesh",
                                          varying, kind_of(roles.target.surface).name(), name));
 }
 
 void check_surfaces(const Roles& roles) {
   if (PlaneSurface::of(roles.casting.surface) && !optional_number(roles.pair.parameters, "extent")) {
     const std::string key = roles.parameter_key("extent");
-    throw input_error(key, fmt::format("{}: missing; a plane that carries springs needs the edge [m] of its square, or "
-                                       "let the other body carry them with casting",
+    throw input_error(key, fmt::format("{}: missing; a plane that carries springs needs the edge [m] of its square; "
+                                       "give it, or let the other body carry them with casting",
                                        key));
   }
   check_region_center(roles.pair.parameters, roles.parameter_key(""));
@@ -299,13 +299,13 @@ void check_grid(const Roles& roles) {
   }
 }
 
-/// The thickness of the layers that shapes bring, where none is given.
+/// Adds the default layer thickness of shapes, if none is given.
 PairSpec add_shape_thickness(PairSpec pair) {
   for (const bool is_casting : {true, false}) {
     const Roles roles(pair);
     const Surface& surface = roles.body(is_casting).surface;
     const SurfaceKind& kind = kind_of(surface);
-    if (kind.layer == nullptr || !roles.has_layer(is_casting) || roles.ways(is_casting) > 0) continue;
+    if (kind.layer == nullptr || !roles.has_layer(is_casting) || roles.n_thicknesses(is_casting) > 0) continue;
     if (const auto layer = kind.layer(surface)) pair.parameters[roles.thickness_name(is_casting)] = layer->thickness;
   }
   return pair;
@@ -350,33 +350,33 @@ BedLaw bed_law(const Roles& roles) {
                        0.5 * (one.poissons_ratio + other.poissons_ratio)));
 }
 
-/// The faces of a volume mesh that the layer stands on.
+/// Faces of a volume mesh at the base of the layer.
 const SurfaceMesh& clamped_back_surface(const Roles& roles, bool is_casting, const CastingTriangles& cast) {
   const std::string prefix = roles.set_prefix(is_casting);
   const std::string key = roles.parameter_key(prefix + "clamped_set");
   if (!cast.back) {
     throw input_error(key,
-                      fmt::format("{}: expected a volume mesh, whose layer reaches down to what is held, found one "
+                      fmt::format("{}: expected a volume mesh, whose layer extends to its clamp, found one "
                                   "of triangles; give {}, or {}",
                                   key, roles.thickness_name(is_casting), Roles::back_file_parameter(is_casting)));
   }
   if (cast.back->triangles.empty()) {
-    throw input_error(key, fmt::format("{}: expected faces of the mesh that are held, down to which its layer reaches, "
-                                       "found nodes that make up none; give {} [m]",
+    throw input_error(key, fmt::format("{}: expected clamped faces of the mesh, to which its layer extends, "
+                                       "found nodes that form none; give {} [m]",
                                        key, roles.thickness_name(is_casting)));
   }
   const ParameterMap sets = roles.sets(is_casting);
   if (text(sets, "contact_set").empty() && numbers(sets, "contact_box").empty() &&
       numbers(sets, "contact_direction").empty()) {
     const std::string missing = roles.parameter_key(prefix + "contact_set");
-    throw input_error(missing, fmt::format("{}: missing; springs go from the faces that may touch down to those that "
-                                           "are held, which a volume mesh's sides do not: name the face set",
+    throw input_error(missing, fmt::format("{}: missing; springs extend from the contact faces to the clamped "
+                                           "faces, unlike the sides of a volume mesh: name the face set",
                                            missing));
   }
   return *cast.back;
 }
 
-/// What is wrong with a file that a parameter names is said of its key.
+/// Prefixes errors of a file with the key of the parameter that names it.
 template <class Read>
 decltype(auto) with_error_key(const std::string& key, const Read& read) {
   try {
@@ -394,8 +394,8 @@ PrepareContext prefix_error_key(const PrepareContext& context, const std::string
   return named;
 }
 
-/// [m] One per vertex; empty when they are not given so.
-/// @param key  that gives them, of the list or of the file
+/// [m] One per vertex; empty when not defined per vertex.
+/// @param key  that defines them: the list or the file
 std::vector<double> vertex_thickness(const Roles& roles, bool is_casting, const PrepareContext& context,
                                      std::string& key) {
   const std::string& file = text(roles.pair.parameters, Roles::vertex_thickness_file_parameter(is_casting));
@@ -407,7 +407,7 @@ std::vector<double> vertex_thickness(const Roles& roles, bool is_casting, const 
   });
 }
 
-/// [m] One of the bodies' layer: a number, or one per vertex of its mesh.
+/// [m] Layer of one of the bodies: one number, or one per vertex of its mesh.
 std::vector<double> layer_thickness(const Roles& roles, bool is_casting, const CastingTriangles& cast,
                                     const PrepareContext& context) {
   const ParameterMap& parameters = roles.pair.parameters;
@@ -441,8 +441,8 @@ std::vector<double> layer_thickness(const Roles& roles, bool is_casting, const C
   return thickness_over(mesh, bone, search, key);
 }
 
-/// [m] of the casting body's layer. Where the target's alone is there it stands in its place: as one number, or, where
-/// that varies, as what is added to nothing.
+/// [m] of the casting body's layer. If only the target has a layer, it takes this place: as one number, or, if its
+/// thickness varies, added to zero.
 std::vector<double> thickness_of(const Roles& roles, const CastingTriangles& cast, const PrepareContext& context) {
   if (roles.has_layer(true)) return layer_thickness(roles, true, cast, context);
   return {roles.varies(false) ? 0.0 : number(roles.pair.parameters, roles.thickness_name(false))};
@@ -452,7 +452,7 @@ std::vector<double> thickness_of(const Roles& roles, const CastingTriangles& cas
 void put_shear_stiffness(const Roles& roles, const CastingSurface& casting, FoundationOptions& foundation) {
   double target = 0.0;   // [m/Pa]
   double own = 0.0;      // [1/Pa]
-  double varying = 0.0;  // [1/Pa] of the target's layer, if it is not everywhere as thick
+  double varying = 0.0;  // [1/Pa] of the target's layer, if its thickness varies
   const auto compliance = [&](const ContactBody& body) {
     const Material& material = body.materials.front();
     const double E = roles.is("material_law", "linear") ? material.youngs_modulus
@@ -466,7 +466,7 @@ void put_shear_stiffness(const Roles& roles, const CastingSurface& casting, Foun
       target = compliance(roles.target) * number(roles.pair.parameters, roles.thickness_name(false));
     }
   } else {
-    own = compliance(roles.target);  // whose thickness stands in the place of the casting body's
+    own = compliance(roles.target);  // its thickness replaces that of the casting body
   }
   if (roles.varies(false)) varying = compliance(roles.target);
   for (std::uint32_t i = 0; i < casting.springs().size(); ++i) {
@@ -482,13 +482,13 @@ void put_shear_stiffness(const Roles& roles, const CastingSurface& casting, Foun
   }
 }
 
-/// [m] 0 = the target has no layer, or one that stands in the place of the casting body's, or one that varies.
+/// [m] 0 = the target has no layer, one that replaces that of the casting body, or one that varies.
 double constant_target_thickness(const Roles& roles) {
   const bool two = roles.has_layer(true) && roles.has_layer(false);
   return two && !roles.varies(false) ? number(roles.pair.parameters, roles.thickness_name(false)) : 0.0;
 }
 
-/// @param deepest  [m] all layers where they are thickest
+/// @param deepest  [m] maximum thickness of all layers
 BedOptions bed_options(const Roles& roles, double deepest) {
   BedOptions options;
   options.where = roles.where;
@@ -496,7 +496,7 @@ BedOptions bed_options(const Roles& roles, double deepest) {
   if (roles.is("direction", "normal")) options.direction = ForceDirection::normal;
   if (roles.is("direction", "midsurface")) options.direction = ForceDirection::midsurface;
   options.target_thickness = constant_target_thickness(roles);
-  // A target's layer alone is added to none.
+  // A layer of the target alone is added to zero thickness.
   options.lumped = roles.lumped() || (!roles.has_layer(true) && roles.varies(false));
   options.rates = number(roles.pair.parameters, "dissipation") > 0.0;
   options.search_distance = optional_number(roles.pair.parameters, "search_distance").value_or(deepest);
@@ -513,7 +513,7 @@ void remesh_by_grid(const Roles& roles, SurfaceMesh& mesh) {
   mesh = over_grid(mesh, grid, roles.parameter_key("grid"));
 }
 
-/// Faces can be chosen of volume meshes only.
+/// Only volume meshes have face sets.
 void warn_about_unused_sets(const Roles& roles, bool is_casting, const PrepareContext& context) {
   const auto mesh = MeshSurface::of(roles.body(is_casting).surface);
   if (mesh) {
@@ -524,15 +524,15 @@ void warn_about_unused_sets(const Roles& roles, bool is_casting, const PrepareCo
     const std::string name = roles.set_prefix(is_casting) + set.name;
     if (set.fallback && roles.pair.parameters.at(name) == *set.fallback) continue;
     context.on_progress(
-        fmt::format("{}: left out, springs choose faces of volume meshes only and stand on all of this {}",
+        fmt::format("{}: ignored; only volume meshes have face sets, and springs cover all of this {}",
                     roles.parameter_key(name), roles.body(is_casting).surface.kind),
         0.0);
   }
 }
 
-/// How fine the triangles of the casting surface have to be, and whether nobody has said it.
-ResolvedContact find_resolved_contact(const Roles& roles, const SurfaceMesh* met, double deepest) {
-  const auto told = [](const Surface& surface) {
+/// Required resolution of the casting surface, and whether the user has set it.
+ResolvedContact find_resolved_contact(const Roles& roles, const SurfaceMesh* target_mesh, double deepest) {
+  const auto has_known_curvature = [](const Surface& surface) {
     const SurfaceKind& kind = kind_of(surface);
     return kind.curvature == nullptr ? std::nullopt : kind.curvature(surface);
   };
@@ -543,14 +543,15 @@ ResolvedContact find_resolved_contact(const Roles& roles, const SurfaceMesh* met
   };
   const Surface& own = roles.casting.surface;
   const Surface& other = roles.target.surface;
-  const double of_other = met != nullptr ? 2.0 / extents_of(met->vertices).norm() : least(other);
+  const double of_other = target_mesh != nullptr ? 2.0 / extents_of(target_mesh->vertices).norm() : least(other);
   return {.key = roles.parameter_key("refine"),
-          .curvature = std::max(0.0, told(own).value_or(0.0) + told(other).value_or(0.0)),
-          .min_curvature = std::max(0.0, told(own).value_or(least(own)) + told(other).value_or(of_other)),
+          .curvature = std::max(0.0, has_known_curvature(own).value_or(0.0) + has_known_curvature(other).value_or(0.0)),
+          .min_curvature = std::max(0.0, has_known_curvature(own).value_or(least(own)) + has_known_curvature(other).value_or(of_other)),
           .layers = deepest};
 }
 
-/// As often as is said; shapes whose triangles nobody has chosen as often as contact needs. @returns how often
+/// Divides the triangles as given; shapes without a user-defined size as the contact requires. @returns the number of
+/// divisions
 int refine_to_resolution(const Roles& roles, const ResolvedContact& seen, CastingTriangles& cast,
                      std::vector<double>& of_vertices) {
   const ParameterMap& given = roles.pair.parameters;
@@ -572,7 +573,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
                           .extent = optional_number(given, "extent").value_or(0.0)};
   const bool interpolate = roles.is("normals", "interpolated");
   const ParameterMap casting_sets = roles.sets(true);
-  const ParameterPrefix casting_place{roles.parameter_key(roles.set_prefix(true)), casting_sets};
+  const ParameterScope casting_place{roles.parameter_key(roles.set_prefix(true)), casting_sets};
   CastingTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true), &casting_place);
   remesh_by_grid(roles, cast.mesh);
   CastingOptions casting;
@@ -595,8 +596,8 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   }
   BedOptions options = bed_options(roles, deepest);
   if (partner_mesh) options.target_pieces = connected_components(*partner_mesh).of_triangle;
-  // Only the midsurface asks for normals of T that turn smoothly.
-  TargetGeometry met = make_target_surface(roles.target.surface, partner_mesh, interpolate && roles.is("direction", "midsurface"),
+  // Only the midsurface direction needs smooth normals of T.
+  TargetGeometry target_mesh = make_target_surface(roles.target.surface, partner_mesh, interpolate && roles.is("direction", "midsurface"),
                                options.by_ray ? deepest : 0.0);
   CastingSurface surface(std::move(cast.mesh), casting);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
@@ -610,13 +611,13 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;
   parameters["refine"] = static_cast<double>(cuts);
-  SpringBed bed(std::move(surface), std::move(met.target), bed_law(roles), options, std::move(layer));
-  return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(met.shape), std::move(foundation),
+  SpringBed bed(std::move(surface), std::move(target_mesh.target), bed_law(roles), options, std::move(layer));
+  return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(target_mesh.shape), std::move(foundation),
                                              std::move(parameters));
 }
 
-/// [m] Layers over bodies, and the key that says it; none without a layer, and below back surfaces, which have the unit
-/// of the body's own.
+/// [m] Maximum of layers in number form, with its key; none without a layer, and for back surfaces, which have the
+/// length unit of the body.
 std::optional<std::pair<double, std::string>> thickest_given(const Roles& roles, bool is_casting,
                                                              const PrepareContext& context) {
   const std::string& name = roles.thickness_name(is_casting);
@@ -627,8 +628,8 @@ std::optional<std::pair<double, std::string>> thickest_given(const Roles& roles,
   return std::pair(*std::ranges::max_element(by_vertex), key);
 }
 
-/// Layers of cartilage and polyethylene are a 200th to a fifth of their body: with one of both in another unit, a
-/// thousand times as much or as little.
+/// Layers of cartilage and polyethylene are a 200th to a fifth of their body: a wrong unit of one of the two changes
+/// this by a factor of a thousand.
 Warnings find_thickness_warnings(double thickness, const std::string& key, const Vector3& extents) {
   constexpr double millimetre = 1e-3;
   constexpr double thinnest = 1.0 / 5000.0;
@@ -681,7 +682,7 @@ std::vector<std::string> foundation_pairs() {
 BackendEntry elastic_foundation_entry() {
   return {.name = "elastic_foundation",
           .summary =
-              "a bed of springs on one surface against any other: thin layers of cartilage or polyethylene, "
+              "a bed of springs on one surface against any other surface: thin layers of cartilage or polyethylene, "
               "linear or nonlinear, small or large strain",
           .reference = "bei2004",
           .parameters = schema(),

@@ -37,7 +37,7 @@ void move_to_casting_origin(const Vector3& p_CT, Response& r) {
 
 }  // namespace
 
-/// What the springs add up to: wrench on C about T's origin.
+/// Sums over the springs: wrench on C about T's origin.
 struct FoundationContact::Sum {
   Vector6 wrench = Vector6::Zero();
   Matrix6 dX = Matrix6::Zero();
@@ -52,9 +52,9 @@ struct FoundationContact::Sum {
   std::vector<StickSpring> held;
 };
 
-/// What dissipation makes of the elastic forces of the springs.
+/// Elastic spring forces with dissipation.
 struct FoundationContact::Damping {
-  std::vector<NormalForce> forces;  ///< of each spring, elastic part included; empty = no dissipation
+  std::vector<NormalForce> forces;  ///< of each spring, including the elastic part; empty = no dissipation
   std::vector<double> factors;      ///< [-] of the pressure of each spring
 };
 
@@ -102,25 +102,25 @@ Response FoundationContact::to_main_frame(const Response& r, const PairState& st
   for (RegionLoad& region : result.regions) {
     if (region.force > 0.0) region.p_ACop = X * region.p_ACop;
   }
-  // A small motion of B in A, and the twist, as those of A in B.
+  // A small motion of B in A, and the twist, expressed as those of A in B.
   Matrix6 M = Matrix6::Zero();
   M.topLeftCorner<3, 3>() = -R_BA;
   M.bottomLeftCorner<3, 3>() = -R_BA * skew(X.p);
   M.bottomRightCorner<3, 3>() = -R_BA;
-  // The wrench on B about its origin as one on A about A's.
+  // The wrench on B about its origin, converted to the one on A about A's.
   Matrix6 S = Matrix6::Zero();
   S.topLeftCorner<3, 3>() = -X.R;
   S.topRightCorner<3, 3>() = -skew(X.p) * X.R;
   S.bottomRightCorner<3, 3>() = -X.R;
   result.dF_A_dV = S * r.dF_A_dV * M;
-  // At a fixed twist in A that in B turns with it.
+  // A constant twist in A rotates with B when expressed in B.
   const Twist& V = state.V_AB;
   Matrix6 dtwist = Matrix6::Zero();
   dtwist.topLeftCorner<3, 3>() = -R_BA * skew(V.w);
   dtwist.bottomLeftCorner<3, 3>() = -R_BA * skew(V.v - V.w.cross(X.p));
   dtwist.bottomRightCorner<3, 3>() = R_BA * skew(V.w);
   result.dF_A_dX = S * (r.dF_A_dX * M + r.dF_A_dV * dtwist);
-  // S turns and moves with B.
+  // S rotates and moves with B.
   const Vector3 f = result.F_A.force;
   const Vector3 torque_about_B = result.F_A.torque - X.p.cross(f);
   result.dF_A_dX.topLeftCorner<3, 3>() -= skew(torque_about_B) + skew(X.p) * skew(f);
@@ -129,7 +129,7 @@ Response FoundationContact::to_main_frame(const Response& r, const PairState& st
   return result;
 }
 
-/// Springs in the centres: the force of each with the rate of each.
+/// Springs in the centres: the force of each is damped with its own rate.
 void FoundationContact::damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
   const double c = options_.dissipation;
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
@@ -145,8 +145,8 @@ void FoundationContact::damp_springs(const BedState& bed, const Vector6& V_CT, D
   }
 }
 
-/// Springs at the vertices: the corners of the planes bear forces >= 0, each with the rate of its own depth, so that no
-/// power is below zero. Of a spring's force, which is that of several corners, some below zero, this would not be true.
+/// Springs at the vertices: the corners of the planes carry forces >= 0, each damped with the rate of its own depth, so
+/// that no power is negative. For the force of a spring, a sum over several corners with both signs, this would fail.
 void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
   const double c = options_.dissipation;
   const bool tangents = !bed.slopes.empty();
@@ -157,8 +157,8 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
       by_twist[k] = plane.shares[k] * bed.springs[plane.springs[k]].motion.rate.transpose();
       if (tangents) by_pose[k] = plane.shares[k] * (V_CT.transpose() * bed.drate[plane.springs[k]]);
     }
-    std::array<RowVector6, 3> rate_slopes = plane_of<RowVector6>(by_twist, plane.bend);
-    std::array<RowVector6, 3> dX = tangents ? plane_of<RowVector6>(by_pose, plane.bend) : rate_slopes;
+    std::array<RowVector6, 3> rate_slopes = plane_of<RowVector6>(by_twist, plane.centre_weight);
+    std::array<RowVector6, 3> dX = tangents ? plane_of<RowVector6>(by_pose, plane.centre_weight) : rate_slopes;
     std::array<double, 3> value{};
     for (std::size_t k = 0; k < 3; ++k) {
       const double force = plane.forces[static_cast<Eigen::Index>(k)];
@@ -168,9 +168,9 @@ void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Da
       dX[k] = factor * plane.dforces[k].transpose() + slope * dX[k];
       rate_slopes[k] *= slope;
     }
-    const std::array<double, 4> values = by_four_points<double>(value, plane.bend);
-    const std::array<RowVector6, 4> of_pose = by_four_points<RowVector6>(dX, plane.bend);
-    const std::array<RowVector6, 4> of_twist = by_four_points<RowVector6>(rate_slopes, plane.bend);
+    const std::array<double, 4> values = by_four_points<double>(value, plane.centre_weight);
+    const std::array<RowVector6, 4> of_pose = by_four_points<RowVector6>(dX, plane.centre_weight);
+    const std::array<RowVector6, 4> of_twist = by_four_points<RowVector6>(rate_slopes, plane.centre_weight);
     for (std::size_t k = 0; k < 4; ++k) {
       NormalForce& damped = damping.forces[plane.springs[k]];
       damped.value += plane.shares[k] * values[k];
@@ -196,7 +196,7 @@ FoundationContact::Damping FoundationContact::damping_of(const BedState& bed, co
   return damping;
 }
 
-// What tangents, dissipation and friction add of one spring, whose normal force it returns.
+// Adds tangents, dissipation and friction of one spring and returns its normal force.
 double FoundationContact::add_changes(const BedState& bed, std::size_t i, const Damping& damping,
                                       const FoundationHistory& history, const PairState& state, Sum& sum) const {
   const ActiveSpring& loaded = bed.springs[i];
@@ -257,7 +257,7 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   const SpringStickPoint held = find_stick_point(bed, i, history, X_CT);
   BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal, held);
   if (!bed.layers.empty()) {
-    // A force f sheared by the compliance 1 / k holds f^2 / (2 k), of which 1 / k grows with T's thickness.
+    // A force f on the shear compliance 1 / k stores f^2 / (2 k), where 1 / k increases with T's thickness.
     const double softness = options_.shear_compliance_slope[loaded.spring];
     if (!t.slips) {
       t.dX -= softness * shear_stiffness(loaded.spring, thickness) * t.force * bed.layers[i].motion.dh.transpose();
@@ -281,7 +281,7 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   sum.held.push_back({.spring = loaded.spring, .p_TStick = X_CT.inverse() * t.held, .limit = t.limit});
 }
 
-/// Springs that were under load and are no longer. @pre sum.held ascending
+/// Springs that were loaded and no longer are. @pre sum.held ascending
 double FoundationContact::compute_released_slip_work(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const {
   double work = 0.0;
   for (const StickSpring& before : history.springs) {
@@ -294,7 +294,7 @@ double FoundationContact::compute_released_slip_work(const Sum& sum, const Found
   return work;
 }
 
-/// @throws RecoverableError where the bodies overlap by more than contact ever needs to be seen, and no spring shows it
+/// @throws RecoverableError if the bodies overlap by more than the allowed depth and no spring detects it
 void FoundationContact::check_undetected_penetration(const Pose& X_CT) const {
   const auto undetected = bed_.find_undetected_penetration(X_CT, options_.max_undetected_penetration);
   if (!undetected) return;
@@ -302,8 +302,8 @@ void FoundationContact::check_undetected_penetration(const Pose& X_CT) const {
   throw RecoverableError(
       fmt::format(
           "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
-          "stand {:g} m away, and none of them shows it: the force would be 0 N; cut the triangles of the "
-          "casting surface with {}.parameters.refine, give a finer mesh, or let the other body carry the springs "
+          "are {:g} m away, and none of them detects it: the force would be 0 N; divide the triangles of the "
+          "casting surface with {}.parameters.refine, use a finer mesh, or let the other body carry the springs "
           "with casting",
           where, undetected->depth, undetected->point.x(), undetected->point.y(), undetected->point.z(), undetected->spacing, where),
       where);
@@ -319,7 +319,7 @@ Response FoundationContact::separated_response(const PairState& state) const {
   return r;
 }
 
-// Sums over the faces as in the fields: of the mean pressure of a face times its area.
+// Sums over the faces as in the fields: mean pressure of a face times its area.
 std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, const Vector6& V_CT,
                                                         const std::vector<double>& pressures) const {
   const CastingSurface& casting = bed_.casting();
@@ -371,7 +371,7 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
   }
-  // Damping acts on the planes over triangles, whose mean may be above the pressures of their springs.
+  // Damping acts on the planes over triangles, whose mean may exceed the pressures of their springs.
   for (std::size_t f = 0; f < bed.faces.size() && options_.dissipation > 0.0; ++f) {
     const ActiveFace& face = bed.faces[f];
     if (!(face.area > 0.0)) continue;

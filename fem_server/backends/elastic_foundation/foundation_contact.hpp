@@ -1,4 +1,4 @@
-/// Contact of two surfaces by a bed of springs on one of them, as a back-end.
+/// Elastic foundation back-end: contact of two surfaces by a bed of springs on one of them.
 #pragma once
 
 #include <memory>
@@ -18,22 +18,23 @@ namespace heelstrike::fem {
 
 struct FoundationOptions {
   bool casting_is_main = true;            ///< A carries the springs, else B
-  double dissipation = 0.0;               ///< [s/m] c >= 0 of the pressure factor 1 + c dd/dt, never below 0
+  double dissipation = 0.0;               ///< [s/m] c >= 0 of the pressure factor 1 + c dd/dt, which is cut at 0
   double friction = 0.0;                  ///< [-] Coulomb coefficient >= 0
   std::vector<double> shear_stiffness{};  ///< [N/m] > 0 of each spring; empty without friction
-  /// [1/N] of each spring: by how much a metre more of T's layer adds to 1 / shear_stiffness, where that is the
-  /// stiffness of the casting body's layer alone (none: infinite). Empty = T's layer is everywhere as thick
+  /// [1/N] per spring: derivative of 1 / shear_stiffness by the thickness of T's layer, where shear_stiffness is that
+  /// of the casting body's layer alone (no such layer: infinite). Empty = T's layer has a uniform thickness
   std::vector<double> shear_compliance_slope{};
-  double max_undetected_penetration = 0.0;          ///< [m] how far the bodies may overlap between springs none of which shows it
-  std::vector<SurfaceRegion> regions{};  ///< told apart in responses and fields
+  double max_undetected_penetration = 0.0;          ///< [m] overlap of the bodies allowed between springs that do not
+                                                    ///< detect it
+  std::vector<SurfaceRegion> regions{};  ///< reported separately in responses and fields
 };
 
-/// Without friction nothing is remembered that answers depend on.
+/// Without friction, responses do not depend on the history.
 struct FoundationHistory final : SavedHistory<FoundationHistory> {
   static constexpr std::string_view format = "heelstrike elastic foundation history 2";
 
-  std::optional<Pose> X_CT;         ///< committed; none = nothing has been committed, or no friction
-  std::vector<StickSpring> springs;  ///< under load, ascending
+  std::optional<Pose> X_CT;         ///< committed; none = no commit yet, or no friction
+  std::vector<StickSpring> springs;  ///< loaded, ascending
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -43,7 +44,7 @@ struct FoundationHistory final : SavedHistory<FoundationHistory> {
 
 class FoundationContact final : public ContactBackend {
  public:
-  /// @param target  for drawing
+  /// @param target  for field output
   FoundationContact(std::string name, SpringBed bed, PartnerShape target, FoundationOptions options,
                     ParameterMap parameters);
 
@@ -75,10 +76,10 @@ class FoundationContact final : public ContactBackend {
                                    const FoundationHistory& history, const PairState& state, Sum& sum) const;
   [[nodiscard]] SpringStickPoint find_stick_point(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                   const Pose& X_CT) const;
-  /// [N/m] of a spring with that thickness of T's layer.
+  /// [N/m] of a spring for this thickness of T's layer.
   [[nodiscard]] double shear_stiffness(std::uint32_t spring, double target_thickness) const;
-  /// What follows from an energy with that slope [N] by the thickness of T's layer under a spring, and from how the
-  /// slope changes with pose and twist.
+  /// Adds the contribution of an energy with derivative `slope` [N] by the thickness of T's layer under a spring, and
+  /// of the derivatives of `slope` by pose and twist.
   void add_layer(const BedState& bed, std::size_t i, double slope, const RowVector6& by_pose,
                  const RowVector6& by_twist, Sum& sum) const;
   void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
@@ -86,7 +87,7 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] double compute_released_slip_work(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
   void check_undetected_penetration(const Pose& X_CT) const;
   [[nodiscard]] Response separated_response(const PairState& state) const;
-  /// Of each region, centres of pressure in C. @param pressures  [Pa] of each of the bed's springs
+  /// Loads of the regions, centres of pressure in C. @param pressures  [Pa] of each spring of the bed
   [[nodiscard]] std::vector<RegionLoad> region_loads(const BedState& bed, const Vector6& V_CT,
                                                      const std::vector<double>& pressures) const;
 

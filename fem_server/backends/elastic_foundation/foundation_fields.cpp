@@ -23,7 +23,7 @@ MeshField values(std::string name, std::string unit, std::vector<double> values_
   return {.name = std::move(name), .unit = std::move(unit), .n_components = 1, .values = std::move(values_of_all)};
 }
 
-/// What stands in the centres as the mean of the faces around each point by their area.
+/// Values in the centres as the area-weighted mean of the faces around each point.
 std::vector<double> around_points(const CastingSurface& casting, const std::vector<double>& of_faces) {
   const SurfaceMesh& mesh = casting.mesh();
   std::vector<double> sum(mesh.vertices.size(), 0.0);
@@ -38,7 +38,7 @@ std::vector<double> around_points(const CastingSurface& casting, const std::vect
   return sum;
 }
 
-/// Of springs, at their places.
+/// Values at the springs.
 struct SpringValues {
   std::vector<double> pressure;  ///< [Pa]
   std::vector<double> depth;     ///< [m] penetration
@@ -55,11 +55,11 @@ struct SpringValues {
   }
 };
 
-/// Of triangles.
+/// Values of triangles.
 struct FaceValues {
   std::vector<double> pressure;  ///< [Pa] mean over the whole triangle
   std::vector<double> area;      ///< [m^2] loaded
-  std::vector<double> depth;     ///< [m] largest penetration
+  std::vector<double> depth;     ///< [m] maximum penetration
 
   FaceValues(const CastingSurface& casting, const BedState& loads, const SpringValues& springs, double dissipation,
              const Vector6& V_CT)
@@ -81,15 +81,15 @@ struct FaceValues {
 }  // namespace
 
 std::string write_casting_fields(const SpringBed& bed, const BedState& loads, const PairState& state, const Pose& X_WC,
-                         const CastingFields& picture, const FieldRequest& request) {
+                         const CastingFields& casting_fields, const FieldRequest& request) {
   check_quantities(request);
   const CastingSurface& casting = bed.casting();
   const SurfaceMesh& mesh = casting.mesh();
   std::vector<MeshField> of_points;
   std::vector<MeshField> of_cells{part_of_cells(request.part, mesh.triangles.size())};
   if (wanted(request, "contact_pressure")) {
-    SpringValues springs(bed, loads, state.V_AB.vector(), picture.dissipation);
-    FaceValues faces(casting, loads, springs, picture.dissipation, state.V_AB.vector());
+    SpringValues springs(bed, loads, state.V_AB.vector(), casting_fields.dissipation);
+    FaceValues faces(casting, loads, springs, casting_fields.dissipation, state.V_AB.vector());
     if (casting.places() == SpringPlaces::centres) {
       springs.pressure = around_points(casting, faces.pressure);
       springs.depth = around_points(casting, faces.depth);
@@ -102,7 +102,7 @@ std::string write_casting_fields(const SpringBed& bed, const BedState& loads, co
     of_cells.push_back(values("loaded_area", "m^2", std::move(faces.area)));
     of_cells.push_back(values("penetration", "m", std::move(faces.depth)));
   }
-  for (const SurfaceRegion& region : picture.regions) {
+  for (const SurfaceRegion& region : casting_fields.regions) {
     of_cells.push_back(values("region:" + region.name, "", {region.triangles.begin(), region.triangles.end()}));
   }
   return write_fields(grid_of(mesh, X_WC), of_points, of_cells);

@@ -1,4 +1,4 @@
-/// Pictures of an elastic foundation: penetration and pressure on the surface that carries the springs, as VTU.
+/// Fields of an elastic foundation: penetration and pressure on the casting surface, as VTU.
 #pragma once
 
 #include <span>
@@ -16,15 +16,15 @@ struct CastingFields {
   std::span<const SurfaceRegion> regions{};
 };
 
-/// Per face the pressure (its mean), the loaded part of its area, the penetration (its largest) and an array of 0 and 1
-/// for each region, "region:NAME"; at the points pressure and penetration.
+/// Per face: mean pressure, loaded part of its area, maximum penetration and an array of 0 and 1 for each region,
+/// "region:NAME"; at the points pressure and penetration.
 /// @param state        twist and pose of T in C
-/// @param X_WC         of C in the drawn frame
+/// @param X_WC         pose of C in the output frame
 /// @throws Error{invalid_input} for an unknown quantity
 [[nodiscard]] std::string write_casting_fields(const SpringBed& bed, const BedState& loads, const PairState& state,
-                                       const Pose& X_WC, const CastingFields& picture, const FieldRequest& request);
+                                       const Pose& X_WC, const CastingFields& casting_fields, const FieldRequest& request);
 
-/// The surface that the springs meet, without quantities; of a plane a square patch about the springs.
+/// The target surface, without quantities; for a plane, a square patch around the springs.
 [[nodiscard]] std::string write_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT,
                                       const Pose& X_WC, const FieldRequest& request);
 

@@ -18,32 +18,32 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// More than the depth of a tree of halves of equal size over 2^32 springs.
+/// Exceeds the depth of a balanced binary tree over 2^32 springs.
 constexpr std::size_t max_tree_depth = 40;
-/// Between springs the other surface is looked for at so many places of a triangle, nearest ones first: a ball as small
-/// as a hundredth of the triangle is found by a few hundred.
+/// Maximum number of points of a triangle at which the surface is checked between springs, nearest ones first: a few
+/// hundred find a ball as small as a hundredth of the triangle.
 constexpr int max_box_searches = 500;
-/// By which the box that is searched beforehand is larger than T: springs that far from T are passed over unsearched.
+/// Margin of the precomputed search box around T: springs farther from T are skipped without a search.
 constexpr double box_margin_fraction = 0.1;
-/// One spring in so many has its place from the start; what is not used costs nothing.
+/// Initial capacity: one in this many springs. Unused capacity costs nothing.
 constexpr std::size_t expected_loaded_ratio = 4;
-/// Distances round by a few units in the last place, and so do the coordinates that they come from.
+/// Covers the rounding of distances and coordinates by a few units in the last place.
 constexpr double rounded_up = 1.0 + 1e-9;
-/// [-] Along a ray so many times as long as the shortest way the compression is that part of it, and the direction of
-/// the ray against T is known to few digits: it meets nothing.
+/// [-] Maximum ratio of a ray to the shortest distance: the compression is the inverse fraction of the ray, and its
+/// direction relative to T has few significant digits, so a longer ray has no contact.
 constexpr double max_ray_length = 1e9;
 
-/// [-] Cosine of the angle of a ray to the normal of the face that it goes through, in a sheet that nowhere is turned
-/// by more than 45 degrees from that: the nearest point is as far as the cosine of both angles together says, and the
-/// ray no longer than max_ray_ratio times that.
+/// [-] Cosine of the angle between a ray and the normal of the crossed face, in a sheet that deviates from this normal
+/// by less than 45 degrees everywhere: the distance of the nearest point follows from the cosine of the sum of both
+/// angles, and the ray is no longer than max_ray_ratio times this distance.
 double min_short_ray_cosine() {
   constexpr double c = 1.0 / max_ray_ratio;
   return (c + std::sqrt(1.0 - c * c)) / std::numbers::sqrt2;
 }
 const double short_ray_cosine = min_short_ray_cosine();
 
-/// [m] Springs around a point are not behind T when no part of T is among them and the point is in front of it, or
-/// looks past its rim from farther behind than springs are looked for.
+/// [m] Springs around a point are not behind T if no part of T is among them and the point is in front of T, or lies
+/// beyond its rim farther behind than the search distance.
 double clearance_behind(const TargetPoint& around, double search_distance) {
   if (around.gap > 0.0) return around.gap;
   return around.beside ? -around.gap - search_distance : 0.0;
@@ -55,7 +55,7 @@ void reverse_side(TargetPoint& point) {
   point.curvature = -point.curvature;
 }
 
-/// A point is nearer to another one than a distance >= 0 [m].
+/// True if two points are closer than a distance >= 0 [m].
 bool is_within(const Vector3& p, const Vector3& centre, double distance) {
   return rounded_up * (p - centre).squaredNorm() < distance * distance;
 }
@@ -70,21 +70,21 @@ double face_factor(const BedState& bed, std::size_t face, double dissipation, co
   const ActivePlane& plane = bed.planes[face];
   std::array<double, 4> rates{};
   for (std::size_t k = 0; k < 4; ++k) rates[k] = plane.shares[k] * rate_of(plane.springs[k]);
-  const std::array<double, 3> corners = plane_of<double>(rates, plane.bend);
+  const std::array<double, 3> corners = plane_of<double>(rates, plane.centre_weight);
   const double sum = plane.forces.sum();
   if (!(sum > 0.0)) return 1.0;
   return plane.forces.dot(Vector3(factor(corners[0]), factor(corners[1]), factor(corners[2]))) / sum;
 }
 
-/// What springs found last, whatever the pose was.
+/// Results of the last searches, for any pose.
 struct SpringBed::CommittedState {
   struct SpringSearchState {
-    /// [m] where it was: nowhere yet
+    /// [m] last position; initially none
     Vector3 p_T = Vector3::Constant(std::numeric_limits<double>::infinity());
-    double free = 0.0;           ///< [m] no point of T's frame nearer to that than this is behind T
-    std::uint32_t triangle = 0;  ///< of T, that it met
+    double free = 0.0;           ///< [m] no point of T's frame closer to p_T than this is behind T
+    std::uint32_t triangle = 0;  ///< of T, last contact
     bool has_contact = false;
-    /// A spring at q has not come so far that it could be behind T.
+    /// True if a spring at q has not moved far enough to be behind T.
     [[nodiscard]] bool is_still_clear(const Vector3& q) const { return is_within(q, p_T, free); }
     [[nodiscard]] bool was_penetrating() const { return has_contact && !(free > 0.0); }
     void note(const Vector3& q, double clear, std::uint32_t where) {
@@ -96,26 +96,26 @@ struct SpringBed::CommittedState {
   };
   std::vector<SpringSearchState> springs;
   struct Place {
-    std::uint32_t question = 0;  ///< that it is the answer of
+    std::uint32_t query_number = 0;  ///< query of the entry
     std::uint32_t place = 0;     ///< in BedState::springs
   };
   std::vector<Place> places;   ///< of each spring
-  std::uint32_t question = 0;  ///< number of the one that is being answered
+  std::uint32_t query_number = 0;  ///< number of the current query
 
   void ask() {
-    if (++question > 0) return;
+    if (++query_number > 0) return;
     std::ranges::fill(places, Place{});
-    question = 1;
+    query_number = 1;
   }
-  [[nodiscard]] bool is_placed(std::uint32_t spring) const { return places[spring].question == question; }
+  [[nodiscard]] bool is_placed(std::uint32_t spring) const { return places[spring].query_number == query_number; }
 };
 
-/// One memory for every thread that asks at the same time.
+/// One state for each concurrent thread.
 class SpringBed::SearchStateCache {
  public:
   explicit SearchStateCache(std::size_t n_springs) : n_springs_(n_springs) {}
 
-  /// Taken for the time of one question.
+  /// Reserved for the duration of one query.
   class Lease {
    public:
     explicit Lease(SearchStateCache& all) : all_(all), memory_(all.take()) {}
@@ -161,21 +161,21 @@ struct SpringBed::PieceOrientation {
   std::uint32_t spring = 0;  ///< the last of them
 };
 
-/// What is found on the way.
+/// Working data of one search.
 struct SpringBed::Search {
   Pose X_CT;
   Pose X_TC;
   CommittedState& memory;
   bool tangents = true;
   BedState state{};
-  SpringContact along{};                ///< what a spring's normal meets; only what is flat is written
-  SpringContact shortened_ray{};             ///< likewise, of a ray that is shortened
-  std::optional<PlaneSurface> plane{};  ///< what T is, in C; none = another surface
-  std::uint32_t near = 0;               ///< triangle of the last answer: neighbours are asked one after the other
-  Vector3 p_TNear = Vector3::Zero();    ///< [m] the point that it was the answer for
-  Vector3 p_TFree = Vector3::Zero();    ///< [m] the last point of which a search showed how far it is clear of T
+  SpringContact along{};                ///< contact of a spring's normal; only the members of flat contact are written
+  SpringContact shortened_ray{};             ///< likewise, for a shortened ray
+  std::optional<PlaneSurface> plane{};  ///< T in C if T is a plane; none = another surface
+  std::uint32_t near = 0;               ///< triangle of the last result: neighbours are queried in succession
+  Vector3 p_TNear = Vector3::Zero();    ///< [m] query point of this result
+  Vector3 p_TFree = Vector3::Zero();    ///< [m] last point with a clearance from T found by a search
   double free = 0.0;                    ///< [m] see clearance_of
-  using Pieces = std::pair<std::uint32_t, std::uint32_t>;  ///< of C and of T that met
+  using Pieces = std::pair<std::uint32_t, std::uint32_t>;  ///< of C and of T in contact
   std::map<Pieces, PieceOrientation> facing{};
   std::pair<const Pieces, PieceOrientation>* last_orientation = nullptr;
   void note(const Vector3& q, std::uint32_t triangle) {
@@ -234,18 +234,18 @@ void SpringBed::too_deep(std::uint32_t spring, double d, double target_thickness
       options_.where);
 }
 
-/// A spring that is passed over bears nothing: a load that breaks off with the depth is told, and not computed.
+/// A skipped spring carries no load: a load that would vanish with increasing depth is reported as an error instead.
 void SpringBed::check_reach(std::uint32_t spring, double d) const {
   const Vector3& p = casting_.springs()[spring].point;
   throw RecoverableError(
       fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, more than "
-                  "search_distance, {:g} m, up to which springs are looked for behind an open surface; increase it, or "
+                  "search_distance = {:g} m, the limit of spring contact behind an open surface; increase it, or "
                   "place the bodies less deep",
                   options_.where, d, p.x(), p.y(), p.z(), options_.search_distance),
       options_.where);
 }
 
-// What is asked of every spring or triangle is inline: a call would take about as long as the work.
+// Functions called for every spring or triangle are inline: a call would take about as long as the work.
 inline SpringBed::PieceOrientation& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
   if (search.last_orientation != nullptr && n_pieces_ * n_target_pieces_ == 1) return search.last_orientation->second;
   const Search::Pieces pieces{pieces_[spring], options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle]};
@@ -266,7 +266,7 @@ void SpringBed::check_orientation(const Search& search) const {
     throw RecoverableError(
         fmt::format("{}: expected surfaces that face each other, found {} springs of {} behind {}, all with its normal "
                     "to the same side as theirs, one at ({:g}, {:g}, {:g}) m of the casting body; one of the two is "
-                    "inside out (turn its triangles round), or the bodies have passed through each other",
+                    "inside out (reverse its triangles), or the bodies have passed through each other",
                     options_.where, facing.same_side_normals, piece(pieces.first, n_pieces_, "the casting"),
                     piece(pieces.second, n_target_pieces_, "the partner's"), p.x(), p.y(), p.z()),
         options_.where);
@@ -284,36 +284,36 @@ void SpringBed::rethrow_at_triangle(std::uint32_t triangle, const RecoverableErr
 
 inline const SpringContact& SpringBed::along_normal(Search& search, std::uint32_t spring,
                                                     const LocalCrossing& crossing) const {
-  TargetPoint& met = search.along.met;
+  TargetPoint& target_point = search.along.target_point;
   if (options_.direction == ForceDirection::midsurface) {
     const Spring& s = casting_.springs()[spring];
     const Vector3 p_T = search.X_TC * s.point + crossing.gap * (search.X_TC.R * s.normal);
-    met = turned(target_->at(crossing, p_T), search.X_CT.R);
+    target_point = turned(target_->at(crossing, p_T), search.X_CT.R);
     return search.along;
   }
-  met.gap = crossing.gap;
-  met.normal = search.X_CT.R * crossing.normal;
-  met.triangle = crossing.triangle;
+  target_point.gap = crossing.gap;
+  target_point.normal = search.X_CT.R * crossing.normal;
+  target_point.triangle = crossing.triangle;
   return search.along;
 }
 
-/// What a ray met, shortened where it leads along T, or where T near the spring does not face it.
-SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& met,
+/// Contact of a ray, shortened where the ray runs along T, or where T near the spring does not face it.
+SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& target_point,
                                    const TargetPoint& nearest) const {
-  SpringContact meeting{.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+  SpringContact spring_contact{.target_point = turned(target_point, search.X_CT.R), .by_ray = true, .direction = options_.direction};
   TargetPoint shortest = turned(nearest, search.X_CT.R);
-  if ((met.gap > 0.0) != (nearest.gap > 0.0)) reverse_side(shortest);
+  if ((target_point.gap > 0.0) != (nearest.gap > 0.0)) reverse_side(shortest);
   const double way = max_ray_ratio * std::abs(nearest.gap);
-  if (met.gap < 0.0 && met.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
-    const double facing = spring_facing_factor(s, meeting.met, shortest);
-    if (max_ray_ratio * facing < std::min(1.0, way / -met.gap)) meeting.facing = facing;
+  if (target_point.gap < 0.0 && target_point.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
+    const double facing = spring_facing_factor(s, spring_contact.target_point, shortest);
+    if (max_ray_ratio * facing < std::min(1.0, way / -target_point.gap)) spring_contact.facing = facing;
   }
-  if (meeting.facing || std::abs(met.gap) > way) {
-    meeting.shortest = shortest;
+  if (spring_contact.facing || std::abs(target_point.gap) > way) {
+    spring_contact.shortest = shortest;
   } else {
-    meeting.flat = options_.direction == ForceDirection::energy && met.curvature.isZero(0.0);
+    spring_contact.flat = options_.direction == ForceDirection::energy && target_point.curvature.isZero(0.0);
   }
-  return meeting;
+  return spring_contact;
 }
 
 std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search, const Spring& s,
@@ -323,24 +323,24 @@ std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search
     const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
-    const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met && std::abs(met->gap) <= max_ray_length * std::abs(nearest.gap)) return along_ray(search, s, *met, nearest);
+    const auto target_point = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
+    if (target_point && std::abs(target_point->gap) <= max_ray_length * std::abs(nearest.gap)) return along_ray(search, s, *target_point, nearest);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
   const bool faces = point.normal.dot(s.normal) < 0.0;
   if (behind && !faces) return std::nullopt;
-  // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
-  // away from the rim.
+  // Beyond the rim the side is undefined: the gap is the distance, regardless of the side of the rim's triangles, and
+  // increases away from the rim.
   if (!behind && point.gap < 0.0) reverse_side(point);
-  // Where nothing is met the spring only says how far the load reaches into its triangles.
+  // Without contact, the spring only defines how far the load extends into its triangles.
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
       meets || options_.direction == ForceDirection::normal ? options_.direction : ForceDirection::energy;
-  return SpringContact{.met = point, .by_ray = false, .direction = direction};
+  return SpringContact{.target_point = point, .by_ray = false, .direction = direction};
 }
 
-void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
+void SpringBed::evaluate_contact(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
   if (nearest.gap > 0.0 || nearest.beside) return;
   if (!target_->closed() && -nearest.gap > options_.search_distance) {
     if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0) {
@@ -349,53 +349,53 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
     }
     return;
   }
-  const auto meeting = find_spring_contact(search, casting_.springs()[spring], nearest);
-  // A side wall beside the load looks neither at T nor away from it.
+  const auto spring_contact = find_spring_contact(search, casting_.springs()[spring], nearest);
+  // A side wall next to the load faces neither T nor away from it.
   const double across = (search.X_CT.R * nearest.normal).dot(casting_.springs()[spring].normal);
-  if (!meeting && std::abs(across) * max_ray_ratio < 1.0) return;
+  if (!spring_contact && std::abs(across) * max_ray_ratio < 1.0) return;
   PieceOrientation& facing = this->facing(search, spring, nearest.triangle);
   ++facing.behind;
-  if (!meeting) {
+  if (!spring_contact) {
     ++facing.same_side_normals;
     facing.spring = spring;
     return;
   }
-  add(search, spring, *meeting);
+  add(search, spring, *spring_contact);
 }
 
 [[gnu::always_inline]] inline void SpringBed::place(Search& search, std::uint32_t spring,
-                                                    const SpringContact& meeting) const {
+                                                    const SpringContact& spring_contact) const {
   BedState& state = search.state;
   const Spring& s = casting_.springs()[spring];
-  search.memory.places[spring] = {search.memory.question, static_cast<std::uint32_t>(state.springs.size())};
+  search.memory.places[spring] = {search.memory.query_number, static_cast<std::uint32_t>(state.springs.size())};
   ActiveSpring& loaded = state.springs.emplace_back(spring);
-  loaded.misses = options_.by_ray && !meeting.by_ray;
-  loaded.is_shortened = meeting.shortest.has_value();
-  evaluate_spring_kinematics(s, meeting, search.X_CT.p, loaded.motion);
-  if (search.tangents) set_derivatives(search, loaded, meeting);
-  if (layer_) place_layer(search, spring, meeting);
+  loaded.is_outside_rim = options_.by_ray && !spring_contact.by_ray;
+  loaded.is_shortened = spring_contact.shortest.has_value();
+  evaluate_spring_kinematics(s, spring_contact, search.X_CT.p, loaded.motion);
+  if (search.tangents) set_derivatives(search, loaded, spring_contact);
+  if (layer_) place_layer(search, spring, spring_contact);
 }
 
-void SpringBed::set_derivatives(Search& search, ActiveSpring& loaded, const SpringContact& meeting) const {
+void SpringBed::set_derivatives(Search& search, ActiveSpring& loaded, const SpringContact& spring_contact) const {
   BedState& state = search.state;
-  loaded.flat = meeting.flat;
+  loaded.flat = spring_contact.flat;
   SpringDerivatives& slopes = state.slopes.emplace_back(loaded.motion.rate);
   if (loaded.flat && !options_.rates) return;
   Matrix6* const drate = options_.rates ? &state.drate.emplace_back() : nullptr;
   SpringKinematicsDerivatives motion;
-  differentiate_spring_kinematics(casting_.springs()[loaded.spring], meeting, search.X_CT.p, motion, drate);
+  differentiate_spring_kinematics(casting_.springs()[loaded.spring], spring_contact, search.X_CT.p, motion, drate);
   slopes.dd = motion.dd;
   if (!loaded.flat) state.dwrench.push_back(motion.dwrench);
 }
 
-void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringContact& meeting) const {
+void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const {
   const Spring& s = casting_.springs()[spring];
-  const TargetPoint& met = meeting.met;
-  const Vector3 p_C = meeting.by_ray ? Vector3(s.point + met.gap * s.normal) : s.point;
+  const TargetPoint& target_point = spring_contact.target_point;
+  const Vector3 p_C = spring_contact.by_ray ? Vector3(s.point + target_point.gap * s.normal) : s.point;
   const Vector3 p_T = search.X_TC * p_C;
-  LayerPoint place = meeting.by_ray ? layer_->at(met.triangle, p_T) : layer_->nearest(met.triangle, p_T);
+  LayerPoint place = spring_contact.by_ray ? layer_->at(target_point.triangle, p_T) : layer_->nearest(target_point.triangle, p_T);
   place.gradient = search.X_CT.R * place.gradient;
-  // Only where the force is the derivative of the energy does the thickness bring one of its own.
+  // The thickness contributes a force only where the force is the derivative of the energy.
   const bool second = search.tangents && options_.direction == ForceDirection::energy;
   if (search.state.layers.empty()) {
     const std::size_t some = search.state.springs.capacity();
@@ -403,14 +403,14 @@ void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringCo
     if (second) search.state.ddh.reserve(some);
   }
   Matrix6* const ddh = second ? &search.state.ddh.emplace_back() : nullptr;
-  search.state.layers.push_back({.motion = layer_motion(s, meeting, place, search.X_CT.p, ddh)});
+  search.state.layers.push_back({.motion = layer_motion(s, spring_contact, place, search.X_CT.p, ddh)});
 }
 
-/// Of a spring behind T.
-inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringContact& meeting) const {
-  // Corrected to the midsurface or not, a compression has the sign of the raw one.
-  if (!(meeting.met.gap < 0.0) || meeting.is_unloaded()) return;
-  place(search, spring, meeting);
+/// Adds a spring behind T.
+inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const {
+  // A compression has the sign of the raw one, with or without correction to the midsurface.
+  if (!(spring_contact.target_point.gap < 0.0) || spring_contact.is_unloaded()) return;
+  place(search, spring, spring_contact);
   BedState& state = search.state;
   const double d = state.springs.back().motion.d;
   check_depth(spring, d, layer_ ? state.layers.back().motion.h : options_.target_thickness);
@@ -421,30 +421,30 @@ inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringCon
   ++state.compressed;
 }
 
-/// Walking from where the spring was last or from where its neighbour has just been, whichever is nearer, then from the
+/// Walks over T from the last triangle of the spring or from that of its neighbour, whichever is nearer, then from the
 /// other.
-inline bool SpringBed::find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const {
+inline bool SpringBed::find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& target_point) const {
   if (!options_.by_ray) return false;
   const CommittedState::SpringSearchState& last = search.memory.springs[spring];
   std::array<std::uint32_t, 2> near{last.triangle, search.near};
   if (!((q - last.p_T).squaredNorm() < (q - search.p_TNear).squaredNorm())) std::swap(near[0], near[1]);
   const Vector3 away = search.X_TC.R * casting_.springs()[spring].normal;
-  const bool meets = target_->local_crossing(q, away, near[0], met) ||
-                     (near[0] != near[1] && target_->local_crossing(q, away, near[1], met));
-  if (!meets || (!target_->closed() && std::abs(met.gap) > options_.search_distance)) return false;
-  if (-met.normal.dot(away) < short_ray_cosine) return false;
-  search.note(q, met.triangle);
+  const bool meets = target_->local_crossing(q, away, near[0], target_point) ||
+                     (near[0] != near[1] && target_->local_crossing(q, away, near[1], target_point));
+  if (!meets || (!target_->closed() && std::abs(target_point.gap) > options_.search_distance)) return false;
+  if (-target_point.normal.dot(away) < short_ray_cosine) return false;
+  search.note(q, target_point.triangle);
   return true;
 }
 
 inline void SpringBed::project_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
   CommittedState::SpringSearchState& last = search.memory.springs[spring];
-  LocalCrossing met;
-  if (find_local_crossing(search, spring, q, met)) {
-    last.note(q, met.clear, met.triangle);
-    if (met.gap > 0.0) return;
-    ++facing(search, spring, met.triangle).behind;
-    add(search, spring, along_normal(search, spring, met));
+  LocalCrossing target_point;
+  if (find_local_crossing(search, spring, q, target_point)) {
+    last.note(q, target_point.clear, target_point.triangle);
+    if (target_point.gap > 0.0) return;
+    ++facing(search, spring, target_point.triangle).behind;
+    add(search, spring, along_normal(search, spring, target_point));
     return;
   }
   const TargetPoint nearest = target_->closest(q, last.has_contact ? last.triangle : search.near);
@@ -456,16 +456,16 @@ inline void SpringBed::project_spring(Search& search, std::uint32_t spring, cons
     search.free = clear;
     return;
   }
-  meet(search, spring, nearest);
+  evaluate_contact(search, spring, nearest);
 }
 
 void SpringBed::project_springs(Search& search, const SpringGroup& group) const {
   for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
     const Vector3 q = search.X_TC * casting_.springs()[spring].point;
-    // Neighbours of a spring that is far from T are, too, and so is the same spring after a short way.
+    // The neighbours of a spring far from T are also far from T, and so is the same spring after a short motion.
     if (search.memory.springs[spring].is_still_clear(q)) continue;
     if (is_within(q, search.p_TFree, search.free)) continue;
-    // Of one that was behind T the grid hardly says more.
+    // The grid is hardly useful for a spring that was behind T.
     if (!search.memory.springs[spring].was_penetrating() && clearance_.about(q, search.near).value_or(0.0) > 0.0) continue;
     project_spring(search, spring, q);
   }
@@ -475,7 +475,7 @@ double SpringBed::clearance_of(const TargetPoint& around) const {
   return clearance_behind(around, options_.search_distance);
 }
 
-/// [m] no spring nearer to a point than this is behind T; <= 0: perhaps one is.
+/// [m] no spring nearer to a point than this is behind T; <= 0: no bound.
 double SpringBed::clearance_around(Search& search, const Vector3& p_T) const {
   if (const auto known = clearance_.about(p_T, search.near)) return *known;
   if (!target_->is_distance()) return 0.0;
@@ -484,8 +484,8 @@ double SpringBed::clearance_around(Search& search, const Vector3& p_T) const {
   return clearance_of(around);
 }
 
-template <class PassesOver, class Meet>
-void SpringBed::visit_groups(const PassesOver& passes_over, const Meet& meet) const {
+template <class PassesOver, class Visit>
+void SpringBed::visit_groups(const PassesOver& passes_over, const Visit& evaluate_contact) const {
   std::array<std::uint32_t, max_tree_depth> visits{};
   std::size_t n_visits = 1;
   while (n_visits > 0) {
@@ -496,11 +496,11 @@ void SpringBed::visit_groups(const PassesOver& passes_over, const Meet& meet) co
       visits[n_visits++] = group.first;
       continue;
     }
-    meet(group);
+    evaluate_contact(group);
   }
 }
 
-/// Groups of springs of which none is behind T are passed over: their sphere lies in front of it.
+/// Skips groups of springs whose sphere lies in front of T.
 void SpringBed::find_compressed(Search& search) const {
   if (const auto plane = target_->plane()) return find_over_plane(search, *plane);
   visit_groups(
@@ -510,7 +510,7 @@ void SpringBed::find_compressed(Search& search) const {
       [&](const SpringGroup& group) { project_springs(search, group); });
 }
 
-/// What the spring's normal meets where T is a plane; null = T is another surface, or its normal does not lead there.
+/// Contact of the spring's normal if T is a plane; null = T is another surface, or the normal does not reach it.
 inline const SpringContact* SpringBed::over_plane(Search& search, std::uint32_t spring) const {
   if (!search.plane || !options_.by_ray) return nullptr;
   const Spring& s = casting_.springs()[spring];
@@ -518,17 +518,17 @@ inline const SpringContact* SpringBed::over_plane(Search& search, std::uint32_t 
   if (!gap) return nullptr;
   const double slope = -search.plane->normal.dot(s.normal);
   if (slope * max_ray_ratio >= 1.0) {
-    search.along.met.gap = *gap;
+    search.along.target_point.gap = *gap;
     return &search.along;
   }
   if (slope * max_ray_length < 1.0) return nullptr;
-  search.shortened_ray.met.gap = *gap;
+  search.shortened_ray.target_point.gap = *gap;
   search.shortened_ray.shortest->gap = slope * *gap;
   return &search.shortened_ray;
 }
 
-/// Seen from C, one product tells how far a point is in front of the plane. It rounds otherwise than the query in T, so
-/// it passes over only what is in front by more than both may round. All meet the same normal.
+/// In C, one product gives the distance of a point in front of the plane. Its rounding differs from that of the query
+/// in T, so only points in front by more than both roundings are skipped. All springs have the same target normal.
 void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const {
   const Vector3 normal = search.X_CT.R * plane.normal;
   const Vector3 through = search.X_CT * plane.point;
@@ -536,21 +536,21 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
   const double largest = search.X_CT.p.norm() + plane.point.norm() + all.centre.norm() + all.radius;
   const double in_front = normal.dot(through) + (rounded_up - 1.0) * largest;
   search.plane = {.normal = normal, .point = through};
-  search.along.met.normal = search.along.met.smooth_normal = normal;
+  search.along.target_point.normal = search.along.target_point.smooth_normal = normal;
   search.shortened_ray = search.along;
   search.shortened_ray.flat = false;
-  search.shortened_ray.shortest = search.along.met;
-  const auto meet = [&](std::uint32_t spring) {
+  search.shortened_ray.shortest = search.along.target_point;
+  const auto evaluate_contact = [&](std::uint32_t spring) {
     const SpringContact* over = over_plane(search, spring);
     if (over == nullptr) return project_spring(search, spring, search.X_TC * casting_.springs()[spring].point);
-    if (over->met.gap > 0.0) return;
+    if (over->target_point.gap > 0.0) return;
     ++facing(search, spring, 0).behind;
     add(search, spring, *over);
   };
   visit_groups([&](const SpringGroup& group) { return normal.dot(group.centre) - group.radius > in_front; },
                [&](const SpringGroup& group) {
                  for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
-                   if (normal.dot(casting_.springs()[spring].point) <= in_front) meet(spring);
+                   if (normal.dot(casting_.springs()[spring].point) <= in_front) evaluate_contact(spring);
                  }
                });
 }
@@ -584,31 +584,31 @@ void SpringBed::load_centres(BedState& state) const {
   }
 }
 
-/// What the normal of a spring in front of T meets where the flat face of T that another spring meets goes on beyond
-/// its rim: how far a load that begins on that face reaches is a matter of where the face lies, not of where it ends.
+/// Contact of the normal of a spring in front of T with the extension of the flat face of T below another spring: the
+/// extent of a load that begins on this face depends on the position of the face, not on its rim.
 std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search, const Spring& s, const Spring& behind) const {
   const Vector3 q = search.X_TC * behind.point;
   const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
   const auto face =
       target_->crossing(q, -(search.X_TC.R * behind.normal), reach, true, target_->closest(q, 0).triangle);
   if (!face || !face->curvature.isZero(0.0)) return std::nullopt;
-  TargetPoint met = turned(*face, search.X_CT.R);
-  const double height = met.normal.dot(s.point - behind.point - met.gap * behind.normal);
-  const double slope = -met.normal.dot(s.normal);
+  TargetPoint target_point = turned(*face, search.X_CT.R);
+  const double height = target_point.normal.dot(s.point - behind.point - target_point.gap * behind.normal);
+  const double slope = -target_point.normal.dot(s.normal);
   if (!(height > 0.0) || !(slope * max_ray_length >= 1.0)) return std::nullopt;
-  met.gap = height / slope;
-  SpringContact meeting{.met = met, .by_ray = true, .direction = options_.direction};
+  target_point.gap = height / slope;
+  SpringContact spring_contact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
   if (slope * max_ray_ratio >= 1.0) {
-    meeting.flat = options_.direction == ForceDirection::energy;
+    spring_contact.flat = options_.direction == ForceDirection::energy;
   } else {
-    meeting.shortest = met;
-    meeting.shortest->gap = height;
+    spring_contact.shortest = target_point;
+    spring_contact.shortest->gap = height;
   }
-  return meeting;
+  return spring_contact;
 }
 
-/// A spring that is not compressed, whose gap says how far the load reaches into its triangles. false = it meets
-/// nothing. @param behind  a spring of such a triangle that is compressed
+/// Adds a spring without compression, whose gap defines the extent of the load in its triangles. false = no contact.
+/// @param behind  a compressed spring of such a triangle
 bool SpringBed::project_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const {
   if (const SpringContact* over = over_plane(search, spring)) {
     place(search, spring, *over);
@@ -617,23 +617,23 @@ bool SpringBed::project_at_rim(Search& search, std::uint32_t spring, std::uint32
   const CommittedState::SpringSearchState& last = search.memory.springs[spring];
   const Spring& s = casting_.springs()[spring];
   const Vector3 q = search.X_TC * s.point;
-  LocalCrossing met;
-  if (find_local_crossing(search, spring, q, met)) {
-    place(search, spring, along_normal(search, spring, met));
+  LocalCrossing target_point;
+  if (find_local_crossing(search, spring, q, target_point)) {
+    place(search, spring, along_normal(search, spring, target_point));
     return true;
   }
   const TargetPoint nearest = target_->closest(q, last.has_contact ? last.triangle : search.near);
   search.note(q, nearest.triangle);
-  auto meeting = find_spring_contact(search, s, nearest);
-  if (meeting && options_.by_ray && !meeting->by_ray && !layer_) {
-    if (const auto beyond = project_beyond_rim(search, s, casting_.springs()[behind])) meeting = beyond;
+  auto spring_contact = find_spring_contact(search, s, nearest);
+  if (spring_contact && options_.by_ray && !spring_contact->by_ray && !layer_) {
+    if (const auto beyond = project_beyond_rim(search, s, casting_.springs()[behind])) spring_contact = beyond;
   }
-  if (meeting) place(search, spring, *meeting);
-  return meeting.has_value();
+  if (spring_contact) place(search, spring, *spring_contact);
+  return spring_contact.has_value();
 }
 
-/// Where the springs of a triangle's corners and of its centre stand in the state, which those that are not under load
-/// join; false = one of them meets nothing.
+/// Positions in the state of the springs at a triangle's corners and centre; adds those without load. false = one of
+/// them has no contact.
 inline bool SpringBed::find_spring_positions(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const {
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
   const std::array<std::uint32_t, 4> springs{a, b, c, casting_.centre_spring(triangle)};
@@ -651,8 +651,8 @@ inline bool SpringBed::find_spring_positions(Search& search, std::uint32_t trian
   return true;
 }
 
-/// Those with a spring under load, each with that in its centre, or else with the first at its corners, after which the
-/// centre has a place, too.
+/// Loads each triangle with an active spring once: with the spring in its centre, or else with the first one at its
+/// corners, after which the centre has a position, too.
 void SpringBed::load_triangles(Search& search) const {
   const std::size_t n_compressed = search.state.springs.size();
   const std::uint32_t first_centre = casting_.centre_spring(0);
@@ -669,19 +669,19 @@ void SpringBed::load_triangles(Search& search) const {
   }
 }
 
-/// [-] Where T ends anywhere over an edge of a triangle, the part of it that is loaded stores half of what the whole
-/// edge would on average; so does a depth that falls linearly to this share: (1 + g + g^2) / 3 = 1 / 2.
+/// [-] If T ends at a random point over an edge of a triangle, the covered part stores on average half the energy of
+/// the whole edge; so does a depth that decreases linearly to this fraction: (1 + g + g^2) / 3 = 1 / 2.
 const double overhang_fraction = 0.5 * (std::numbers::sqrt3 - 1.0);
 
-/// Compressions of the springs of a triangle, each a share of that of one of them. Where T ends over the triangle they
-/// break off, and how far beyond says nothing of the depth.
+/// Compressions of the springs of a triangle, each a fraction of that of one spring. If T ends over the triangle, the
+/// compressions are discontinuous there, and the distance beyond the rim is independent of the depth.
 struct SpringBed::TriangleDepths {
   std::array<std::uint32_t, 4> springs;  ///< in BedState::springs
   std::array<double, 4> shares{1.0, 1.0, 1.0, 1.0};
   std::array<double, 4> d{};  ///< [m]
-  /// What is met from three corners and missed from the centre, or the other way round, is no quadratic function.
-  double bend = cubature_weights[3];
-  double loaded = 1.0;  ///< [-] share of the triangle that T covers
+  /// Contact at three corners without contact in the centre, or vice versa, is no quadratic function.
+  double centre_weight = cubature_weights[3];
+  double loaded = 1.0;  ///< [-] fraction of the triangle covered by T
   TriangleDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
       : springs(places) {
     std::size_t deepest = 0;
@@ -690,11 +690,11 @@ struct SpringBed::TriangleDepths {
       const ActiveSpring& spring = state.springs[places[k]];
       d[k] = spring.motion.d;
       if (d[k] > d[deepest]) deepest = k;
-      all_in_contact = all_in_contact && !spring.misses;
+      all_in_contact = all_in_contact && !spring.is_outside_rim;
     }
     if (all_in_contact) return;
     for (std::size_t k = 0; k < 3; ++k) {
-      if (!state.springs[places[k]].misses) bend = 0.0;
+      if (!state.springs[places[k]].is_outside_rim) centre_weight = 0.0;
     }
     for (std::size_t k = 0; k < 4; ++k) {
       if (!bed.ends_before_neighbour(state.springs[places[deepest]], state.springs[places[k]])) continue;
@@ -707,13 +707,13 @@ struct SpringBed::TriangleDepths {
   }
 };
 
-/// The face of T that the deepest spring meets would be met by the other one, too, if it did not end before it.
+/// True if the face of T below the deepest spring ends before the other spring, which its extension would reach.
 bool SpringBed::ends_before_neighbour(const ActiveSpring& deepest, const ActiveSpring& beside) const {
-  if (!beside.misses || deepest.misses || deepest.is_shortened) return false;
+  if (!beside.is_outside_rim || deepest.is_outside_rim || deepest.is_shortened) return false;
   const Spring& below = casting_.springs()[deepest.spring];
-  const Vector3 met = below.point - deepest.motion.d * below.normal;
+  const Vector3 target_point = below.point - deepest.motion.d * below.normal;
   const Vector3 out_of_T = deepest.motion.rate.tail<3>();
-  return out_of_T.dot(casting_.springs()[beside.spring].point - met) <= 0.0;
+  return out_of_T.dot(casting_.springs()[beside.spring].point - target_point) <= 0.0;
 }
 
 inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
@@ -721,7 +721,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   std::array<std::uint32_t, 4> places;
   if (!find_spring_positions(search, triangle, places)) return;
   const TriangleDepths four(*this, state, places);
-  const auto [d_0, d_1, d_2] = plane_of<double>(four.d, four.bend);
+  const auto [d_0, d_1, d_2] = plane_of<double>(four.d, four.centre_weight);
   const Vector3 d(d_0, d_1, d_2);
   double of_target = options_.target_thickness;
   if (layer_) {
@@ -730,7 +730,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   }
   const double area = casting_.area(triangle);
   const std::array<double, 2> h = layers(casting_.thickness(triangle), of_target);
-  // The plane lies deeper than the springs by what bends away from it.
+  // The plane lies deeper than the springs by the lift of the centre.
   const double deepest = std::max({d_0, d_1, d_2});
   if (deepest >= law_.thickness(h)) too_deep(casting_.centre_spring(triangle), deepest, of_target);
   const TriangleLoad load = evaluate_law_at(triangle, [&] { return triangle_load(law_, area, h, d, search.tangents); });
@@ -739,31 +739,31 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   state.area += loaded_area;
   state.faces.push_back(
       {.triangle = triangle, .pressure = load.forces.sum() / area, .area = loaded_area, .springs = places});
-  const auto forces = by_four_points<double>({load.forces[0], load.forces[1], load.forces[2]}, four.bend);
+  const auto forces = by_four_points<double>({load.forces[0], load.forces[1], load.forces[2]}, four.centre_weight);
   for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.shares[k] * forces[k];
   if (options_.rates) {
-    state.planes.push_back({.springs = four.springs, .shares = four.shares, .bend = four.bend, .forces = load.forces});
+    state.planes.push_back({.springs = four.springs, .shares = four.shares, .centre_weight = four.centre_weight, .forces = load.forces});
     state.planes.back().dforces.fill(Vector6::Zero());
   }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
   if (!search.tangents) return;
   std::array<SpringDerivatives*, 4> slopes;
   for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[four.springs[k]];
-  // By two components of the pose, which a processor's registers hold.
+  // Two components of the pose at a time fit into the registers of a processor.
   using Two = Eigen::Vector2d;
   const Matrix3 K = load.slopes;
   for (Eigen::Index i = 0; i < 6; i += 2) {
     const auto dd = [&](std::size_t k) -> Two { return four.shares[k] * slopes[k]->dd.segment<2>(i); };
-    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)}, four.bend);
+    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)}, four.centre_weight);
     const std::array<Two, 3> dplane{K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
                                     K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
     for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
-    const auto dforces = by_four_points<Two>(dplane, four.bend);
+    const auto dforces = by_four_points<Two>(dplane, four.centre_weight);
     for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.shares[k] * dforces[k];
   }
 }
 
-/// T's layer is as thick over a triangle as on average at its corners.
+/// The thickness of T's layer over a triangle is the mean of its corners.
 void SpringBed::load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
                             const TriangleThickness& by) const {
   BedState& state = search.state;
@@ -771,7 +771,7 @@ void SpringBed::load_layers(Search& search, const ActiveFace& face, const Triang
   if (!search.tangents) return;
   Vector6 dh = Vector6::Zero();
   Vector6 dslope = Vector6::Zero();
-  const auto forces = by_four_points<double>({by.forces[0], by.forces[1], by.forces[2]}, four.bend);
+  const auto forces = by_four_points<double>({by.forces[0], by.forces[1], by.forces[2]}, four.centre_weight);
   for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
   for (std::size_t k = 0; k < 4; ++k) {
     SpringDerivatives& slopes = state.slopes[four.springs[k]];
@@ -791,7 +791,7 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
                 .X_TC = X_CT.inverse(),
                 .memory = lease.memory(),
                 .tangents = tangents,
-                .along = {.met = {},
+                .along = {.target_point = {},
                           .by_ray = true,
                           .direction = options_.direction,
                           .flat = options_.direction == ForceDirection::energy}};
@@ -808,11 +808,11 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   return std::move(search.state);
 }
 
-/// The triangle is cut into four again and again where it may lie deepest; parts that cannot lie as deep are left out.
+/// Recursively divides the triangle into four where it may be deepest; parts that cannot be this deep are discarded.
 std::optional<UndetectedPenetration> SpringBed::find_penetration_between(Search& search, std::uint32_t triangle, double min_penetration) const {
   struct Part {
     std::array<Vector3, 3> corners;
-    double highest;  ///< [m] no point of it lies deeper than minus that
+    double highest;  ///< [m] lower bound of the gap of all its points
     bool operator<(const Part& other) const { return highest > other.highest; }
   };
   const SurfaceMesh& mesh = casting_.mesh();
@@ -848,7 +848,7 @@ std::optional<UndetectedPenetration> SpringBed::find_penetration_between(Search&
 }
 
 std::optional<UndetectedPenetration> SpringBed::find_undetected_penetration(const Pose& X_CT, double min_penetration) const {
-  // Over a plane nothing lies deeper than the corners of a triangle.
+  // Over a plane, the deepest points of a triangle are its corners.
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (!target_->is_distance() || (at_vertices && target_->plane())) return std::nullopt;
   SearchStateCache::Lease lease(*search_states_);
@@ -901,7 +901,7 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
   }
   best_point.gap = best;
   evaluate_spring_kinematics(casting_.springs()[result.spring],
-                {.met = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
+                {.target_point = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
                 result.motion);
   return result;
 }

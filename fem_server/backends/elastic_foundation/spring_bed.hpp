@@ -1,4 +1,4 @@
-/// The springs of one surface against another: which are compressed at a pose, and with what forces.
+/// Springs of one surface against another: the active springs at a pose and their forces.
 #pragma once
 
 #include <array>
@@ -18,40 +18,40 @@ namespace heelstrike::fem {
 struct BedOptions {
   bool by_ray = true;  ///< compression along the spring's normal, else to the nearest point
   ForceDirection direction = ForceDirection::energy;
-  double target_thickness = 0.0;  ///< [m] layer of T; 0 = T is rigid, or its layer is not everywhere as thick
-  bool lumped = false;            ///< both layers are one, of the sum of their thickness
-  double search_distance = 0.0;   ///< [m] > 0: how deep behind an open surface a spring still meets it
+  double target_thickness = 0.0;  ///< [m] layer of T; 0 = T is rigid, or its layer has a varying thickness
+  bool lumped = false;            ///< both layers form one, of the sum of their thicknesses
+  double search_distance = 0.0;   ///< [m] > 0: maximum depth behind an open surface at which a spring is in contact
   bool rates = false;             ///< the compression rate is differentiated by the pose
   std::vector<std::uint32_t> target_pieces{};  ///< connected piece, from 0, of each of T's triangles; empty = one piece
   std::string where;                           ///< "contact.NAME", for messages
 };
 
-/// A spring that bears load, or is a corner or the centre of a triangle that does.
+/// An active spring, or one at a corner or the centre of a loaded triangle.
 struct ActiveSpring {
   explicit ActiveSpring(std::uint32_t s) : spring(s) {}
   SpringKinematics motion;
-  double force = 0.0;  ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
+  double force = 0.0;  ///< [N] elastic: dE / dd, which may be < 0 at vertices of a rim
   std::uint32_t spring;
-  bool flat = false;    ///< SpringContact::flat, where slopes are asked for
-  bool misses = false;  ///< its ray goes past T, and motion.d is minus the distance to it
+  bool flat = false;    ///< SpringContact::flat, if slopes are requested
+  bool is_outside_rim = false;  ///< its ray misses T, and motion.d is minus the distance to T
   bool is_shortened = false;  ///< its ray is shortened
 };
 
-/// How a loaded spring follows the pose.
+/// Derivatives of an active spring by the pose.
 struct SpringDerivatives {
   explicit SpringDerivatives(const Vector6& of_d) : dd(of_d) {}
   Vector6 dd;                        ///< derivative of the compression
   Vector6 dforce = Vector6::Zero();  ///< and of the force
 };
 
-/// T's layer under a spring, where it is not everywhere as thick.
+/// T's layer under a spring, if its thickness varies.
 struct ActiveLayer {
   LayerMotion motion{};
   double slope = 0.0;                ///< [N] dE / dh of the bed's energy
   Vector6 dslope = Vector6::Zero();  ///< its derivative by the pose
 };
 
-/// What a triangle bears.
+/// Load of a triangle.
 struct ActiveFace {
   std::uint32_t triangle = 0;
   double pressure = 0.0;                   ///< [Pa] elastic, mean over the whole triangle
@@ -59,26 +59,27 @@ struct ActiveFace {
   std::array<std::uint32_t, 4> springs{};  ///< of corners and centre, in BedState::springs; or the only one
 };
 
-/// The plane of depths over a triangle (cubature_weights): how its three corners follow from the four springs, and what
-/// bears on them.
+/// The plane of depths over a triangle (cubature_weights): the relation of its three corners to the four springs, and
+/// their forces.
 struct ActivePlane {
   std::array<std::uint32_t, 4> springs{};  ///< in BedState::springs
-  std::array<double, 4> shares{};          ///< [-] with which their compressions stand for those of corners and centre
-  double bend = 0.0;                       ///< [-] of plane_of
+  std::array<double, 4> shares{};          ///< [-] fractions of their compressions that give those of corners and
+                                           ///< centre
+  double centre_weight = 0.0;                       ///< [-] of plane_of
   Vector3 forces = Vector3::Zero();        ///< [N] >= 0
-  std::array<Vector6, 3> dforces{};        ///< d forces / d X, where slopes are asked for
+  std::array<Vector6, 3> dforces{};        ///< d forces / d X, if slopes are requested
 };
 
 /// The bed at one pose.
 struct BedState {
   std::vector<ActiveSpring> springs{};
-  std::vector<SpringDerivatives> slopes{};  ///< of each; empty = not asked for
-  std::vector<Matrix6> dwrench{};      ///< d wrench / d X of those that are not flat, in their order
-  std::vector<Matrix6> drate{};        ///< of each: d rate / d X; empty = not asked for
-  std::vector<ActiveLayer> layers{};   ///< of each; empty = T's layer is everywhere as thick
-  std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not asked for
+  std::vector<SpringDerivatives> slopes{};  ///< of each; empty = not requested
+  std::vector<Matrix6> dwrench{};      ///< d wrench / d X of those that are not flat, in order
+  std::vector<Matrix6> drate{};        ///< of each: d rate / d X; empty = not requested
+  std::vector<ActiveLayer> layers{};   ///< of each; empty = T's layer has a uniform thickness
+  std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not requested
   std::vector<ActiveFace> faces{};
-  std::vector<ActivePlane> planes{};  ///< of each face; empty = with springs in the centres, or rates are not asked for
+  std::vector<ActivePlane> planes{};  ///< of each face; empty = springs in the centres, or no rates requested
   double energy = 0.0;                ///< [J]
   double area = 0.0;                  ///< [m^2]
   double deepest = 0.0;               ///< [m] largest compression; <= 0 = no contact
@@ -86,27 +87,27 @@ struct BedState {
   std::size_t compressed = 0;         ///< springs with d > 0
 };
 
-/// [-] By which dissipation multiplies the force of a face. @param dissipation  [s/m] c >= 0 of the factor 1 + c dd/dt
+/// [-] Factor of dissipation on the force of a face. @param dissipation  [s/m] c >= 0 of the factor 1 + c dd/dt
 [[nodiscard]] double face_factor(const BedState& bed, std::size_t face, double dissipation, const Vector6& V_CT);
 
-/// The nearest spring of surfaces that are apart.
+/// The nearest spring of separated surfaces.
 struct NearestSpring {
   std::uint32_t spring = 0;
   SpringKinematics motion{};
 };
 
-/// Where surfaces overlap between the springs.
+/// Overlap of the surfaces between springs.
 struct UndetectedPenetration {
   double depth;    ///< [m]
   Vector3 point;   ///< [m] in C
-  double spacing;  ///< [m] from the centre of the triangle there to its corners
+  double spacing;  ///< [m] from the centre of that triangle to its corners
 };
 
-/// Thread-safe. Poses are those of T in C. What springs found at the last poses makes the next answers quicker and
-/// changes none of their bits.
+/// Thread-safe. Poses are those of T in C. Search results of the last poses accelerate the next evaluations and do not
+/// change their bits.
 class SpringBed {
  public:
-  /// @param layer  of T, in place of the constant thickness; empty = that
+  /// @param layer  of T, instead of the uniform thickness; empty = uniform
   SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law, BedOptions options,
             std::optional<TargetLayer> layer = std::nullopt);
   ~SpringBed();
@@ -115,25 +116,25 @@ class SpringBed {
   SpringBed(const SpringBed&) = delete;
   SpringBed& operator=(const SpringBed&) = delete;
 
-  /// @param tangents  false: derivatives of the wrenches are not asked for
-  /// @throws RecoverableError where the layers are used up, where no pressure balances them, or when a connected piece
-  ///         of one surface and one of the other look the same way
+  /// @param tangents  false: derivatives of the wrenches are not requested
+  /// @throws RecoverableError if the layers are fully compressed, if no pressure balances them, or if a connected piece
+  ///         of one surface and one of the other face the same way
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
-  /// Parts of T that are smaller than the distance of the springs, and pressed in where none of them stands: a place
-  /// where T is deeper than that [m], if one is found.
+  /// A point at which T is deeper than `deeper_than` [m] between springs, if one is found: this detects parts of T that
+  /// are smaller than the spacing of the springs.
   /// @pre no spring is compressed
   [[nodiscard]] std::optional<UndetectedPenetration> find_undetected_penetration(const Pose& X_CT, double min_penetration) const;
-  /// Pressure [Pa] of the elastic bed over one of the springs of a state, with d > 0.
+  /// Pressure [Pa] of the elastic bed at one active spring of a state, with d > 0.
   [[nodiscard]] double pressure(const BedState& state, std::size_t i) const {
     const ActiveSpring& loaded = state.springs[i];
     const double own = casting_.springs()[loaded.spring].thickness;
     return law_.pressure(loaded.motion.d, layers(own, target_thickness_of(state, i)));
   }
-  /// [m] of the point of C that a spring stands on to T, at that pose; < 0 behind its surface.
+  /// [m] gap of T from the base of a spring, at that pose; < 0 behind its surface.
   [[nodiscard]] double gap(std::uint32_t spring, const Pose& X_CT) const;
-  /// [m] of T's layer at the point of T that is nearest to a spring at that pose.
+  /// [m] thickness of T's layer at the point of T nearest to a spring at that pose.
   [[nodiscard]] double target_thickness(std::uint32_t spring, const Pose& X_CT) const;
 
   [[nodiscard]] const CastingSurface& casting() const { return casting_; }
@@ -144,39 +145,39 @@ class SpringBed {
   struct PieceOrientation;
   struct CommittedState;
   class SearchStateCache;
-  /// [m] of the casting body's and of T's thickness, as the law counts them.
+  /// [m] thickness of the casting body's and of T's layer in the order of the law.
   [[nodiscard]] std::array<double, 2> layers(double own_thickness, double target_thickness) const {
     if (options_.lumped) return {own_thickness + target_thickness, 0.0};
     return {own_thickness, target_thickness};
   }
-  /// Which of them T's is.
+  /// Index of T's layer.
   [[nodiscard]] std::size_t target_layer() const { return options_.lumped ? 0 : 1; }
-  /// Of the pieces that a spring and a triangle of T belong to.
+  /// For the pieces that contain a spring and a triangle of T.
   [[nodiscard]] PieceOrientation& facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const;
   [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const {
     return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
   }
-  /// Calls meet(group) for the leaves that no passes_over(group) keeps it from.
-  template <class PassesOver, class Meet>
-  void visit_groups(const PassesOver& passes_over, const Meet& meet) const;
+  /// Calls meet(group) for the leaves that passes_over(group) does not exclude.
+  template <class PassesOver, class Visit>
+  void visit_groups(const PassesOver& passes_over, const Visit& evaluate_contact) const;
   void find_compressed(Search& search) const;
   void find_over_plane(Search& search, const PlaneSurface& plane) const;
   void project_spring(Search& search, std::uint32_t spring, const Vector3& q) const;
   void project_springs(Search& search, const SpringGroup& group) const;
   [[nodiscard]] double clearance_around(Search& search, const Vector3& p_T) const;
-  void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
+  void evaluate_contact(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<UndetectedPenetration> find_penetration_between(Search& search, std::uint32_t triangle,
                                                        double min_penetration) const;
-  [[nodiscard]] bool find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& met) const;
+  [[nodiscard]] bool find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& target_point) const;
   [[nodiscard]] const SpringContact* over_plane(Search& search, std::uint32_t spring) const;
   [[nodiscard]] double clearance_of(const TargetPoint& around) const;
-  void place(Search& search, std::uint32_t spring, const SpringContact& meeting) const;
-  void set_derivatives(Search& search, ActiveSpring& loaded, const SpringContact& meeting) const;
-  void place_layer(Search& search, std::uint32_t spring, const SpringContact& meeting) const;
-  void add(Search& search, std::uint32_t spring, const SpringContact& meeting) const;
+  void place(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
+  void set_derivatives(Search& search, ActiveSpring& loaded, const SpringContact& spring_contact) const;
+  void place_layer(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
+  void add(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
   [[nodiscard]] const SpringContact& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
-  [[nodiscard]] SpringContact along_ray(const Search& search, const Spring& s, const TargetPoint& met,
+  [[nodiscard]] SpringContact along_ray(const Search& search, const Spring& s, const TargetPoint& target_point,
                                         const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> find_spring_contact(const Search& search, const Spring& spring,
                                                         const TargetPoint& nearest) const;
@@ -197,11 +198,11 @@ class SpringBed {
   [[noreturn]] void too_deep(std::uint32_t spring, double d, double target_thickness) const;
   [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
   void check_orientation(const Search& search) const;
-  /// What the law answers for a triangle of C. @throws RecoverableError as the law, with the place
-  template <class Ask>
-  [[nodiscard]] auto evaluate_law_at(std::uint32_t triangle, const Ask& ask) const {
+  /// Evaluates the law for a triangle of C. @throws RecoverableError as the law, with the location
+  template <class Evaluate>
+  [[nodiscard]] auto evaluate_law_at(std::uint32_t triangle, const Evaluate& evaluate) const {
     try {
-      return ask();
+      return evaluate();
     } catch (const RecoverableError& e) {
       rethrow_at_triangle(triangle, e);
     }
@@ -209,7 +210,7 @@ class SpringBed {
   [[noreturn]] void rethrow_at_triangle(std::uint32_t triangle, const RecoverableError& why) const;
 
   CastingSurface casting_;
-  std::vector<std::uint32_t> pieces_;  ///< connected piece of C's surface that each spring stands on
+  std::vector<std::uint32_t> pieces_;  ///< connected piece of C's surface below each spring
   std::uint32_t n_pieces_ = 1;
   std::uint32_t n_target_pieces_ = 1;
   std::unique_ptr<TargetSurface> target_;

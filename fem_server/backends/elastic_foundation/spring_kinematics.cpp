@@ -25,7 +25,7 @@ Matrix6 line_change(const Vector3& arm, const Vector3& direction, const Matrix36
   return result;
 }
 
-/// Of a normal of T at a point that moves by `dpoint` in C while T's material there moves by `carried`.
+/// Derivative of a normal of T at a point that moves by `dpoint` in C while T's material there moves by `carried`.
 Matrix36 normal_change(const Vector3& normal, const Matrix3& curvature, const Matrix36& dpoint,
                        const Matrix36& carried) {
   Matrix36 result = curvature * (dpoint - carried);
@@ -33,8 +33,8 @@ Matrix36 normal_change(const Vector3& normal, const Matrix3& curvature, const Ma
   return result;
 }
 
-/// line_change of (arm, u) where a ray along n meets a plane that carries u, which turns by du = - skew(u) - w (n x
-/// u)^T: u = w is the direction in which the ray is shortened. @param rate  line(arm, w)
+/// line_change of (arm, u) for a ray along n that crosses a plane with a fixed vector u, which rotates by
+/// du = - skew(u) - w (n x u)^T: u = w is the direction along which the ray is shortened. @param rate  line(arm, w)
 Matrix6 change_over_plane(const Vector3& arm, const Vector3& u, const Vector3& n, const Vector6& rate) {
   const Vector3 m = n.cross(u);
   const Vector3 r = rate.head<3>();
@@ -54,29 +54,29 @@ Matrix6 change_over_plane(const Vector3& arm, const Vector3& u, const Vector3& n
   return change;
 }
 
-/// The line along which a spring is compressed: where it meets T, seen from T's origin, and w.
+/// Line of compression of a spring: its contact point, relative to T's origin, and w.
 struct Compressed {
   Vector3 arm, w;
-  Compressed(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT) {
-    const Vector3& g = meeting.met.normal;
+  Compressed(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT) {
+    const Vector3& g = spring_contact.target_point.normal;
     arm = spring.point - p_CT;
     w = g;
-    if (!meeting.by_ray) return;
-    arm += meeting.met.gap * spring.normal;
+    if (!spring_contact.by_ray) return;
+    arm += spring_contact.target_point.gap * spring.normal;
     w *= -1.0 / g.dot(spring.normal);
   }
 };
 
-/// A compression f = s (2 r^2 - r^4), 0 <= r <= 1, of a ray s, with its partial derivatives. At r = 1 it goes over into
-/// s with its first derivatives; at r = 0 it vanishes with them. r = max_ray_ratio k / s, where x = k is the shortest
-/// way, or r = max_ray_ratio x with x = spring_facing_factor().
+/// Compression f = s (2 r^2 - r^4), 0 <= r <= 1, of a ray s, with its partial derivatives. It equals s with its first
+/// derivatives at r = 1 and vanishes with them at r = 0. r = max_ray_ratio k / s, where x = k is the shortest distance,
+/// or r = max_ray_ratio x with x = spring_facing_factor().
 struct Shortened {
   double value, by_s, by_x, by_ss, by_sx, by_xx;
-  explicit Shortened(const SpringContact& meeting) {
-    if (meeting.facing) {
-      by_cosine(-meeting.met.gap, *meeting.facing);
+  explicit Shortened(const SpringContact& spring_contact) {
+    if (spring_contact.facing) {
+      by_cosine(-spring_contact.target_point.gap, *spring_contact.facing);
     } else {
-      by_way(-meeting.met.gap, -meeting.shortest->gap);
+      by_way(-spring_contact.target_point.gap, -spring_contact.shortest->gap);
     }
   }
 
@@ -104,7 +104,7 @@ struct Shortened {
   }
 };
 
-/// What the face that a ray meets adds to spring_facing_factor, with its derivatives by the cosine.
+/// Contribution of the crossed face to spring_facing_factor, with its derivatives by the cosine.
 struct PieceOrientation {
   double value, by_cosine, by_cosine_twice;
   PieceOrientation(const Spring& spring, const Vector3& target_normal) {
@@ -117,46 +117,46 @@ struct PieceOrientation {
 };
 
 /// d x / d X of the x of Shortened.
-Vector6 shortening_rate(const Spring& spring, const SpringContact& meeting, const Vector3& arm) {
-  if (!meeting.facing) return line(arm, meeting.shortest->normal);
-  const PieceOrientation facing(spring, meeting.met.normal);
+Vector6 shortening_rate(const Spring& spring, const SpringContact& spring_contact, const Vector3& arm) {
+  if (!spring_contact.facing) return line(arm, spring_contact.shortest->normal);
+  const PieceOrientation facing(spring, spring_contact.target_point.normal);
   Vector6 rate = Vector6::Zero();
-  rate.head<3>() = spring.normal.cross(meeting.shortest->normal + facing.by_cosine * meeting.met.normal);
+  rate.head<3>() = spring.normal.cross(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal);
   return rate;
 }
 
-/// The compression, before any correction to the midsurface.
+/// Compression before any correction to the midsurface.
 struct Compression {
   double d;
   Vector6 rate;
 };
 
-Compression compression(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT) {
-  const Compressed at(spring, meeting, p_CT);
-  if (!meeting.shortest) return {.d = -meeting.met.gap, .rate = line(at.arm, at.w)};
-  const Shortened f(meeting);
+Compression compression(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT) {
+  const Compressed at(spring, spring_contact, p_CT);
+  if (!spring_contact.shortest) return {.d = -spring_contact.target_point.gap, .rate = line(at.arm, at.w)};
+  const Shortened f(spring_contact);
   return {.d = f.value,
-          .rate = f.by_s * line(at.arm, at.w) + f.by_x * shortening_rate(spring, meeting, spring.point - p_CT)};
+          .rate = f.by_s * line(at.arm, at.w) + f.by_x * shortening_rate(spring, spring_contact, spring.point - p_CT)};
 }
 
-/// d rate / d X where the ray is shortened. @param change  the same of the ray itself
-Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT,
+/// d rate / d X of a shortened ray. @param change  the same for the full ray
+Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
                          const Matrix6& change) {
-  const Compressed at(spring, meeting, p_CT);
-  const Vector3& normal = meeting.shortest->normal;
-  const Shortened f(meeting);
+  const Compressed at(spring, spring_contact, p_CT);
+  const Vector3& normal = spring_contact.shortest->normal;
+  const Shortened f(spring_contact);
   const Vector3 arm = spring.point - p_CT;
   const Vector6 by_ray = line(at.arm, at.w);
-  const Vector6 by_x = shortening_rate(spring, meeting, arm);
+  const Vector6 by_x = shortening_rate(spring, spring_contact, arm);
   Matrix36 carried;
   carried << -skew(arm), Matrix3::Identity();
-  const Matrix36 turn = normal_change(normal, meeting.shortest->curvature, Matrix36::Zero(), carried);
+  const Matrix36 turn = normal_change(normal, spring_contact.shortest->curvature, Matrix36::Zero(), carried);
   Matrix6 dx = Matrix6::Zero();
-  if (meeting.facing) {
-    const PieceOrientation facing(spring, meeting.met.normal);
-    const Vector3 turned = spring.normal.cross(meeting.met.normal);
+  if (spring_contact.facing) {
+    const PieceOrientation facing(spring, spring_contact.target_point.normal);
+    const Vector3 turned = spring.normal.cross(spring_contact.target_point.normal);
     dx.topLeftCorner<3, 3>() =
-        -skew(spring.normal) * skew(Vector3(meeting.shortest->normal + facing.by_cosine * meeting.met.normal)) +
+        -skew(spring.normal) * skew(Vector3(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal)) +
         facing.by_cosine_twice * turned * turned.transpose();
   } else {
     dx = line_change(arm, normal, Matrix36::Zero(), turn);
@@ -165,26 +165,26 @@ Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& m
          f.by_sx * (by_ray * by_x.transpose() + by_x * by_ray.transpose());
 }
 
-/// Direction along the bisector of the normals, and by how much the compression along it is larger.
+/// Direction of the bisector of the normals, and the factor of the compression along it.
 struct Midsurface {
-  double cosine, half;  ///< cosine of the angle between the normals and of half of it
+  double cosine, half;  ///< cosine of the angle between the normals, and of half this angle
   double factor;
   Vector3 m;
-  Midsurface(const Spring& spring, const SpringContact& meeting) {
-    const Vector3& g = meeting.met.smooth_normal;
+  Midsurface(const Spring& spring, const SpringContact& spring_contact) {
+    const Vector3& g = spring_contact.target_point.smooth_normal;
     cosine = -spring.normal.dot(g);
     half = std::sqrt(0.5 * (1.0 + cosine));
-    factor = (meeting.by_ray ? cosine : 1.0) / half;
+    factor = (spring_contact.by_ray ? cosine : 1.0) / half;
     m = (spring.normal - g) / (2.0 * half);
   }
 };
 
-SpringKinematicsDerivatives midsurface_slopes(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT,
+SpringKinematicsDerivatives midsurface_slopes(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
                                const Compression& compressed, const Matrix36& dsmooth) {
-  const Midsurface mid(spring, meeting);
+  const Midsurface mid(spring, spring_contact);
   const Vector6 dcosine = -(spring.normal.transpose() * dsmooth).transpose();
   Vector6 dfactor = -mid.factor / mid.half * dcosine / (4.0 * mid.half);
-  if (meeting.by_ray) dfactor += dcosine / mid.half;
+  if (spring_contact.by_ray) dfactor += dcosine / mid.half;
   const Matrix36 dm = -(Matrix3::Identity() - mid.m * mid.m.transpose()) * dsmooth / (2.0 * mid.half);
   return {.dd = mid.factor * compressed.rate + compressed.d * dfactor,
           .dwrench = line_change(spring.point - p_CT, -mid.m, Matrix36::Zero(), -dm)};
@@ -192,63 +192,63 @@ SpringKinematicsDerivatives midsurface_slopes(const Spring& spring, const Spring
 
 }  // namespace
 
-double spring_facing_factor(const Spring& spring, const TargetPoint& met, const TargetPoint& nearest) {
-  return -spring.normal.dot(nearest.normal) + PieceOrientation(spring, met.normal).value;
+double spring_facing_factor(const Spring& spring, const TargetPoint& target_point, const TargetPoint& nearest) {
+  return -spring.normal.dot(nearest.normal) + PieceOrientation(spring, target_point.normal).value;
 }
 
-void evaluate_spring_kinematics(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT, SpringKinematics& motion) {
-  const Compression compressed = compression(spring, meeting, p_CT);
+void evaluate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT, SpringKinematics& motion) {
+  const Compression compressed = compression(spring, spring_contact, p_CT);
   motion.d = compressed.d;
   motion.rate = compressed.rate;
-  if (meeting.direction == ForceDirection::energy) {
+  if (spring_contact.direction == ForceDirection::energy) {
     motion.wrench = motion.rate;
-  } else if (meeting.direction == ForceDirection::normal) {
+  } else if (spring_contact.direction == ForceDirection::normal) {
     motion.wrench = line(spring.point - p_CT, -spring.normal);
   } else {
-    const Midsurface mid(spring, meeting);
+    const Midsurface mid(spring, spring_contact);
     motion.d *= mid.factor;
     motion.wrench = line(spring.point - p_CT, -mid.m);
   }
 }
 
-void differentiate_spring_kinematics(const Spring& spring, const SpringContact& meeting, const Vector3& p_CT, SpringKinematicsDerivatives& slopes,
+void differentiate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT, SpringKinematicsDerivatives& slopes,
                    Matrix6* drate) {
-  const auto& [met, by_ray, direction, flat, shortest, facing_cosine] = meeting;
+  const auto& [target_point, by_ray, direction, flat, shortest, facing_cosine] = spring_contact;
   const Vector3& n = spring.normal;
-  const auto [arm, w] = Compressed(spring, meeting, p_CT);
-  const Compression compressed = compression(spring, meeting, p_CT);
+  const auto [arm, w] = Compressed(spring, spring_contact, p_CT);
+  const Compression compressed = compression(spring, spring_contact, p_CT);
   slopes.dd = compressed.rate;
   if (direction == ForceDirection::normal) {
-    // The spring stays where it is; T's origin moves.
+    // The spring is fixed; T's origin moves.
     slopes.dwrench.setZero();
     slopes.dwrench.topRightCorner<3, 3>() = skew(-n);
     if (drate == nullptr) return;
   }
   Matrix6 change;
-  if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
+  if (by_ray && direction != ForceDirection::midsurface && target_point.curvature.isZero(0.0)) {
     change = change_over_plane(arm, w, n, line(arm, w));
   } else {
     Matrix36 carried;
     carried << -skew(arm), Matrix3::Identity();
     Matrix36 dy = Matrix36::Zero();
     if (by_ray) dy = -n * line(arm, w).transpose();
-    Matrix36 dw = normal_change(met.normal, met.curvature, dy, carried);
+    Matrix36 dw = normal_change(target_point.normal, target_point.curvature, dy, carried);
     if (by_ray) {
-      const double facing = met.normal.dot(n);
-      dw = (-dw + met.normal * (n.transpose() * dw) / facing).eval() / facing;
+      const double facing = target_point.normal.dot(n);
+      dw = (-dw + target_point.normal * (n.transpose() * dw) / facing).eval() / facing;
     }
     change = line_change(arm, w, dy, dw);
     if (direction == ForceDirection::midsurface) {
-      slopes = midsurface_slopes(spring, meeting, p_CT, compressed,
-                                 normal_change(met.smooth_normal, met.smooth_curvature, dy, carried));
+      slopes = midsurface_slopes(spring, spring_contact, p_CT, compressed,
+                                 normal_change(target_point.smooth_normal, target_point.smooth_curvature, dy, carried));
     }
   }
-  if (shortest) change = differentiate_shortened_ray(spring, meeting, p_CT, change);
+  if (shortest) change = differentiate_shortened_ray(spring, spring_contact, p_CT, change);
   if (direction == ForceDirection::energy) slopes.dwrench = change;
   if (drate != nullptr) *drate = change;
 }
 
-// change_over_plane with u = w, summed: what is linear in m = n x w apart from the rest.
+// change_over_plane with u = w, summed; terms linear in m = n x w are summed separately.
 Matrix6 WrenchRotationSum::sum() const {
   Matrix6 sum = Matrix6::Zero();
   const Matrix3 turned = turned_.topRows<3>();
@@ -258,13 +258,13 @@ Matrix6 WrenchRotationSum::sum() const {
   return sum;
 }
 
-// Of what the place on T moves by in T: for a ray - n (w . v) - v, for the nearest point - v, at whose place the
-// gradient lets only the part along T pass.
-LayerMotion layer_motion(const Spring& spring, const SpringContact& meeting, const LayerPoint& place,
+// Motion of the contact point in T: for a ray - n (w . v) - v; for the nearest point - v, of which the gradient takes
+// only the part tangential to T.
+LayerMotion layer_motion(const Spring& spring, const SpringContact& spring_contact, const LayerPoint& place,
                          const Vector3& p_CT, Matrix6* ddh) {
   const Vector3& e = place.gradient;
-  const auto [arm, w] = Compressed(spring, meeting, p_CT);
-  if (!meeting.by_ray) {
+  const auto [arm, w] = Compressed(spring, spring_contact, p_CT);
+  if (!spring_contact.by_ray) {
     if (ddh != nullptr) {
       Matrix36 dgradient = Matrix36::Zero();
       dgradient.leftCols<3>() = -skew(e);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double max_force_change = 0.1;
 
-/// Corners of triangles, three each, and which of them belong to one smooth part around their vertex.
+/// Corners of triangles, three each, grouped into smooth parts around their vertex.
 class CornerParts {
  public:
   explicit CornerParts(std::uint32_t n_corners) {
@@ -39,8 +39,8 @@ std::uint32_t corner_at(const SurfaceMesh& mesh, std::uint32_t triangle, std::ui
   return 3 * triangle + static_cast<std::uint32_t>(std::ranges::find(corners, vertex) - corners.begin());
 }
 
-/// Joined over the edges that two triangles share which run against each other and are turned by no more than twice
-/// the lean.
+/// Joins corners over consistently oriented edges shared by two triangles at an angle of at most twice the limit of
+/// min_smooth_cosine.
 CornerParts smooth_corners(const SurfaceMesh& mesh, const std::vector<Vector3>& faces, double min_smooth_cosine) {
   CornerParts parts(static_cast<std::uint32_t>(3 * mesh.triangles.size()));
   const double least = 2.0 * min_smooth_cosine * min_smooth_cosine - 1.0;
@@ -91,7 +91,7 @@ SmoothParts split_at_creases(SurfaceMesh& mesh, double min_smooth_cosine) {
     const std::uint32_t part = parts.of(c);
     std::uint32_t& vertex = mesh.triangles[c / 3][c % 3];
     const Vector3 mean = of_part[part].normalized();
-    // At the tip of a cone no edge need be a crease, and yet the mean stands for none of its triangles.
+    // At the tip of a cone no edge need be a crease, but the mean normal represents none of its triangles.
     const bool is_crease = mean.dot(faces[c / 3]) < min_smooth_cosine;
     std::uint32_t own = is_crease ? none : vertex_of[part];
     if (own == none) {

@@ -1,4 +1,4 @@
-/// Normals of a surface that is smooth in parts: averaged over what is smooth, apart across its creases.
+/// Normals of a piecewise smooth surface: averaged within smooth parts, separate across creases.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,23 @@
 
 namespace heelstrike::fem {
 
-/// [-] Cosine of how far an averaged normal may lean from a triangle that it stands for. A spring along it is longer by
+/// [-] Cosine of the maximum angle between an averaged normal and a triangle. A spring along the normal is longer by
 /// 1 / cos than one along the triangle's own normal, and its force, the derivative of a square, by 1 / cos^2: by a
-/// tenth at most, 17.5 degrees. An edge between triangles that are turned by more than twice that is a crease.
+/// tenth at most, 17.5 degrees. An edge between triangles with more than twice this angle is a crease.
 [[nodiscard]] double min_smooth_cosine();
 
-/// [-] As if every edge were a crease, but for those within a plane.
+/// [-] With this value every edge is a crease, except those within a plane.
 inline constexpr double coplanar_cosine = 1.0 - 1e-9;
 
-/// Vertices of creases stand once for each smooth part around them: the first keeps its number, the others are added.
+/// Vertices on creases are duplicated for each smooth part around them: the first keeps its number, others are
+/// appended.
 struct SmoothParts {
   std::vector<Vector3> normals;       ///< [-] of each vertex: mean by angle, of unit length
-  std::vector<std::uint32_t> origin;  ///< of each vertex that was added: what it was
+  std::vector<std::uint32_t> origin;  ///< of each appended vertex: the original one
 };
 
-/// @param mesh  vertices are added, corners of triangles renumbered; without a crease it stays as it is
-/// @param lean  [-] cosine, as above
+/// @param mesh  vertices are appended, corners of triangles renumbered; unchanged without creases
+/// @param min_smooth_cosine  [-] as above
 [[nodiscard]] SmoothParts split_at_creases(SurfaceMesh& mesh, double min_smooth_cosine);
 
 }  // namespace heelstrike::fem

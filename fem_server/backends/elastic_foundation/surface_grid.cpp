@@ -16,13 +16,13 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-/// Outside of the surface by so much of its extent begin the lines that are to meet it.
+/// The projection lines start this fraction of the extent outside the surface.
 constexpr double outside = 0.1;
-/// The outermost lines of the grid lie inside of the rim by so much of the extent: a line through the very rim may
-/// round to either side of it.
+/// The outermost grid lines lie inside the rim by this fraction of the extent: a line exactly through the rim may round
+/// to either side.
 constexpr double rim_inset = 1e-6;
 
-/// Places of the grid and where lines through them meet the surface.
+/// Grid points and the crossings of their projection lines with the surface.
 class Projection {
  public:
   Projection(const SurfaceMesh& mesh, const SurfaceGrid& grid)
@@ -41,12 +41,12 @@ class Projection {
     reach_ = height + 2.0 * outside * reach;
   }
 
-  struct Met {
+  struct GridProjection {
     Vector3 point;
     std::uint32_t triangle;
   };
-  /// @param i, j  in cells; halves are centres
-  [[nodiscard]] std::optional<Met> at(double i, double j) {
+  /// @param i, j  in cells; half-integers are centres
+  [[nodiscard]] std::optional<GridProjection> at(double i, double j) {
     const Eigen::Index first = (grid_.axis + 1) % 3;
     const Eigen::Index second = (grid_.axis + 2) % 3;
     Vector3 q;
@@ -56,7 +56,7 @@ class Projection {
     const auto found = surface_.crossing(q, direction_, reach_, /*leaving=*/false, near_);
     if (!found) return std::nullopt;
     near_ = found->triangle;
-    return Met{.point = q + found->way * direction_, .triangle = found->triangle};
+    return GridProjection{.point = q + found->way * direction_, .triangle = found->triangle};
   }
 
  private:
@@ -101,8 +101,8 @@ SurfaceMesh over_grid(const SurfaceMesh& surface, const SurfaceGrid& grid, const
   }
   if (!result.triangles.empty()) return result;
   throw input_error(where,
-                    fmt::format("{}: expected a grid that meets the casting surface, found none of {} x {} cells "
-                                "with all corners on it; take more cells, or look from another side with "
+                    fmt::format("{}: expected a grid over the casting surface, found none of {} x {} cells "
+                                "with all corners on it; use more cells, or project from another side with "
                                 "grid_side",
                                 where, n, m));
 }

@@ -9,10 +9,10 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Share of a triangle within which a point counts as lying on its edge or corner, as for the distance.
+/// Fraction of a triangle within which a point counts as lying on an edge or corner, as for the distance.
 constexpr double on_feature = 1e-9;
 
-/// Shares of the corners of a point of the plane, or of the foot of its perpendicular.
+/// Barycentric coordinates of a point of the plane, or of the foot of its perpendicular.
 std::array<double, 3> shares(const std::array<Vector3, 3>& corners, const Vector3& p) {
   const Vector3 cross = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
   std::array<double, 3> share{};
@@ -30,7 +30,7 @@ TargetLayer::TargetLayer(const SurfaceMesh& mesh, const std::vector<double>& thi
     const Triangle& corners = mesh_.triangles[t];
     const Vector3 cross = triangle_cross(mesh_, t);
     Vector3 gradient = Vector3::Zero();
-    // Of what a corner has more than the first, so that a constant thickness has none at all.
+    // Differences to the first corner, so that a constant thickness has a gradient of exactly zero.
     for (std::size_t k = 1; k < 3; ++k) {
       const Vector3 edge = mesh_.vertices[corners[(k + 2) % 3]] - mesh_.vertices[corners[(k + 1) % 3]];
       gradient += (thickness_[corners[k]] - thickness_[corners[0]]) / cross.squaredNorm() * cross.cross(edge);
@@ -50,7 +50,7 @@ LayerPoint TargetLayer::nearest(std::uint32_t triangle, const Vector3& q) const 
   const std::array<Vector3, 3> p{mesh_.vertices[corners[0]], mesh_.vertices[corners[1]], mesh_.vertices[corners[2]]};
   const Vector3 foot = closest_on_triangle(q, p[0], p[1], p[2]);
   LayerPoint place = at(triangle, foot);
-  // Over an edge between two triangles of one plane the point moves on freely.
+  // Over an edge between two coplanar triangles the point moves freely.
   if (std::ranges::min(shares(p, q)) >= -on_feature) return place;
   const std::array<double, 3> share = shares(p, foot);
   if (std::ranges::max(share) > 1.0 - on_feature) {

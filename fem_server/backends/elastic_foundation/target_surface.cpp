@@ -13,14 +13,14 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Newton's iteration on the distance along a line doubles the digits from a start at the distance itself.
+/// Newton's iteration on the distance along a line converges quadratically from a start at the distance itself.
 constexpr int max_newton_iterations = 60;
-/// [-] over the edge of the triangles: each triangle looks at a few hundred others when the surface is prepared.
+/// [-] over the edge of the triangles: each triangle is compared with a few hundred others during the preparation.
 constexpr double max_sheet_extent = 10.0;
-/// More than what a few roundings take.
+/// Exceeds the error of a few roundings.
 constexpr double rounded_down = 1.0 - 1e-9;
 
-/// One closed piece, none of whose edges is seen from outside as a valley.
+/// True for one closed piece without concave edges.
 bool is_convex(const TriangleSurface& surface) {
   const SurfaceMesh& mesh = surface.mesh();
   if (!surface.closed() || connected_components(mesh).count != 1) return false;
@@ -78,7 +78,7 @@ class AnalyticTarget final : public TargetSurface {
   std::unique_ptr<SignedDistance> surface_;
 };
 
-/// What AnalyticTarget finds by iteration stands here in one line.
+/// Closed form of the results that AnalyticTarget finds by iteration.
 class PlaneTarget final : public TargetSurface {
  public:
   explicit PlaneTarget(const PlaneSurface& plane) : plane_(plane) {}
@@ -121,7 +121,7 @@ class MeshTarget final : public TargetSurface {
                       .triangle = found.triangle,
                       .beside = found.beside};
     if (!interpolate_) return point;
-    // The foot of the perpendicular follows the query point along the surface.
+    // The foot of the perpendicular moves with the query point along the surface.
     const Vector3& n = found.surface.normal;
     const Matrix3 follows = Matrix3::Identity() - n * n.transpose() - found.surface.gap * found.surface.curvature;
     smooth(q - found.surface.gap * n, point);
@@ -144,8 +144,8 @@ class MeshTarget final : public TargetSurface {
     if (!crossing) return false;
     found = {.gap = -crossing->way, .normal = crossing->normal, .triangle = crossing->triangle};
     if (!(found.gap > 0.0)) return true;
-    // Seen along the normal of the triangle that is crossed, the sheet nowhere rises by more than 45 degrees: from
-    // where it is crossed to below q by the way's sine at most, while q lies higher than that by its cosine.
+    // Relative to the normal of the crossed triangle, the sheet rises by less than 45 degrees everywhere: between the
+    // crossing and the point below q by the sine of the distance at most, while q lies higher by its cosine.
     const double cosine = std::min(1.0, -found.normal.dot(away));
     const double below = found.gap * (cosine - std::sqrt(1.0 - cosine * cosine));
     found.clear = std::max(0.0, rounded_down * below / std::numbers::sqrt2);

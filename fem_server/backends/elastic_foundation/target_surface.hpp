@@ -1,4 +1,4 @@
-/// The surface that the springs meet, in its own frame: by formula, or triangles, open ones too.
+/// Target surface of the springs, in its own frame: analytic, or triangles, including open surfaces.
 #pragma once
 
 #include <array>
@@ -12,65 +12,65 @@
 
 namespace heelstrike::fem {
 
-/// What a spring meets, in the frame of the query.
+/// Target point of a spring, in the frame of the query.
 struct TargetPoint {
   double gap = 0.0;                            ///< [m] to the nearest point, or along the line; < 0 behind the surface
   Vector3 normal = Vector3::UnitZ();           ///< [-] gradient of the distance there
   Matrix3 curvature = Matrix3::Zero();         ///< [1/m] its gradient by the query point, or the point of the surface
-  Vector3 smooth_normal = Vector3::UnitZ();    ///< [-] the same, or interpolated between the vertices of a mesh
+  Vector3 smooth_normal = Vector3::UnitZ();    ///< the same, or interpolated between the vertices of a mesh
   Matrix3 smooth_curvature = Matrix3::Zero();  ///< [1/m] its gradient in the same sense
-  std::uint32_t triangle = 0;                  ///< where to begin the next search; 0 by formula
-  bool beside = false;                         ///< the nearest point lies on a rim: no side
+  std::uint32_t triangle = 0;                  ///< start of the next search; 0 for analytic surfaces
+  bool beside = false;                         ///< the nearest point lies on a rim: the side is undefined
 };
 
-/// Where a line goes through a face close by, in the frame of the query. Small, for it is what most springs meet.
+/// Crossing of a line with a face close by, in the frame of the query. Small, because most springs use it.
 struct LocalCrossing {
   double gap = 0.0;                   ///< [m] along the line; < 0 behind the surface
   Vector3 normal = Vector3::UnitZ();  ///< [-] of the face, which is flat
   std::uint32_t triangle = 0;
-  double clear = 0.0;  ///< [m] in front of the surface no part of it is nearer to q; 0 = not known
+  double clear = 0.0;  ///< [m] no part of the surface is nearer to q in front of it; 0 = unknown
 };
 
-/// Thread-safe; answers without allocating.
+/// Thread-safe; evaluation does not allocate.
 class TargetSurface {
  public:
   virtual ~TargetSurface() = default;
-  /// @param near  `triangle` of an answer close by: changes the time, not the answer
+  /// @param near  `triangle` of a result close by: affects the time, not the result
   [[nodiscard]] virtual TargetPoint closest(const Vector3& q, std::uint32_t near) const = 0;
-  /// Where the line from q along `direction` (unit length) leaves the body within `reach` [m]; gap = - way. With
-  /// `leaving` false, where it enters it; gap = way.
+  /// Crossing at which the line from q along `direction` (unit length) leaves the body within `reach` [m]; gap = minus
+  /// the distance. With `leaving` false, the crossing at which it enters; gap = the distance.
   [[nodiscard]] virtual std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
                                                             bool leaving, std::uint32_t near) const = 0;
-  /// The same for the line through q along `away`, followed both ways, where it is proven without a search: that q lies
-  /// on the side of the surface that `gap` says, and that `crossing` finds the same, bit for bit.
-  /// @return whether it is proven; only then the last argument is written
+  /// The same for the line through q along `away` in both directions, if proven without a search: that q lies on the
+  /// side of the surface that `gap` indicates, and that `crossing` gives the same result, bit for bit.
+  /// @return true if proven; only then the last argument is written
   [[nodiscard]] virtual bool local_crossing(const Vector3& /*q*/, const Vector3& /*away*/, std::uint32_t /*near*/,
                                             LocalCrossing& /*found*/) const {
     return false;
   }
-  /// What `crossing` says of the same place p [m].
+  /// Result of `crossing` for the same point p [m].
   [[nodiscard]] virtual TargetPoint at(const LocalCrossing& crossing, const Vector3& /*p*/) const {
     return {.gap = crossing.gap,
             .normal = crossing.normal,
             .smooth_normal = crossing.normal,
             .triangle = crossing.triangle};
   }
-  /// A point that moves by d changes its gap by d at most.
+  /// True if a point that moves by d changes its gap by d at most.
   [[nodiscard]] virtual bool is_distance() const = 0;
-  /// [m] Corners of the box around triangles, whose searches are worth doing beforehand; none by formula.
+  /// [m] Corners of the bounding box of triangles, in which searches are precomputed; none for analytic surfaces.
   [[nodiscard]] virtual std::optional<std::array<Vector3, 2>> box() const { return std::nullopt; }
-  /// Where it is one: what is far in front of it needs no query.
+  /// Set for planes: regions far in front of a plane need no query.
   [[nodiscard]] virtual std::optional<PlaneSurface> plane() const { return std::nullopt; }
-  /// It has an inside: no rim.
+  /// True if it has an inside: no rim.
   [[nodiscard]] virtual bool closed() const = 0;
-  /// It is known to be convex: all of it lies behind the plane through the nearest point, across the way to it.
+  /// True if known to be convex: it lies behind the plane through the nearest point, normal to the distance vector.
   [[nodiscard]] virtual bool convex() const { return false; }
 };
 
-/// @param surface  with a distance by formula
+/// @param surface  with an analytic distance
 [[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
 
-/// [m] from q along `away` (unit length) to the plane, < 0 behind it; none = `away` does not lead to it from in front.
+/// [m] from q along `away` (unit length) to the plane, < 0 behind it; none = `away` does not reach it from in front.
 [[nodiscard]] inline std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q,
                                                         const Vector3& away) {
   const double slope = -plane.normal.dot(away);
@@ -80,8 +80,8 @@ class TargetSurface {
 
 [[nodiscard]] std::unique_ptr<TargetSurface> plane_target(const PlaneSurface& plane);
 
-/// @param interpolate  smooth normals come from those of the vertices
-/// @param depth        [m] to which lines are expected to go through it close by, > 0; 0 = not asked for lines
+/// @param interpolate  smooth normals are interpolated from those of the vertices
+/// @param depth        [m] expected maximum length of lines to a crossing, > 0; 0 = no lines are queried
 /// @pre at least one triangle, none degenerate
 [[nodiscard]] std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate, double depth);
 

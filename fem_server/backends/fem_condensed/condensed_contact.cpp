@@ -593,7 +593,7 @@ FrictionProblem CondensedContact::friction_problem(const CondensedHistory& histo
 }
 
 friction::LocalProblem CondensedContact::local_problem(const History& history, const PairState& state) const {
-  if (!(model_.options.friction > 0.0)) return ContactBackend::local_problem(history, state);
+  if (!(model_.options.friction > 0.0)) throw Error(ErrorCode::unimplemented, "this pair has no friction");
   const CondensedHistory& committed = CondensedHistory::from(history);
   const Solution solution = begin(committed, state);
   return fem::local_problem(contact_compliance(solution), friction_problem(committed, state, solution));

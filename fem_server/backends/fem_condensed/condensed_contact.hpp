@@ -78,8 +78,9 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
 
-  /// @throws Error{unimplemented} without friction
-  [[nodiscard]] friction::LocalProblem local_problem(const History& history, const PairState& state) const override;
+  /// The frictional contact at a state as a problem for other solvers, given the committed history: displacements [m] by
+  /// forces [N] at the points near the partner. @throws Error{unimplemented} without friction
+  [[nodiscard]] friction::LocalProblem local_problem(const History& history, const PairState& state) const;
 
   /// The deformable partner, its quantities included. @param request  its part only says how cells are labelled
   /// @pre model().partner_fields is set

@@ -103,7 +103,7 @@ struct FullBodies::Solution : ContactSolution {
   FrictionContact friction;                  // the same ones; empty without friction
   double length = 0.0;                       // [m] what errors are measured by: the depth, or an old dent
   PerBody<BodyHistoryVariables> memory;                   // of the history that is solved from, which outlives the solution
-  PerBody<Eigen::VectorXd> remembered;          // the memory after a commit
+  PerBody<Eigen::VectorXd> update_history_variables;          // the memory after a commit
   WeightedNodes on_A;                        // of `near`
   std::vector<double> areas;                 // [m^2] of `near`
   std::vector<std::uint32_t> active_candidates;
@@ -164,9 +164,9 @@ std::shared_ptr<const History> FullBodies::load_history(std::string_view bytes) 
   check("memory of both materials", {{history->history_variables_A.size(), memory_size(bodies_[0].body(), bodies_[0].laws())},
                                      {history->history_variables_B.size(), memory_size(bodies_[1].body(), bodies_[1].laws())}});
   const bool displaced = history->u_A.size() > 0;
-  const bool remembered = history->history_variables_A.size() + history->history_variables_B.size() > 0;
+  const bool update_history_variables = history->history_variables_A.size() + history->history_variables_B.size() > 0;
   if ((displaced && !history->X_AB) || (!displaced && history->tau.size() > 0) ||
-      (remembered && !(displaced && history->t))) {
+      (update_history_variables && !(displaced && history->t))) {
     throw input_error("state", fmt::format("history of back-end '{}': expected tangential forces and memories only "
                                            "beside displacements, pose and time of the commit, found them alone; "
                                            "the bytes are damaged",
@@ -455,7 +455,7 @@ void FullBodies::update_history(const FullBodiesHistory& history, const PairStat
   for (std::size_t body = 0; body < bodies_.size(); ++body) {
     HistoryUpdate after = update_history_variables(bodies_[body].body(), bodies_[body].laws(), solution.u[body], solution.memory[body]);
     solution.dissipated += after.dissipated;
-    solution.remembered[body] = std::move(after.values);
+    solution.update_history_variables[body] = std::move(after.values);
   }
   if (!solution.nodes.empty()) {
     solution.gap = std::min(solution.gap, -rounding_);
@@ -472,7 +472,7 @@ void FullBodies::update_history(const FullBodiesHistory& history, const PairStat
   solution.u = {};
   solution.lambda.resize(0);
   solution.tau.resize(0);
-  solution.remembered = {};
+  solution.update_history_variables = {};
 }
 
 /// With the pose, along one direction of it. Components are in axes that turn with the normals.
@@ -653,8 +653,8 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
   next->tau = solution.tau;
   next->X_AB = state.X_AB;
   next->t = state.t;
-  next->history_variables_A = solution.remembered[0];
-  next->history_variables_B = solution.remembered[1];
+  next->history_variables_A = solution.update_history_variables[0];
+  next->history_variables_B = solution.update_history_variables[1];
   Response response;
   if (!has_history()) {
     response = make_response(solution, next->approach_velocity, state);

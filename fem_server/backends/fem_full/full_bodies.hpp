@@ -24,7 +24,7 @@
 
 #include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/bodies/contact_surface.hpp"
+#include "fem_server/contact_solver/contact_surface.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
 #include "fem_server/backends/fem_full/full_body.hpp"
 #include "fem_server/backends/fem_full/full_history.hpp"

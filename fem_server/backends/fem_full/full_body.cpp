@@ -51,9 +51,9 @@ SurfaceCompliance FullBody::compliance_in_frame(const WeightedNodes& places, con
     compliance_nodes_ = std::move(all);
     std::vector<std::uint32_t> of_mesh;
     for (const std::uint32_t c : compliance_nodes_) of_mesh.push_back(contact_nodes()[c]);
-    seen_ = current_system_->compliance(of_mesh);
+    contact_compliance_ = current_system_->compliance(of_mesh);
   }
-  return weighted(seen_, places.among(compliance_nodes_), R);
+  return weighted(contact_compliance_, places.among(compliance_nodes_), R);
 }
 
 bool FullBody::assemble_matrix_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) {

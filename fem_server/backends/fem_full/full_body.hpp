@@ -85,7 +85,7 @@ class FullBody {
   bool is_current_ = false;                        ///< K is the present one
   /// By the present K, of the contact nodes that have been asked for since it was taken; ascending.
   std::vector<std::uint32_t> compliance_nodes_;
-  SurfaceCompliance seen_;
+  SurfaceCompliance contact_compliance_;
 };
 
 }  // namespace heelstrike::fem

@@ -25,7 +25,7 @@ constexpr int iterations_of_facets = 12;
 /// With friction: iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
 /// with the strain; from `slow` on a new matrix is worth its price.
 constexpr int max_surface_iterations = 60;
-constexpr double slow = 0.5;
+constexpr double slow_convergence_ratio = 0.5;
 /// Last change of the displacement over the depth.
 constexpr double surface_tolerance = 1e-9;
 /// Of the largest contact force, and of the depth: two digits above what rounding leaves on 10^5 dofs.
@@ -50,7 +50,7 @@ struct FullContact::Solution : ContactSolution {
   double energy = 0.0;
   std::vector<bool> sliding;   ///< per touching node
   BodyHistoryVariables memory;           ///< of the history that is solved from; it outlives the solution
-  Eigen::VectorXd remembered;  ///< the memory after a commit
+  Eigen::VectorXd update_history_variables;  ///< the memory after a commit
   double length = 0.0;         ///< [m] what errors of displacements are measured by: the depth, or an old dent
 };
 
@@ -259,16 +259,16 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     if (!factorize()) return false;
     const double force_scale = solution.lambda.size() > 0 ? solution.lambda.maxCoeff() : 0.0;
     solution.statistics.residual = force_scale > 0.0 ? error / force_scale : error;
-    const bool settled = now.states == states_before;
-    if (settled && error <= tolerance * force_scale && now.geometric_error <= tolerance * solution.length) return true;
+    const bool is_converged = now.states == states_before;
+    if (is_converged && error <= tolerance * force_scale && now.geometric_error <= tolerance * solution.length) return true;
     // Without contact an elastic body is at rest, wherever the last step has left it; one with a memory has to be
     // found.
     const bool found = solution.memory.values.empty() || change <= std::max(tolerance * solution.length, rounding());
-    if (iteration > 1 && settled && force_scale == 0.0 && found) return true;
+    if (iteration > 1 && is_converged && force_scale == 0.0 && found) return true;
     // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain. If
     // it is less, rounding decides which nodes touch, and they need not agree twice.
-    const bool agrees = settled || solution.length <= rounding();
-    if (agrees && change <= rounding() && change > slow * change_before) return true;
+    const bool agrees = is_converged || solution.length <= rounding();
+    if (agrees && change <= rounding() && change > slow_convergence_ratio * change_before) return true;
     change_before = change;
     const Eigen::VectorXd step = system_->step(now.residual + now.correction, solution.u);
     change = step.cwiseAbs().maxCoeff();
@@ -357,9 +357,9 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     solution.statistics.residual = change / solution.length;
     if (change <= surface_tolerance * solution.length) return true;
     // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
-    if (change <= rounding() && change > slow * change_before) return true;
+    if (change <= rounding() && change > slow_convergence_ratio * change_before) return true;
     if (!std::isfinite(change)) return false;
-    const bool refresh = may_refactor && change > slow * change_before;
+    const bool refresh = may_refactor && change > slow_convergence_ratio * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
     may_refactor = equations_at(u, solution.memory).valid && factorize();
@@ -567,7 +567,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
 void FullContact::update_history(const FullHistory& history, const PairState& state, Solution& solution) const {
   HistoryUpdate after = update_history_variables(prepared_.body, laws_, solution.u, solution.memory);
   solution.dissipated += after.dissipated;
-  solution.remembered = std::move(after.values);
+  solution.update_history_variables = std::move(after.values);
   if (solution.nodes.empty()) {
     // What a released body still holds fades without pushing anybody, and nobody asks for it: it is told at once.
     const bool released = history.lambda.size() > 0 && history.lambda.maxCoeff() > 0.0;
@@ -588,7 +588,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
       solution.lambda.resize(0);
       solution.tau.resize(0);
       solution.stick_points.clear();
-      solution.remembered.resize(0);
+      solution.update_history_variables.resize(0);
     }
   }
   // To rounding the surface touches where it is: what is told apart by the sign is told right.
@@ -636,7 +636,7 @@ Committed FullContact::commit(const History& history, const PairState& state,
   next->tau = solution.tau;
   next->X_AB = state.X_AB;
   next->t = state.t;
-  next->memory = solution.remembered;
+  next->memory = solution.update_history_variables;
   next->p_BStickPoints = stick_points_after(solution, state);
   Response response = make_response(solution, next->approach_velocity, state);
   if (laws_.has_history()) {

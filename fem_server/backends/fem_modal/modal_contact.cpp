@@ -30,7 +30,7 @@ Eigen::Index row_of(std::size_t node) {
   return 3 * static_cast<Eigen::Index>(node);
 }
 
-bool initial_displacements(const std::vector<ModeState>& modes) {
+bool at_rest(const std::vector<ModeState>& modes) {
   return std::ranges::all_of(modes, [](const ModeState& m) { return m.q == 0.0 && m.v == 0.0 && m.g == 0.0; });
 }
 
@@ -133,12 +133,12 @@ void ModalContact::measure_undeformed(const PairState& state, Solution& solution
 }
 
 SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& candidates,
-                                              const Eigen::VectorXd& yield) const {
+                                              const Eigen::VectorXd& modal_compliance) const {
   const std::size_t n = candidates.size();
   std::vector<double> blocks = copied_blocks(model_.compliance, candidates).data();
-  Eigen::MatrixXd Phi(3 * static_cast<Eigen::Index>(n), yield.size());
+  Eigen::MatrixXd Phi(3 * static_cast<Eigen::Index>(n), modal_compliance.size());
   for (std::size_t i = 0; i < n; ++i) Phi.middleRows<3>(row_of(i)) = model_.Phi.middleRows<3>(row_of(candidates[i]));
-  const Eigen::MatrixXd change = Phi * differentiate_modal_compliance(yield).asDiagonal() * Phi.transpose();
+  const Eigen::MatrixXd change = Phi * differentiate_modal_compliance(modal_compliance).asDiagonal() * Phi.transpose();
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t i = j; i < n; ++i) {
       Eigen::Map<Matrix3> block(blocks.data() + 9 * (j * n + i));
@@ -150,8 +150,8 @@ SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& 
   return {n, std::move(blocks)};
 }
 
-Eigen::VectorXd ModalContact::differentiate_modal_compliance(const Eigen::VectorXd& yield) const {
-  return yield - model_.modes.frequencies.cwiseAbs2().cwiseInverse();
+Eigen::VectorXd ModalContact::differentiate_modal_compliance(const Eigen::VectorXd& modal_compliance) const {
+  return modal_compliance - model_.modes.frequencies.cwiseAbs2().cwiseInverse();
 }
 
 Eigen::VectorXd ModalContact::modal_force(const Solution& solution) const {
@@ -278,7 +278,7 @@ Response ModalContact::make_response(const Solution& solution, const std::option
   Response response = answer(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   if (solution.touches()) response.stored_energy += solution.energy;
   response.dissipated_increment = solution.dissipated;
-  if (initial_displacements(solution.modes) && model_.partner->is_distance()) {
+  if (at_rest(solution.modes) && model_.partner->is_distance()) {
     const CandidateBall ball = ball_around(model_.points);
     const Vector3 normal = model_.partner->half_space();
     response.bound = {

@@ -98,9 +98,9 @@ class ModalContact final : public ContactBackend {
                    const Vibration& vibration, bool tangents, Solution& solution) const;
   /// Compliance among some candidates over the time since the commit.
   [[nodiscard]] SurfaceCompliance compliance_of(const std::vector<std::uint32_t>& candidates,
-                                                const Eigen::VectorXd& yield) const;
+                                                const Eigen::VectorXd& modal_compliance) const;
   /// [(rad/s)^-2] what modes yield to over the time since the commit beyond what they yield to at rest.
-  [[nodiscard]] Eigen::VectorXd differentiate_modal_compliance(const Eigen::VectorXd& yield) const;
+  [[nodiscard]] Eigen::VectorXd differentiate_modal_compliance(const Eigen::VectorXd& modal_compliance) const;
   /// [N/sqrt(kg)] of the touching nodes on each mode.
   [[nodiscard]] Eigen::VectorXd modal_force(const Solution& solution) const;
   void finish_modes(const ModalHistory& history, const Vibration& vibration, Solution& solution) const;

@@ -30,7 +30,7 @@ class ModeStep {
   ModeStep(double omega, double zeta, double h);
 
   /// [1/(rad/s)^2] d q1 / d g1
-  [[nodiscard]] double yield() const { return compliance_; }
+  [[nodiscard]] double modal_compliance() const { return compliance_; }
   /// q1 where the force ends at zero.
   [[nodiscard]] double released(const ModeState& before) const;
   [[nodiscard]] ModeState after(const ModeState& before, double g1) const;

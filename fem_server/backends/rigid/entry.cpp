@@ -87,8 +87,8 @@ std::vector<ParameterSchema> schema(bool friction) {
       impact_law_parameter,
       "newton = the separation velocity is the coefficient times the approach velocity, poisson = the impulse of "
       "restitution is the coefficient times that of compression; neither creates energy. sequential = newton, and a "
-      "contact that does not approach takes part only after earlier impacts have set it in motion: bodies in contact transmit "
-      "motion as in Newton's cradle",
+      "contact that does not approach takes part only after earlier impacts have set it in motion: bodies in contact "
+      "transmit motion as in Newton's cradle",
       "newton", {"newton", "poisson", "sequential"}));
   // [piazza2001] uses 5 mm/s for an implant; one millimetre per second is a fall from 51 nm, below any roughness.
   parameters.push_back(number_parameter(

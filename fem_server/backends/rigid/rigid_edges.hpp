@@ -54,7 +54,7 @@ struct EdgeCrossing {
   /// [m] distance of p_B from the first body, and of p_A from the second, if only these edges are near: each body is
   /// the wedge between its faces.
   double gap_A, gap_B;
-  bool tips;  ///< the normal is outside a cone: the bodies do not touch here but may do so immediately
+  bool is_from_cone;  ///< the normal is outside a cone: the bodies do not touch here but may do so immediately
 };
 /// @param A, B    in one frame
 /// @param margin  [m] by which an end may miss the other edge: where corners lie on edges, the pose rounds to either

@@ -22,10 +22,10 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// [m] Distances below are rounding, over the size of the smaller body: a hundred times what a gap in contact may be
-/// where the model is ten times as large as the body (RigidContactSet::contact_tolerance).
+/// [m] Over the size of the smaller body; smaller distances are rounding: a hundred times the gap tolerance of contact
+/// for a model ten times as large as the body (RigidContactSet::contact_tolerance).
 constexpr double rounding_share = 1e-8;
-/// How deep a corner may be in a body, over that size, to be found on a face that is not the nearest one.
+/// Maximum depth of a corner in a body, over that size, at which faces other than the nearest one are considered.
 constexpr double max_depth_ratio = 0.1;
 
 bool is_ball(const std::vector<Probe>& probes) {
@@ -50,8 +50,8 @@ bool has_sharp_corners(const std::vector<Probe>& probes) {
 
 }  // namespace
 
-/// No probes for a plane, which every other body meets with its own, for a socket, and for a cylinder, whose points
-/// move around it.
+/// No probes for a plane, with which every other body is in contact by its own probes, for a socket, and for a
+/// cylinder, whose contact points move around it.
 RigidGeometry::Side RigidGeometry::side_of(const Surface& surface, const PrepareContext& context,
                                            const std::string& where) {
   Side side;
@@ -67,10 +67,10 @@ RigidGeometry::Side RigidGeometry::side_of(const Surface& surface, const Prepare
   side.cylinder = RollingCylinder::of(surface);
   if (side.cylinder) return side;
   TriangleSize size;
-  // Its sides are flat: two triangles each say all.
+  // The sides are flat: two triangles each are exact.
   if (const auto block = BlockSurface::of(surface)) size.edge = block->lengths.maxCoeff();
   SurfaceMesh mesh = cast_triangles(surface, size, context, where).mesh;
-  // Shapes with a distance by formula are smooth, or endless.
+  // Shapes with an analytic distance are smooth or infinite.
   if (kind_of(surface).distance == nullptr) side.edges = sharp_edges(mesh);
   side.probes = corners_of(mesh, side.edges);
   side.convex = is_convex(mesh);
@@ -99,7 +99,7 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
   };
   A_.surface = surface_of(pair.main.surface, A_);
   B_.surface = surface_of(pair.partner.surface, B_);
-  // One ball finds the nearest point of any surface: what the other body has as corners lies on that surface too.
+  // One ball finds the nearest point of any surface: corners of the other body lie on that surface too.
   const bool ball_of_A = is_ball(A_.probes), ball_of_B = is_ball(B_.probes);
   probes_of_B_ = A_.surface && (ball_of_B || (!B_.probes.empty() && !ball_of_A));
   probes_of_A_ = B_.surface && !A_.probes.empty() && !ball_of_B;
@@ -116,13 +116,13 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
     return side.cylinder && on.surface && (std::isfinite(side.cylinder->half_length) || !on.edges.empty());
   };
   if (probes_of_A_ || probes_of_B_ || rolls(A_, B_) || rolls(B_, A_)) return;
-  throw input_error(where, fmt::format("{}: expected two bodies of which at least one has corners, vertices, points or "
+  throw input_error(where, fmt::format("{}: expected two bodies, at least one with corners, vertices, points or "
                                        "ends and the other a surface, found {} on {}; give a mesh for one of them, or "
                                        "the cylinder its `length`",
                                        where, pair.main.surface.kind, pair.partner.surface.kind));
 }
 
-/// Edges meet edges and cylinders; faces meet sharp corners.
+/// Edges are in contact with edges and cylinders; faces with sharp corners.
 void RigidGeometry::find_edges() {
   for (const auto& [side, other] : {std::pair{&A_, &B_}, std::pair{&B_, &A_}}) {
     if (!side->edges.empty() && has_sharp_corners(other->probes)) {
@@ -144,7 +144,7 @@ void RigidGeometry::find_edges() {
   }
 }
 
-/// Halves the probes across their longest extent until few are left.
+/// Recursively halves the probes across their longest extent.
 void RigidGeometry::make_clusters(const std::vector<Probe>& probes, std::vector<std::size_t> members,
                                   std::vector<Cluster>& clusters) {
   constexpr std::size_t few = 4;
@@ -173,7 +173,7 @@ void RigidGeometry::make_clusters(const std::vector<Probe>& probes, std::vector<
   clusters[own].next = clusters.size();
 }
 
-/// Always the half that may come nearer, down to a few probes.
+/// Follows the half with the smaller lower bound, down to a few probes.
 double RigidGeometry::bound_on_gap(const Side& from, const Side& to, const Pose& X_to_from) {
   const auto gap = [&](const Vector3& center, double radius) {
     return to.surface->closest(X_to_from * center).gap - radius;
@@ -194,7 +194,7 @@ double RigidGeometry::bound_on_gap(const Side& from, const Side& to, const Pose&
 }
 
 void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
-                            double reach, Found& found) const {
+                            double reach, SearchResult& found) const {
   const Probe& own = from.probes[probe];
   const Vector3 c = X_to_from * own.center;
   if (to.surface->gap(c, least + own.radius) > least + own.radius) return;
@@ -217,7 +217,7 @@ void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side&
   }
 }
 
-/// A sharp corner at a body with faces: the faces that it can bear on, or the edge or corner that is nearest.
+/// A sharp corner at a body with faces: the faces that can support it, or the nearest edge or corner.
 void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from,
                                  const SurfacePoint& at, double reach, std::vector<ContactPoint>& points) const {
   const Probe& corner = from.probes[probe];
@@ -225,14 +225,14 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
   const auto add = [&](std::size_t feature, const Vector3& n, double gap) {
     points.push_back({.feature = static_cast<std::int64_t>(feature), .p_AC = c - 0.5 * gap * n, .n_A = n, .gap = gap});
   };
-  // Inside, the face that is nearest may be one that the corner's body is beside of: then farther ones are asked.
+  // Inside, the nearest face may be one that the corner's body lies beside: then farther faces are checked.
   double radius = std::abs(at.gap);
   FacetedBody::Faces faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
   while (at.gap < 0.0 && faces.touched.empty() && !faces.level && radius < max_depth_ratio * size_) {
     radius = std::max(8.0 * radius, 100.0 * margin_);
     faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
   }
-  // Further faces, of a corner in a notch, are features behind all others.
+  // Further faces, of a corner in a notch, are numbered after all other features.
   std::size_t feature = probe;
   for (const FacetedBody::Face& face : faces.touched) {
     if (face.gap <= reach) add(feature, face.normal, face.gap);
@@ -244,15 +244,15 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
   }
 }
 
-/// Probes of one side against the surface of the other, told in the frame of that other side with normals out of it.
-void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, Found& found) const {
+/// Probes of one side against the surface of the other, in the frame of that other side with normals out of it.
+void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, SearchResult& found) const {
   const double bound = bound_on_gap(from, to, X_to_from);
   for (std::size_t i = 0; i < from.clusters.size();) {
     const Cluster& cluster = from.clusters[i];
     const double least = std::max(reach, std::min(bound, found.nearest.gap));
     const double far = least + cluster.radius;
-    // A single probe is asked at once. Where the ball around the cluster is farther than what is looked for, all of it
-    // is: a distance changes by no more than the way.
+    // A single probe is queried directly. If the ball around the cluster is out of reach, so are all its probes: a
+    // distance changes by no more than the motion of the point.
     if (cluster.probes.size() != 1 && to.surface->gap(X_to_from * cluster.center, far) > far) {
       i = cluster.next;
       continue;
@@ -263,7 +263,7 @@ void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_f
 }
 
 bool RigidGeometry::collect_near(const Side& from, std::span<const ProbeCache::Entry> near, double margin, double moved,
-                                 const Side& to, const Pose& X_to_from, double reach, Found& found) const {
+                                 const Side& to, const Pose& X_to_from, double reach, SearchResult& found) const {
   if (reach + moved > margin) return false;
   const ContactPoint none = found.nearest;
   for (const auto& [probe, gap] : near) {
@@ -306,8 +306,8 @@ ProbeCache RigidGeometry::cached_probes(const Pose& X_AB, double margin) const {
 
 double RigidGeometry::way(const Pose& X_AB, const Pose& Y_AB) const {
   const auto farthest = [](const Side& side, const Pose& X, const Pose& Y) {
-    // Everything lies in the ball around the first cluster: its middle moves, and it turns about it by an angle whose
-    // chord on the unit sphere is at most |R - R'| (Frobenius) / sqrt(2).
+    // All probes lie in the ball around the first cluster: its centre moves, and it rotates about the centre by an
+    // angle whose chord on the unit sphere is at most |R - R'| (Frobenius) / sqrt(2).
     const Cluster& all = side.clusters.front();
     const double chord = (X.R - Y.R).norm() / std::sqrt(2.0);
     return (X * all.center - Y * all.center).norm() + chord * all.radius;
@@ -315,7 +315,7 @@ double RigidGeometry::way(const Pose& X_AB, const Pose& Y_AB) const {
   double way = 0.0;
   if (probes_of_B_) way = farthest(B_, X_AB, Y_AB);
   if (probes_of_A_) way = std::max(way, farthest(A_, X_AB.inverse(), Y_AB.inverse()));
-  // Gaps are rounded as coordinates are, some units in the last place of the size.
+  // Gaps are rounded like coordinates: some units in the last place of the size.
   return way + 1e-12 * size_;
 }
 
@@ -341,9 +341,9 @@ std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side&
   return near;
 }
 
-/// A crossing counts where both bodies are, around it, the wedges between the faces of these edges: of a body whose
-/// other side is nearer the distance says otherwise.
-void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, Found& found) const {
+/// A crossing is valid where both bodies are locally the wedges between the faces of these edges; the distance detects
+/// bodies with another nearby side.
+void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, SearchResult& found) const {
   if (!probes_of_A_ || !probes_of_B_ || A_.edges.empty() || B_.edges.empty()) return;
   const Pose X_BA = X_AB.inverse();
   const double least = found.points.empty() ? std::max(reach, found.nearest.gap) : reach;
@@ -356,24 +356,24 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, Found& fou
       if (!met || met->gap > least) continue;
       const double gap_A = A_.surface->closest(met->p_B).gap, gap_B = B_.surface->closest(X_BA * met->p_A).gap;
       const double off = 2.0 * edge_tilt * std::abs(met->gap) + margin_;
-      // Of convex bodies that overlap the facets tell by their gaps which of them counts.
+      // For overlapping convex bodies, the facet gaps determine the valid crossing.
       const bool inside = A_.convex && B_.convex && met->gap < -margin_ && gap_A <= off && gap_B <= off;
       if (!inside && !(std::abs(gap_A - met->gap_A) <= off && std::abs(gap_B - met->gap_B) <= off)) continue;
-      // Features of edges come after those of all probes.
+      // Features of edges are numbered after those of all probes.
       const std::size_t feature = B_.probes.size() + b * A_.edges.size() + a;
       const ContactPoint point{.feature = static_cast<std::int64_t>(feature),
                                .p_AC = 0.5 * (met->p_A + met->p_B),
                                .n_A = met->n,
                                .gap = met->gap};
       if (met->gap > 0.0 && met->gap < found.nearest.gap) found.nearest = point;
-      if (met->gap <= reach) (met->tips ? found.edge_candidates : found.points).push_back(point);
+      if (met->gap <= reach) (met->is_from_cone ? found.edge_candidates : found.points).push_back(point);
     }
   }
 }
 
-/// A cylinder of `from` on the other body, told in the frame of that one.
+/// A cylinder of `from` on the other body, in the frame of that body.
 void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach,
-                                     Found& found) const {
+                                     SearchResult& found) const {
   if (!from.cylinder || !to.surface) return;
   const RollingCylinder cylinder = from.cylinder->moved(X_to_from);
   for (const ContactPoint& point : rim_points(cylinder, *to.surface, reach, found.nearest)) {
@@ -392,10 +392,10 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
   }
 }
 
-/// Leaves out what says the same as a point before it, and what is deeper than another point: of two convex bodies that
-/// have met, the facets of their Minkowski difference that are farther than the nearest one bound nothing; of others,
-/// those at the same place.
-void RigidGeometry::remove_redundant_points(Found& found) const {
+/// Removes points equivalent to an earlier one, and points deeper than another one: for two overlapping convex bodies,
+/// facets of their Minkowski difference farther than the nearest one impose no bound; for others, this applies to
+/// points at the same position.
+void RigidGeometry::remove_redundant_points(SearchResult& found) const {
   const auto same_normal = [](const ContactPoint& p, const ContactPoint& q, double turn) {
     return p.n_A.cross(q.n_A).norm() <= 2.0 * turn && p.n_A.dot(q.n_A) > 0.0;
   };
@@ -409,7 +409,7 @@ void RigidGeometry::remove_redundant_points(Found& found) const {
   };
   std::vector<ContactPoint>& points = found.points;
   std::ranges::sort(points, {}, &ContactPoint::feature);
-  // What tips bounds nothing yet.
+  // Tipping edges impose no bound yet.
   const std::size_t n_bounds = points.size();
   points.insert(points.end(), found.edge_candidates.begin(), found.edge_candidates.end());
   std::vector<ContactPoint> kept;
@@ -425,7 +425,7 @@ void RigidGeometry::remove_redundant_points(Found& found) const {
 
 RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCache* near) const {
   constexpr double none = std::numeric_limits<double>::infinity();
-  Found of_B{.nearest = {.gap = none}}, of_A{.nearest = {.gap = none}};
+  SearchResult of_B{.nearest = {.gap = none}}, of_A{.nearest = {.gap = none}};
   const double margin = near != nullptr ? near->margin : 0.0;
   const double moved = near != nullptr ? way(near->X_AB, X_AB) : none;
   if (probes_of_B_ && (near == nullptr || !collect_near(B_, near->of_B, margin, moved, A_, X_AB, reach, of_B))) {
@@ -438,7 +438,7 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCac
   collect_cylinder(B_, A_, X_AB, reach, of_B);
   collect_cylinder(A_, B_, X_BA, reach, of_A);
   const auto turned = [&](ContactPoint point) {
-    // Features of A's own probes are told apart by their sign.
+    // Features of A's own probes are marked by a negative sign.
     point.feature = -1 - point.feature;
     point.p_AC = X_AB * point.p_AC;
     point.n_A = -(X_AB.R * point.n_A);

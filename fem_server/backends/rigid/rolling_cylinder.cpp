@@ -11,15 +11,15 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// [-] sine of the angle between the axis and a normal below which the end lies flat, and points around its rim bear:
-/// an inscribed polygon, which where it matters for the motion, at larger angles, is out of reach.
+/// [-] sine of the angle between the axis and a normal below which the end lies flat and is supported at points around
+/// its rim: an inscribed polygon, which at larger angles, where it would affect the motion, is out of reach.
 constexpr double flat_end_slope = 0.02;
-/// Points around a rim: the support of an end that lies flat is smaller than the end by 2 % at most.
+/// Points around a rim: the support polygon of a flat end is smaller than the end by 2 % at most.
 constexpr int n_around = 16;
-/// [-] between normals that are one.
+/// [-] tolerance between equal normals.
 constexpr double same_normal = 1e-13;
-/// Of the search for the lowest point of a rim. A flat partner needs two rounds; a round one of radius R brings the
-/// point nearer by r / (r + R) in each.
+/// Search of the lowest point of a rim. A flat partner needs two iterations; for a round one of radius R, each
+/// iteration reduces the error by r / (r + R).
 constexpr int max_projection_rounds = 50;
 /// [-] sine of the angle between lines below which they have no common normal.
 constexpr double parallel_axes = 1e-7;
@@ -56,13 +56,13 @@ ContactPoint rim_point(std::int64_t feature, const Vector3& p, const SurfacePoin
           .curvature_B = bend};
 }
 
-/// Where two lines come nearest to each other.
+/// Closest points of two lines.
 struct Crossed {
-  Vector3 n;            ///< [-] at right angles to both
+  Vector3 n;            ///< [-] perpendicular to both
   double s = 0, t = 0;  ///< along `d` and `f`
   double way = 0.0;     ///< [m] from the first line to the second, along n
 };
-std::optional<Crossed> shear_terms(const Vector3& a, const Vector3& d, const Vector3& b, const Vector3& f) {
+std::optional<Crossed> crossed(const Vector3& a, const Vector3& d, const Vector3& b, const Vector3& f) {
   const Vector3 product = d.cross(f);
   const double length = product.norm();
   if (!(length > parallel_axes * d.norm() * f.norm())) return std::nullopt;
@@ -93,7 +93,7 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
   for (const int end : {0, 1}) {
     const Vector3 out = (end == 0 ? -1.0 : 1.0) * cylinder.axis;
     const Vector3 middle = cylinder.center + cylinder.half_length * out;
-    // The body around a point of the rim lies towards the middle of the end and behind it.
+    // The body around a point of the rim lies towards the centre of the end and behind it.
     const auto add = [&](const ContactPoint& point, const Vector3& p) {
       if (point.gap < nearest.gap) nearest = point;
       const bool bears =
@@ -112,7 +112,7 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
       at = to.closest(p);
       if ((at.normal - n).norm() <= same_normal) break;
     }
-    // The normal meets the axis at radius / down: there is the centre of what rolls.
+    // The normal crosses the axis at radius / down: the centre of rolling.
     if (down > 1e-9) add(rim_point(end, p, at, down > flat_end_slope ? down / cylinder.radius : 0.0), p);
     if (down > flat_end_slope || at.normal.dot(out) > 0.0) continue;
     const Vector3 x = cylinder.axis.unitOrthogonal(), y = cylinder.axis.cross(x);
@@ -128,7 +128,7 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
 std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const SharpEdge& edge,
                                          const SignedDistance& to, double margin) {
   const Vector3 f = edge.b - edge.a;
-  const auto met = shear_terms(cylinder.center, cylinder.axis, edge.a, f);
+  const auto met = crossed(cylinder.center, cylinder.axis, edge.a, f);
   if (!met) return std::nullopt;
   const double end = margin / f.norm();
   if (std::abs(met->s) > cylinder.half_length + margin || met->t < -end || met->t > 1.0 + end) return std::nullopt;
@@ -139,7 +139,7 @@ std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const 
     away = -away;
   }
   if (!in_cone(edge, n) || away <= 0.0) return std::nullopt;
-  // Of this edge the axis is nearest to its body, or another place of it is where they meet.
+  // The axis must be nearest to this edge of the body; otherwise the contact is elsewhere.
   const Vector3 p_axis = cylinder.center + met->s * cylinder.axis;
   if (to.closest(p_axis).gap < (1.0 - cone_rounding) * away - margin) return std::nullopt;
   const double gap = away - cylinder.radius;
@@ -148,7 +148,7 @@ std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const 
 }
 
 std::optional<ContactPoint> side_on_side(const RollingCylinder& A, const RollingCylinder& B, double margin) {
-  const auto met = shear_terms(A.center, A.axis, B.center, B.axis);
+  const auto met = crossed(A.center, A.axis, B.center, B.axis);
   if (!met || std::abs(met->s) > A.half_length + margin || std::abs(met->t) > B.half_length + margin) {
     return std::nullopt;
   }

@@ -60,7 +60,7 @@ std::vector<std::uint32_t> NodeBlocks::numbers(std::span<const std::uint32_t> me
 LoadChange change_since_commit(const ActiveCandidates& near, std::span<const std::uint32_t> positions,
                                const Eigen::VectorXd& forces, const Eigen::VectorXd& u) {
   LoadChange change{.bounded = !near.compliance_changed};
-  double shear_terms = 0.0;
+  double crossed = 0.0;
   double before = 0.0;
   for (std::size_t a = 0; a < positions.size(); ++a) {
     const auto row = 3 * static_cast<Eigen::Index>(a);
@@ -68,11 +68,11 @@ LoadChange change_since_commit(const ActiveCandidates& near, std::span<const std
     // Without the displacement of before, df . C df cannot be told from forces and displacements.
     change.bounded = change.bounded && (near.known[i] || forces.segment<3>(row).isZero(0.0));
     if (!near.known[i]) continue;
-    shear_terms += forces.segment<3>(row).dot(near.u_before[i]);
+    crossed += forces.segment<3>(row).dot(near.u_before[i]);
     before += near.force_before[i].dot(near.u_before[i]);
   }
   if (!change.bounded) return change;
-  if (before > 0.0) change.factor = shear_terms / before;
+  if (before > 0.0) change.factor = crossed / before;
   for (std::size_t a = 0; a < positions.size(); ++a) {
     const auto row = 3 * static_cast<Eigen::Index>(a);
     const std::uint32_t i = positions[a];

@@ -34,7 +34,7 @@ constexpr double facet_gap_factor = 2.0;
 /// the system becomes singular like e^2; 0.05 is e = 0.3.
 constexpr double min_part = 0.05;
 /// Of an area: below it is what the rounding of edges in one place leaves of a polygon.
-constexpr double touched = 1e-12;
+constexpr double min_overlap_fraction = 1e-12;
 /// Of weights, sums of products of rounded numbers, and of distances over elements.
 constexpr double rounding = 1e-9;
 /// Overlap, over the size of the body, that the rounding of sides which lie in one plane may leave.
@@ -83,7 +83,7 @@ struct BodyInterface::Facet {
   Vector3 along;                   ///< [-] from its points to those of B that they meet; in B
   Vector3 shift;                   ///< [m] which these lie ahead of that; in B
   [[nodiscard]] Vector2d own(const Vector3& p) const { return {e1.dot(p - corners[0]), e2.dot(p - corners[0])}; }
-  [[nodiscard]] Vector2d met(const Vector3& p_BQ) const {
+  [[nodiscard]] Vector2d project_onto_facet(const Vector3& p_BQ) const {
     const Vector3 q = p_BQ - shift;
     return own(q - normal.dot(q - corners[0]) / normal.dot(along) * along);
   }
@@ -126,7 +126,7 @@ bool may_contact(const Facet& facet, const Corners& y) {
   for (const Vector3& p : y) {
     farthest = std::max(farthest, std::abs(facet.normal.dot(p - facet.shift - facet.corners[0])));
   }
-  return boxes_overlap(plane_corners(facet), {facet.met(y[0]), facet.met(y[1]), facet.met(y[2])},
+  return boxes_overlap(plane_corners(facet), {facet.project_onto_facet(y[0]), facet.project_onto_facet(y[1]), facet.project_onto_facet(y[2])},
                        max_ray_slope * farthest);
 }
 
@@ -137,7 +137,7 @@ class Overlap {
   Overlap(const Facet& facet, const SurfaceMesh& B, std::uint32_t triangle, const Vector3& normal_B)
       : corners_A_(plane_corners(facet)) {
     const Corners y = corners_of(B, triangle);
-    for (std::size_t k = 0; k < 3; ++k) corners_B_[k] = facet.met(y[k]);
+    for (std::size_t k = 0; k < 3; ++k) corners_B_[k] = facet.project_onto_facet(y[k]);
     gap_slope_ = {normal_B.dot(facet.e1), normal_B.dot(facet.e2)};
     gap_value_ = normal_B.dot(facet.corners[0] - y[0]);
     // Seen from A a triangle that faces A turns the other way round.
@@ -238,7 +238,7 @@ std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vect
   std::vector<Sums> functions;
   for (std::uint32_t node = 0; node < of_node.size(); ++node) {
     Sums& sums = of_node[node];
-    if (!(sums.place.area > touched * full_areas[node])) continue;
+    if (!(sums.place.area > min_overlap_fraction * full_areas[node])) continue;
     sums.place.node = node;
     merge_entries(sums.place.on_A);
     merge_entries(sums.place.on_B);
@@ -284,7 +284,7 @@ Interface BodyInterface::at(const Pose& X_AB, std::span<const double> node_gaps,
   std::vector<Facet> facets = facets_near(X_AB.inverse(), node_gaps, X_AB.R.transpose() * shift);
   interface.seen = find_facet_penetration(facets, node_gaps);
   const std::vector<Pair> pairs = pairs_of(facets, interface.seen);
-  aim(pairs, facets);
+  restrict_facets(pairs, facets);
   find_closest(facets, pairs, X_AB, interface);
   if (interface.min_gap >= 0.0) return interface;
   interface.places = interface_points_in_A(facets, pairs, -interface.min_gap, X_AB);
@@ -295,7 +295,7 @@ std::vector<InterfacePoint> BodyInterface::displace_points(const Pose& X_AB, con
   const std::vector<double> near_enough(full_areas_.size(), 0.0);
   std::vector<Facet> facets = facets_near(X_AB.inverse(), near_enough, Vector3::Zero());
   const std::vector<Pair> pairs = pairs_of(facets, undeformed.seen);
-  aim(pairs, facets);
+  restrict_facets(pairs, facets);
   return interface_points_in_A(facets, pairs, -undeformed.min_gap, X_AB);
 }
 
@@ -351,18 +351,18 @@ std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> 
   for (std::uint32_t f = 0; f < facets.size(); ++f) {
     const Facet& facet = facets[f];
     const double farthest = facet_gap_factor * facet.longest;
-    const Vector3 forth = facet.shift + farthest / min_facing_cosine * facet.normal;
+    const Vector3 normal_offset = facet.shift + farthest / min_facing_cosine * facet.normal;
     const Vector3 back = facet.shift - depth / min_facing_cosine * facet.normal;
-    const Vector3 aside = Vector3::Constant(max_ray_slope * (farthest + depth));
-    Vector3 low = facet.corners[0] + forth;
+    const Vector3 lateral_offset = Vector3::Constant(max_ray_slope * (farthest + depth));
+    Vector3 low = facet.corners[0] + normal_offset;
     Vector3 high = low;
     for (const Vector3& corner : facet.corners) {
-      for (const Vector3& end : {Vector3(corner + forth), Vector3(corner + back)}) {
+      for (const Vector3& end : {Vector3(corner + normal_offset), Vector3(corner + back)}) {
         low = low.cwiseMin(end);
         high = high.cwiseMax(end);
       }
     }
-    for (const std::uint32_t t : partner_->tree().overlapping(low - aside, high + aside)) {
+    for (const std::uint32_t t : partner_->tree().overlapping(low - lateral_offset, high + lateral_offset)) {
       const Vector3& n = normals_B_[t];
       if (n.dot(facet.normal) > -min_facing_cosine || !may_contact(facet, corners_of(B, t))) continue;
       const double offset = n.dot(B.vertices[B.triangles[t][0]]);
@@ -375,7 +375,7 @@ std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> 
   return pairs;
 }
 
-void BodyInterface::aim(std::span<const Pair> pairs, std::vector<Facet>& facets) const {
+void BodyInterface::restrict_facets(std::span<const Pair> pairs, std::vector<Facet>& facets) const {
   std::vector<Vector3> normals(facets.size(), Vector3::Zero());
   for (const Pair& pair : pairs) {
     const Vector3& n = normals_B_[pair.triangle];

@@ -76,7 +76,7 @@ class WorkingProblem {
   /// factorisations as there are nodes.
   void exchange() {
     if (result_.iterations == 0 && !near_.warm()) guess();
-    std::size_t fewest = result_.working.size() + 1;
+    std::size_t min_violations = result_.working.size() + 1;
     int budget = reconnect_timeout;
     bool descended = false;
     for (int round = 0; round < max_active_set_changes; ++round) {
@@ -84,8 +84,8 @@ class WorkingProblem {
       solve_active();
       std::vector<std::uint32_t> wrong = violations();
       if (wrong.empty()) return;
-      if (wrong.size() < fewest) {
-        fewest = wrong.size();
+      if (wrong.size() < min_violations) {
+        min_violations = wrong.size();
         budget = reconnect_timeout;
       } else if (budget > 0) {
         --budget;
@@ -96,7 +96,7 @@ class WorkingProblem {
       } else {
         wrong = {wrong.back()};
       }
-      flip(wrong);
+      exchange_active(wrong);
     }
     give_up();
   }
@@ -278,7 +278,7 @@ class WorkingProblem {
   }
 
   /// Moves each listed member to the other side.
-  void flip(const std::vector<std::uint32_t>& members) {
+  void exchange_active(const std::vector<std::uint32_t>& members) {
     std::vector<std::uint32_t> next;
     std::set_symmetric_difference(active_.begin(), active_.end(), members.begin(), members.end(),
                                   std::back_inserter(next));

@@ -1,7 +1,6 @@
-/// A body's displacements as deal.II sees them, on one process or on many: cells, unknowns, and the sums over cells.
+/// Displacement space of a body in deal.II, serial or distributed: cells, unknowns, and sums over cells.
 ///
-/// Nothing here holds an array over all nodes: with a distributed triangulation every rank has its own cells and a
-/// layer around them.
+/// No array spans all nodes: with a distributed triangulation every rank holds only its own cells and a ghost layer.
 #pragma once
 
 #include <deal.II/dofs/dof_handler.h>
@@ -22,14 +21,14 @@
 
 namespace heelstrike::fem {
 
-/// Boundary id of the faces that make_triangulation() was told are held.
+/// Boundary id of the clamped faces passed to make_triangulation().
 inline constexpr dealii::types::boundary_id clamped_boundary = 1;
 
-/// The elements of a mesh by their corners: straight edges, whatever the degree of the mesh. Cell e is element e until
-/// a partition orders cells anew.
-/// @param material_of    becomes the cells' material id
+/// Triangulation from the corners of the elements: straight edges for any degree of the mesh. Cell e is element e until
+/// a partition reorders the cells.
+/// @param material_of    becomes the material id of the cells
 /// @param held           faces that get `clamped_boundary`; all others have 0
-/// @param triangulation  empty, of any kind that deal.II can fill from cells
+/// @param triangulation  empty, of any type that deal.II can create from cells
 void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of,
                         std::span<const ElementFace> held, dealii::Triangulation<3>& triangulation);
 
@@ -37,25 +36,25 @@ class ElasticSpace {
  public:
   using Cell = dealii::DoFHandler<3>::active_cell_iterator;
 
-  /// Three displacements [m] to a node: FE_SimplexP on tetrahedra, FE_WedgeP on prisms, FE_Q on hexahedra.
-  /// @param triangulation  of cells of one kind, the same on all ranks; must outlive this object
-  /// @param n_nodes        of a cell: 4 or 10, 6, 8 or 27
-  /// @throws Error{invalid_input} when the cells have another number of corners
+  /// Three displacements [m] per node: FE_SimplexP on tetrahedra, FE_WedgeP on prisms, FE_Q on hexahedra.
+  /// @param triangulation  cells of one kind, identical on all ranks; must outlive this object
+  /// @param n_nodes        per cell: 4 or 10, 6, 8 or 27
+  /// @throws Error{invalid_input} when the number of corners of the cells does not match
   ElasticSpace(const dealii::Triangulation<3>& triangulation, std::uint32_t n_nodes);
 
   [[nodiscard]] const dealii::DoFHandler<3>& dofs() const { return dofs_; }
 
-  /// Numbers the unknowns as the mesh that the triangulation was made of: 3 n + k is node n in direction k.
+  /// Numbers the unknowns as in the source mesh of the triangulation: 3 n + k is node n in direction k.
   /// @pre one process has all cells
-  /// @throws Error{invalid_input} when cells that meet do not have the same nodes there
+  /// @throws Error{invalid_input} when adjacent cells do not share their common nodes
   void number_as(const VolumeMesh& mesh);
 
-  /// [m] where the nodes of a cell are when its edges are straight.
+  /// [m] node positions of a cell with straight edges.
   [[nodiscard]] CellNodes straight_nodes(const Cell& cell) const;
 
-  /// Computes the terms of a cell; called for several at once. See BodyCells.
+  /// Computes the terms of a cell; called concurrently. See BodyCells.
   using Compute = std::function<void(const Cell& cell, CellTerms& terms)>;
-  /// The sum over all cells that this rank owns, by WorkStream.
+  /// Sum over all locally owned cells by WorkStream.
   /// @param n_threads  as BodyCells::sum
   void sum(const Compute& compute, const AddCell& add, unsigned n_threads = 0) const;
 
@@ -66,16 +65,16 @@ class ElasticSpace {
   dealii::DoFHandler<3> dofs_;
 };
 
-/// ElementLibrary::body_cells on this side of the module's border.
+/// ElementLibrary::body_cells inside the module.
 [[nodiscard]] std::unique_ptr<const BodyCells> serial_cells(const VolumeMesh& mesh,
                                                             std::span<const std::uint32_t> material_of);
 
-/// Compares what all ranks of a communicator were given, before the ranks wait for each other in vain. Collective.
+/// Compares the inputs of all ranks of a communicator, because differing inputs would cause a deadlock. Collective.
 /// @param what    for the message, e.g. "materials"
 /// @param values  numbers, e.g. of materials, supports and options
-/// @throws Error{invalid_input} on every rank when they differ, with the first rank that has something else than rank 0
+/// @throws Error{invalid_input} on every rank when they differ, with the first rank that differs from rank 0
 void check_same_on_all_ranks(MPI_Comm communicator, std::string_view what, std::span<const double> values);
-/// The same. @param digest  of what is large, e.g. of a mesh
+/// Likewise. @param digest  of large data, e.g. of a mesh
 void check_same_on_all_ranks(MPI_Comm communicator, std::string_view what, const std::string& digest);
 
 }  // namespace heelstrike::fem

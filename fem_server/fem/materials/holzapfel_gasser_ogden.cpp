@@ -9,7 +9,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-MaterialLaw make_fibers(const ParameterPrefix& place) {
+MaterialLaw make_fibers(const ParameterScope& place) {
   FiberFamilies fibers;
   fibers.stiffness = needed_number(place, "fiber_stiffness", "k1 [Pa] of the fibres");
   fibers.exponent = needed_number(place, "fiber_exponent", "k2 [-] of the fibres, e.g. 1");

@@ -6,14 +6,14 @@ MaterialKind linear_kind() {
   return {.name = "linear",
           .meaning = "Hooke's law as in fem_condensed",
           .parameters = {},
-          .make = [](const ParameterPrefix&) { return MaterialLaw::linear; }};
+          .make = [](const ParameterScope&) { return MaterialLaw::linear; }};
 }
 
 MaterialKind neo_hookean_kind() {
   return {.name = "neo_hookean",
           .meaning = "finite strain [bonet2008]",
           .parameters = {},
-          .make = [](const ParameterPrefix&) { return MaterialLaw::neo_hookean; }};
+          .make = [](const ParameterScope&) { return MaterialLaw::neo_hookean; }};
 }
 
 }  // namespace heelstrike::fem

@@ -1,7 +1,7 @@
-/// Laws that users choose by `material_law`: one descriptor for each. Names, meanings and parameters of fem_full and
-/// fem_layered come from here; nothing else lists the laws.
+/// Material laws selectable by `material_law`, one descriptor each. This registry is the only list of laws; names,
+/// descriptions and parameters of fem_full and fem_layered derive from it.
 ///
-/// A new law is one source file in this folder that defines a function returning a MaterialKind, a declaration below,
+/// A new law requires one source file in this folder with a function that returns a MaterialKind, a declaration below,
 /// and one line in registry.cpp.
 #pragma once
 
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "common/parameters/parameter.hpp"
-#include "fem_server/bodies/body_mesh.hpp"
 #include "fem_server/fem/material_law.hpp"
 #include "fem_server/fem/prony_series.hpp"
 
@@ -18,11 +17,11 @@ namespace heelstrike::fem {
 
 struct MaterialKind {
   std::string name;                         ///< value of material_law
-  std::string meaning;                      ///< some words, for the list of choices
-  std::vector<ParameterSchema> parameters;  ///< its own, none required or with a fallback: what is missing `make` says
-  bool relaxes = false;                     ///< takes a PronySeries
-  /// @throws Error{invalid_input} with the key for what is missing, does not fit together or is not stable
-  MaterialLaw (*make)(const ParameterPrefix& place) = nullptr;
+  std::string meaning;                      ///< short description for the list of choices
+  std::vector<ParameterSchema> parameters;  ///< not required, no defaults: `make` reports missing ones
+  bool relaxes = false;                     ///< accepts a PronySeries
+  /// @throws Error{invalid_input} with the key of a missing, inconsistent or unstable parameter
+  MaterialLaw (*make)(const ParameterScope& place) = nullptr;
 };
 
 [[nodiscard]] MaterialKind neo_hookean_kind();
@@ -35,24 +34,24 @@ struct MaterialKind {
 /// All laws; the first one is the default.
 [[nodiscard]] std::span<const MaterialKind> material_kinds();
 
-/// `material_law`, the parameters of all laws, and the relaxation. @param of  what is made of the law: "", or "of the
+/// `material_law`, the parameters of all laws, and the relaxation. @param of prefix of the descriptions: "", or "of the
 /// layer: "
 [[nodiscard]] std::vector<ParameterSchema> material_parameters(const std::string& of);
 
-/// The law that the parameters ask for.
-/// @throws Error{invalid_input} with the key: as MaterialKind::make, and for parameters of laws that were not chosen
-/// or a relaxation that the law does not have
-[[nodiscard]] MaterialLaw material_law(const ParameterPrefix& place);
+/// The law selected by the parameters.
+/// @throws Error{invalid_input} with the key: as MaterialKind::make, and for parameters of laws that are not selected
+///         or a relaxation that the law does not support
+[[nodiscard]] MaterialLaw material_law(const ParameterScope& place);
 
 /// The relaxation of `prony_coefficients` and `prony_times`; elastic without them.
 /// @param prefix  of another series: "fiber_" for `fiber_prony_coefficients` and `fiber_prony_times`
-/// @throws Error{invalid_input} with the key for lists of different lengths and shares that leave no stiffness
-[[nodiscard]] PronySeries prony_of(const ParameterPrefix& place, const std::string& prefix = "");
+/// @throws Error{invalid_input} with the key for lists of different lengths and coefficients that leave no stiffness
+[[nodiscard]] PronySeries prony_of(const ParameterScope& place, const std::string& prefix = "");
 
-/// A number or list that the chosen law cannot do without. @throws Error{invalid_input} naming what it means
-[[nodiscard]] double needed_number(const ParameterPrefix& place, const std::string& name, const std::string& meaning);
-/// @param expected  number of entries, 0 = any but none
-[[nodiscard]] std::vector<double> needed_numbers(const ParameterPrefix& place, const std::string& name,
+/// A number or list that the selected law requires. @throws Error{invalid_input} with its meaning
+[[nodiscard]] double needed_number(const ParameterScope& place, const std::string& name, const std::string& meaning);
+/// @param expected  number of entries, 0 = any except none
+[[nodiscard]] std::vector<double> needed_numbers(const ParameterScope& place, const std::string& name,
                                                  std::size_t expected, const std::string& meaning);
 
 }  // namespace heelstrike::fem

@@ -12,7 +12,7 @@ MaterialKind mooney_rivlin_kind() {
                                           "goes with the second invariant",
                                           std::nullopt, {})},
           .relaxes = true,
-          .make = [](const ParameterPrefix& place) {
+          .make = [](const ParameterScope& place) {
             const StretchLaw law =
                 StretchLaw::mooney_rivlin(needed_number(place, "mooney_fraction", "c01 / (c10 + c01), e.g. 0.2"));
             require_stable(law, place.where + "mooney_fraction");

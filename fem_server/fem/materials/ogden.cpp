@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-MaterialLaw make_ogden(const ParameterPrefix& place) {
+MaterialLaw make_ogden(const ParameterScope& place) {
   const auto exponents = needed_numbers(place, "ogden_exponents", 0, "one exponent for each term, e.g. [1.3, -2]");
   for (const double exponent : exponents) {
     if (exponent != 0.0) continue;

@@ -38,14 +38,14 @@ std::vector<ParameterSchema> material_parameters(const std::string& of) {
 
 namespace {
 
-bool is_given(const ParameterPrefix& place, const ParameterSchema& schema) {
+bool is_given(const ParameterScope& place, const ParameterSchema& schema) {
   const auto given = place.parameters.find(schema.name);
   return given != place.parameters.end() && !(schema.fallback && given->second == *schema.fallback);
 }
 
 }  // namespace
 
-MaterialLaw material_law(const ParameterPrefix& place) {
+MaterialLaw material_law(const ParameterScope& place) {
   const std::string& name = text(place.parameters, "material_law");
   const MaterialKind* chosen = nullptr;
   for (const MaterialKind& kind : material_kinds()) {
@@ -71,7 +71,7 @@ MaterialLaw material_law(const ParameterPrefix& place) {
   return chosen->make(place);
 }
 
-PronySeries prony_of(const ParameterPrefix& place, const std::string& prefix) {
+PronySeries prony_of(const ParameterScope& place, const std::string& prefix) {
   const std::string of_shares = prefix + "prony_coefficients";
   const std::string of_times = prefix + "prony_times";
   const auto& shares = std::get<std::vector<double>>(place.parameters.at(of_shares));
@@ -90,13 +90,13 @@ PronySeries prony_of(const ParameterPrefix& place, const std::string& prefix) {
   return {shares, times};
 }
 
-double needed_number(const ParameterPrefix& place, const std::string& name, const std::string& meaning) {
+double needed_number(const ParameterScope& place, const std::string& name, const std::string& meaning) {
   if (const auto value = optional_number(place.parameters, name)) return *value;
   throw input_error(place.where + name, fmt::format("{}{}: missing; material_law {} needs {}", place.where, name,
                                                     text(place.parameters, "material_law"), meaning));
 }
 
-std::vector<double> needed_numbers(const ParameterPrefix& place, const std::string& name, std::size_t expected,
+std::vector<double> needed_numbers(const ParameterScope& place, const std::string& name, std::size_t expected,
                                    const std::string& meaning) {
   std::vector<double> values = std::get<std::vector<double>>(place.parameters.at(name));
   if (values.empty() || (expected > 0 && values.size() != expected)) {

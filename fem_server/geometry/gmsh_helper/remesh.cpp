@@ -37,7 +37,7 @@ constexpr double edge_rounding_ratio = 0.1;
 constexpr double min_dihedral_angle = 5.0 / 180.0 * std::numbers::pi;
 /// [-] of the edge length: thinner triangles, of which slivers of the given surface have left some, become tetrahedra
 /// that are as flat.
-constexpr double thinnest = 0.1;
+constexpr double min_height_ratio = 0.1;
 /// Down to a quarter of the edge length: whoever keeps a surface with smaller features in larger elements is told how
 /// far it lies off.
 constexpr int max_halvings = 2;
@@ -174,7 +174,7 @@ SurfaceMesh remeshed(const SurfaceMesh& surface, const SizeField& size, double f
   std::optional<SurfaceMesh> sound;
   for (int halvings = 0;; ++halvings) {
     SurfaceMesh result = remeshed_once(surface, field, angle);
-    remove_slivers(result, thinnest * finest, edge_rounding_ratio * size.size);
+    remove_slivers(result, min_height_ratio * finest, edge_rounding_ratio * size.size);
     std::vector<Vector3> points = find_deviating_points(surface, result, edge_rounding_ratio * size.size);
     const std::vector<Vector3> is_folded = has_folds(result);
     if (is_folded.empty()) sound = result;

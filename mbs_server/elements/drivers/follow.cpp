@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 
-#include "scenario/keys.hpp"
-#include "scenario/mistakes.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/schema/mistakes.hpp"
+#include "scenario/sections.hpp"
 #include "common/text/suggestion.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"

@@ -17,12 +17,12 @@ std::span<const DriverType> driver_types() {
 TimeFunctionPtr resolved(const FunctionSpec& spec) {
   if (spec.function) return spec.function;
   throw input_error("file",
-                    spec.where + ": expected the motion file with the run, found nothing; its content was not read");
+                    spec.where + ": expected the motion file with the run, found none; its content was not read");
 }
 
 const std::vector<BodyRecordPtr>& resolved(const RecordSpec& spec) {
   if (!spec.bodies.empty()) return spec.bodies;
-  throw input_error("file", spec.where + ": expected the table with the run, found nothing");
+  throw input_error("file", spec.where + ": expected the table with the run, found none");
 }
 
 }  // namespace heelstrike::mbs

@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/formulation/affine_vector.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 
 namespace heelstrike::mbs {

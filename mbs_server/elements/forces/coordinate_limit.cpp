@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/coordinate_force.hpp"
 
 namespace heelstrike::mbs {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/sampled_fmu.hpp"

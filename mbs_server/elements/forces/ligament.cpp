@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/line_bundle.hpp"
 #include "mbs_server/elements/path_points.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::mbs {

@@ -112,9 +112,9 @@ class LineForce final : public ForceElement, private InternalStates {
 /// As line_keys(), with the strain at the initial poses, which may define the unstrained length.
 [[nodiscard]] std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness);
 
-/// Refuses a line that is far from its usual length at the initial poses, as no pose makes it: a length is in another
-/// unit. What a pose may be is told at the start (LineForce::check_initial_state).
-/// @param place  key that a message names. @param usual  [m]. @param what  the usual length is. @param length  [m]
+/// Rejects a line whose length at the initial poses is too far from its usual length to result from a pose: a length
+/// is in another unit. Smaller deviations are reported at the start (LineForce::check_initial_state).
+/// @param place  key for the message. @param usual  [m]. @param what  describes the usual length. @param length  [m]
 /// @throws Mistake
 void check_line_length(const config::Field& place, double usual, const char* what, double length);
 /// As check_line_length() for a ligament; also rejects a strain beyond failure at the initial poses.

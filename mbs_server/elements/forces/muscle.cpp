@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "scenario/keys.hpp"
-#include "scenario/sections/sections.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/hill_muscle.hpp"

@@ -1,4 +1,4 @@
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/line_force.hpp"
 
 namespace heelstrike::mbs {

@@ -2,7 +2,7 @@
 #include <numbers>
 #include <utility>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/line_force.hpp"
 
 namespace heelstrike::mbs {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "scenario/coordinate_functions.hpp"
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"

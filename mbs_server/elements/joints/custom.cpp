@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "scenario/coordinate_functions.hpp"
-#include "scenario/keys.hpp"
-#include "scenario/mistakes.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"

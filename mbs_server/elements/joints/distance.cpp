@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 

@@ -1,4 +1,4 @@
-#include "scenario/keys.hpp"
+#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 
 namespace heelstrike::mbs {
@@ -15,8 +15,8 @@ config::KeySchema reactions_key() {
 std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_meaning) {
   return {{.name = "unilateral",
            .kind = config::KeyKind::flag,
-           .meaning = unilateral_meaning + "; the joint pushes and never pulls, lets go when its force would change its sign, "
-                                  "and is struck when the gap closes again; adds NAME.gap_m and NAME.force_N to the "
+           .meaning = unilateral_meaning + "; the joint pushes and never pulls, opens when its force changes sign, "
+                                  "and closes with an impact; adds NAME.gap_m and NAME.force_N to the "
                                   "time series",
            .fallback = "false"},
           config::number("restitution", "-", {.min = 0.0, .max = 1.0},

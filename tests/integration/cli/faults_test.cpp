@@ -87,7 +87,7 @@ void expect_it_goes_on(LongRun& run, pid_t server, const std::string& name) {
   ASSERT_TRUE(eventually([&] { return read_text(run.out() / "timeseries.csv").size() > reached + 100000; }))
       << run.client->output();
   EXPECT_THAT(run.client->output(), HasSubstr(name));
-  EXPECT_THAT(run.client->output(), HasSubstr("signal 9 (Killed); it is started anew"));
+  EXPECT_THAT(run.client->output(), HasSubstr("signal 9 (Killed); it is restarted"));
   run.client->signal(SIGTERM);
   EXPECT_EQ(run.client->wait().exit_code, 130);
   run.expect_rows_are_a_beginning();
@@ -115,8 +115,8 @@ TEST(Faults, AServerThatDiesAtTheSamePlaceEndsTheRunWithItsName) {
     const Finished result = run.client->wait();
     EXPECT_EQ(result.exit_code, 4) << result.err;
     EXPECT_THAT(result.err, HasSubstr(name));
-    EXPECT_THAT(result.err, HasSubstr("has died 6 times without the run getting any further"));
-    EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("has died 6 times"));
+    EXPECT_THAT(result.err, HasSubstr("failed 6 times without progress of the run"));
+    EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("failed 6 times"));
     EXPECT_EQ(nlohmann::json::parse(read_text(run.out() / "summary.json"))["status"], "failed");
     EXPECT_TRUE(fs::is_empty(run.base));
   }
@@ -135,7 +135,7 @@ TEST(Faults, AServerThatIsKilledBeforeItIsReadyIsStartedAnew) {
     ::kill(servers.front(), SIGKILL);  // its libraries are still being loaded
     const Finished result = client.wait();
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.err, HasSubstr("(" + name + ") ended with signal 9 (Killed); it is started anew"));
+    EXPECT_THAT(result.err, HasSubstr("(" + name + ") ended with signal 9 (Killed); it is restarted"));
   }
 }
 

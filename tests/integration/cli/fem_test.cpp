@@ -260,9 +260,9 @@ TEST(Fem, WritesASeriesForParaView) {
                               "--set", "output.fields.mesh=volume"},
                              here(folder));
   ASSERT_EQ(fewer.exit_code, 0) << fewer.err;
-  const std::string selected_components = read_text(folder.path() / "b/fields/block-ground_block_00002.vtu");
-  EXPECT_THAT(selected_components, HasSubstr("von_mises"));
-  EXPECT_THAT(selected_components, Not(HasSubstr("traction")));
+  const std::string selected = read_text(folder.path() / "b/fields/block-ground_block_00002.vtu");
+  EXPECT_THAT(selected, HasSubstr("von_mises"));
+  EXPECT_THAT(selected, Not(HasSubstr("traction")));
   // Point laws have no fields: the run goes on and says so.
   const std::string ball = folder.write("ball.yaml", R"(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -547,7 +547,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 /// Resident memory of a process [MiB].
-double make_committed_nodes(pid_t process) {
+double memory_use_of(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   std::string word;
   while (status >> word) {
@@ -607,12 +607,12 @@ TEST(Fem, AVanishedClientStopsItsPreparation) {
   const std::string small = folder.write("block.yaml", block_scenario());
   // Libraries and buffers that any preparation leaves behind.
   ASSERT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
-  const double before = make_committed_nodes(servers.fem->pid());
+  const double before = memory_use_of(servers.fem->pid());
   const std::string file = folder.write("ball.yaml", large_ball());
   {
     Program client("heelstrike", {"condense", file, "--fem", servers.fem_address}, here(folder));
     // The compliance of about 2700 nodes takes 500 MiB; its columns are being computed.
-    EXPECT_TRUE(eventually([&] { return make_committed_nodes(servers.fem->pid()) > before + 200.0; }, std::chrono::seconds{90}));
+    EXPECT_TRUE(eventually([&] { return memory_use_of(servers.fem->pid()) > before + 200.0; }, std::chrono::seconds{90}));
     client.signal(SIGKILL);
     (void)client.wait();
   }
@@ -621,8 +621,8 @@ TEST(Fem, AVanishedClientStopsItsPreparation) {
   // Measured within 10 MiB; an eighth of the product allows for fragments. AddressSanitizer keeps the last 256 MiB of
   // what was freed.
   const double allowed = HEELSTRIKE_TEST_TIME_FACTOR > 1 ? 60.0 + 256.0 : 60.0;
-  EXPECT_TRUE(eventually([&] { return make_committed_nodes(servers.fem->pid()) < before + allowed; }))
-      << before << " MiB before, " << make_committed_nodes(servers.fem->pid()) << " MiB after";
+  EXPECT_TRUE(eventually([&] { return memory_use_of(servers.fem->pid()) < before + allowed; }))
+      << before << " MiB before, " << memory_use_of(servers.fem->pid()) << " MiB after";
   EXPECT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
 }
 

@@ -60,7 +60,7 @@ std::string trc(int n, const std::function<std::array<double, 3>(double)>& offse
 constexpr double belt = -1.2;  // [m/s]
 
 /// Presses 2 mm into the ground in the middle of 1 s.
-double solve_linearised_contact(double t) {
+double press(double t) {
   return 0.002 * std::pow(std::sin(std::numbers::pi * t), 2);
 }
 
@@ -112,7 +112,7 @@ class Gait : public testing::Test {
  protected:
   Gait() {
     folder_.write("static.trc", trc(10, [](double) { return std::array<double, 3>{0, 0, 0}; }));
-    folder_.write("walk.trc", trc(101, [](double t) { return std::array{1e3 * belt * t, -1e3 * solve_linearised_contact(t), 0.0}; }));
+    folder_.write("walk.trc", trc(101, [](double t) { return std::array{1e3 * belt * t, -1e3 * press(t), 0.0}; }));
     folder_.write("grf.mot", plates());
     here_ = {.working_folder = folder_.path(), .environment = {{"GAIT_TEST_FOLDER", folder_.path().string()}}};
   }
@@ -144,11 +144,11 @@ TEST_F(Gait, BodiesFollowMarkersAndTheGround) {
   for (std::size_t i = 0; i < t.size(); ++i) {
     // Files have 1e-9 m; splines through samples go through them.
     EXPECT_NEAR(x[i], belt * t[i], 1e-8) << i;
-    EXPECT_NEAR(z[i], 0.101 - solve_linearised_contact(t[i]), 1e-8) << i;
+    EXPECT_NEAR(z[i], 0.101 - press(t[i]), 1e-8) << i;
     EXPECT_NEAR(v[i], belt, 1e-5) << i;
     EXPECT_NEAR(slip[i], belt, 1e-9) << i;
     // Spheres touch when the foot is pressed.
-    EXPECT_NEAR(heel[i] + ball[i], 4.0e6 * std::pow(solve_linearised_contact(t[i]), 1.5), 1e-2) << i;
+    EXPECT_NEAR(heel[i] + ball[i], 4.0e6 * std::pow(press(t[i]), 1.5), 1e-2) << i;
   }
 }
 
@@ -158,7 +158,7 @@ TEST_F(Gait, GroundReactionsAreThoseOfAPlate) {
   const ForcePlate plate = read_force_plates(table).front();
   EXPECT_EQ(plate.name, "ground_force");
   ASSERT_EQ(plate.times.size(), 101U);
-  const double f = 4.0e6 * std::pow(solve_linearised_contact(0.5), 1.5);
+  const double f = 4.0e6 * std::pow(press(0.5), 1.5);
   EXPECT_NEAR(plate.force[50].y(), f, 1e-2) << "y is up in the laboratory";
   // A quarter of the load on the heel's sphere, three quarters on the ball's; the foot points from heel to toe tip, 15
   // mm to the left on 290 mm, and its y is -z of the laboratory.

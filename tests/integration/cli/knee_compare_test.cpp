@@ -32,7 +32,7 @@ TEST(KneeCompare, EveryBackEndBearsTheSameLoadOnTheSameKnee) {
        "contact.cartilage.partner.surface.knee.edge=0.005"},
       {.working_folder = folder.path(), .environment = {}});
   ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_THAT(result.err, HasSubstr("rigid bodies come to rest"));
+  EXPECT_THAT(result.err, HasSubstr("rigid bodies reach equilibrium"));
   EXPECT_THAT(read_text(folder.path() / "knee/report.html"), HasSubstr("largest pressure"));
   const auto rows = nlohmann::json::parse(result.out)["rows"];
   ASSERT_EQ(rows.size(), backends.size());

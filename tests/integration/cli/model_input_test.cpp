@@ -132,7 +132,7 @@ TEST(Assembly, AGuessThatCannotBeAssembledNamesTheJoints) {
   // Assembly is the first thing that a run does: the file as such is right.
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.err, HasSubstr("model.yaml:9: joints.eye: "));
-  EXPECT_THAT(result.err, HasSubstr("expected a start that satisfies all joints and drivers"));
+  EXPECT_THAT(result.err, HasSubstr("expected an initial state that satisfies all joints and drivers"));
   EXPECT_THAT(result.err, HasSubstr("elbow"));
 }
 

@@ -97,7 +97,7 @@ TEST(Faults, PostedQuestionsSurviveALostConnectionWithTheSameBits) {
   Response response[1];
   const auto apart = [](int step) { return ball_at(1e-3 * step, 0.2 + 1e-3 * step, 0.5); };
   for (int step = 0; step <= 300; ++step) {
-    const PairState state[] = {separated_response(step)};
+    const PairState state[] = {apart(step)};
     rows.push_back(posting->post(RequestKind::evaluate, step, state));
     (void)posting->post(RequestKind::commit, step, state);
     waiting->evaluate(step, 0, state, response);

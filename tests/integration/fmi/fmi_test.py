@@ -676,7 +676,7 @@ class Units(unittest.TestCase):
                 self.assertEqual(unit.experiment(start), OK, unit.said)
                 self.assertEqual(unit.call("ExitInitializationMode"), OK, unit.said)
                 self.assertEqual(unit.get("time", "ball.z_m"), [start, 1.0])
-                self.refused(unit, unit.step(0.0, 0.1), f"stands at {start:g} s")
+                self.refused(unit, unit.step(0.0, 0.1), f"the FMU is at {start:g} s")
                 saved = None
                 for k in range(6):
                     self.assertEqual(unit.step(start + 0.1 * k, 0.1), OK, unit.said)
@@ -1021,7 +1021,7 @@ class Units(unittest.TestCase):
             for each in (unit, other):
                 each.free()
             spring = Instance(self.spring[version])
-            self.refused(spring, spring.texts("Set", [server], [b""]), "this unit has none")
+            self.refused(spring, spring.texts("Set", [server], [b""]), "this FMU has none")
             spring.free()
 
     def test_inputs_act_and_parameters_are_taken(self):
@@ -1192,7 +1192,7 @@ class Units(unittest.TestCase):
             self.assertAlmostEqual(after, 2.0 * before, delta=1e-12 * after)
             self.refused(unit, unit.set(radius, 0.2), "fixed parameter")
             other = Instance(made).start(**{radius.replace(".", "__"): 0.11})
-            self.refused(other, other.restore_bytes(unit.state_bytes()), "other fixed parameters")
+            self.refused(other, other.restore_bytes(unit.state_bytes()), "with these fixed parameters")
             for each in (unit, other):
                 each.free()
 
@@ -1506,11 +1506,11 @@ class Units(unittest.TestCase):
             self.refused(unit, unit.set("ball.z_m", 1.0), "ball.z_m", "calculated")
             self.refused(unit, unit.set("ball.fz_N", float("nan")), "ball.fz_N", "finite")
             self.refused(unit, unit.set("bodies.ball.mass", 0.5), "fixed parameter")
-            self.refused(unit, unit.step(0.5, 0.1), "stands at 0 s")
+            self.refused(unit, unit.step(0.5, 0.1), "the FMU is at 0 s")
             self.refused(unit, unit.step(0.0, -0.1), "positive")
             self.refused(unit, unit.step(0.0, 100.0), "2 s")
             self.refused(unit, unit.call("GetInteger" if version == 2 else "GetInt32", None, c.c_size_t(1), None,
-                                         c.c_size_t(1)), "nothing of that kind")
+                                         c.c_size_t(1)), "no such variables")
             self.assertEqual(unit.step(0.0, 0.1), OK, "refusals change nothing")
             unit.free()
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--fmi", "4"], capture_output=True, text=True)

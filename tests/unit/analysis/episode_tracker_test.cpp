@@ -81,8 +81,8 @@ TEST(EpisodeTracker, OnlyAnImpactHasARestitution) {
   EXPECT_FALSE(stood.effective_restitution.has_value()) << "it turned three times";
   tracker.begin(1.0, response(0.0, 0.0, -0.02));
   tracker.update(1.3, response(5.0, -0.01, 0.1));
-  const ContactEpisode shifted_by_floor = tracker.end(1.4, response(0.0, 0.0, 0.574));
-  EXPECT_FALSE(shifted_by_floor.effective_restitution.has_value()) << "somebody else made it 28.7 times as fast";
+  const ContactEpisode lifted = tracker.end(1.4, response(0.0, 0.0, 0.574));
+  EXPECT_FALSE(lifted.effective_restitution.has_value()) << "somebody else made it 28.7 times as fast";
   // The end of an episode is told twice, as a step and as the separation: one turn.
   tracker.begin(2.0, response(0.0, 0.0, -0.5));
   tracker.update(2.1, response(5.0, -0.01, 0.4));

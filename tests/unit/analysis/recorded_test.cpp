@@ -45,17 +45,17 @@ constexpr const char* drivers = R"yaml(drivers:
 
 /// timeseries.csv as a run folder has it; without the columns whose names contain one of `hidden`.
 std::string csv_of(const RecordedRun& run, const std::vector<std::string>& hidden = {}) {
-  std::vector<std::size_t> selected_components;
+  std::vector<std::size_t> selected;
   for (std::size_t i = 0; i < run.columns.size(); ++i) {
     const auto& name = run.columns[i].name;
     const bool skip =
         std::ranges::any_of(hidden, [&](const auto& part) { return name.find(part) != std::string::npos; });
-    if (!skip) selected_components.push_back(i);
+    if (!skip) selected.push_back(i);
   }
   std::string text;
-  for (const auto i : selected_components) text += fmt::format("{}{}", text.empty() ? "" : ",", run.columns[i].name);
+  for (const auto i : selected) text += fmt::format("{}{}", text.empty() ? "" : ",", run.columns[i].name);
   for (const auto& row : run.rows) {
-    for (std::size_t k = 0; k < selected_components.size(); ++k) text += fmt::format("{}{}", k == 0 ? "\n" : ",", row[selected_components[k]]);
+    for (std::size_t k = 0; k < selected.size(); ++k) text += fmt::format("{}{}", k == 0 ? "\n" : ",", row[selected[k]]);
   }
   return text + "\n";
 }

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string initial_displacements(const std::string& model, const std::string& analysis = "end_time: 1") {
+std::string at_rest(const std::string& model, const std::string& analysis = "end_time: 1") {
   return "heelstrike: 1\ngravity: [0, 0, -10]\n" + model + "analysis: {type: static, " + analysis +
          "}\noutput: {interval: 0.25}\n";
 }
@@ -26,7 +26,7 @@ RecordedRun completed(const std::string& text) {
 }
 
 TEST(Static, ASpringHangsWhereItsForceIsTheWeight) {
-  const auto run = completed(initial_displacements(R"(
+  const auto run = completed(at_rest(R"(
 bodies:
   bob: {mass: 2, inertia: [0.01, 0.01, 0.01], position: [0.1, 0.2, -1]}
 forces:
@@ -67,7 +67,7 @@ output: {interval: 0.25, fields: {interval: 0.5}}
 
 TEST(Static, ABallRestsInTheGroundByHertz) {
   for (const double z : {0.0999, 0.15, 1.1}) {
-    const auto run = completed(initial_displacements(R"(
+    const auto run = completed(at_rest(R"(
 bodies:
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0.3, -0.2, )" +
                                        std::to_string(z) + R"(]}
@@ -155,7 +155,7 @@ TEST(Static, HowMuchImbalanceIsTakenIsTheScenariosToSay) {
 /// a of the cranks from the vertical, 2 m g sin a / 1 (two cranks at half height and the coupler) = k (d - sin a) cos
 /// a.
 TEST(Static, AFourBarWithASpringFindsTheClosedForm) {
-  const auto run = completed(initial_displacements(R"(
+  const auto run = completed(at_rest(R"(
 bodies:
   left: {mass: 1, inertia: [0.083, 0.083, 0.001], position: [0, 0, 0.5]}
   right: {mass: 1, inertia: [0.083, 0.083, 0.001], position: [1, 0, 0.5]}
@@ -178,7 +178,7 @@ forces:
 }
 
 TEST(Static, ADriverMakesASequenceAndItsWorkIsTheEnergyOfTheSpring) {
-  const auto run = completed(initial_displacements(R"(
+  const auto run = completed(at_rest(R"(
 bodies:
   slider: {mass: 1, inertia: [0.01, 0.01, 0.01]}
   bob: {mass: 3, inertia: [0.01, 0.01, 0.01], position: [0, 0, -1]}
@@ -200,7 +200,7 @@ forces:
 }
 
 TEST(Static, ADriverPressesABallByHertz) {
-  const auto run = completed(initial_displacements(R"(
+  const auto run = completed(at_rest(R"(
 bodies:
   press: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0.2]}
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
@@ -311,7 +311,7 @@ output: {interval: 0.025}
 
 TEST(Static, ABodyThatVibratesIsRefused) {
   const auto with_modes = [](int modes) {
-    return run_local(scenario_from(initial_displacements(fmt::format(R"(
+    return run_local(scenario_from(at_rest(fmt::format(R"(
 bodies:
   block: {{mass: 1, inertia: [1.0e-4, 1.0e-4, 1.0e-4], position: [0, 0, 0.0099]}}
 joints:
@@ -358,7 +358,7 @@ output: {{interval: 1.0e-4}}
 }
 
 TEST(Static, WhatCannotComeToRestIsNamed) {
-  const auto falls = run_local(scenario_from(initial_displacements(R"(
+  const auto falls = run_local(scenario_from(at_rest(R"(
 bodies:
   held: {mass: 1, inertia: [0.01, 0.01, 0.01]}
   stone: {mass: 4, inertia: [0.01, 0.01, 0.01], position: [1, 0, 0]}
@@ -375,7 +375,7 @@ joints:
 
 TEST(Static, AContactThatIsNotEnoughIsNamedWithItsForce) {
   // A wind of 30 N sideways on a ball that rests without friction: it slides for ever.
-  const auto slides = run_local(scenario_from(initial_displacements(R"(
+  const auto slides = run_local(scenario_from(at_rest(R"(
 bodies:
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
 loads:

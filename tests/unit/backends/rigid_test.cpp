@@ -334,9 +334,9 @@ TEST(Rigid, ACylinderLiesOnTheEndsOfALine) {
     EXPECT_NEAR(std::abs(point.p_AC.y()), 0.15 * std::cos(0.3), 1e-12);
   }
   // Leaning, on one point of a rim; upright, on points around it.
-  const double min_smooth_cosine = 0.4;
-  const double height = 0.15 * std::sin(min_smooth_cosine) + 0.1 * std::cos(min_smooth_cosine);
-  const Response leaning = cylinder_on_plane(min_smooth_cosine, 1.0, height);
+  const double lean = 0.4;
+  const double height = 0.15 * std::sin(lean) + 0.1 * std::cos(lean);
+  const Response leaning = cylinder_on_plane(lean, 1.0, height);
   ASSERT_EQ(leaning.points.size(), 1U);
   EXPECT_NEAR(leaning.points[0].gap, 0.0, 1e-15);
   const Response upright = cylinder_on_plane(0.5 * std::numbers::pi, 0.0, 0.15);
@@ -357,10 +357,10 @@ TEST(Rigid, ACylinderLiesOnEdgesAndOnCylinders) {
     EXPECT_NEAR(point.curvature_B, 10.0, 1e-12);
   }
   CylinderSurface other{.radius = 0.05, .axis = Vector3::UnitX(), .length = 0.4};
-  const Response shear_terms = ask(pair_of(other, roller), {0.1, 0.05, 0.15 + 1e-5});
-  ASSERT_EQ(shear_terms.points.size(), 1U);
-  EXPECT_NEAR(shear_terms.points[0].gap, 1e-5, 1e-15);
-  EXPECT_NEAR((shear_terms.points[0].p_AC - Vector3(0.1, 0.0, 0.05 + 5e-6)).norm(), 0.0, 1e-12);
+  const Response crossed = ask(pair_of(other, roller), {0.1, 0.05, 0.15 + 1e-5});
+  ASSERT_EQ(crossed.points.size(), 1U);
+  EXPECT_NEAR(crossed.points[0].gap, 1e-5, 1e-15);
+  EXPECT_NEAR((crossed.points[0].p_AC - Vector3(0.1, 0.0, 0.05 + 5e-6)).norm(), 0.0, 1e-12);
   // Side by side, on the ends of the line that both share.
   other = {.radius = 0.05, .axis = Vector3::UnitY(), .length = 0.2};
   const Response beside = ask(pair_of(other, roller), {0.15, 0.12, 0.0});

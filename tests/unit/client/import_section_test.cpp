@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "library/runs/run_request.hpp"
 #include "common/errors/error.hpp"
 
@@ -188,7 +188,7 @@ TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
   EXPECT_THAT(message("steps: none", "steps: some"), HasSubstr("swing.yaml:14: output.steps: "));
   EXPECT_THAT(message("heelstrike: 1\n", ""), HasSubstr("heelstrike: missing"));
   EXPECT_THAT(message("contact.layers: lumped", "heelstrike: 7"),
-              HasSubstr("swing.yaml:8: import.set.heelstrike: expected a key of what is imported"));
+              HasSubstr("swing.yaml:8: import.set.heelstrike: expected a key of the imported model"));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  flexion: 25"),
               AllOf(HasSubstr("swing.yaml:5: import.flexion: "), HasSubstr("[rad]")));
 }
@@ -202,10 +202,10 @@ TEST_F(ImportSection, WhatBothGiveIsRefused) {
 }
 
 TEST_F(ImportSection, WhatTheModelItselfHasWrongIsToldAsThat) {
-  std::string expensive = leg;
+  std::string heavy = leg;
   const std::string mass = "<mass>4</mass>";
-  expensive.replace(expensive.find(mass), mass.size(), "<mass>-4</mass>");
-  write("model/leg.osim", expensive);
+  heavy.replace(heavy.find(mass), mass.size(), "<mass>-4</mass>");
+  write("model/leg.osim", heavy);
   // Lines of what is assembled are in no file.
   EXPECT_THAT(message("", ""), AllOf(testing::StartsWith("${HEELSTRIKE_IMPORT_TEST}/leg.osim: bodies.shank.mass: "),
                                      HasSubstr("swing.yaml: imports that model")));

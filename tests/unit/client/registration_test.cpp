@@ -7,7 +7,7 @@
 #include <cmath>
 #include <regex>
 
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 #include "gait/ground_reactions.hpp"
 #include "client/studies/registration.hpp"
 #include "common/errors/error.hpp"

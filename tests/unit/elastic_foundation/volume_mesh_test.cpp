@@ -145,7 +145,7 @@ TEST(VolumeMesh, SaysWhatItsLayerLacks) {
                      where + "contact_set", AllOf(HasSubstr("'top' does not exist"), HasSubstr("outer")));
   const std::vector<double> corner{-0.0201, -0.0201, -1.0, -0.0199, -0.0199, -0.0001};
   expect_pad_error(pad("pad", {{"clamped_box", corner}, {"contact_set", std::string("outer")}}),
-                     where + "clamped_set", HasSubstr("make up none"));
+                     where + "clamped_set", HasSubstr("form none"));
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, sets);
   plate.parameters.erase("thickness");
   expect_pad_error(plate, where + "clamped_set", AllOf(HasSubstr("expected a volume mesh"), HasSubstr("thickness")));
@@ -160,8 +160,8 @@ TEST(VolumeMesh, SetsThatASurfaceHasNotAreLeftOutAndTold) {
   std::vector<std::string> told;
   context.on_progress = [&](std::string_view stage, double) { told.emplace_back(stage); };
   (void)entry.make(plate, context);
-  EXPECT_THAT(told, testing::Contains(HasSubstr("clamped_set: left out")));
-  EXPECT_THAT(told, testing::Contains(HasSubstr("contact_set: left out")));
+  EXPECT_THAT(told, testing::Contains(HasSubstr("clamped_set: ignored")));
+  EXPECT_THAT(told, testing::Contains(HasSubstr("contact_set: ignored")));
 }
 
 }  // namespace

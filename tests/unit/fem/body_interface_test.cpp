@@ -160,10 +160,10 @@ TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {
   constexpr double slope = 0.25;
   constexpr double depth = 2e-4;
   const double expected = side * side * depth / ((length_A + length_B) / E_A);
-  const auto is_crease = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
+  const auto leans = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
   for (const auto& [n_A, n_B] : {std::pair<std::size_t, std::size_t>{4, 4}, {4, 5}, {3, 7}, {6, 4}}) {
-    const SolidBody A = test::solid_body(leaning(above(n_A), length_A, slope), material(E_A), "z1", is_crease);
-    const SolidBody B = test::solid_body(leaning(below(n_B), -length_B, slope), material(E_A), "z0", is_crease);
+    const SolidBody A = test::solid_body(leaning(above(n_A), length_A, slope), material(E_A), "z1", leans);
+    const SolidBody B = test::solid_body(leaning(below(n_B), -length_B, slope), material(E_A), "z0", leans);
     const auto contact = test::two_bodies(A, B, {.friction = 0.3, .max_penetration = 0.01});
     PairState state;  // faces in one plane
     auto history = contact->commit(*contact->initial_history(), state).history;

@@ -209,11 +209,11 @@ TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
       return state;
     };
     const PairState committed = tilted(0.03, 0.0, -5e-4);  // 0.1 mm deep at one edge, 1.1 mm off at the other
-    const auto values_of_all = all->commit(*all->initial_history(), committed).history;
+    const auto total = all->commit(*all->initial_history(), committed).history;
     const auto of_few = few->commit(*few->initial_history(), committed).history;
     for (const PairState& state : {tilted(0.03, 1e-6, -4.99e-4), tilted(0.03, 1e-5, -4.5e-4), tilted(0.029, 0.0, -5e-4),
                                    tilted(0.03, 0.0, -1e-3), tilted(-0.03, 0.0, -5e-4), tilted(0.0, 0.0, 8e-4)}) {
-      const Response a = all->evaluate(*values_of_all, state);
+      const Response a = all->evaluate(*total, state);
       const Response b = few->evaluate(*of_few, state);
       EXPECT_EQ(a.gap, b.gap);
       EXPECT_EQ(a.statistics.active_points, b.statistics.active_points);

@@ -30,7 +30,7 @@ void PrintTo(const RegionCase& c, std::ostream* out) {
 }
 
 /// Block 40 x 40 x 30 mm held at its top, with its bottom on a plane, or on another block.
-PairSpec solve_linearised_contact(const RegionCase& c, const std::string& regions) {
+PairSpec press(const RegionCase& c, const std::string& regions) {
   PairSpec pair;
   pair.name = "block-ground";
   pair.backend = c.backend;
@@ -55,7 +55,7 @@ PairSpec solve_linearised_contact(const RegionCase& c, const std::string& region
 }
 
 std::unique_ptr<ContactBackend> open(const RegionCase& c, const std::string& regions) {
-  return make_backend(solve_linearised_contact(c, regions), test::quiet());
+  return make_backend(press(c, regions), test::quiet());
 }
 
 /// Deeper where x is large.
@@ -120,7 +120,7 @@ TEST_P(ContactRegions, ChangeNothingElse) {
 // The box ends inside sides of 10 mm, past the centre of one of their parts.
 TEST(ContactRegionsOfABox, EndInsideASideAndLoseNoForce) {
   for (const char* element : {"hex8", "hex27"}) {
-    PairSpec pair = solve_linearised_contact({"fem_condensed", element}, "x- x+");
+    PairSpec pair = press({"fem_condensed", element}, "x- x+");
     pair.parameters["contact_box"] = std::vector<double>{-0.0135, -1, -1, 0.0165, 1, 1};
     const Response r = answer(*make_backend(pair, test::quiet()), tilted());
     EXPECT_NEAR(r.regions[0].force + r.regions[1].force, r.normal_force, 200 * precision * r.normal_force) << element;
@@ -171,19 +171,19 @@ TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
 
 TEST(ContactRegionsRefuse, WhatCannotBe) {
   const RegionCase condensed{"fem_condensed"};
-  EXPECT_THAT(test::refusal(solve_linearised_contact(condensed, "heel")),
+  EXPECT_THAT(test::refusal(press(condensed, "heel")),
               testing::AllOf(testing::HasSubstr("contact.block-ground.parameters.regions"),
                              testing::HasSubstr("'heel'"), testing::HasSubstr("x-, x+, y-, y+, z-, z+")));
-  EXPECT_THAT(test::refusal(solve_linearised_contact(condensed, "sets")),
+  EXPECT_THAT(test::refusal(press(condensed, "sets")),
               testing::HasSubstr("found 'bottom' with 32 of its 32 triangles"));
-  PairSpec aside = solve_linearised_contact(condensed, "x+");
+  PairSpec aside = press(condensed, "x+");
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0, 0.0};
   EXPECT_THAT(test::refusal(aside),
               testing::HasSubstr("expected regions that cut the surface that may touch, found 'x+'"));
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0};
   EXPECT_THAT(test::refusal(aside),
               testing::HasSubstr("region_center: expected a point, three numbers [m], found 2 numbers"));
-  PairSpec cloud = solve_linearised_contact(condensed, "x+ x-");
+  PairSpec cloud = press(condensed, "x+ x-");
   cloud.partner.surface = PointCloudSurface{.points = {{0.0, 0.0, 0.0}}, .areas = {1e-6}};
   EXPECT_THAT(test::refusal(cloud), testing::HasSubstr("regions: expected none with a point cloud"));
 }

@@ -239,9 +239,9 @@ TEST(FullBodies, EnergyForceAndTangentsBelongTogetherAndActionIsReaction) {
 TEST(FullBodies, AnObliqueCutSticksBelowTheSlopeOfItsFrictionAsIfItWereWhole) {
   constexpr double slope = 0.25;
   constexpr double depth = 0.1 * (length_A + length_B);
-  const auto is_crease = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
-  const SolidBody A = test::solid_body(leaning(above(4), length_A, slope), material(E_A), "z1", is_crease);
-  const SolidBody B = test::solid_body(leaning(below(5), -length_B, slope), material(E_A), "z0", is_crease);
+  const auto leans = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
+  const SolidBody A = test::solid_body(leaning(above(4), length_A, slope), material(E_A), "z1", leans);
+  const SolidBody B = test::solid_body(leaning(below(5), -length_B, slope), material(E_A), "z0", leans);
   const auto opened = [&](double friction) {
     return test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
                                  {.friction = friction, .max_penetration = 0.02});

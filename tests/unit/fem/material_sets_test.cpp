@@ -264,7 +264,7 @@ class LayeredPad : public testing::Test {
     pair_.partner.surface = PlaneSurface{};
     pair_.parameters = {
         {"element_size", 0.01}, {"clamped_set", std::string("top")}, {"contact_set", std::string("bottom")}};
-    context_.on_progress = [this](std::string_view stage, double) { reported_.emplace_back(stage); };
+    context_.on_progress = [this](std::string_view stage, double) { warnings_.emplace_back(stage); };
   }
   [[nodiscard]] std::unique_ptr<ContactBackend> make() { return make_backend(pair_, context_); }
   [[nodiscard]] static PairState state(double t, double depth) {
@@ -294,7 +294,7 @@ class LayeredPad : public testing::Test {
 
   PairSpec pair_;
   PrepareContext context_;
-  std::vector<std::string> reported_;
+  std::vector<std::string> warnings_;
 };
 
 // With a Poisson's ratio of 0 nothing moves sideways: neo-Hookean P = mu (1/l - l) below, Hooke's E (1 - l) above.
@@ -326,11 +326,11 @@ TEST_F(LayeredPad, EveryLayerFollowsItsOwnLaw) {
   pair_.backend = "fem_layered";
   pair_.parameters["layer_set"] = std::string("pad");
   EXPECT_NEAR(force(depth), stiffer, rounding * stiffer);
-  EXPECT_THAT(reported_, Not(Contains(HasSubstr("no element of the layer"))));
+  EXPECT_THAT(warnings_, Not(Contains(HasSubstr("no element of the layer"))));
   pair_.parameters.erase("material_law");
   pair_.main.materials[1].law = law("neo_hookean");
   (void)make();
-  EXPECT_THAT(reported_, Contains(AllOf(HasSubstr("materials.bone.law"), HasSubstr("no element of the layer"))));
+  EXPECT_THAT(warnings_, Contains(AllOf(HasSubstr("materials.bone.law"), HasSubstr("no element of the layer"))));
 }
 
 TEST_F(LayeredPad, OfOneMaterialInTwoSetsIsOneBody) {
@@ -379,13 +379,13 @@ TEST_F(LayeredPad, LinearBackEndsTakeTheModuliAndSaySo) {
   for (const char* backend : {"fem_condensed", "fem_modal"}) {
     pair_.backend = backend;
     for (Material& material : pair_.main.materials) material.law.clear();
-    reported_.clear();
+    warnings_.clear();
     const double plain = force(1e-4);
-    EXPECT_THAT(reported_, Not(Contains(HasSubstr("law"))));
+    EXPECT_THAT(warnings_, Not(Contains(HasSubstr("law"))));
     pair_.main.materials[0].law = law("yeoh");
     pair_.main.materials[0].law["yeoh_ratios"] = std::vector<double>{0.5, 0.1};
     EXPECT_EQ(force(1e-4), plain);
-    EXPECT_THAT(reported_, Contains(AllOf(HasSubstr("contact.pad-plate.main.materials.pad.law"), HasSubstr("moduli"))));
+    EXPECT_THAT(warnings_, Contains(AllOf(HasSubstr("contact.pad-plate.main.materials.pad.law"), HasSubstr("moduli"))));
   }
 }
 
@@ -397,11 +397,11 @@ TEST_F(LayeredPad, OverlappingSetsAreTold) {
   pair_.main.surface = cylinder;
   pair_.main.materials = {made_of(1e6, 0.3), made_of(2e6, 0.3, "pad"), made_of(1e9, 0.3, "core")};
   (void)make();
-  EXPECT_THAT(reported_, Contains(AllOf(HasSubstr("'pad' and 'core' share"), HasSubstr("the later material, 'core'"))));
-  reported_.clear();
+  EXPECT_THAT(warnings_, Contains(AllOf(HasSubstr("'pad' and 'core' share"), HasSubstr("the later material, 'core'"))));
+  warnings_.clear();
   pair_.main.materials = {made_of(1e6, 0.3), made_of(2e6, 0.3, "pad"), made_of(1e9, 0.3, "bone")};
   (void)make();
-  EXPECT_THAT(reported_, Not(Contains(HasSubstr("share"))));
+  EXPECT_THAT(warnings_, Not(Contains(HasSubstr("share"))));
 }
 
 TEST_F(LayeredPad, LawsThatCannotBeAreNamed) {

@@ -519,7 +519,7 @@ TEST(UnitMistakes, OfTheScenarioAreNamed) {
 }
 
 TEST_P(EitherVersion, AUnitThatFailsEndsTheRunWithWhatItSaid) {
-  const std::map<int, const char*> answers = {{2, "returned 'discard'"},
+  const std::map<int, const char*> answers = {{2, "returned 'reject'"},
                                               {3, "returned 'error'"},
                                               {4, "returned 'fatal'"},
                                               {5, "expected finite numbers from the unit, found nan for 'force'"}};
@@ -625,7 +625,7 @@ TEST_P(EitherVersion, DiscardedStepsAreTriedAgainInParts) {
   const auto complaint_of = [&](const std::string& longest, bool varies) {
     return std::string(run_input(input(longest, "force", varies), fem::open_local_contact).summary.error->what());
   };
-  EXPECT_THAT(complaint_of("0.003", false), HasSubstr("returned 'discard'"));
+  EXPECT_THAT(complaint_of("0.003", false), HasSubstr("returned 'reject'"));
   EXPECT_THAT(complaint_of("1e-7", true),
               HasSubstr("DoStep from t = 0 s over 0.02 s, also in steps of 1.953125e-05 s,"));
 }

@@ -130,9 +130,9 @@ TEST(FootTemplate, RefusesFeetThatCannotBe) {
   MarkerTrial moving = standing();
   for (auto& marker : moving.positions) marker[3].x() += 0.2;
   EXPECT_THAT(message(moving), HasSubstr("stands still"));
-  MarkerTrial undetected = standing();
-  for (Vector3& p : undetected.positions[1]) p.setConstant(std::numeric_limits<double>::quiet_NaN());
-  EXPECT_THAT(message(undetected), AllOf(HasSubstr("marker 'sup'"), HasSubstr("gaps in all 4 frames")));
+  MarkerTrial hidden = standing();
+  for (Vector3& p : hidden.positions[1]) p.setConstant(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(message(hidden), AllOf(HasSubstr("marker 'sup'"), HasSubstr("gaps in all 4 frames")));
 }
 
 TEST(FootMotion, IsTheMotionThatMadeTheMarkers) {

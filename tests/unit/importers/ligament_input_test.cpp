@@ -88,11 +88,11 @@ TEST(LigamentInput, LengthsOfEveryTypeAreWithinReach) {
     EXPECT_THAT(message_for_straight(type, ends + "length: 0.01"),
                 AllOf(HasSubstr(":9: forces.MCL.bodies"), HasSubstr("strain of 9")));
     EXPECT_THAT(message_for_straight(type, "points: [[0, -0.1, 0], [0, 0, 0]], reference_strain: 0.02"),
-                AllOf(HasSubstr(":9: forces.MCL.bodies"), HasSubstr("ends that meet")));
+                AllOf(HasSubstr(":9: forces.MCL.bodies"), HasSubstr("coincident ends")));
   }
   EXPECT_THAT(message_for("{reference_strain: 0.02, path: [{body: femur, point: [0, -0.1, 0]}, "
                           "{body: tibia, point: [0, 0, 0]}]}"),
-              AllOf(HasSubstr(":14: forces.MCL.lines.a.path"), HasSubstr("ends that meet")));
+              AllOf(HasSubstr(":14: forces.MCL.lines.a.path"), HasSubstr("coincident ends")));
 }
 
 TEST(LigamentInput, ASurfaceAroundAnInsertionIsRefused) {

@@ -149,7 +149,7 @@ void expect_consistent(ForceElement& force, const Point& at) {
   EnergyTerms energy;
   const VectorX g = force_at(force, at, &energy);
   const double scale = 1.0 + g.cwiseAbs().maxCoeff();
-  const Point initial_displacements{at.q, VectorX::Zero(n), at.s};
+  const Point at_rest{at.q, VectorX::Zero(n), at.s};
   const auto forces = [&](const Point& x) { return force_at(force, x); };
   const auto potential = [&](const Point& x) {
     EnergyTerms terms;
@@ -164,11 +164,11 @@ void expect_consistent(ForceElement& force, const Point& at) {
               1e-7 * scale)
         << force.name() << i;
     // Without motion, the force is minus the slope of the energy.
-    EXPECT_NEAR(force_at(force, initial_displacements)[i], -difference(potential, initial_displacements, &Point::q, i), 1e-7 * scale)
+    EXPECT_NEAR(force_at(force, at_rest)[i], -difference(potential, at_rest, &Point::q, i), 1e-7 * scale)
         << force.name() << i;
   }
   // What the damping part takes out per time, and what the states lose while they change, is the dissipated power.
-  double power = (g - force_at(force, initial_displacements)).dot(at.qd);
+  double power = (g - force_at(force, at_rest)).dot(at.qd);
   const VectorX rates = rates_at(force, at);
   for (int i = 0; i < rates.size(); ++i) power += difference(potential, at, &Point::s, i) * rates[i];
   // The slope of the energy by a state is a difference, the rest is exact.

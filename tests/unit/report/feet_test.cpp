@@ -1,6 +1,6 @@
 // Contact pairs that are one foot, and what loads them together; bodies as shapes.
 #include "report/feet.hpp"
-#include "library/composition/catalog.hpp"
+#include "library/registries/catalog.hpp"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ const std::string cut_foot =
     sole("ball-ground", "ball", "{sphere: {radius: 0.1}}", "element_size: 0.01") +
     "analysis: {end_time: 1}\noutput: {interval: 0.1}\n";
 
-TEST(ContactParameters, PartsCutFromOneShapeAreOneFoot) {
+TEST(Feet, PartsCutFromOneShapeAreOneFoot) {
   const auto feet = feet_of(read(cut_foot));
   ASSERT_EQ(feet.size(), 2U);
   EXPECT_EQ(feet[0].label, "foot");
@@ -45,7 +45,7 @@ TEST(ContactParameters, PartsCutFromOneShapeAreOneFoot) {
   EXPECT_EQ(feet[1].label, "ball");
 }
 
-TEST(ContactParameters, TotalForceIsThatOfThePartsAndOnlyOfFeetWithSeveral) {
+TEST(Feet, TotalForceIsThatOfThePartsAndOnlyOfFeetWithSeveral) {
   TimeSeries series;
   series.columns = {"time_s",           "foot-ground.fx_N", "foot-ground.fy_N", "foot-ground.fz_N", "toes-ground.fx_N",
                     "toes-ground.fy_N", "toes-ground.fz_N", "ball-ground.fx_N", "ball-ground.fy_N", "ball-ground.fz_N"};
@@ -58,7 +58,7 @@ TEST(ContactParameters, TotalForceIsThatOfThePartsAndOnlyOfFeetWithSeveral) {
 }
 
 /// A plate that measured 700 N along y of a laboratory with y up, from 2 s of its clock on.
-TEST(ContactParameters, WhatAPlateMeasuredIsTurnedIntoTheWorldAndTheClockOfTheRun) {
+TEST(Feet, WhatAPlateMeasuredIsTurnedIntoTheWorldAndTheClockOfTheRun) {
   const Scenario scenario = read(
       "gravity: [0, 0, -9.81]\n"
       "motion:\n  walk:\n    markers: a.trc\n    static: b.trc\n    plates: c.mot\n    start: 2\n    axes: {x: x, y: "

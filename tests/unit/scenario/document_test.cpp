@@ -1,4 +1,4 @@
-#include "scenario/document.hpp"
+#include "scenario/schema/document.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,8 +6,8 @@
 #include <functional>
 #include <sstream>
 
-#include "scenario/mistakes.hpp"
-#include "scenario/schema.hpp"
+#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/schema.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike::config {

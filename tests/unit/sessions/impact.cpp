@@ -46,7 +46,7 @@ class Impact {
 
  private:
   Y slope(double t, const Y& y) const {
-    const Response r = session_.evaluate(step_, straight_state(t, setup_.update_last_used, -y[0], y[1]));
+    const Response r = session_.evaluate(step_, straight_state(t, setup_.touch, -y[0], y[1]));
     // On A along -z: B is above and pushed up.
     return {y[1], (setup_.load + r.F_A.force.z()) / setup_.mass, r.dissipated_power};
   }
@@ -71,7 +71,7 @@ class Impact {
   }
 
   Response commit(std::int64_t step, double t, const Y& y) {
-    auto prepared = session_.prepare_commit(step, straight_state(t, setup_.update_last_used, -y[0], y[1]));
+    auto prepared = session_.prepare_commit(step, straight_state(t, setup_.touch, -y[0], y[1]));
     const Response response = prepared.committed.response;
     session_.publish(std::move(prepared));
     return response;

@@ -81,7 +81,7 @@ TEST_P(TwoSpheres, MeetTheTable) {
   if (row.form[0] != '\0') parameters["hysteresis_factor_form"] = std::string(row.form);
   const auto session = open_session(two_spheres(row.backend, parameters), no_context());
   const ImpactResult r =
-      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .update_last_used = 0.04, .time_step = 2e-8});
+      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .touch = 0.04, .time_step = 2e-8});
   expect_relative(r.max_depth, row.max_depth_um * 1e-6, 1e-4, "max depth");
   expect_relative(r.max_force, row.max_force_N, 1e-4, "max force");
   expect_relative(r.depth_at_max_force, row.depth_at_max_force_um * 1e-6, 1e-3, "depth at max force");
@@ -106,7 +106,7 @@ TEST_P(BouncingBall, MeetsTheTable) {
       open_session(ball_on_ground(row.backend, {{"stiffness", 1.4e8}, {"restitution", row.restitution}}), no_context());
   const double v0 = std::sqrt(2.0 * 9.81 * 0.9);
   const ImpactResult r =
-      run_impact(*session, {.mass = 1.0, .speed = v0, .load = 9.81, .update_last_used = 0.1, .time_step = 2.5e-7});
+      run_impact(*session, {.mass = 1.0, .speed = v0, .load = 9.81, .touch = 0.1, .time_step = 2.5e-7});
   expect_relative(r.max_depth, row.max_depth_mm * 1e-3, 1e-6, "max depth");
   expect_relative(r.max_force, row.max_force_N, 1e-6, "max force");
   expect_relative(r.contact_time, row.contact_ms * 1e-3, 1e-6, "contact time");
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Melo, BouncingBall, testing::ValuesIn(test::bouncing_ba
 TEST(Impact, HertzClosedForms) {
   const auto session = open_session(two_spheres("hertz", {}), no_context());
   const ImpactResult r =
-      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .update_last_used = 0.04, .time_step = 2e-8});
+      run_impact(*session, {.mass = 0.046, .speed = 0.3, .load = 0.0, .touch = 0.04, .time_step = 2e-8});
   const double d = std::pow(5.0 * 0.046 * 0.09 / (4.0 * 5.5e9), 0.4);
   expect_relative(r.max_depth, d, 1e-7, "max depth");
   expect_relative(r.max_force, 5.5e9 * std::pow(d, 1.5), 1e-7, "max force");
@@ -140,7 +140,7 @@ TEST(Impact, KelvinVoigtRestitution) {
   const double m = 1.0;
   for (const double zeta : {0.05, 0.1, 0.2}) {
     const double D = 2.0 * zeta * std::sqrt(k * m);
-    const ImpactSetup setup{.mass = m, .speed = 1.0, .load = 0.0, .update_last_used = 0.1, .time_step = 1e-6};
+    const ImpactSetup setup{.mass = m, .speed = 1.0, .load = 0.0, .touch = 0.1, .time_step = 1e-6};
     const auto kept = open_session(
         ball_on_ground("kelvin_voigt", {{"stiffness", k}, {"damping", D}, {"tensile_phase", std::string("keep")}}),
         no_context());
@@ -161,7 +161,7 @@ TEST(Impact, RestitutionIsAPropertyOfTheLaw) {
         ball_on_ground("flores", {{"stiffness", 3e7}, {"restitution", 0.5}, {"exponent", n}}), no_context());
     const double expected = number(session->description().parameters, "effective_restitution");
     const ImpactResult r = run_impact(
-        *session, {.mass = 2.0, .speed = 1.7, .load = 0.0, .update_last_used = 0.1, .time_step = n < 1.2 ? 2e-7 : 1e-6});
+        *session, {.mass = 2.0, .speed = 1.7, .load = 0.0, .touch = 0.1, .time_step = n < 1.2 ? 2e-7 : 1e-6});
     expect_relative(r.separation_velocity / 1.7, expected, 1e-6, "exponent " + std::to_string(n));
   }
 }

@@ -31,14 +31,14 @@ contact:
                                    height, more, friction, analysis));
 }
 
-constexpr const char* initial_displacements = "analysis: {type: static, end_time: 1}\noutput: {interval: 0.25}";
+constexpr const char* at_rest = "analysis: {type: static, end_time: 1}\noutput: {interval: 0.25}";
 
 void expect_completed(const RecordedRun& run) {
   ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
 }
 
 TEST(FreeBlock, FrictionAloneHoldsIt) {
-  const auto run = run_local(block("}\nloads:\n  push: {body: block, fx: {expression: \"0.4*t\"}}", 0.5, initial_displacements));
+  const auto run = run_local(block("}\nloads:\n  push: {body: block, fx: {expression: \"0.4*t\"}}", 0.5, at_rest));
   expect_completed(run);
   const auto t = run.column("time_s");
   const auto fx = run.column("touch.fx_N");
@@ -51,7 +51,7 @@ TEST(FreeBlock, FrictionAloneHoldsIt) {
 }
 
 TEST(FreeBlock, WithoutFrictionEveryTimeOfASequenceHasItsEquilibrium) {
-  const auto run = run_local(block("}\nloads:\n  push: {body: block, fz: {expression: \"-0.5*t\"}}", 0.0, initial_displacements));
+  const auto run = run_local(block("}\nloads:\n  push: {body: block, fz: {expression: \"-0.5*t\"}}", 0.0, at_rest));
   expect_completed(run);
   const auto fz = run.column("touch.fz_N");
   ASSERT_EQ(fz.size(), 5U);
@@ -70,7 +70,7 @@ TEST(FreeBlock, FrictionHoldsItOnASlopeFromAnyOverlap) {
   const double gz = 10.0 * std::cos(slope);
   for (const double overlap : {0.0, 1e-6, 1e-5, 1e-4, 1e-3}) {
     SCOPED_TRACE(overlap);
-    Scenario scenario = block("}", 0.5, initial_displacements, 0.01 - overlap);
+    Scenario scenario = block("}", 0.5, at_rest, 0.01 - overlap);
     scenario.gravity = {gx, 0.0, -gz};
     const auto run = run_local(scenario);
     expect_completed(run);

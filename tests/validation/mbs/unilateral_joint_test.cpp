@@ -212,14 +212,14 @@ TEST(UnilateralJoints, AnInputThatJumpsLiftsAStone) {
   ASSERT_TRUE(simulation.advance_to(0.02));
   EXPECT_NEAR(simulation.output("floor.force_N"), 0.5 * g, 1e-12);
   simulation.set_input("stone.fz_N", 2.0 * 0.5 * g);
-  const Checkpoint shifted_by_floor = simulation.save();
+  const Checkpoint lifted = simulation.save();
   EXPECT_EQ(simulation.output("floor.force_N"), 0.0);
   ASSERT_TRUE(simulation.advance_to(0.06));
   EXPECT_NEAR(simulation.output("stone.z_m"), 0.5 * g * 0.04 * 0.04, 1e-9);
   simulation.set_input("stone.fz_N", 0.0);
   ASSERT_TRUE(simulation.advance_to(0.2));
   EXPECT_NEAR(simulation.output("floor.force_N"), 0.5 * g, 1e-12) << "it has fallen down again";
-  simulation.restore(shifted_by_floor);
+  simulation.restore(lifted);
   ASSERT_TRUE(simulation.advance_to(0.06));
   EXPECT_NEAR(simulation.output("stone.z_m"), 0.5 * g * 0.04 * 0.04, 1e-9);
 }

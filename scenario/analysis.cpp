@@ -1,0 +1,238 @@
+#include "scenario/sections.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+
+#include "scenario/schema/keys.hpp"
+#include "common/contact/contact_point.hpp"
+#include "common/text/suggestion.hpp"
+
+namespace heelstrike::config {
+
+namespace {
+
+KeySchema budget_key(const char* name, const char* meaning, const char* fallback) {
+  // Beyond 2^53 the numbers of a file are no longer whole.
+  return {.name = name,
+          .kind = KeyKind::integer,
+          .meaning = meaning,
+          .fallback = fallback,
+          .range = {.min = 1.0, .max = 9.0e15}};
+}
+
+KeySchema budget_keys() {
+  return {.name = "budget",
+          .kind = KeyKind::map,
+          .meaning = "what the run may use; it ends with an error of type `limit` where that does not suffice",
+          .keys = {budget_key("rows", "rows of the time series", "2000000"),
+                   budget_key("steps", "accepted steps of the integrator", "10000000"),
+                   budget_key("evaluations", "evaluations of the equations of motion or of balance", "1000000000"),
+                   budget_key("stalled_steps",
+                              "steps tried in a row that together advance the time by less than a billionth of "
+                              "end_time",
+                              "20000")}};
+}
+
+std::vector<KeySchema> integrator_keys() {
+  const IntegratorSpec defaults;
+  return {number("rtol", "-", {.min = 1e-14, .max = 1e-2},
+                 "relative tolerance per step; fixed-step methods do not control their error",
+                 fmt::format("{}", defaults.rtol)),
+          number("atol", "m, m/s, -, 1/s", {.min = 1e-18, .max = 1e3},
+                 "absolute tolerance per step of every coordinate; not for fixed-step methods",
+                 fmt::format("{}", defaults.atol)),
+          number("max_step", "s", times, "largest step; not limited when not given"),
+          {.name = "max_rejections",
+           .kind = KeyKind::integer,
+           .meaning = "consecutive rejected steps after which the run gives up",
+           .fallback = fmt::format("{}", defaults.max_rejections),
+           .range = {.min = 1.0, .max = 1e6}}};
+}
+
+bool is_rigid(const Catalog& catalog, const std::string& backend) {
+  const auto found = catalog.backends.find(backend);
+  return found != catalog.backends.end() && has_rigid_bodies(found->second);
+}
+
+KeySchema integrator_key(const Catalog& catalog, const std::string& default_integrator) {
+  const DefaultIntegrators& defaults = catalog.default_integrators;
+  KeySchema name = text("name", fmt::format("method; when not given {} with contact ({} where some pair is rigid), {} "
+                                            "with `forces` but no contact, else {}",
+                                            defaults.with_contact, defaults.with_rigid_contact, defaults.with_forces,
+                                            defaults.otherwise));
+  name.fallback = default_integrator;
+  KeySchema variant = variant_of(std::move(name), catalog.integrators, integrator_keys());
+  variant.name = "integrator";
+  variant.meaning = "time integration";
+  return variant;
+}
+
+IntegratorSpec read_integrator(const Field& field) {
+  IntegratorSpec spec{.name = field["name"].text(),
+                      .rtol = field["rtol"].number(),
+                      .atol = field["atol"].number(),
+                      .max_step = field.optional_number("max_step"),
+                      .max_rejections = static_cast<int>(field["max_rejections"].number()),
+                      .order = {},
+                      .step = field.optional_number("step")};
+  if (const auto order = field.optional_number("order")) spec.order = static_cast<int>(*order);
+  if (const auto alpha = field.optional_number("baumgarte_alpha")) spec.baumgarte_alpha = *alpha;
+  if (const auto beta = field.optional_number("baumgarte_beta")) spec.baumgarte_beta = *beta;
+  return spec;
+}
+
+RunBudget read_budget(const Field& field) {
+  const auto whole = [&](const char* key) { return static_cast<std::int64_t>(field[key].number()); };
+  return {.rows = whole("rows"),
+          .steps = whole("steps"),
+          .evaluations = whole("evaluations"),
+          .stalled_steps = whole("stalled_steps")};
+}
+
+void check_plate_name(const Field& field, const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const auto& motion : scenario.motions) {
+    for (const auto& foot : motion.feet) {
+      if (!foot.plate.empty()) names.push_back(motion.name + "." + foot.name);
+    }
+  }
+  if (std::ranges::find(names, field.text()) != names.end()) return;
+  field.refuse(names.empty() ? "a foot with the key `plate` in the section `motion`"
+                             : fmt::format("one of {}", fmt::join(names, ", ")),
+               fmt::format("'{}'", excerpt(field.text())), suggestion(field.text(), names, "name one of these"));
+}
+
+BalanceSpec read_balance(const Field& field, Scenario& scenario) {
+  BalanceSpec balance{.name = field.name(),
+                      .bodies = {},
+                      .plate = {},
+                      .force = {},
+                      .threshold = field["threshold"].number(),
+                      .where = location_of(field)};
+  for (const auto& item : field["bodies"].node().items) {
+    balance.bodies.push_back(
+        read_body_name(Field(field.document(), *item, field["bodies"].path()), scenario.bodies, false));
+  }
+  if (balance.bodies.empty()) field["bodies"].refuse("at least one body", "none", "name the segments of a foot");
+  const Field force = field["force"].entries().front();
+  if (force.name() == "plate") {
+    check_plate_name(force, scenario);
+    balance.plate = force.text();
+  } else {
+    balance.force = read_function(field["force"], scenario.analysis.end_time, scenario.files);
+  }
+  return balance;
+}
+
+}  // namespace
+
+KeySchema balance_keys() {
+  KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
+  force.required = true;
+  force.keys.push_back(text("plate", "MOTION.FOOT: what the plate of this foot measured"));
+  return {
+      .name = "balance",
+      .kind = KeyKind::named,
+      .meaning =
+          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
+          "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
+      .keys = {required(text_list("bodies", "names of the bodies")), force,
+               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
+                      "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
+}
+
+KeySchema max_residual_key() {
+  return number("max_residual", "-", {.min = 1e-10, .max = 0.01},
+                "what may be left of the forces at work, with a warning, where contact forces that jump from facet to "
+                "facet of a mesh leave no better equilibrium",
+                "1e-5");
+}
+
+KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator) {
+  KeySchema type = text("type", "what is computed");
+  type.fallback = catalog.analyses.front().name;
+  KeySchema variant = variant_of(std::move(type), catalog.analyses,
+                                 {required(number("end_time", "s", times, "end of the run; it starts at 0")),
+                                  budget_keys(), integrator_key(catalog, default_integrator)});
+  variant.name = "analysis";
+  variant.meaning = "what is computed";
+  variant.required = true;
+  return variant;
+}
+
+std::string default_integrator(const Node& root, const Catalog& catalog) {
+  const DefaultIntegrators& defaults = catalog.default_integrators;
+  const auto has_entries = [&](const char* section) {
+    const Node* node = root.find(section);
+    return node != nullptr && !node->entries.empty();
+  };
+  if (has_entries("contact")) {
+    const bool rigid = std::ranges::any_of(root.find("contact")->entries, [&](const auto& pair) {
+      const Node* backend = pair.value->find("backend");
+      return backend != nullptr && is_rigid(catalog, backend->scalar);
+    });
+    return rigid ? defaults.with_rigid_contact : defaults.with_contact;
+  }
+  return has_entries("forces") ? defaults.with_forces : defaults.otherwise;
+}
+
+void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
+                const char* key) {
+  if (end_time / distance <= static_cast<double>(budget)) return;
+  field.refuse(fmt::format("at least {} s, for at most {} {} until end_time ({} s)",
+                           end_time / static_cast<double>(budget), budget, what, end_time),
+               fmt::format("{} s", distance), fmt::format("make it larger, or raise {}", key));
+}
+
+AnalysisSpec read_analysis(const Field& field, const Catalog& catalog) {
+  const std::string& type = field["type"].text();
+  AnalysisSpec analysis{.type = type,
+                        .traits = type_named(catalog.analyses, type).traits,
+                        .end_time = field["end_time"].number(),
+                        .integrator = read_integrator(field["integrator"]),
+                        .budget = read_budget(field["budget"])};
+  analysis.max_residual = field.optional_number("max_residual").value_or(0.0);
+  const auto check_steps = [&](const std::optional<double>& longest, const char* key) {
+    if (!longest) return;
+    check_grid(field["integrator"][key], analysis.end_time, *longest, analysis.budget.steps, "steps",
+               "analysis.budget.steps");
+  };
+  check_steps(analysis.integrator.step, "step");
+  check_steps(analysis.integrator.max_step, "max_step");
+  return analysis;
+}
+
+void read_balances(const Field& field, Scenario& scenario) {
+  std::vector<BalanceSpec>& balances = scenario.analysis.balance;
+  for (const Field& entry : field.entries_of("balance")) {
+    balances.push_back(read_balance(entry, scenario));
+    for (std::size_t i = 0; i + 1 < balances.size(); ++i) {
+      for (const auto& body : balances.back().bodies) {
+        if (std::ranges::find(balances[i].bodies, body) == balances[i].bodies.end()) continue;
+        entry["bodies"].refuse("bodies that no other balance moves", fmt::format("'{}' twice", body), "name it once");
+      }
+    }
+  }
+}
+
+/// Impulses of rigid bodies are found by one integrator only.
+void check_rigid_pairs(const Field& field, const Scenario& scenario, const Catalog& catalog) {
+  const std::string& needed = catalog.default_integrators.with_rigid_contact;
+  if (scenario.analysis.integrator.name == needed) return;
+  for (const PairModel& pair : scenario.pairs) {
+    if (!is_rigid(catalog, pair.spec.backend)) continue;
+    field["integrator"]["name"].refuse(
+        fmt::format("'{}', for the rigid bodies of contact.{}", needed, pair.spec.name),
+        fmt::format("'{}'", scenario.analysis.integrator.name),
+        "leave it out; others take joints with `unilateral: true`, where it is known what touches");
+  }
+}
+
+void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog) {
+  check_rigid_pairs(field, scenario, catalog);
+  const AnalysisSchema& type = type_named(catalog.analyses, scenario.analysis.type);
+  if (type.check) type.check(field, scenario);
+}
+
+}  // namespace heelstrike::config

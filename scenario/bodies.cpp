@@ -1,0 +1,129 @@
+#include "scenario/sections.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+
+#include "scenario/schema/keys.hpp"
+#include "common/text/suggestion.hpp"
+
+namespace heelstrike::config {
+
+namespace {
+
+/// Positive definite, and no principal moment above the sum of the two others: otherwise no distribution of mass has
+/// it.
+void check_inertia(const Field& field, const Matrix3& inertia) {
+  const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  const std::string found = fmt::format("principal moments {:g}, {:g}, {:g}", principal[0], principal[1], principal[2]);
+  constexpr double min_inertia = 1e-24;  // [kg m^2] a grain of 1e-12 kg has more at a micrometre
+  if (!(principal[0] >= min_inertia)) {
+    field.refuse(
+        fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", min_inertia), found,
+        "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
+  }
+  // A thin plate meets the bound exactly; its decimal text may miss it by a few roundings.
+  constexpr double slack = 1.0 + 1e-9;
+  if (principal[2] > (principal[0] + principal[1]) * slack) {
+    field.refuse("an inertia [kg m^2] whose largest principal moment is at most the sum of the two others", found,
+                 "no body has such moments: check the values and that they are about the centre of mass");
+  }
+}
+
+Matrix3 read_inertia(const Field& field) {
+  const auto I = field.numbers();
+  Matrix3 inertia = Vector3(I[0], I[1], I[2]).asDiagonal();
+  if (I.size() == 6) {
+    inertia(0, 1) = inertia(1, 0) = I[3];
+    inertia(0, 2) = inertia(2, 0) = I[4];
+    inertia(1, 2) = inertia(2, 1) = I[5];
+  }
+  check_inertia(field, inertia);
+  return inertia;
+}
+
+}  // namespace
+
+KeySchema body_keys() {
+  return {
+      .name = "bodies",
+      .kind = KeyKind::named,
+      .meaning = "the rigid bodies by name; `ground` is always there and is not listed",
+      .keys = {
+          required(number("mass", "kg", masses, "mass")),
+          {.name = "inertia",
+           .kind = KeyKind::numbers,
+           .unit = "kg m^2",
+           .meaning = "about the centre of mass in body axes: [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz]; the "
+                      "last three are the entries of the matrix (the negative products of inertia)",
+           .required = true,
+           .range = inertia_entries,
+           .sizes = {3, 6}},
+          vector3("center_of_mass", "m", coordinates, "centre of mass in the body's frame"),
+          vector3("position", "m", coordinates, "initial position of the body's origin in the world"),
+          quaternion("orientation", "initial rotation of the body's axes in the world as unit quaternion [w, x, y, z]"),
+          vector3("velocity", "m/s", speeds, "initial velocity of the body's origin, world axes"),
+          vector3("angular_velocity", "rad/s", speeds, "initial angular velocity, world axes"),
+          text("starts_with",
+               "instead of these four: a body whose initial pose and velocities it takes, e.g. one that follows a "
+               "recording"),
+      }};
+}
+
+BodySpec read_body(const Field& field) {
+  if (field.name() == "ground") {
+    field.refuse("a name other than 'ground'", "'ground'",
+                 "ground is always there and never moves: choose another name");
+  }
+  return {.name = field.name(),
+          .mass = field["mass"].number(),
+          .center_of_mass = field["center_of_mass"].vector3(),
+          .inertia = read_inertia(field["inertia"]),
+          .X_WB = {.R = read_rotation(field["orientation"]), .p = field["position"].vector3()},
+          .V_WB = {.w = field["angular_velocity"].vector3(), .v = field["velocity"].vector3()},
+          .starts_with = field.text_or("starts_with")};
+}
+
+std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodies, bool with_ground) {
+  std::vector<std::string> names;
+  for (const auto& body : bodies) names.push_back(body.name);
+  if (with_ground) names.emplace_back("ground");
+  if (std::ranges::find(names, field.text()) != names.end()) return field.text();
+  field.refuse(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
+               fmt::format("'{}'", excerpt(field.text())),
+               suggestion(field.text(), names, "add it to `bodies` or name another"));
+}
+
+std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies) {
+  std::vector<std::string> names;
+  for (const auto& item : field.node().items) {
+    names.push_back(read_body_name(Field(field.document(), *item, field.path()), bodies, true));
+  }
+  if (names.size() != 2) {
+    field.refuse("two bodies [a, b]", fmt::format("{}", names.size()), "name `ground` where the joint holds to it");
+  }
+  if (names[0] == names[1]) {
+    field.refuse("two different bodies", fmt::format("'{}' twice", names[0]), "name the other body");
+  }
+  return names;
+}
+
+void check_start(const Field& field, const BodySpec& body, const std::vector<BodySpec>& bodies) {
+  if (body.starts_with.empty()) return;
+  const Field start = field["starts_with"];
+  const std::string other = read_body_name(start, bodies, false);
+  if (other == body.name || !std::ranges::find(bodies, other, &BodySpec::name)->starts_with.empty()) {
+    start.refuse("a body that has its own initial pose", fmt::format("'{}'", other), "name another");
+  }
+  // A default counts as not given.
+  const auto refuse = [&](const char* key, bool given) {
+    if (given) field[key].refuse("no initial values beside `starts_with`", fmt::format("`{}`", key), "remove one");
+  };
+  refuse("position", !body.X_WB.p.isZero(0.0));
+  refuse("orientation", !body.X_WB.R.isIdentity(0.0));
+  refuse("velocity", !body.V_WB.v.isZero(0.0));
+  refuse("angular_velocity", !body.V_WB.w.isZero(0.0));
+}
+
+}  // namespace heelstrike::config

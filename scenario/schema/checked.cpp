@@ -1,0 +1,404 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/schema.hpp"
+#include "common/text/suggestion.hpp"
+
+namespace heelstrike::config {
+
+namespace {
+
+constexpr std::size_t max_name_length = 64;
+
+/// The note of a value; of a map, the one that all its values share.
+std::string note_of(const Node& node) {
+  if (node.type != Node::Type::map || node.entries.empty()) return node.note;
+  const std::string first = note_of(*node.entries.front().value);
+  const bool shared = std::ranges::all_of(node.entries, [&](const Entry& e) { return note_of(*e.value) == first; });
+  return shared ? first : node.note;
+}
+
+std::string joined(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
+
+std::vector<std::string> names_of(const KeySchema& schema) {
+  std::vector<std::string> names;
+  for (const auto& key : schema.keys) names.push_back(key.name);
+  return names;
+}
+
+[[noreturn]] void throw_wrong_kind(const Document& document, const Node& node, const KeySchema& schema,
+                              const std::string& path) {
+  const std::string advice = schema.meaning.empty() ? "change it" : "it is the " + schema.meaning;
+  refuse(document, node, path, expectation(schema), describe(node), advice);
+}
+
+/// One of the texts, or of the whole numbers, that are known. @param word  the value as those are written
+void check_choice(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
+                  const std::string& word) {
+  if (schema.choices.empty() || std::ranges::find(schema.choices, word) != schema.choices.end()) return;
+  const bool names = schema.kind == KeyKind::text;
+  refuse(document, node, path, expectation(schema), describe(node),
+         names ? suggestion(word, schema.choices, schema.meaning) : schema.meaning);
+}
+
+void check_number(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  double value = 0.0;
+  if (!read_number(node, value)) {
+    refuse(document, node, path, expectation(schema), describe(node), number_advice(node, schema.unit));
+  }
+  const bool whole = schema.kind != KeyKind::integer || std::floor(value) == value;
+  if (whole && !schema.choices.empty()) return check_choice(document, node, schema, path, fmt::format("{}", value));
+  if (!std::isfinite(value) || !whole || !schema.range.contains(value)) {
+    const std::string what = std::isfinite(value) ? "give a value in this range" : "give a finite number";
+    refuse(document, node, path, expectation(schema), describe(node), fmt::format("{} ({})", what, schema.meaning));
+  }
+}
+
+void check_numbers(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
+                   Mistakes& mistakes) {
+  if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
+  if (!schema.sizes.empty() && std::ranges::find(schema.sizes, node.items.size()) == schema.sizes.end()) {
+    const bool too_many = node.items.size() > std::ranges::max(schema.sizes);
+    refuse(document, node, path, expectation(schema), describe(node),
+           fmt::format("it is the {}{}", schema.meaning,
+                       too_many ? "; the comma separates values, decimals are written with a point: 0.5" : ""));
+  }
+  KeySchema entry = schema;
+  entry.kind = KeyKind::number;
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    mistakes.attempt([&] { check_number(document, *node.items[i], entry, fmt::format("{}[{}]", path, i)); });
+  }
+}
+
+void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  if (node.type != Node::Type::scalar || node.scalar.empty()) throw_wrong_kind(document, node, schema, path);
+  check_choice(document, node, schema, path, node.scalar);
+}
+
+void check_flag(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  const bool ok = node.type == Node::Type::scalar && node.plain && (node.scalar == "true" || node.scalar == "false");
+  if (!ok) throw_wrong_kind(document, node, schema, path);
+}
+
+bool is_name(const std::string& word) {
+  return !word.empty() && word.size() <= max_name_length && std::ranges::all_of(word, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+/// In braces `{mass: 2,5}` is the mass 2 and a key 5 without value: the number that was meant, or nothing.
+std::string decimal_comma(const Node& map, const Entry& entry) {
+  const auto at = std::ranges::find(map.entries, entry.key, &Entry::key);
+  const bool digits = std::ranges::all_of(entry.key, [](char c) { return c >= '0' && c <= '9'; });
+  if (at == map.entries.begin() || !digits || entry.value->type != Node::Type::null) return {};
+  double value = 0.0;
+  const Node& before = *std::prev(at)->value;
+  return read_number(before, value) ? before.scalar + "." + entry.key : std::string();
+}
+
+/// What to do with a key that another type than the chosen one knows; empty = none knows it.
+std::string other_types_advice(const KeySchema* variant, const std::string& key) {
+  if (variant == nullptr) return {};
+  const std::string& choice = variant->keys.front().name;
+  std::vector<std::string> types;
+  for (auto type = variant->keys.begin() + 1; type != variant->keys.end(); ++type) {
+    if (std::ranges::find(type->keys, key, &KeySchema::name) == type->keys.end()) continue;
+    types.push_back(choice.empty() ? fmt::format("`{}`", type->name) : fmt::format("`{}: {}`", choice, type->name));
+  }
+  return types.empty() ? std::string() : fmt::format("remove it: it belongs to {}", fmt::join(types, ", "));
+}
+
+/// @param variant  that the map is one type of; may be null
+[[noreturn]] void throw_invalid_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
+                             const std::string& path, const KeySchema* variant) {
+  Node where = *entry.value;
+  where.line = entry.line;
+  if (where.note.empty()) where.note = map.note;
+  const auto names = names_of(schema);
+  const std::string meant = decimal_comma(map, entry);
+  const std::string elsewhere = other_types_advice(variant, entry.key);
+  const std::string advice = !meant.empty()       ? fmt::format("decimals are written with a point: {}", meant)
+                             : !elsewhere.empty() ? elsewhere
+                                                  : suggestion(entry.key, names, "remove it");
+  const std::string key = joined(path, excerpt(entry.key));
+  throw mistake_at(document, where, key,
+                   fmt::format("{}: unknown key{}; expected one of {}, found '{}'; {}", key,
+                               variant == nullptr ? std::string() : fmt::format(" of '{}'", schema.name),
+                               fmt::join(names, ", "), excerpt(entry.key), advice));
+}
+
+void require_map(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  if (node.type == Node::Type::map) return;
+  refuse(document, node, path.empty() ? "scenario" : path, expectation(schema), describe(node),
+         "write `key: value` lines, indented below it");
+}
+
+void check_map_shape(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
+                     Mistakes& mistakes, const KeySchema* variant = nullptr) {
+  require_map(document, node, schema, path);
+  for (const Entry& entry : node.entries) {
+    if (std::ranges::find(schema.keys, entry.key, &KeySchema::name) == schema.keys.end()) {
+      mistakes.attempt([&] { throw_invalid_key(document, node, entry, schema, path, variant); });
+    }
+  }
+}
+
+/// The form that the keys of a map have: that of the first one given, or else the first in the table.
+std::string form_of(const Node& map, const KeySchema& schema) {
+  std::string first;
+  for (const KeySchema& key : schema.keys) {
+    if (key.form.empty()) continue;
+    if (map.find(key.name) != nullptr) return key.form;
+    if (first.empty()) first = key.form;
+  }
+  return first;
+}
+
+/// A key of another form than the one that is used must not be there.
+void check_other_form(const Document& document, const Node& map, const KeySchema& schema, const KeySchema& key,
+                      const std::string& path) {
+  const Node* value = map.find(key.name);
+  if (value == nullptr) return;
+  const std::string form = form_of(map, schema);
+  std::vector<std::string> others;
+  for (const KeySchema& other : schema.keys) {
+    if (other.form == form && map.find(other.name) != nullptr) others.push_back(other.name);
+  }
+  const std::string full = joined(path, key.name);
+  refuse(document, *value, full, fmt::format("either `{}` or `{}`", fmt::join(others, "`, `"), key.name), "both",
+         "remove one");
+}
+
+std::shared_ptr<const Node> default_value(const KeySchema& schema, int line) {
+  auto value = std::make_shared<Node>(*load_document(schema.fallback, "default of " + schema.name).root);
+  value->line = line;
+  return value;
+}
+
+/// Whether one of the keys that are there is this one, misspelt: said already.
+bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key) {
+  const auto names = names_of(schema);
+  return std::ranges::any_of(map.entries, [&](const Entry& entry) {
+    return std::ranges::find(names, entry.key) == names.end() && nearest_name(entry.key, names) == key.name;
+  });
+}
+
+[[noreturn]] void throw_missing(const Document& document, const Node& map, const KeySchema& key,
+                                 const std::string& path) {
+  const std::string full = joined(path, key.name);
+  throw mistake_at(document, map, full,
+                   fmt::format("{}: missing; expected {}, found nothing; add `{}:` ({})", full, expectation(key),
+                               key.name, key.meaning));
+}
+
+/// Whether a map that is not given is checked as an empty one, so that its defaults are there.
+bool is_optional_map(const KeySchema& key) {
+  if (key.kind == KeyKind::variant) return !key.keys.front().fallback.empty();
+  return key.kind == KeyKind::map && !key.opt_in && std::ranges::none_of(key.keys, &KeySchema::required);
+}
+
+std::shared_ptr<const Node> checked_map(const Document& document, const Node& node, const KeySchema& schema,
+                                        const std::string& path, Mistakes& mistakes,
+                                        const KeySchema* variant = nullptr) {
+  check_map_shape(document, node, schema, path, mistakes, variant);
+  auto result = std::make_shared<Node>(node);
+  result->entries.clear();
+  const std::string form = form_of(node, schema);
+  for (const KeySchema& key : schema.keys) {
+    const std::string full = joined(path, key.name);
+    if (!key.form.empty() && key.form != form) {
+      mistakes.attempt([&] { check_other_form(document, node, schema, key, path); });
+    } else if (const Node* value = node.find(key.name)) {
+      mistakes.attempt([&] {
+        result->entries.push_back({key.name, value->line, checked(document, *value, key, full, mistakes)});
+      });
+    } else if (key.required) {
+      if (is_misspelt(node, schema, key)) continue;
+      mistakes.attempt([&] { throw_missing(document, node, key, path); });
+    } else if (!key.fallback.empty()) {
+      result->entries.push_back({key.name, node.line, default_value(key, node.line)});
+    } else if (is_optional_map(key)) {
+      const Node empty{.type = Node::Type::map, .line = node.line};
+      mistakes.attempt([&] {
+        result->entries.push_back({key.name, node.line, checked(document, empty, key, full, mistakes)});
+      });
+    }
+  }
+  return result;
+}
+
+std::shared_ptr<const Node> checked_variant(const Document& document, const Node& node, const KeySchema& variant,
+                                            const std::string& path, Mistakes& mistakes) {
+  require_map(document, node, variant, path);
+  const KeySchema& choice = variant.keys.front();
+  const KeySchema* type = chosen_type(variant, node);
+  if (type != nullptr) return checked_map(document, node, *type, path, mistakes, &variant);
+  if (choice.name.empty()) {
+    auto names = names_of(variant);
+    names.erase(names.begin());
+    refuse(document, node, path, fmt::format("one of the keys {}", fmt::join(names, ", ")), "none", "add one");
+  }
+  if (const Node* given = node.find(choice.name)) check_text(document, *given, choice, joined(path, choice.name));
+  KeySchema needed = choice;
+  needed.required = true;
+  if (is_misspelt(node, {.name = {}, .keys = keys_of(variant)}, needed)) {
+    check_map_shape(document, node, {.name = {}, .keys = keys_of(variant)}, path, mistakes);
+    return std::make_shared<const Node>(node);
+  }
+  throw_missing(document, node, needed, path);
+}
+
+std::shared_ptr<const Node> checked_named(const Document& document, const Node& node, const KeySchema& schema,
+                                          const std::string& path, Mistakes& mistakes) {
+  if (node.type != Node::Type::map) {
+    refuse(document, node, path, expectation(schema), describe(node), "write `name: {...}` lines, indented below it");
+  }
+  auto result = std::make_shared<Node>(node);
+  for (Entry& entry : result->entries) {
+    // What is wrong keeps its place, so that others may still refer to its name.
+    mistakes.attempt([&] {
+      if (!is_name(entry.key)) {
+        Node where = *entry.value;
+        where.line = entry.line;
+        throw mistake_at(document, where, joined(path, entry.key),
+                         fmt::format("{}: expected names of 1 to {} letters, digits, '_' or '-', found '{}'; rename it",
+                                     path, max_name_length, excerpt(entry.key)));
+      }
+      const std::string full = joined(path, entry.key);
+      const KeySchema& first = schema.keys.front();
+      entry.value = first.kind == KeyKind::variant && first.name.empty()
+                        ? checked_variant(document, *entry.value, first, full, mistakes)
+                        : checked_map(document, *entry.value, schema, full, mistakes);
+    });
+  }
+  return result;
+}
+
+std::shared_ptr<const Node> checked_one_of(const Document& document, const Node& node, const KeySchema& schema,
+                                           const std::string& path, Mistakes& mistakes) {
+  check_map_shape(document, node, schema, path, mistakes);
+  if (node.entries.size() != 1) {
+    refuse(document, node, path, "exactly one of " + fmt::format("{}", fmt::join(names_of(schema), ", ")),
+           describe(node), "keep one of them");
+  }
+  auto result = std::make_shared<Node>(node);
+  Entry& entry = result->entries.front();
+  const auto key = std::ranges::find(schema.keys, entry.key, &KeySchema::name);
+  if (key != schema.keys.end()) {
+    entry.value = checked(document, *entry.value, *key, joined(path, entry.key), mistakes);
+  }
+  return result;
+}
+
+std::shared_ptr<const Node> checked_list(const Document& document, const Node& node, const KeySchema& schema,
+                                         const std::string& path, Mistakes& mistakes) {
+  if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
+  auto result = std::make_shared<Node>(node);
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    mistakes.attempt([&] {
+      result->items[i] =
+          checked(document, *node.items[i], schema.keys.front(), fmt::format("{}[{}]", path, i), mistakes);
+    });
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string location(const Document& document, const Node& node) {
+  const std::string note = note_of(node);
+  return note.empty() ? fmt::format("{}:{}", document.file_name, node.line) : note;
+}
+
+void refuse(const Document& document, const Node& node, const std::string& path, const std::string& expected,
+            const std::string& found, const std::string& advice) {
+  throw mistake_at(document, node, path, fmt::format("{}: expected {}, found {}; {}", path, expected, found, advice));
+}
+
+bool read_number(const Node& node, double& value) {
+  if (node.type != Node::Type::scalar || !node.plain || node.scalar.empty()) return false;
+  std::string_view word = node.scalar;
+  const bool negative = word.front() == '-';
+  if (word.front() == '+' || negative) word.remove_prefix(1);
+  if (word == ".inf" || word == ".Inf" || word == ".INF") {
+    value = std::numeric_limits<double>::infinity();
+  } else if (word == ".nan" || word == ".NaN" || word == ".NAN") {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    if (word.empty() || word.front() == '-' || word.front() == '+') return false;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (end != word.data() + word.size()) return false;
+    // Too large for a double: not finite, which every range refuses. Too small: zero is what it means.
+    if (error == std::errc::result_out_of_range) {
+      const auto e = word.find_first_of("eE");
+      const bool tiny = e != std::string_view::npos ? word.substr(e + 1).starts_with('-') : word.starts_with("0.");
+      value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
+    } else if (error != std::errc()) {
+      return false;
+    }
+  }
+  if (negative) value = -value;
+  return true;
+}
+
+std::string number_advice(const Node& node, const std::string& unit) {
+  const std::string in = unit == "-" || unit.empty() ? "" : " in " + unit;
+  if (node.type != Node::Type::scalar) return fmt::format("give one plain number{}", in);
+  Node unquoted = node;
+  unquoted.plain = true;
+  double value = 0.0;
+  if (read_number(unquoted, value)) return "remove the quotes";
+  if (const auto comma = node.scalar.find(','); comma != std::string::npos) {
+    unquoted.scalar[comma] = '.';
+    if (read_number(unquoted, value)) return fmt::format("decimals are written with a point: {}", unquoted.scalar);
+  }
+  const auto* begin = node.scalar.data();
+  const auto* end = begin + node.scalar.size();
+  const auto result = std::from_chars(begin + (node.scalar.starts_with('+') ? 1 : 0), end, value);
+  if (result.ec == std::errc() && result.ptr != begin) {
+    return fmt::format("units are not read from the file: give the plain number{}", in);
+  }
+  return fmt::format("give a plain number{}", in);
+}
+
+std::shared_ptr<const Node> checked(const Document& document, const Node& node, const KeySchema& schema,
+                                    const std::string& path, Mistakes& mistakes) {
+  switch (schema.kind) {
+    case KeyKind::number:
+    case KeyKind::integer:
+      check_number(document, node, schema, path);
+      break;
+    case KeyKind::text:
+      check_text(document, node, schema, path);
+      break;
+    case KeyKind::flag:
+      check_flag(document, node, schema, path);
+      break;
+    case KeyKind::numbers:
+      check_numbers(document, node, schema, path, mistakes);
+      break;
+    case KeyKind::list:
+      return checked_list(document, node, schema, path, mistakes);
+    case KeyKind::map:
+      return checked_map(document, node, schema, path, mistakes);
+    case KeyKind::named:
+      return checked_named(document, node, schema, path, mistakes);
+    case KeyKind::one_of:
+      return checked_one_of(document, node, schema, path, mistakes);
+    case KeyKind::variant:
+      return checked_variant(document, node, schema, path, mistakes);
+    case KeyKind::parameters:
+      if (node.type != Node::Type::map) throw_wrong_kind(document, node, schema, path);
+      break;
+  }
+  return std::make_shared<const Node>(node);
+}
+
+}  // namespace heelstrike::config

@@ -1,0 +1,82 @@
+#include "scenario/schema/mistakes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenario/schema/schema.hpp"
+
+namespace heelstrike::config {
+
+Mistake mistake_at(const Document& document, const Node& node, std::string field, const std::string& text) {
+  return {node.line, std::move(field), fmt::format("{}: {}", location(document, node), text)};
+}
+
+Mistake mistake_of(const Document& document, const Error& error) {
+  const Node* node = document.root.get();
+  int line = node->line;
+  std::string_view path = error.field();
+  while (!path.empty()) {
+    const std::string_view key = path.substr(0, path.find('.'));
+    const auto entry = std::ranges::find(node->entries, key, &Entry::key);
+    if (entry == node->entries.end()) break;
+    node = entry->value.get();
+    line = entry->line;
+    path.remove_prefix(std::min(key.size() + 1, path.size()));
+  }
+  Node where = *node;
+  where.line = line;
+  return mistake_at(document, where, error.field(), error.what());
+}
+
+void Mistakes::add(Mistake mistake) {
+  constexpr std::size_t kept = 200;
+  if (found_.size() < kept) {
+    found_.push_back(std::move(mistake));
+  } else {
+    ++n_more_;
+  }
+}
+
+bool Mistakes::touch(std::string_view path) const {
+  return n_more_ > 0 || std::ranges::any_of(found_, [&](const Mistake& mistake) {
+           const std::string_view field = mistake.field();
+           return field.starts_with(path) &&
+                  (field.size() == path.size() || field[path.size()] == '.' || field[path.size()] == '[');
+         });
+}
+
+namespace {
+
+/// The same words at the same line about another key: an alias that several keys share.
+bool same(const Mistake& a, const Mistake& b) {
+  const auto words = [](const Mistake& mistake) {
+    std::string text = mistake.what();
+    const auto at = text.find(mistake.field());
+    return at == std::string::npos ? text : text.erase(at, mistake.field().size());
+  };
+  return a.line() == b.line() && words(a) == words(b);
+}
+
+}  // namespace
+
+void Mistakes::raise() {
+  std::ranges::stable_sort(found_, {}, &Mistake::line);
+  for (auto it = found_.begin(); it != found_.end(); ++it) {
+    found_.erase(std::remove_if(it + 1, found_.end(), [&](const Mistake& other) { return same(*it, other); }),
+                 found_.end());
+  }
+  if (found_.empty()) return;
+  if (found_.size() == 1) throw found_.front();
+  // More than a screen of them would hide the first ones, which often cause the others.
+  constexpr std::size_t shown = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shown, found_.size()); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : "\n", found_[i].what());
+  }
+  const std::size_t n_hidden = found_.size() - std::min(shown, found_.size()) + n_more_;
+  if (n_hidden > 0) text += fmt::format("\nand {} more", n_hidden);
+  throw Mistake(found_.front().line(), found_.front().field(), text);
+}
+
+}  // namespace heelstrike::config

@@ -1,0 +1,98 @@
+/// The sections of a scenario file: of each its keys, and how it is read once they have been checked. One source file
+/// per section.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenario/catalog.hpp"
+#include "scenario/schema/field.hpp"
+#include "scenario/schema/mistakes.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/schema/schema.hpp"
+
+namespace heelstrike::config {
+
+// bodies.cpp
+[[nodiscard]] KeySchema body_keys();
+[[nodiscard]] BodySpec read_body(const Field& field);
+/// Name of a body that exists; `ground` counts where `with_ground`.
+[[nodiscard]] std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodies, bool with_ground);
+/// The two bodies of a joint or force element, [a, b]; either may be `ground`.
+[[nodiscard]] std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies);
+/// A body that starts with another one, once all are known.
+void check_start(const Field& field, const BodySpec& body, const std::vector<BodySpec>& bodies);
+
+// functions.cpp
+/// A function of time.
+[[nodiscard]] KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning);
+/// @param is_angle  its values are angles in rad
+[[nodiscard]] FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files,
+                                         bool is_angle = false);
+
+// loads.cpp
+[[nodiscard]] KeySchema load_keys();
+[[nodiscard]] LoadSpec read_load(const Field& field, Scenario& scenario);
+
+// catalog.cpp
+/// Name, type, place and ends of a joint or force element.
+[[nodiscard]] ElementSpec read_element(const Field& field, std::shared_ptr<const Document> document,
+                                       const Scenario& scenario);
+
+// joints.cpp
+[[nodiscard]] KeySchema joint_keys(const Catalog& catalog);
+[[nodiscard]] JointSpec read_joint(const Field& field, const std::shared_ptr<const Document>& document,
+                                   const Scenario& scenario, const Catalog& catalog);
+
+// forces.cpp
+[[nodiscard]] KeySchema force_keys(const Catalog& catalog);
+[[nodiscard]] ElementSpec read_force(const Field& field, const std::shared_ptr<const Document>& document,
+                                     Scenario& scenario, const Catalog& catalog);
+
+// motion.cpp
+[[nodiscard]] KeySchema motion_keys();
+[[nodiscard]] MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files);
+
+// drivers.cpp
+[[nodiscard]] KeySchema driver_keys(const Catalog& catalog);
+[[nodiscard]] DriverSpec read_driver(const Field& field, Scenario& scenario, const Catalog& catalog);
+
+// surfaces.cpp
+[[nodiscard]] KeySchema surface_keys();
+[[nodiscard]] Surface read_surface(const Field& choice, std::vector<std::string>& files);
+/// What keys alone cannot say. @param is_rigid  the body has no material
+void check_surface(const Field& choice, const Surface& surface, bool is_rigid);
+
+// contact.cpp
+[[nodiscard]] KeySchema contact_keys();
+[[nodiscard]] PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends,
+                                  Mistakes& mistakes);
+void check_shared_bodies(const Field& root, const Scenario& scenario, const BackendSchemas& backends);
+
+// analysis.cpp
+/// Bodies that find their height, of analyses whose motion is prescribed.
+[[nodiscard]] KeySchema balance_keys();
+/// Of a static analysis: what may be left of the forces at work [-].
+[[nodiscard]] KeySchema max_residual_key();
+[[nodiscard]] KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator);
+/// The integrator of a file that names none. @param root  as read, not yet checked
+[[nodiscard]] std::string default_integrator(const Node& root, const Catalog& catalog);
+/// A grid that is known not to fit into its budget is refused before anything is computed.
+void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
+                const char* key);
+[[nodiscard]] AnalysisSpec read_analysis(const Field& field, const Catalog& catalog);
+void read_balances(const Field& field, Scenario& scenario);
+/// Where the type of the analysis refuses something.
+void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog);
+
+// coupling.cpp
+[[nodiscard]] KeySchema coupling_keys(const Catalog& catalog);
+[[nodiscard]] CouplingSpec read_coupling(const Field& field, std::shared_ptr<const Document> document,
+                                         const Scenario& scenario, const Catalog& catalog);
+
+// output.cpp
+[[nodiscard]] KeySchema output_keys();
+[[nodiscard]] OutputSpec read_output(const Field& field, const AnalysisSpec& analysis);
+
+}  // namespace heelstrike::config
