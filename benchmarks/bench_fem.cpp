@@ -22,7 +22,7 @@ namespace {
 
 constexpr double load = 622.0;        // [N] foot flat
 constexpr double friction = 0.3;      // [-]
-constexpr double approach_step = 5e-5;        // [m] committed steps on the way to the load
+constexpr double continuation_step = 5e-5;        // [m] committed steps on the way to the load
 constexpr double next_step = 2.5e-5;  // [m] what a warm evaluation moves on from the last commit
 
 /// Pages that the kernel had to hand out: memory that goes back and forth between evaluations costs more than their
@@ -80,7 +80,7 @@ Case march_to_load(const PreparedBody& prepared, double mu) {
   c.contact = std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
   c.committed = c.contact->initial_history();
   while (c.last.F_A.force.z() < load) {
-    c.depth += approach_step;
+    c.depth += continuation_step;
     const double start = bench::thread_seconds();
     Committed next = c.contact->commit(*c.committed, approach(c.sole, c.depth));
     c.commit_time = bench::thread_seconds() - start;

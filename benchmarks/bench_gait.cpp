@@ -122,34 +122,34 @@ void whole_run(const std::string& size, const std::string& friction, double goal
 /// Remembers what the analysis asks, pair by pair.
 class Recorder final : public test::ForwardingContact {
  public:
-  Recorder(std::unique_ptr<Contact> inner, std::vector<std::vector<PairState>>& asked)
-      : ForwardingContact(std::move(inner)), asked_(asked) {
-    asked_.assign(pairs().size(), {});
+  Recorder(std::unique_ptr<Contact> inner, std::vector<std::vector<PairState>>& requested)
+      : ForwardingContact(std::move(inner)), requested_(requested) {
+    requested_.assign(pairs().size(), {});
   }
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
-    for (std::size_t i = 0; i < states.size(); ++i) asked_[i].push_back(states[i]);
+    for (std::size_t i = 0; i < states.size(); ++i) requested_[i].push_back(states[i]);
     ForwardingContact::commit(step, states, responses);
   }
 
  private:
-  std::vector<std::vector<PairState>>& asked_;
+  std::vector<std::vector<PairState>>& requested_;
 };
 
 std::vector<std::vector<PairState>> states_of(const RunRequest& walk) {
-  std::vector<std::vector<PairState>> asked;
+  std::vector<std::vector<PairState>> requested;
   const ContactFactory recorded = [&](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                       const OpenContext& context) -> std::unique_ptr<Contact> {
-    return std::make_unique<Recorder>(embedded_contact()(pairs, assets, context), asked);
+    return std::make_unique<Recorder>(embedded_contact()(pairs, assets, context), requested);
   };
   Rows rows;
   const RunSummary summary = mbs::run_scenario(input_of(walk), recorded, rows, {});
   if (summary.error) throw_typed(*summary.error);
-  return asked;
+  return requested;
 }
 
 void batches(const std::string& size) {
   const RunRequest walk = request(size, "0");
-  const auto asked = states_of(walk);
+  const auto requested = states_of(walk);
   const ContactSetup setup = contact_setup(walk);
   std::vector<std::unique_ptr<fem::Session>> sessions;
   for (const PairSpec& pair : setup.pairs) {
@@ -166,7 +166,7 @@ void batches(const std::string& size) {
     const auto start = Clock::now();
     const double before = bench::process_seconds();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
-      for (const auto& entry : sessions[i]->evaluate_batch(asked[i], threads, fem::prescribed_motion))
+      for (const auto& entry : sessions[i]->evaluate_batch(requested[i], threads, fem::prescribed_motion))
         force[threads - 1] += entry.response.F_A.force.norm();
     }
     seconds[threads - 1] = seconds_since(start);

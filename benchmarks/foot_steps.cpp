@@ -17,7 +17,7 @@ namespace heelstrike::bench {
 namespace {
 
 constexpr double friction_coefficient = 0.3;  // [-]
-constexpr double approach_step = 2e-5;                // [m] of a step
+constexpr double continuation_step = 2e-5;                // [m] of a step
 /// Gap under load, over the depth, of nodes that a committed state keeps as well: that of fem_condensed.
 constexpr double cached_block_gap = 0.02;
 
@@ -93,7 +93,7 @@ std::vector<FootStep> foot_steps(int n, int every, double h) {
   std::shared_ptr<const fem::History> history = contact.initial_history();
   std::map<std::uint32_t, Vector3> forces;  // [N] in A
   for (int k = 1; k <= n; ++k) {
-    const PairState state = approach(sole, approach_step * k);
+    const PairState state = approach(sole, continuation_step * k);
     FootStep step{
         .name = fmt::format("foot-{:03}", k), .problem = contact.local_problem(*history, state), .before = {}};
     history = contact.commit(*history, state).history;

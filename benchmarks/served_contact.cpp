@@ -26,7 +26,7 @@ Pipe make_pipe() {
   return ends;
 }
 
-void serve(const std::string& cache, int told, int alive) {
+void serve(const std::string& cache, int responses, int alive) {
   fem::ContactServiceImpl service({}, {}, cache);
   // What the sockets for messages gain shows without them.
   const rpc::ListenOptions options{
@@ -44,8 +44,8 @@ void serve(const std::string& cache, int told, int alive) {
   listener.start([&](int connection) { exchange->take_socket(connection, options.max_message_bytes); });
   std::string text;
   for (const std::string& address : listener.bound_addresses()) text += address + '\n';
-  const bool heard = ::write(told, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  ::close(told);
+  const bool heard = ::write(responses, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(responses);
   char nothing = 0;
   while (heard && ::read(alive, &nothing, 1) > 0) {
   }
@@ -58,27 +58,27 @@ void serve(const std::string& cache, int told, int alive) {
 
 ServedContact::ServedContact(const std::string& cache) {
   rpc::set_poll_strategy();
-  const Pipe told = make_pipe();
+  const Pipe responses = make_pipe();
   const Pipe alive = make_pipe();
   pid_ = ::fork();
   if (pid_ == 0) {
-    ::close(told[0]);
+    ::close(responses[0]);
     ::close(alive[1]);
-    serve(cache, told[1], alive[0]);
+    serve(cache, responses[1], alive[0]);
     ::_exit(0);
   }
-  ::close(told[1]);
+  ::close(responses[1]);
   ::close(alive[0]);
   alive_ = alive[1];
   std::string line;
-  for (char c = 0; ::read(told[0], &c, 1) == 1;) {
+  for (char c = 0; ::read(responses[0], &c, 1) == 1;) {
     if (c != '\n') {
       line += c;
       continue;
     }
     addresses_.push_back(std::exchange(line, {}));
   }
-  ::close(told[0]);
+  ::close(responses[0]);
 }
 
 ServedContact::~ServedContact() {

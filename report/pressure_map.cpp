@@ -113,7 +113,7 @@ void PressureMap::clear_latest() {
   std::ranges::fill(latest_, 0.0);
 }
 
-double PressureMap::largest() const {
+double PressureMap::peak_pressure() const {
   return peak_.empty() ? 0.0 : *std::ranges::max_element(peak_);
 }
 

@@ -31,7 +31,7 @@ bool CallOperations::next(Deadline deadline) {
 }
 
 bool CallOperations::wait_for(Operation operation, Deadline deadline) {
-  const auto until = std::chrono::steady_clock::now() + awake;
+  const auto until = std::chrono::steady_clock::now() + spin_time;
   while (pending(operation) && std::chrono::steady_clock::now() < until) {
     if (!next(Deadline{})) std::this_thread::yield();
   }

@@ -105,17 +105,17 @@ class RecoveringContact final : public Contact, public BatchContact {
  private:
   /// Asks, and after a loss opens everything anew and asks again.
   template <typename Request>
-  std::invoke_result_t<const Question&> call_with_retry(const Question& question) {
+  std::invoke_result_t<const Request&> call_with_retry(const Request& operation) {
     if (failure_) throw_typed(*failure_);
     Backoff backoff(options_.reconnect_timeout, context_.stop);
     while (true) {
       try {
         if (!inner_) open_again();
-        if constexpr (std::is_void_v<decltype(question())>) {
-          question();
+        if constexpr (std::is_void_v<decltype(operation())>) {
+          operation();
           return collect_responses();
         } else {
-          auto answer = question();
+          auto answer = operation();
           collect_responses();
           return answer;
         }
@@ -125,7 +125,7 @@ class RecoveringContact final : public Contact, public BatchContact {
           if (backoff.pause()) continue;
           failure_ = error;
         }
-        give_up(error);
+        fail_pending(error);
         throw;
       }
     }
@@ -135,7 +135,7 @@ class RecoveringContact final : public Contact, public BatchContact {
   /// Tells who waits for answers that none will come, after a loss that is final.
   void fail_pending(const Error& error);
   [[nodiscard]] bool is_first_complete() const {
-    return !posted_.empty() && posted_.front().asked && posted_.front().asked->answered;
+    return !posted_.empty() && posted_.front().inner_request && posted_.front().inner_request->answered;
   }
   void forward_first();
   [[nodiscard]] bool is_recoverable(const Error& error) const;
@@ -160,8 +160,8 @@ class RecoveringContact final : public Contact, public BatchContact {
   bool history_independent_ = false;
   CommittedHistory history_;
   struct Posted {
-    std::shared_ptr<PendingRequest> told;         ///< what the poster looks at
-    std::shared_ptr<const PendingRequest> asked;  ///< of inner_; null = it has to be asked
+    std::shared_ptr<PendingRequest> outer_request;         ///< what the poster looks at
+    std::shared_ptr<const PendingRequest> inner_request;  ///< of inner_; null = it has to be asked
   };
   std::deque<Posted> posted_;                ///< not answered yet, in the order of asking
   std::optional<Error> failure_;             ///< after the patience: nobody waits a second time
@@ -196,35 +196,35 @@ void RecoveringContact::open_first() {
 std::shared_ptr<const PendingRequest> RecoveringContact::post(RequestKind kind, std::int64_t step,
                                                               std::span<const PairState> states) {
   if (kind == RequestKind::commit) save_if_history_long();
-  const auto told = std::make_shared<PendingRequest>();
-  told->kind = kind;
-  told->step = step;
-  told->states.assign(states.begin(), states.end());
-  posted_.push_back({.told = told, .asked = nullptr});
+  const auto outer_request = std::make_shared<PendingRequest>();
+  outer_request->kind = kind;
+  outer_request->step = step;
+  outer_request->states.assign(states.begin(), states.end());
+  posted_.push_back({.outer_request = outer_request, .inner_request = nullptr});
   call_with_retry([&] { send_deferred(); });
-  return told;
+  return outer_request;
 }
 
 void RecoveringContact::send_deferred() {
   for (Posted& posted : posted_) {
-    if (!posted.asked) posted.asked = inner_->post(posted.told->kind, posted.told->step, posted.told->states);
+    if (!posted.inner_request) posted.inner_request = inner_->post(posted.outer_request->kind, posted.outer_request->step, posted.outer_request->states);
   }
 }
 
 void RecoveringContact::collect_responses() {
   while (is_first_complete()) {
-    const auto& error = posted_.front().asked->error;
+    const auto& error = posted_.front().inner_request->error;
     if (error && is_recoverable(*error)) throw_typed(*error);
     forward_first();
   }
 }
 
 void RecoveringContact::forward_first() {
-  const auto& [told, asked] = posted_.front();
-  told->responses = asked->responses;
-  told->error = asked->error;
-  told->answered = true;
-  if (told->kind == RequestKind::commit && !told->error) history_.add(told->step, told->states, false);
+  const auto& [outer_request, inner_request] = posted_.front();
+  outer_request->responses = inner_request->responses;
+  outer_request->error = inner_request->error;
+  outer_request->answered = true;
+  if (outer_request->kind == RequestKind::commit && !outer_request->error) history_.add(outer_request->step, outer_request->states, false);
   posted_.pop_front();
 }
 
@@ -232,8 +232,8 @@ void RecoveringContact::fail_pending(const Error& error) {
   while (is_first_complete()) forward_first();
   if (inner_) return;  // who refuses a question goes on answering
   for (const Posted& posted : posted_) {
-    posted.told->error = std::make_shared<const Error>(error);
-    posted.told->answered = true;
+    posted.outer_request->error = std::make_shared<const Error>(error);
+    posted.outer_request->answered = true;
   }
   posted_.clear();
 }
@@ -251,14 +251,14 @@ void RecoveringContact::disconnect(const Error& error) {
     RpcStatistics sum = statistics_.value_or(RpcStatistics{});
     sum.calls += more->calls;
     sum.round_trip_time += more->round_trip_time;
-    sum.server_time += more->serving;
+    sum.server_time += more->server_time;
     statistics_ = sum;
   }
   // What was answered before its death is known; all else is asked again.
-  while (is_first_complete() && !posted_.front().asked->error) forward_first();
-  for (Posted& posted : posted_) posted.asked = nullptr;
+  while (is_first_complete() && !posted_.front().inner_request->error) forward_first();
+  for (Posted& posted : posted_) posted.inner_request = nullptr;
   inner_.reset();
-  tell(fmt::format("{} has come back without the contact of this run, which is opened again ({})", options_.peer,
+  log_warning(fmt::format("{} has come back without the contact of this run, which is opened again ({})", options_.peer,
                    error.what()));
 }
 
@@ -277,7 +277,7 @@ void RecoveringContact::open_again() {
   history_.replay_in(*opened);
   inner_ = std::move(opened);
   send_deferred();
-  tell(fmt::format("the contact at {} is open again: {} pairs, {} commits were repeated", options_.peer, specs_.size(),
+  log_warning(fmt::format("the contact at {} is open again: {} pairs, {} commits were repeated", options_.peer, specs_.size(),
                    history_.n_commits_since_save()));
 }
 
@@ -321,7 +321,7 @@ std::optional<RpcStatistics> RecoveringContact::rpc_statistics() const {
   if (!now || !statistics_) return now ? now : statistics_;
   now->calls += statistics_->calls;
   now->round_trip_time += statistics_->round_trip_time;
-  now->serving += statistics_->serving;
+  now->server_time += statistics_->server_time;
   return now;
 }
 

@@ -127,9 +127,9 @@ class RemoteContact final : public Contact, public BatchContact {
     std::int32_t iteration = 0;
     bool needs_tangents = false;  ///< somebody wants the whole answer, tangents included
   };
-  void ask(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+  void request_response(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
            std::span<Response> responses);
-  void fill(const Question& question, v1::ExchangeRequest& request) const;
+  void fill(const QueuedRequest& queued, v1::ExchangeRequest& request) const;
   /// Opens a stream where there is none, and names the sessions that it does not know.
   [[nodiscard]] ExchangeStream::Outcome announce_sessions();
   /// Leaves out of the queue what the sessions say they have committed already.
@@ -138,7 +138,7 @@ class RemoteContact final : public Contact, public BatchContact {
   [[nodiscard]] ExchangeStream::Outcome send_waiting();
   /// Takes the reply to the first message under way.
   [[nodiscard]] ExchangeStream::Outcome receive_reply();
-  void read_response(const v1::ExchangeResponse& reply, PendingRequest& asked) const;
+  void read_response(const v1::ExchangeResponse& reply, PendingRequest& pending) const;
   [[nodiscard]] std::size_t n_sent() const;
   /// Does `step` on a stream that knows the sessions; again after a loss of the connection, as long as patience lasts.
   void call_with_retry(const std::function<ExchangeStream::Outcome()>& step);
@@ -193,7 +193,7 @@ class RemoteContact final : public Contact, public BatchContact {
   bool stream_outlives_stop_ = false;  ///< else the stop cancels it
   /// In the order of asking. The first ones are under way in messages of `sent_` questions each; what is behind them
   /// has not been sent.
-  std::deque<Question> queue_;
+  std::deque<QueuedRequest> queue_;
   std::deque<std::size_t> sent_;
   std::shared_ptr<PendingRequest> own_ = std::make_shared<PendingRequest>();  ///< what evaluate() and commit() ask
   // Written in place at every exchange.
@@ -307,14 +307,14 @@ void RemoteContact::close_sessions() noexcept {
 
 void RemoteContact::evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                              std::span<Response> responses) {
-  ask(RequestKind::evaluate, step, iteration, states, responses);
+  request_response(RequestKind::evaluate, step, iteration, states, responses);
 }
 
 void RemoteContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
-  ask(RequestKind::commit, step, 0, states, responses);
+  request_response(RequestKind::commit, step, 0, states, responses);
 }
 
-void RemoteContact::ask(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+void RemoteContact::request_response(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                         std::span<Response> responses) {
   if (states.size() != session_ids_.size() || responses.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("expected states and responses for {} pairs, found {} and {}",
@@ -334,19 +334,19 @@ void RemoteContact::ask(RequestKind kind, std::int64_t step, std::int32_t iterat
 
 std::shared_ptr<const PendingRequest> RemoteContact::post(RequestKind kind, std::int64_t step,
                                                           std::span<const PairState> states) {
-  auto question = std::make_shared<PendingRequest>();
-  question->kind = kind;
-  question->step = step;
-  question->states.assign(states.begin(), states.end());
-  question->responses.resize(states.size());
-  queue_.push_back({.posted = question});
-  if (queue_.size() - n_sent() < min_requests_per_message) return question;
+  auto queued = std::make_shared<PendingRequest>();
+  queued->kind = kind;
+  queued->step = step;
+  queued->states.assign(states.begin(), states.end());
+  queued->responses.resize(states.size());
+  queue_.push_back({.posted = queued});
+  if (queue_.size() - n_sent() < min_requests_per_message) return queued;
   // After a loss nothing is under way any more: all is sent again, and nothing is to be waited for.
   if (sent_.size() == max_messages_in_flight) {
     call_with_retry([this] { return sent_.empty() ? ExchangeStream::Outcome::done : receive_reply(); });
   }
   call_with_retry([this] { return send_waiting(); });
-  return question;
+  return queued;
 }
 
 void RemoteContact::drain() {
@@ -362,7 +362,7 @@ void RemoteContact::drain() {
 void RemoteContact::record_exchange(std::chrono::steady_clock::duration duration, double server_time) {
   latencies_.record(duration);
   round_trip_time_ += duration;
-  server_time_ += serving;
+  server_time_ += server_time;
 }
 
 std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states,
@@ -450,19 +450,19 @@ MotionResponses RemoteContact::commit_motion(std::int64_t first_step, std::span<
   return answers;
 }
 
-void RemoteContact::fill(const Question& question, v1::ExchangeRequest& request) const {
-  const PendingRequest& asked = *question.posted;
-  const bool commits = asked.kind == RequestKind::commit;
+void RemoteContact::fill(const QueuedRequest& queued, v1::ExchangeRequest& request) const {
+  const PendingRequest& pending = *queued.posted;
+  const bool commits = pending.kind == RequestKind::commit;
   request.set_kind(commits ? v1::ExchangeRequest::KIND_COMMIT : v1::ExchangeRequest::KIND_EVALUATE);
-  request.set_without_tangents(!question.needs_tangents && !commits);
-  while (request.pairs_size() > std::ssize(asked.states)) request.mutable_pairs()->RemoveLast();
-  while (request.pairs_size() < std::ssize(asked.states)) request.add_pairs();
+  request.set_without_tangents(!queued.needs_tangents && !commits);
+  while (request.pairs_size() > std::ssize(pending.states)) request.mutable_pairs()->RemoveLast();
+  while (request.pairs_size() < std::ssize(pending.states)) request.add_pairs();
   for (int i = 0; i < request.pairs_size(); ++i) {
     auto& pair = *request.mutable_pairs(i);
     pair.clear_session_id();  // bound by hold_sessions()
-    pair.set_step(asked.step);
-    pair.set_iteration(question.iteration);
-    wire::to_proto(asked.states[static_cast<std::size_t>(i)], *pair.mutable_state());
+    pair.set_step(pending.step);
+    pair.set_iteration(queued.iteration);
+    wire::to_proto(pending.states[static_cast<std::size_t>(i)], *pair.mutable_state());
   }
 }
 
@@ -503,19 +503,19 @@ ExchangeStream::Outcome RemoteContact::receive_reply() {
   return outcome;
 }
 
-void RemoteContact::read_response(const v1::ExchangeResponse& reply, PendingRequest& asked) const {
-  asked.error = refusal([&] {
-    if (static_cast<std::size_t>(reply.pairs_size()) != asked.states.size()) {
+void RemoteContact::read_response(const v1::ExchangeResponse& reply, PendingRequest& pending) const {
+  pending.error = refusal([&] {
+    if (static_cast<std::size_t>(reply.pairs_size()) != pending.states.size()) {
       throw Error(ErrorCode::internal,
-                  fmt::format("{} answered {} pairs instead of {}", peer_, reply.pairs_size(), asked.states.size()));
+                  fmt::format("{} answered {} pairs instead of {}", peer_, reply.pairs_size(), pending.states.size()));
     }
     const FieldPath root("reply");
-    for (std::size_t i = 0; i < asked.states.size(); ++i) {
-      wire::from_proto(reply.pairs(static_cast<int>(i)), asked.responses[i], FieldPath(root, "pairs", i));
-      require_regions(asked.responses[i], descriptions_[i], peer_);
+    for (std::size_t i = 0; i < pending.states.size(); ++i) {
+      wire::from_proto(reply.pairs(static_cast<int>(i)), pending.responses[i], FieldPath(root, "pairs", i));
+      require_regions(pending.responses[i], descriptions_[i], peer_);
     }
   });
-  asked.answered = true;
+  pending.answered = true;
 }
 
 bool RemoteContact::is_server_active(std::chrono::milliseconds silent) {
@@ -562,17 +562,17 @@ ExchangeStream::Outcome RemoteContact::announce_sessions() {
 void RemoteContact::skip_committed(std::int64_t committed_step) {
   std::size_t n_old = 0;  // questions before the last commit that has arrived
   for (std::size_t i = 0; i < queue_.size(); ++i) {
-    const PendingRequest& asked = *queue_[i].posted;
-    if (asked.kind == RequestKind::commit && asked.step <= committed_step) n_old = i;
+    const PendingRequest& pending = *queue_[i].posted;
+    if (pending.kind == RequestKind::commit && pending.step <= committed_step) n_old = i;
   }
-  std::deque<Question> left;
+  std::deque<QueuedRequest> left;
   for (std::size_t i = 0; i < queue_.size(); ++i) {
-    PendingRequest& asked = *queue_[i].posted;
-    if (i < n_old && asked.kind == RequestKind::commit) {
-      asked.answered = true;
+    PendingRequest& pending = *queue_[i].posted;
+    if (i < n_old && pending.kind == RequestKind::commit) {
+      pending.answered = true;
       continue;
     }
-    if (i < n_old) asked.step = -1;
+    if (i < n_old) pending.step = -1;
     left.push_back(std::move(queue_[i]));
   }
   queue_ = std::move(left);
@@ -607,22 +607,22 @@ void RemoteContact::call_with_retry(const std::function<ExchangeStream::Outcome(
 }
 
 void RemoteContact::fail_requests(const Error& error) {
-  for (const Question& question : queue_) {
-    question.posted->error = std::make_shared<const Error>(error);
-    question.posted->answered = true;
+  for (const QueuedRequest& queued : queue_) {
+    queued.posted->error = std::make_shared<const Error>(error);
+    queued.posted->answered = true;
   }
   queue_.clear();
   stream_.reset();
 }
 
 void RemoteContact::throw_timeout() {
-  const bool asked = !queue_.empty();
-  const bool commits = asked && queue_.front().posted->kind == RequestKind::commit;
+  const bool pending = !queue_.empty();
+  const bool commits = pending && queue_.front().posted->kind == RequestKind::commit;
   throw Error(
       ErrorCode::deadline,
       fmt::format("{} did not answer {} of step {} within {:.3g} s; it may hang, be overloaded or need a longer "
                   "exchange timeout, or none (mbs_server --exchange-timeout)",
-                  peer_, commits ? "commit" : "evaluate", asked ? queue_.front().posted->step : -1,
+                  peer_, commits ? "commit" : "evaluate", pending ? queue_.front().posted->step : -1,
                   static_cast<double>(timeout_->count()) / 1000.0),
       {}, true);
 }

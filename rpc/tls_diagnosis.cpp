@@ -53,7 +53,7 @@ class ProbeSocket {
 
  private:
   void open(int family) { fd_ = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0); }
-  void give_up() { ::close(std::exchange(fd_, -1)); }
+  void close_socket() { ::close(std::exchange(fd_, -1)); }
   void limit(std::chrono::milliseconds timeout) const {
     const timeval time{.tv_sec = timeout.count() / 1000, .tv_usec = (timeout.count() % 1000) * 1000};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
@@ -64,7 +64,7 @@ class ProbeSocket {
     target.sun_family = AF_UNIX;
     address.path.copy(target.sun_path, sizeof(target.sun_path) - 1);
     open(AF_UNIX);
-    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) give_up();
+    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) close_socket();
   }
   void connect_tcp(const Address& address, std::chrono::milliseconds timeout) {
     addrinfo hints{};
@@ -75,7 +75,7 @@ class ProbeSocket {
     for (const addrinfo* one = found; one != nullptr && fd_ < 0; one = one->ai_next) {
       open(one->ai_family);
       limit(timeout);  // of the connecting, too
-      if (::connect(fd_, one->ai_addr, one->ai_addrlen) != 0) give_up();
+      if (::connect(fd_, one->ai_addr, one->ai_addrlen) != 0) close_socket();
     }
   }
 

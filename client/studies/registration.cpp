@@ -142,7 +142,7 @@ class Fit {
     Eigen::MatrixXd A = J.transpose() * J;
     // A prior of the width of the largest change regularises parameters to which the stances are insensitive.
     for (Eigen::Index p = 0; p < A.rows(); ++p) {
-      const double width = parameter(task_.free[static_cast<std::size_t>(p)]).largest;
+      const double width = parameter(task_.free[static_cast<std::size_t>(p)]).max_change;
       A(p, p) += std::pow(prior_error(target_) / width, 2);
     }
     return -A.ldlt().solve(J.transpose() * stacked(now));
@@ -150,7 +150,7 @@ class Fit {
 
   [[nodiscard]] FootRegistration moved(FootRegistration from, const Eigen::VectorXd& step, double scale) const {
     for (std::size_t p = 0; p < task_.free.size(); ++p) {
-      const double limit = parameter(task_.free[p]).largest;
+      const double limit = parameter(task_.free[p]).max_change;
       value_of(from, task_.free[p]) += scale * std::clamp(step[static_cast<Eigen::Index>(p)], -limit, limit);
     }
     return from;

@@ -20,7 +20,7 @@ struct RegistrationParameter {
   std::string name;      ///< pitch, roll, yaw, lateral, forward, height, toe_angle
   std::string unit;      ///< rad or m
   double step = 0.0;     ///< of finite differences
-  double largest = 0.0;  ///< largest change per iteration
+  double max_change = 0.0;  ///< largest change per iteration
 };
 [[nodiscard]] std::span<const RegistrationParameter> registration_parameters();
 

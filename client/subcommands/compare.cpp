@@ -329,7 +329,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
     if (stop.stop_requested()) break;
   }
   (void)report::write_report(folder, scenario_catalog());
-  tell(comparison, folder, options, json);
+  print_comparison(comparison, folder, options, json);
   if (stop.stop_requested()) return ExitCode::interrupted;
   return comparison.exit_code();
 }

@@ -120,9 +120,9 @@ class ServerUnderTest {
               [&](grpc::ClientContext& context) { return stub.GetCapacity(&context, {}, &capacity); });
     std::string text;
     bool full = false;
-    for (const v1::Capacity::Place& place : capacity.places()) {
+    for (const v1::Capacity::Slot& place : capacity.slots()) {
       full = full || place.used() >= place.limit();
-      text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", place.used(), place.limit(), place.what());
+      text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", place.used(), place.limit(), place.resource());
     }
     if (full) {
       throw Error(ErrorCode::limit, "full: " + text + "; who asks for a further place is refused", "capacity", true);

@@ -38,7 +38,7 @@ class NewFolderGuard {
   }
   NewFolderGuard(const NewFolderGuard&) = delete;
   NewFolderGuard& operator=(const NewFolderGuard&) = delete;
-  void keep() { kept_ = true; }
+  void keep_folder() { kept_ = true; }
 
  private:
   fs::path path_;
@@ -58,10 +58,10 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   try {
     const ExitCode code = run_to_folder(request, folder, options.connection,
                                         {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
-    fresh.keep();
+    fresh.keep_folder();
     return code;
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::file) fresh.keep();  // a full disk: `resume` goes on once there is room again
+    if (error.code() == ErrorCode::file) fresh.keep_folder();  // a full disk: `resume` goes on once there is room again
     throw;
   }
 }

@@ -49,14 +49,14 @@ std::string bytes_of(std::string_view character) {
 /// Text truncated at a whole character after at most `longest` bytes; bytes that are not UTF-8 are escaped.
 /// @param write  appends a valid character, given by its code and bytes, to the result
 template <typename Write>
-std::string rewritten(std::string_view text, std::size_t longest, const Write& write) {
+std::string rewritten(std::string_view text, std::size_t max_bytes, const Write& write) {
   std::string result;
   while (!text.empty()) {
     const Character character = first_character(text);
-    if (character.n_bytes > longest) return result + "...";
+    if (character.n_bytes > max_bytes) return result + "...";
     const std::string_view bytes = text.substr(0, character.n_bytes);
     result += character.valid ? write(character.code, bytes) : bytes_of(bytes);
-    longest -= character.n_bytes;
+    max_bytes -= character.n_bytes;
     text.remove_prefix(character.n_bytes);
   }
   return result;
@@ -89,14 +89,14 @@ std::string strip_control_characters(std::string_view text) {
   });
 }
 
-std::string printable(std::string_view text, std::size_t longest) {
-  return rewritten(text, longest, [](std::uint32_t code, std::string_view character) {
+std::string printable(std::string_view text, std::size_t max_bytes) {
+  return rewritten(text, max_bytes, [](std::uint32_t code, std::string_view character) {
     return code == '\n' ? std::string(" ") : visible(code, character);
   });
 }
 
-std::string one_line(std::string_view text, std::size_t longest) {
-  return rewritten(text, longest, [](std::uint32_t code, std::string_view character) {
+std::string one_line(std::string_view text, std::size_t max_bytes) {
+  return rewritten(text, max_bytes, [](std::uint32_t code, std::string_view character) {
     if (code == '\n') return std::string("\\n");
     if (code == '"' || code == '\\') return "\\" + std::string(character);
     return visible(code, character);

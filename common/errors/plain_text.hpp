@@ -16,11 +16,11 @@ namespace heelstrike {
 
 /// The same with line ends and tabs escaped, too, for quotation in messages.
 /// @param longest  bytes of `text` after which it is truncated at a whole character and "..." follows
-[[nodiscard]] std::string printable(std::string_view text, std::size_t longest = std::string_view::npos);
+[[nodiscard]] std::string printable(std::string_view text, std::size_t max_bytes = std::string_view::npos);
 
 /// One line for a log between quotation marks: control characters, quotation marks and backslashes escaped, so that no
 /// text can imitate another line or field; truncated as in printable.
-[[nodiscard]] std::string one_line(std::string_view text, std::size_t longest = 1000);
+[[nodiscard]] std::string one_line(std::string_view text, std::size_t max_bytes = 1000);
 
 /// The text itself if it is UTF-8, else a conversion from Latin-1.
 [[nodiscard]] std::string as_utf8(std::string_view text);

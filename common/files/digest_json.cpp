@@ -25,9 +25,9 @@ std::string json_with_digest(nlohmann::ordered_json json) {
 DigestState check_digest(nlohmann::ordered_json json) {
   const auto seal = json.find(digest_key);
   if (seal == json.end()) return DigestState::none;
-  const nlohmann::ordered_json told = *seal;
+  const nlohmann::ordered_json stored = *seal;
   json.erase(digest_key);
-  return told == sha256_hex(serialised(json)) ? DigestState::intact : DigestState::broken;
+  return stored == sha256_hex(serialised(json)) ? DigestState::intact : DigestState::broken;
 }
 
 }  // namespace heelstrike

@@ -14,28 +14,28 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// Regularisation of proximal steps, of the mean diagonal of A: the square root of rounding. A step leaves
-/// (regularisation / smallest positive eigenvalue) of the error, and rounding of b outside the range of A is multiplied
-/// by its inverse.
+/// Regularisation of proximal steps relative to the mean diagonal of A: the square root of machine precision. A step
+/// reduces the error by the factor (regularisation / smallest positive eigenvalue), and amplifies rounding of b outside
+/// the range of A by its inverse.
 constexpr double proximal = 1e-8;
-/// Each leaves a small part of the error, but for points that are nearly redundant.
+/// Each step leaves a small part of the error, except for nearly redundant points.
 constexpr int max_proximal_steps = 30;
 
-/// min p' A p / 2 + b' p over p >= 0 for positive definite A, by the active-set method of Lawson and Hanson: finite,
-/// exact. `passive` holds the entries that may differ from zero, and the guess of them.
+/// min p' A p / 2 + b' p over p >= 0 for positive definite A, by the active-set method of Lawson and Hanson: finite and
+/// exact. `passive` contains the entries that may differ from zero, initially a guess.
 class NonNegativeMinimum {
  public:
   explicit NonNegativeMinimum(const MatrixXd& A)
       : A_(A), p_(VectorXd::Zero(A.rows())), passive_(static_cast<std::size_t>(A.rows()), 0) {}
 
-  /// @returns false when it does not end, which rounding may cause
+  /// @returns false without termination, which rounding may cause
   bool solve(const VectorXd& b) {
     const Index n = p_.size();
     if (!shrink(b)) return false;
-    // Every entry enters a few times at most; the bound only stops a cycle that rounding makes.
+    // Every entry enters a few times at most; the bound stops cycling caused by rounding.
     for (Index step = 0; step < 10 * n + 10; ++step) {
       const VectorXd slope = -(A_ * p_ + b);
-      // Terms of this size have been added up: what is smaller than their rounding has no sign.
+      // Rounding of the summed terms: the sign of smaller values is meaningless.
       const VectorXd rounding = 1e-14 * (A_.cwiseAbs() * p_ + b.cwiseAbs());
       Index steepest = -1;
       for (Index i = 0; i < n; ++i) {
@@ -51,7 +51,7 @@ class NonNegativeMinimum {
   [[nodiscard]] const VectorXd& p() const { return p_; }
 
  private:
-  /// Goes to the minimum over the passive entries, which those that would become negative leave on the way.
+  /// Moves to the minimum over the passive entries; entries that would become negative leave the passive set.
   bool shrink(const VectorXd& b) {
     for (Index round = 0; round <= p_.size(); ++round) {
       const VectorXd next = minimum(b);
@@ -112,7 +112,7 @@ class NonNegativeMinimum {
   return rows;
 }
 
-/// Without friction, in the components of all.
+/// Frictionless solution in the full vector of impulses.
 [[nodiscard]] bool solve_frictionless(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
   const auto normals = normal_rows(problem.mu.size());
   VectorXd p;
@@ -122,7 +122,7 @@ class NonNegativeMinimum {
   return solved;
 }
 
-/// Pushes apart, without friction, what impulses within their cones leave approaching: they stay within them.
+/// Adds frictionless impulses until no point approaches; the impulses remain in their cones.
 void restore_separation(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
   const VectorXd u = q + problem.W * P;
   double deepest = 0.0;
@@ -131,7 +131,7 @@ void restore_separation(const ImpactProblem& problem, const VectorXd& q, VectorX
   if (deepest < -1e-12 * q.norm() && solve_frictionless(problem, u, more)) P += more;
 }
 
-/// Into the friction cones.
+/// Clips impulses to the friction cones.
 void clip(const ImpactProblem& problem, VectorXd& P) {
   for (Index i = 0; i < problem.mu.size(); ++i) {
     P[3 * i] = std::max(0.0, P[3 * i]);
@@ -142,25 +142,25 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 }
 
 /// 0 <= P_n perpendicular to u_n >= 0 with Coulomb friction, u = W P + q.
-/// @returns false when no solution was found; P is then admissible at least, and without floors in q creates no energy
+/// @returns false without solution; P is then admissible, and without floors in q creates no energy
 [[nodiscard]] bool solve_coulomb(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
   if (!has_friction(problem) || q.isZero(0.0)) return solve_frictionless(problem, q, P);
   const LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
   const FrictionSolution solution =
       solve_friction(local, {.tolerance = 1e-12, .max_sweeps = 200, .max_newton_steps = 60});
-  // What misses the strict tolerance by rounding is a solution all the same.
+  // An error above the strict tolerance because of rounding is accepted.
   constexpr double accepted_error = 1e-9;
   const bool solved = solution.error <= accepted_error;
   P = solution.r;
   clip(problem, P);
   if (solved) P = find_min_norm_reactions(problem.W, problem.mu, problem.W * P + q, P, accepted_error * q.norm());
   restore_separation(problem, q, P);
-  // Without friction there is always an answer, and it creates no energy.
+  // The frictionless solution always exists and creates no energy.
   if (energy_of(problem.W, P, q) > 0.0) (void)solve_frictionless(problem, q, P);
   return solved;
 }
 
-/// Normal velocities that Newton's law asks for at least.
+/// Minimum normal velocities of Newton's law.
 [[nodiscard]] VectorXd min_rebound_velocity(const ImpactProblem& problem, const VectorXd& u_before) {
   VectorXd floor(problem.mu.size());
   for (Index i = 0; i < floor.size(); ++i) {
@@ -175,8 +175,8 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   return q;
 }
 
-/// The expansion after a compression that ended with `u`: Q_n >= 0 perpendicular to u_n >= 0 beyond the impulses
-/// `given` back, friction within its cone, by projected Gauss-Seidel.
+/// Restitution after a compression that ended with `u`: Q_n >= 0 perpendicular to u_n >= 0 in addition to the impulses
+/// `given`, friction within its cone, by projected Gauss-Seidel.
 [[nodiscard]] VectorXd expand(const ImpactProblem& problem, VectorXd u, const VectorXd& given) {
   const Index n = given.size();
   VectorXd P = VectorXd::Zero(3 * n);
@@ -206,8 +206,8 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   return P;
 }
 
-/// How far from `P` towards `P_law` energy falls or stays: the larger root of a convex parabola that is not positive at
-/// 0, or 1.
+/// Largest fraction of the path from `P` to `P_law` without energy increase: the larger root of a convex parabola that
+/// is not positive at 0, or 1.
 [[nodiscard]] double energy_neutral_fraction(const MatrixXd& W, const VectorXd& u_before, const VectorXd& P,
                                         const VectorXd& P_law) {
   if (energy_of(W, P_law, u_before) <= 0.0) return 1.0;
@@ -248,9 +248,9 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_befo
   const bool poisson = std::ranges::find(problem.law, ImpactLaw::poisson) != problem.law.end();
   const VectorXd floor = min_rebound_velocity(problem, u_before);
   P_law = P;
-  // Newton's law may ask a jammed body to leave a contact into another one: then nothing satisfies it, and the impulses
-  // of compression, which exist always, are what can be given back.
-  // So do impulses that are far beyond those of compression, which (1 + e) times would do.
+  // Newton's law may require a jammed body to separate from one contact into another. It then has no solution, or
+  // impulses far beyond (1 + e) times those of compression; the impulses of compression, which always exist, are used
+  // instead.
   constexpr double max_impulse_ratio = 100.0;
   const bool contradiction = !floor.isZero(0.0) && (!solve_coulomb(problem, shifted_by_floor(u_before, floor), P_law) ||
                                                     P_law.norm() > max_impulse_ratio * P.norm());
@@ -269,7 +269,7 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_befo
   solution.P = solution.fraction == 1.0 ? P_law : VectorXd(P + solution.fraction * (P_law - P));
   solution.energy = energy_of(problem.W, solution.P, u_before);
   if (solution.energy > 0.0) {
-    // By rounding: the parabola over a common factor of the impulses is zero at 0 too.
+    // Rounding correction: the energy as a parabola of a common factor of the impulses is zero at 0, too.
     solution.P *= std::clamp(-2.0 * solution.P.dot(u_before) / solution.P.dot(problem.W * solution.P), 0.0, 1.0);
     solution.energy = energy_of(problem.W, solution.P, u_before);
   }

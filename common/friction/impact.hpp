@@ -1,8 +1,8 @@
 /// Impacts and resting contact of rigid bodies at several points at once, with Coulomb friction.
 ///
-/// Velocities u = W P + u_free at the points, three components each (normal first, positive where the point opens), W
-/// = J M^-1 J' symmetric positive semidefinite: more points than the bodies can tell apart are allowed.
-/// docs/theory/rigid_contact.md derives what is promised here.
+/// Velocities u = W P + u_free at the points, three components each (normal first, positive where the point opens), W =
+/// J M^-1 J' symmetric positive semidefinite: redundant points are allowed. docs/theory/rigid_contact.md contains the
+/// derivation.
 #pragma once
 
 #include <Eigen/Core>
@@ -22,27 +22,28 @@ struct ImpactProblem {
 struct ImpactSolution {
   Eigen::VectorXd P;    ///< [N s] impulses
   Eigen::VectorXd u;    ///< [m/s] velocities afterwards
-  double energy = 0.0;  ///< [J] that the impact adds: P . (u + u_before) / 2
-  double fraction = 1.0;   ///< [-] of the rebound that the laws ask for: less than one where all of it would create energy
-  bool converged = true;  ///< of the problems with friction
+  double energy = 0.0;  ///< [J] change by the impact: P . (u + u_before) / 2
+  double fraction = 1.0;   ///< [-] fraction of the rebound of the laws: less than one if the full rebound would create
+                           ///< energy
+  bool converged = true;  ///< of the frictional problems
 };
 
-/// An impact: 0 <= P_n  perpendicular to  u_n + e min(u_n-, 0) >= 0 (Newton), or the impulses of an impact without
-/// rebound, e times which is given back at least (Poisson), with Coulomb friction. Of all impulses the smallest.
+/// An impact: 0 <= P_n perpendicular to u_n + e min(u_n-, 0) >= 0 (Newton), or restitution of at least e times the
+/// impulses of an impact without rebound (Poisson), with Coulomb friction. P is the minimum-norm solution.
 ///
-/// Without friction, and with one point, this dissipates. With friction both laws may create energy: then the impulses
-/// are those between the impact without rebound, which never does, and that of the law which leave the energy as it
-/// was.
+/// Without friction, and with one point, this dissipates. With friction both laws may create energy: the impulses are
+/// then interpolated between the impact without rebound, which never creates energy, and that of the law such that
+/// energy is conserved.
 [[nodiscard]] ImpactSolution solve_impact(const ImpactProblem& problem, const Eigen::VectorXd& u_before);
 
-/// Contact over a step: 0 <= P_n  perpendicular to  u_n - floor >= 0, with Coulomb friction.
+/// Contact over a step: 0 <= P_n perpendicular to u_n - floor >= 0, with Coulomb friction.
 /// @param u_free  velocities without contact
-/// @param floor   [m/s] one per point: smallest normal velocity
+/// @param floor  [m/s] one per point: minimum normal velocity
 [[nodiscard]] ImpactSolution solve_contact(const ImpactProblem& problem, const Eigen::VectorXd& u_free,
                                            const Eigen::VectorXd& floor);
 
-/// Frictionless: 0 <= p perpendicular to A p + b >= 0 for symmetric positive semidefinite A, p the one of the smallest
-/// norm. Exact up to rounding. @returns false when there is none
+/// Frictionless: 0 <= p perpendicular to A p + b >= 0 for symmetric positive semidefinite A, p of minimum norm. Exact
+/// up to rounding. @returns false without solution
 bool solve_normal(const Eigen::MatrixXd& A, const Eigen::VectorXd& b, Eigen::VectorXd& p);
 
 }  // namespace heelstrike::friction

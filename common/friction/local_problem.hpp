@@ -1,10 +1,10 @@
-/// The local problem of frictional contact of many points, as codes of nonsmooth mechanics exchange it [acary2014]:
+/// The local frictional contact problem of many points in the form of nonsmooth mechanics [acary2014]:
 ///
 ///     u = W r + q,        K* contains  u + mu |u_t| n   perpendicular to   r in K
 ///
 /// for each contact, with K = { |r_t| <= mu r_n } its Coulomb cone and K* the dual cone. W is the Delassus matrix: the
 /// relative motion at the contacts (velocity [m/s] or displacement [m]) that unit reactions (impulse [N s] or force
-/// [N]) cause. Components of a contact follow each other, the normal one first.
+/// [N]) cause. Components of a contact are contiguous, normal first.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,7 +13,7 @@
 
 namespace heelstrike::friction {
 
-/// Compressed rows: the solver goes through the contacts one by one.
+/// Compressed rows, because the solver iterates over the contacts.
 using DelassusMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 
 struct LocalProblem {
@@ -25,8 +25,8 @@ struct LocalProblem {
   [[nodiscard]] Eigen::Index n_contacts() const { return mu.size(); }
 };
 
-/// @throws Error{invalid_input} when sizes do not agree, or a number is not finite or out of range
-/// @param where  begins the sentence: the file
+/// @throws Error{invalid_input} if sizes do not match, or a number is not finite or out of range
+/// @param where  beginning of the message: the file
 void check_problem(const LocalProblem& problem, const std::string& where);
 
 /// Projection of y, normal component first, on the cone |y_t| <= mu y_n, in place.
@@ -43,8 +43,8 @@ void project_on_cone(Vector& y, double mu) {
   y.tail(y.size() - 1) *= mu * normal / tangential;
 }
 
-/// What FCLIB measures a solution with: |r - P_K(r - u - mu |u_t| n)| / |q|, zero exactly at solutions. P_K is the
-/// projection on the cones, u = W r + q. Where q is zero the numerator alone: r = 0 is the solution.
+/// Error measure of FCLIB: |r - P_K(r - u - mu |u_t| n)| / |q|, zero exactly at solutions. P_K is the projection on the
+/// cones, u = W r + q. For q = 0 only the numerator: r = 0 is the solution.
 [[nodiscard]] double compute_natural_map_error(const LocalProblem& problem, const Eigen::VectorXd& r);
 
 }  // namespace heelstrike::friction

@@ -15,13 +15,13 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-/// Reactions of one point that go with its motion: none, those along a ray, or all of its cone.
+/// Admissible reactions of one point for its motion: none, a ray, or the whole cone.
 struct Admissible {
   enum class Set { none, ray, cone } set = Set::cone;
   double mu = 0.0;
-  Vector3d ray = Vector3d::UnitX();  ///< of length one
+  Vector3d ray = Vector3d::UnitX();  ///< unit length
 
-  /// The nearest of them to y, in place. @returns the derivative
+  /// Projects y on them, in place. @returns the derivative
   [[nodiscard]] Matrix3d project(Eigen::Ref<Vector3d> y) const {
     if (set == Set::none) return zero(y);
     if (set == Set::ray) {
@@ -54,16 +54,16 @@ struct Admissible {
   if (u[0] > rest) return {.set = Set::none, .mu = mu};
   const double slip = u.tail<2>().norm();
   if (slip <= rest) return {.set = Set::cone, .mu = mu};
-  // What a reaction found already tells is not spoilt by the rounding of a slow slip.
+  // The direction of an existing reaction is more accurate than that of a slow slip.
   Vector3d ray = r;
   if (!(r[0] > 0.0)) ray << 1.0, -mu / slip * u.tail<2>();
   return {.set = Set::ray, .mu = mu, .ray = ray.normalized()};
 }
 
-/// The columns span the range of W.
+/// Basis of the range of W, by columns.
 [[nodiscard]] MatrixXd range_of(const MatrixXd& W) {
   const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(W);
-  // Far above the rounding of W, and far below what a motion is asked to.
+  // Far above the rounding of W and far below the required accuracy of the motion.
   constexpr double singular = 1e-12;
   const double least = singular * eigen.eigenvalues().maxCoeff();
   return eigen.eigenvectors().rightCols((eigen.eigenvalues().array() > least).count());
@@ -101,7 +101,7 @@ VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const Ve
     const VectorXd limited = y.norm() < r.norm() ? y : r;
     if (error <= accurate) return limited;
     if (step == max_steps) return error <= enough ? limited : r;
-    // Where points leave no way to some motion the second derivative is singular: the shift fades with the error.
+    // The second derivative is singular for motions that no point can oppose; the shift decreases with the error.
     MatrixXd H = V.transpose() * DV;
     H.diagonal().array() += std::clamp(error, accurate, 1e-3);
     const VectorXd way = -H.llt().solve(slope);

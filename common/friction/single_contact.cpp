@@ -12,9 +12,9 @@
 namespace heelstrike::friction {
 namespace {
 
-/// What is left of `across`, of the terms of the motion, where the angle is known to rounding.
+/// Rounding of `across` relative to the terms of the motion at a converged angle.
 constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
-/// Newton's method on the direction from that of the last sweep takes one to four.
+/// Newton's method from the direction of the last sweep takes one to four iterations.
 constexpr int max_newton_iterations = 8;
 
 }  // namespace
@@ -25,7 +25,7 @@ SingleContact<3>::SingleContact(const Eigen::Matrix3d& W, double mu) : W_(W), mu
 }
 
 bool SingleContact<3>::solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const {
-  if (q[0] >= 0.0) {  // opens, or rests without a reaction
+  if (q[0] >= 0.0) {  // opens, or touches without reaction
     r.setZero();
     return true;
   }
@@ -51,7 +51,7 @@ SingleContact<3>::Sliding SingleContact<3>::sliding(const Eigen::Vector3d& q, co
   Sliding result;
   const Eigen::Vector2d t_perpendicular(-t.y(), t.x());
   const double compliance = W_(0, 0) + mu_ * W_.block<1, 2>(0, 1).dot(t.transpose());
-  // Where the friction itself presses more than the normal reaction lifts there is no such state.
+  // No such state exists if friction closes the contact more than the normal reaction opens it (jamming).
   if (!(compliance > 0.0)) return result;
   const double normal = -q[0] / compliance;
   const double normal_slope = -normal * mu_ * W_.block<1, 2>(0, 1).dot(t_perpendicular.transpose()) / compliance;
@@ -77,7 +77,7 @@ bool SingleContact<3>::solve_slip_near(const Eigen::Vector3d& q, Eigen::Vector2d
       return true;
     }
     const double step = state.across / state.slope;
-    // A quarter of a circle away is another solution, or none.
+    // A step beyond a quarter turn leads to another solution or diverges.
     if (!(std::abs(step) < 0.5 * std::numbers::pi)) return false;
     // A rotation by atan(step) instead of step keeps the order of the method and needs no trigonometry.
     t = (t - step * Eigen::Vector2d(-t.y(), t.x())).normalized();
@@ -85,7 +85,7 @@ bool SingleContact<3>::solve_slip_near(const Eigen::Vector3d& q, Eigen::Vector2d
   return false;
 }
 
-/// The angles at which `across` times the compliance vanishes, a trigonometric polynomial of degree two:
+/// Finds the angles at which `across` times the compliance vanishes, a trigonometric polynomial of degree two:
 ///
 ///     sum of c_k e^(i k angle), k = -2 .. 2
 ///
@@ -106,7 +106,7 @@ bool SingleContact<3>::solve_slip_globally(const Eigen::Vector3d& q, const Eigen
   }
   double largest = 0.0;
   for (const auto& coefficient : c) largest = std::max(largest, std::abs(coefficient));
-  // Of a real function the outer coefficients are conjugate: where they vanish, one of degree one is left.
+  // The outer coefficients of a real function are conjugate; if they vanish, the degree is one.
   std::size_t low = 0;
   while (low < 2 && std::abs(c[low]) <= rounding * largest) ++low;
   const auto degree = static_cast<Eigen::Index>(4 - 2 * low);
@@ -116,11 +116,11 @@ bool SingleContact<3>::solve_slip_globally(const Eigen::Vector3d& q, const Eigen
   for (Eigen::Index i = 0; i < degree; ++i)
     companion(i, degree - 1) = -c[low + static_cast<std::size_t>(i)] / c[4 - low];
   const Eigen::VectorXcd roots = companion.eigenvalues();
-  // The solution nearest to the estimate, so that sweeps stay with the one that they have.
+  // The solution nearest to the estimate, so that sweeps remain on one branch.
   double nearest = std::numeric_limits<double>::infinity();
   for (const std::complex<double>& root : roots) {
     Eigen::Vector3d found = r;
-    // A root off the circle leads Newton's method nowhere, or to one that is on it.
+    // From a root off the unit circle Newton's method fails or converges to a root on it.
     const double candidate = std::arg(root);
     if (!solve_slip_near(q, {std::cos(candidate), std::sin(candidate)}, found)) continue;
     const double distance = std::abs(std::remainder(candidate - angle, circle));

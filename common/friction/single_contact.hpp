@@ -1,4 +1,4 @@
-/// Frictional contact of one point, solved exactly: what Gauss-Seidel over many contacts asks for, many times.
+/// Exact solution of the frictional contact of one point, the local solver of Gauss-Seidel.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,18 +13,18 @@ class SingleContact;
 template <>
 class SingleContact<3> {
  public:
-  /// @param W   own block of the Delassus matrix, normal component first, with a positive normal entry
+  /// @param W  diagonal block of the Delassus matrix, normal component first, with a positive normal entry
   /// @param mu  [-] >= 0
   SingleContact(const Eigen::Matrix3d& W, double mu);
 
-  /// @param r  in: estimate, whose direction of friction is tried first; out: the solution
-  /// @return whether there is one; r is untouched otherwise
+  /// @param r  in: estimate, whose friction direction is tried first; out: the solution @return true if a solution
+  /// exists; r is unchanged otherwise
   [[nodiscard]] bool solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const;
 
   [[nodiscard]] const Eigen::Matrix3d& W() const { return W_; }
 
  private:
-  /// The contact slides, and its friction acts in a direction: r = r_n (1, mu t) with u_n = 0.
+  /// Sliding contact with friction in direction t: r = r_n (1, mu t) with u_n = 0.
   struct Sliding {
     Eigen::Vector3d r;
     double along = 0.0;   ///< u_t . t, negative where friction opposes the motion
@@ -40,7 +40,7 @@ class SingleContact<3> {
 
   Eigen::Matrix3d W_;
   Eigen::Matrix3d inverse_;
-  bool has_stick_ = false;  ///< W can be inverted
+  bool has_stick_ = false;  ///< W is invertible
   double mu_;
 };
 

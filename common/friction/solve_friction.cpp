@@ -16,9 +16,9 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-/// The problem with the mean diagonal of W as its unit: reactions are multiplied by that mean, so that reactions and
-/// motions compare, and steps and regularisations are numbers without unit. W is kept in blocks by rows of contacts,
-/// one after another in memory, the own block of each contact apart.
+/// The problem scaled by the mean diagonal of W: reactions are multiplied by that mean, so that reactions and motions
+/// are comparable, and steps and regularisations dimensionless. W is stored as contiguous blocks by rows of contacts,
+/// with separate diagonal blocks.
 /// @tparam d  components per contact: 2 or 3
 template <int d>
 class Blocks {
@@ -35,18 +35,18 @@ class Blocks {
     const auto n_blocks = static_cast<std::size_t>(problem.W.nonZeros()) / static_cast<std::size_t>(d * d);
     columns_.reserve(n_blocks);
     blocks_.reserve(n_blocks);
-    std::vector<int> place(size, -1);  // of the block of a column, among the blocks
+    std::vector<int> place(size, -1);  // index of the block of a column
     for (Index i = 0; i < n_; ++i) collect(problem.W, i, place);
     first_.push_back(static_cast<int>(columns_.size()));
   }
 
   [[nodiscard]] Index n() const { return n_; }
   [[nodiscard]] double mu(Index i) const { return mu_[i]; }
-  /// Blocks of a row of W on average.
+  /// Mean number of blocks per row of W.
   [[nodiscard]] double mean_row() const { return 1.0 + static_cast<double>(columns_.size()) / static_cast<double>(n_); }
   [[nodiscard]] const VectorXd& q() const { return q_; }
   [[nodiscard]] const SingleContact<d>& own(Index i) const { return own_[static_cast<std::size_t>(i)]; }
-  /// Places of the blocks of row i, the own one left out: first, and behind the last.
+  /// Range of the off-diagonal blocks of row i: first and one past the last.
   [[nodiscard]] std::pair<int, int> row(Index i) const {
     return {first_[static_cast<std::size_t>(i)], first_[static_cast<std::size_t>(i) + 1]};
   }
@@ -79,7 +79,7 @@ class Blocks {
     return std::sqrt(sum) / (q_norm_ > 0.0 ? q_norm_ : 1.0);
   }
 
-  /// Scaled, from and to what callers have.
+  /// Conversion to and from the scaled problem.
   [[nodiscard]] VectorXd from_user(const VectorXd& r) const { return r * scale_; }
   [[nodiscard]] VectorXd to_user(const VectorXd& r) const { return r / scale_; }
 
@@ -90,7 +90,7 @@ class Blocks {
     Block own = Block::Zero();
     for (int row = 0; row < d; ++row) {
       for (DelassusMatrix::InnerIterator entry(W, d * i + row); entry; ++entry) {
-        if (entry.value() == 0.0) continue;  // stored all the same, by files with a dense matrix
+        if (entry.value() == 0.0) continue;  // explicit zeros, from files with a dense matrix
         const auto column = static_cast<int>(entry.col()) / d;
         const auto within = entry.col() % d;
         if (column == i) {
@@ -114,13 +114,13 @@ class Blocks {
   double scale_ = 1.0;
   VectorXd q_;
   double q_norm_;
-  std::vector<int> first_;    // of the blocks of each row, and one behind the last
+  std::vector<int> first_;    // first block of each row, and one past the last
   std::vector<int> columns_;  // contact of each block
   std::vector<Block> blocks_;
   std::vector<SingleContact<d>> own_;
 };
 
-/// One sweep of Gauss-Seidel. Contacts without a solution of their own keep their reaction.
+/// One sweep of Gauss-Seidel. Contacts without local solution keep their reaction.
 /// @return norm of the change of the reactions
 template <int d>
 double sweep(const Blocks<d>& blocks, VectorXd& r) {
@@ -147,7 +147,7 @@ class ProximalEquations {
   ProximalEquations(const Blocks<d>& blocks, double alpha, VectorXd r_k)
       : blocks_(blocks), alpha_(alpha), r_k_(std::move(r_k)) {
     rho_.resize(blocks.n());
-    // The inverse of the own block's mean is the step that a contact on its own would take.
+    // The inverse of the mean of the diagonal block is the step of a single contact.
     for (Index i = 0; i < blocks.n(); ++i) rho_[i] = d / (blocks.own(i).W().trace() + d * alpha);
   }
 
@@ -168,9 +168,9 @@ class ProximalEquations {
     return value;
   }
 
-  /// Newton's step, or nothing where the matrix is singular.
+  /// Newton step, none if the matrix is singular.
   [[nodiscard]] std::optional<VectorXd> step(const Value& value) const {
-    // Contacts that carry nothing have rows of the identity and are eliminated by hand.
+    // Open contacts have rows of the identity and are eliminated explicitly.
     std::vector<Index> place(static_cast<std::size_t>(blocks_.n()), -1);
     std::vector<Index> active_contacts;
     for (Index i = 0; i < blocks_.n(); ++i) {
@@ -217,7 +217,7 @@ class ProximalEquations {
       }
     }
   }
-  /// Below a tenth of entries a sparse factor pays; a dense one needs no ordering.
+  /// A sparse factorisation is faster below a tenth of nonzero entries; a dense one needs no ordering.
   [[nodiscard]] static std::optional<VectorXd> solve(const std::vector<Eigen::Triplet<double>>& entries,
                                                      const VectorXd& rhs) {
     const Index n = rhs.size();
@@ -237,8 +237,7 @@ class ProximalEquations {
     return x;
   }
 
-  /// Projection of the normal part on [0, inf) and of the tangential one on the disc that belongs to it, and the
-  /// derivative.
+  /// Projection of the normal part on [0, inf) and of the tangential part on the friction disc, and the derivative.
   static void project(Vector& y, double mu, Block& D) {
     D.setZero();
     if (y[0] <= 0.0) {
@@ -258,7 +257,7 @@ class ProximalEquations {
     const Tangential t = tangential / length;
     y.template tail<d - 1>() = radius * t;
     D.template bottomLeftCorner<d - 1, 1>() = mu * t;
-    // In the plane there is no direction across t: nothing is left of it but rounding.
+    // In the plane no direction is perpendicular to t, so that this term is rounding only.
     if constexpr (d == 3) own = radius / length * (Eigen::Matrix2d::Identity() - t * t.transpose());
   }
 
@@ -281,7 +280,7 @@ struct Search {
   double check_probe(const VectorXd& r) {
     double error = blocks.error(r);
     if (best.size() != 0 && !(error < solution.error)) return error;
-    // The blocks are sums in another order: the measure itself has the last word.
+    // The blocks sum in another order; the error measure itself decides.
     if (error <= options.tolerance) error = compute_natural_map_error(problem, blocks.to_user(r));
     best = r;
     solution.error = error;
@@ -290,20 +289,20 @@ struct Search {
   }
 };
 
-/// Sweeps from one look at the error, which costs as much as a sweep, to the next, unless the change of the reactions
-/// says that the end is near.
+/// Sweeps between error evaluations, each as expensive as a sweep, unless the change of the reactions indicates
+/// convergence.
 constexpr int sweeps_per_check = 10;
-/// Sweeps go on as long as their rate promises to end before Newton's method would, which takes some 30 steps that cost
-/// as much as 2 sweeps for each block that a row of W has on average: 5 sweeps with 4.5 blocks, 120 with 23 were
-/// measured on problems of FCLIB.
+/// Sweeps continue while their rate predicts convergence before Newton's method. That takes about 30 steps, each at the
+/// cost of 2 sweeps per mean number of blocks in a row of W: 5 sweeps with 4.5 blocks, 120 with 23 were measured on
+/// problems of FCLIB.
 constexpr double newton_step_cost = 30.0 * 2.0;
 
-/// Gauss-Seidel for at least `n` sweeps and as long as it promises to end soon, or until done.
+/// Gauss-Seidel for at least `n` sweeps and while it is expected to converge soon, or until convergence.
 template <int d>
 void iterate_sweeps(Search<d>& search, VectorXd& r, int n) {
-  double before = 0.0;            // error at the look before; 0 = none
-  double error_reduction = 0.0;  // at that look, over the change of the last sweep
-  int since = 0;                  // sweeps after it
+  double before = 0.0;            // error at the previous check; 0 = none
+  double error_reduction = 0.0;  // at that check, relative to the change of the last sweep
+  int since = 0;                  // sweeps since then
   for (int i = 1; search.solution.sweeps < search.options.max_sweeps; ++i) {
     const double change = sweep(search.blocks, r);
     ++search.solution.sweeps;
@@ -323,7 +322,7 @@ void iterate_sweeps(Search<d>& search, VectorXd& r, int n) {
   }
 }
 
-/// Newton on one proximal problem. @return whether its residual has become small
+/// Newton's method on one proximal problem. @return true if its residual is small
 template <int d>
 bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& r, int most) {
   auto value = equations.at(r);
@@ -336,7 +335,7 @@ bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& 
     double length = 1.0;
     VectorXd next = r + *dr;
     auto next_value = equations.at(next);
-    // The equations have kinks: a step that does not reduce them is halved a few times, then taken all the same, small.
+    // The equations are nonsmooth: a step that does not reduce the residual is halved a few times and then accepted.
     while (!(next_value.merit < value.merit) && length > 1.0 / 64.0) {
       length *= 0.5;
       next = r + length * *dr;
@@ -351,7 +350,7 @@ bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& 
   return false;
 }
 
-/// Proximal steps from r, with less and less regularisation while they succeed.
+/// Proximal steps from r, with decreasing regularisation while they succeed.
 template <int d>
 void proximal_newton(Search<d>& search, VectorXd r, int most) {
   double alpha = 1e-3;
@@ -374,7 +373,7 @@ FrictionSolution solve(const LocalProblem& problem, const FrictionOptions& optio
   const Blocks<d> blocks(problem);
   Search<d> search{problem, blocks, options};
   VectorXd r = VectorXd::Zero(d * blocks.n());
-  // Without a guess the first sweep is as good as a look at zero.
+  // Without a guess the first sweep replaces a check at zero.
   if (guess.size() != 0) (void)search.check_probe(r = blocks.from_user(guess));
   bool done = search.solution.converged;
   for (int sweeps = 10; !done; sweeps *= 2) {

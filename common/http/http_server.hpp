@@ -1,8 +1,8 @@
 /// A small HTTP server with its own threads, for pages that a person or a scraper reads.
 ///
-/// A connection is one request: it has to be there in full, head and body, within `request_timeout` and
-/// `max_request_bytes`, whatever its pace and however its body is sent, and its answer has to be taken within
-/// `response_timeout`. Each connection has a thread, up to `max_connections`; more wait for at most those times.
+/// A connection carries one request. The complete request, header and body, is limited by `request_timeout` and
+/// `max_request_bytes` for every transfer encoding, its response by `response_timeout`. Each connection has a thread,
+/// up to `max_connections`; further ones wait for at most those times.
 #pragma once
 
 #include <httplib.h>

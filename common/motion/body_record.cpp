@@ -13,7 +13,7 @@ namespace {
 
 using Columns = std::vector<std::vector<double>>;
 
-/// A component of a body with the unit that a run writes into its headings.
+/// A component of a body with the unit in the headings of a run.
 struct Component {
   const char* name;
   const char* unit;
@@ -25,7 +25,7 @@ constexpr Component twist_columns[] = {{"vx", "_m_s"},   {"vy", "_m_s"},   {"vz"
 constexpr Component acceleration_columns[] = {{"ax", "_m_s2"},       {"ay", "_m_s2"},       {"az", "_m_s2"},
                                               {"alphax", "_rad_s2"}, {"alphay", "_rad_s2"}, {"alphaz", "_rad_s2"}};
 
-/// Heading of a component, with its unit or without; the former when there is none.
+/// Heading of a component, with or without unit; with unit if neither exists.
 std::string heading_of(const std::vector<std::string>& headings, const std::string& body, const Component& c) {
   const std::string plain = fmt::format("{}.{}", body, c.name);
   const std::string with_unit = plain + c.unit;
@@ -39,7 +39,7 @@ bool has_all(const std::vector<std::string>& headings, const std::string& body, 
   });
 }
 
-/// One row of the table with what it has of derivatives.
+/// Rows of the table with the available derivatives.
 struct Samples {
   std::vector<double> times;
   std::array<std::vector<Jet>, 7> values;  ///< position, quaternion
@@ -63,7 +63,7 @@ Quad unit_quaternion(const Columns& c, std::size_t row, const Quad* before, cons
                                           "{} s; divide them by their length",
                                           where, length, c[0][row]));
   }
-  // q and -q are the same rotation; the one near to the row before makes a smooth curve.
+  // q and -q are the same rotation; the one nearer to the preceding row gives a smooth curve.
   const double same =
       before == nullptr ? 1.0 : q[0] * (*before)[0] + q[1] * (*before)[1] + q[2] * (*before)[2] + q[3] * (*before)[3];
   for (double& e : q) e /= std::copysign(length, same);
@@ -127,8 +127,8 @@ TimeFunctionPtr joined(const std::vector<double>& times, std::vector<Jet> jets, 
   return make_hermite(times, std::move(jets));
 }
 
-/// Second derivatives with every second row against those with all: what halving of the distance changed, which is more
-/// than what is left.
+/// Difference of second derivatives from every second row and from all rows: the change by halving the spacing exceeds
+/// the remaining error.
 double differentiation_error(const std::vector<double>& times, const std::vector<Jet>& jets, const Samples& has,
                              const TimeFunction& fine) {
   if (has.has_accelerations || times.size() < 7) return 0.0;

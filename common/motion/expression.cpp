@@ -112,7 +112,7 @@ class Parser {
  private:
   using Code = Instruction::Code;
 
-  /// What stands around the place of a mistake: a formula may have any length.
+  /// Text around the position of an error, because a formula may have any length.
   [[nodiscard]] std::string excerpt_at_position() const {
     constexpr std::size_t before = 40;
     constexpr std::size_t shown = 80;

@@ -16,7 +16,7 @@ class Hermite final : public TimeFunction {
     const auto upper = std::upper_bound(times_.begin(), times_.end(), t);
     const auto i = static_cast<std::size_t>(
         std::clamp<std::ptrdiff_t>(upper - times_.begin() - 1, 0, static_cast<std::ptrdiff_t>(times_.size()) - 1));
-    // What is given at a row comes back as it is, without rounding over the length of an interval.
+    // Values at a row are returned exactly, without rounding by the interval length.
     if (t == times_[i]) return jets_[i];
     return between(std::min(i, times_.size() - 2), t);
   }
@@ -29,7 +29,7 @@ class Hermite final : public TimeFunction {
     const Jet& b = jets_[i + 1];
     const double h = times_[i + 1] - times_[i];
     const double x = t - times_[i];
-    // What the parabola of the left end misses at the right one, in units of s = x / h.
+    // Residuals of the left parabola at the right end, in units of s = x / h.
     const double e0 = b.f - a.f - h * (a.d + 0.5 * h * a.dd);
     const double e1 = h * (b.d - a.d - h * a.dd);
     const double e2 = h * h * (b.dd - a.dd);

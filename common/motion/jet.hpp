@@ -1,4 +1,4 @@
-/// Arithmetic on values with their first two derivatives: exact derivatives of formulas without writing them out.
+/// Arithmetic on values with their first two derivatives: exact derivatives of formulas (automatic differentiation).
 #pragma once
 
 #include <cmath>

@@ -15,14 +15,13 @@ namespace {
 
 constexpr char blanks = ' ';
 
-/// Entries of a line; quotes around one are taken off.
-/// @param separator  a comma or a semicolon, which may have nothing between them, or `blanks` for any number of blanks
-///                   and tabs
+/// Entries of a line, without enclosing quotes.
+/// @param separator  a comma or a semicolon, with possibly empty entries, or `blanks` for any number of blanks and tabs
 std::vector<std::string_view> entries_of(std::string_view line, char separator) {
   const std::string_view separators = separator == blanks ? std::string_view(" \t") : std::string_view(&separator, 1);
   std::vector<std::string_view> entries;
   while (!line.empty()) {
-    // What stands in quotes may hold separators.
+    // Quoted text may contain separators.
     const auto first = line.find_first_not_of(" \t");
     const auto closed =
         first != std::string_view::npos && line[first] == '"' ? line.find('"', first + 1) : std::string_view::npos;
@@ -57,13 +56,13 @@ std::optional<double> number_of(std::string_view entry, char separator) {
   return value;
 }
 
-/// The lines behind the header, one by one, with their entries: first the headings, then the rows.
+/// Iterates over the lines after the header with their entries: headings, then rows.
 class Lines {
  public:
   explicit Lines(std::string_view text)
       : text_(text), lines_(text_.bytes()), in_header_(text_.bytes().find("endheader") != std::string_view::npos) {}
 
-  /// @param n_columns  that a line has which ends with a separator and nothing behind it
+  /// @param n_columns  expected entries, to recognise a trailing separator
   /// @returns false at the end of the file
   bool next(std::size_t n_columns = 0) {
     if (has_first_row_) {
@@ -97,7 +96,7 @@ class Lines {
   }
 
  private:
-  /// The first line behind the header; where it is a row of numbers, a comment before it has the headings (numpy).
+  /// Reads the first line after the header; if it is a row of numbers, a preceding comment has the headings (numpy).
   bool read_headings(std::string_view text) {
     has_headings_ = true;
     separator_ = separator_of(text);

@@ -20,7 +20,7 @@ struct Header {
   std::optional<std::size_t> rows;
   std::optional<std::size_t> columns;
   std::optional<bool> in_degrees;
-  int version = 0;  ///< 0 where none is given
+  int version = 0;  ///< 0 without a version
 };
 
 std::string lower(std::string_view text) {
@@ -81,12 +81,12 @@ AngleUnit angle_unit(const Header& header, std::string_view text, const std::str
   return {.degrees = has_header && header.version < 1 && lower(file_name).ends_with(".mot"), .stated = false};
 }
 
-/// OpenSim's readers of markers and of tables take the rows that are there.
+/// The readers of OpenSim for markers and tables use the existing rows.
 void note_counts(const Header& header, MotionTable& table) {
   const auto check = [&](const std::optional<std::size_t>& stated, std::size_t found, const char* what) {
     if (!stated || *stated == found) return;
-    table.notes.push_back(fmt::format("{}: the header says {} {}, the file has {}, which are taken{}", table.file_name,
-                                      *stated, what, found, found < *stated ? "; is the file cut off?" : ""));
+    table.notes.push_back(fmt::format("{}: the header states {} {}, the file has {}, which are used{}", table.file_name,
+                                      *stated, what, found, found < *stated ? "; is the file truncated?" : ""));
   };
   check(header.columns, table.headings.size(), "columns");
   check(header.rows, table.rows(), "rows");
@@ -103,13 +103,12 @@ void check_times(const MotionTable& table, const std::vector<std::size_t>& lines
   const auto& times = table.times();
   for (std::size_t i = 1; i < times.size(); ++i) {
     if (times[i] >= times[i - 1]) continue;
-    throw input_error("file", fmt::format("{}: expected a time from {} s of the row before on, found {} s; times must "
-                                          "increase: correct the file",
+    throw input_error("file", fmt::format("{}: expected a time of at least {} s as in the preceding row, found {} s; times must increase: correct the file",
                                           where(i + 1), times[i - 1], times[i]));
   }
 }
 
-/// Of columns with one heading the first stays, which is the one that OpenSim finds.
+/// Of columns with the same heading the first is kept, which is the one that OpenSim finds.
 void remove_duplicate_headings(MotionTable& table) {
   for (std::size_t i = 0; i < table.headings.size();) {
     const auto here = table.headings.begin() + static_cast<std::ptrdiff_t>(i);
@@ -118,7 +117,7 @@ void remove_duplicate_headings(MotionTable& table) {
       continue;
     }
     table.notes.push_back(
-        fmt::format("{}: there is more than one column '{}'; the first is taken", table.file_name, *here));
+        fmt::format("{}: there is more than one column '{}'; the first is used", table.file_name, *here));
     table.headings.erase(here);
     table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -162,7 +161,7 @@ MotionTable read_motion_table(std::string_view text, const std::string& file_nam
   check_times(table, lines);
   if (const std::size_t n = remove_duplicate_times(table.columns); n > 0) {
     table.notes.push_back(
-        fmt::format("{}: {} rows have the time of the row behind them and were left out", table.file_name, n));
+        fmt::format("{}: {} rows have the time of the following row and were skipped", table.file_name, n));
   }
   return table;
 }

@@ -45,13 +45,13 @@ class Sine final : public ScalarFunction {
   double amplitude_, frequency_, phase_, offset_;
 };
 
-/// Cubics y + b s + c s^2 + d s^3 from point to point, straight lines behind the ends.
+/// Cubics y + b s + c s^2 + d s^3 between points, linear extrapolation.
 class CubicPieces final : public ScalarFunction {
  public:
   struct Piece {
     double x, y, b, c, d;
   };
-  /// @param pieces  one for each point; of the last one only x, y, b count
+  /// @param pieces  one for each point; of the last one only x, y, b are used
   explicit CubicPieces(std::vector<Piece> pieces) : pieces_(std::move(pieces)) {}
   [[nodiscard]] FunctionValue at(double x) const override {
     const Piece& first = pieces_.front();
@@ -73,7 +73,7 @@ class CubicPieces final : public ScalarFunction {
 
 void check_table(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() != y.size()) {
-    throw input_error("x", fmt::format("expected as many values as places, found {} and {}", y.size(), x.size()));
+    throw input_error("x", fmt::format("expected as many values as points, found {} and {}", y.size(), x.size()));
   }
   if (x.size() < 2) throw input_error("x", fmt::format("expected at least 2 points, found {}", x.size()));
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -82,7 +82,7 @@ void check_table(const std::vector<double>& x, const std::vector<double>& y) {
     }
     if (i > 0 && !(x[i] > x[i - 1])) {
       throw input_error(
-          "x", fmt::format("expected increasing places, found {} after {} at entry {}", x[i], x[i - 1], i + 1));
+          "x", fmt::format("expected increasing points, found {} after {} at entry {}", x[i], x[i - 1], i + 1));
     }
   }
 }
@@ -101,7 +101,7 @@ std::vector<double> second_derivatives(const std::vector<double>& x, const std::
     m[i] = 6.0 * (slope(i) - slope(i - 1));
   }
   if (!natural) {
-    // Third divided difference of the points i to i + 3; of three points it is zero.
+    // Third divided difference of the points i to i + 3; zero for three points.
     const auto third = [&](std::size_t i) {
       if (n < 4) return 0.0;
       const double a = (slope(i + 1) - slope(i)) / (x[i + 2] - x[i]);

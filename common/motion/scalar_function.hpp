@@ -1,4 +1,4 @@
-/// Functions of one number with exact derivatives up to the third: what joints do with their coordinates.
+/// Functions of one variable with exact derivatives up to the third, for joints and their coordinates.
 #pragma once
 
 #include <memory>
@@ -24,15 +24,15 @@ using ScalarFunctionPtr = std::shared_ptr<const ScalarFunction>;
 /// coefficients[0] + coefficients[1] x + ...
 [[nodiscard]] ScalarFunctionPtr make_power_series(std::vector<double> coefficients);
 
-/// How a table is joined. Behind the ends of the table all of them go on straight, `steps` at the last value.
+/// Interpolation of a table. Extrapolation is linear, for `steps` constant.
 enum class Joining {
   spline,   ///< cubic; f''' in the first and in the last interval is that of the cubic through the four points there
             ///< (Forsythe, Malcolm, Moler 1977), as in OpenSim's SimmSpline
   natural,  ///< cubic with f'' = 0 at both ends
-  lines,    ///< straight from point to point
-  steps     ///< the value of the point before
+  lines,    ///< piecewise linear
+  steps     ///< value of the preceding point
 };
-/// @param x  at least two, strictly increasing. @throws Error{invalid_input} that says which entry is wrong
+/// @param x  at least two, strictly increasing. @throws Error{invalid_input} with the wrong entry
 [[nodiscard]] ScalarFunctionPtr make_table(std::vector<double> x, std::vector<double> y, Joining joining);
 
 /// offset + amplitude sin(frequency x + phase), angles in rad.

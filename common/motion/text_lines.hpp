@@ -11,7 +11,7 @@ struct TextLine {
   std::size_t number = 0;  ///< from 1
 };
 
-/// Without blanks, tabs and carriage returns at both ends.
+/// Removes blanks, tabs and carriage returns at both ends.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";
   const auto first = text.find_first_not_of(blanks);
@@ -19,7 +19,7 @@ struct TextLine {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Goes through a text line by line; lines end with LF, CR LF or CR. The text outlives it.
+/// Iterates over a text by lines, which end with LF, CR LF or CR. The text must outlive this object.
 class TextLines {
  public:
   explicit TextLines(std::string_view text) : rest_(text) {}

@@ -48,10 +48,10 @@ ChildProcess::ChildProcess(ChildOptions options) : options_(std::move(options)) 
   try {
     process_.emplace(ProcessOptions{.program = options_.program,
                                     .arguments = options_.arguments,
-                                    .descriptors = {{.ours = input.get(), .its = STDIN_FILENO},
-                                                    {.ours = output.get(), .its = STDOUT_FILENO},
-                                                    {.ours = output.get(), .its = STDERR_FILENO},
-                                                    {.ours = its_end.get(), .its = ready_descriptor}}});
+                                    .descriptors = {{.parent = input.get(), .child = STDIN_FILENO},
+                                                    {.parent = output.get(), .child = STDOUT_FILENO},
+                                                    {.parent = output.get(), .child = STDERR_FILENO},
+                                                    {.parent = its_end.get(), .child = ready_descriptor}}});
   } catch (const std::system_error& e) {
     const std::string program = options_.program.string();
     throw file_error(program, fmt::format("cannot start the {} {}: {}", options_.name, program, e.what()));

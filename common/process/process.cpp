@@ -54,10 +54,10 @@ class SpawnSetup {
 /// duplicated onto itself, which would leave it close-on-exec.
 std::vector<Descriptor> duplicate_above(const std::vector<ProcessOptions::PassedDescriptor>& passed) {
   int first_free = 0;
-  for (const auto& descriptor : passed) first_free = std::max(first_free, descriptor.its + 1);
+  for (const auto& descriptor : passed) first_free = std::max(first_free, descriptor.child + 1);
   std::vector<Descriptor> copies;
   for (const auto& descriptor : passed) {
-    copies.emplace_back(::fcntl(descriptor.ours, F_DUPFD_CLOEXEC, first_free));
+    copies.emplace_back(::fcntl(descriptor.parent, F_DUPFD_CLOEXEC, first_free));
     if (copies.back().get() < 0) fail(errno, "cannot duplicate a file descriptor");
   }
   return copies;
@@ -84,7 +84,7 @@ Process::Process(const ProcessOptions& options) {
   SpawnSetup setup;
   const std::vector<Descriptor> copies = duplicate_above(options.descriptors);
   for (std::size_t i = 0; i < copies.size(); ++i) {
-    posix_spawn_file_actions_adddup2(&setup.actions, copies[i].get(), options.descriptors[i].its);
+    posix_spawn_file_actions_adddup2(&setup.actions, copies[i].get(), options.descriptors[i].child);
   }
   // posix_spawn() takes non-const pointers, but does not change the texts.
   std::vector<std::string> texts = options.arguments;

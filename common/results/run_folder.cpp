@@ -247,7 +247,7 @@ void RunFolder::roll_back(std::optional<std::int64_t> step) {
   std::erase_if(digests_, [](const auto& file) { return file.first.starts_with(fields_folder); });
   if (!step) return add_log("info", "resumed from the beginning");
   const fs::path file = (path_ / "checkpoints" / name_of_step(*step)) += ".ckpt";
-  const std::string reason = fs::exists(file) ? take(file) : "it does not exist";
+  const std::string reason = fs::exists(file) ? restore(file) : "it does not exist";
   if (!reason.empty()) {
     throw file_error(path_.string(),
                      fmt::format("{}: expected checkpoint {}, from which the run continues, found: {}; earlier rows are in the folder in which it began",

@@ -52,7 +52,7 @@ Json rpc_json(const std::optional<RpcStatistics>& rpc) {
           {"p50_us", rpc->p50_us},
           {"p99_us", rpc->p99_us},
           {"round_trip_time_s", rpc->round_trip_time},
-          {"server_time_s", rpc->serving}};
+          {"server_time_s", rpc->server_time}};
 }
 
 Json coupling_json(const std::optional<CouplingStatistics>& s) {

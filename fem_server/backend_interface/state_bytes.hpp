@@ -41,7 +41,7 @@ class StateWriter {
 
   template <class... Values>
   void operator()(const Values&... values) {
-    (put_value(values), ...);
+    (write_value(values), ...);
   }
   /// Identifies the bytes; the reader uses the name of the text in its message.
   void label(std::string_view /*name*/, std::string_view text) { put(text); }
@@ -55,7 +55,7 @@ class StateWriter {
 
  private:
   template <class T>
-  void put_value(const T& value);
+  void write_value(const T& value);
 
   std::string bytes_;
 };
@@ -135,7 +135,7 @@ void transfer(Archive& archive, List& list) {
 }
 
 template <class T>
-void StateWriter::put_value(const T& value) {
+void StateWriter::write_value(const T& value) {
   if constexpr (std::same_as<T, double> || std::same_as<T, std::uint64_t>) {
     put(value);
   } else if constexpr (std::integral<T>) {

@@ -182,16 +182,16 @@ class MeshKey {
   void put(const ParameterMap& values) {
     for (const auto& [name, value] : values) {
       writer_.put(std::string_view(name));
-      std::visit([this](const auto& v) { put_value(v); }, value);
+      std::visit([this](const auto& v) { write_value(v); }, value);
     }
   }
   [[nodiscard]] std::string digest() { return sha256_hex(writer_.take()); }
 
  private:
-  void put_value(bool value) { writer_.put(static_cast<std::uint64_t>(value)); }
-  void put_value(double value) { writer_.put(value); }
-  void put_value(const std::string& value) { writer_.put(std::string_view(value)); }
-  void put_value(const std::vector<double>& values) {
+  void write_value(bool value) { writer_.put(static_cast<std::uint64_t>(value)); }
+  void write_value(double value) { writer_.put(value); }
+  void write_value(const std::string& value) { writer_.put(std::string_view(value)); }
+  void write_value(const std::vector<double>& values) {
     writer_.put(static_cast<std::uint64_t>(values.size()));
     for (const double x : values) writer_.put(x);
   }
@@ -222,11 +222,11 @@ void tell(const Warnings& warnings, const PrepareContext& context) {
 }
 
 /// Called for cached meshes too, because the mesh has lost the same volume.
-void warn_about_volume_loss(const VolumeMesh& mesh, double given_volume, const ParameterScope& place,
+void warn_about_volume_loss(const VolumeMesh& mesh, double input_volume, const ParameterScope& place,
                  const PrepareContext& context) {
   const VolumeReport report = check_volume(mesh);
   const std::string key = place.where + "element_size";
-  tell(find_volume_warnings(report.volume, given_volume, key, element_size_of(place)), context);
+  tell(find_volume_warnings(report.volume, input_volume, key, element_size_of(place)), context);
   tell(find_quality_warnings(key, report), context);
 }
 

@@ -141,7 +141,7 @@ void relax(const FiberFamilies& fibers, double s, const PointHistoryVariables& m
     energy = s > 0.0 ? fiber_energy(fibers, strain_of_tension(fibers, s)) : 0.0;
   }
   const PronySeries::Energies energies = fibers.prony.advance(memory, s, 2.0 * fibers.stiffness, energy, after);
-  point.energy = energies.elastic_share * energy + energies.stored;
+  point.energy = energies.elastic_fraction * energy + energies.stored;
   point.dissipated = energies.dissipated;
 }
 
@@ -217,7 +217,7 @@ double visit_parts(const HyperelasticLaw& law, const LameConstants& constants, c
   if (relaxes) {
     const PronySeries::Energies energies =
         law.prony.advance(own, isotropic.isochoric, constants.mu, isotropic.energy, {});
-    energy = energies.elastic_share * isotropic.energy + energies.stored;
+    energy = energies.elastic_fraction * isotropic.energy + energies.stored;
     if (!own.values.empty()) add(MemoryPoint(step.offset, F));
   }
   energy += isotropic.volume_energy;

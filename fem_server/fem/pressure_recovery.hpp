@@ -25,7 +25,7 @@ namespace heelstrike::fem {
 struct RecoveredPressure {
   double area = 0.0;                 ///< [m^2] of the nodes in contact
   std::vector<std::uint32_t> faces;  ///< loaded ones, ascending, as numbered by PressureRecovery::faces
-  Eigen::MatrixXd at_faces;          ///< [Pa] face means; multiplied by the areas of the straight faces they sum to the force
+  Eigen::MatrixXd at_faces;          ///< [Pa] face means; times the straight face areas they sum to the force
   /// [Pa] per vertex, linear in between; the maximum is the peak pressure. On the rim of a cut: the mean of the loaded
   /// neighbours off the rim, failing that of rim neighbours that have a value, zero where only the rim is loaded.
   Eigen::MatrixXd at_vertices;

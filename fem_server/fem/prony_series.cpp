@@ -102,7 +102,7 @@ PronySeries::Energies PronySeries::advance(const PointHistoryVariables& memory, 
     const double x = memory.dt / times_[i];
     const T before = read<T>(memory.values, i + 1);
     const T H = std::exp(-x) * before + shares_[i] * mean_decay(x) * change;
-    energies.elastic_share -= shares_[i];
+    energies.elastic_fraction -= shares_[i];
     energies.stored += square(H) / (4.0 * secant * mu * shares_[i]);
     energies.dissipated += squared_overstress<T>(before, shares_[i] * change, x) / (2.0 * secant * mu * shares_[i]);
     write(H, after, i + 1);

@@ -49,11 +49,12 @@ class PronySeries {
   /// energies of springs and dashpots for small strain, where m = mu, and estimates for large strain, for which the
   /// model defines none; both are non-negative.
   struct Energies {
-    double elastic_share = 1.0;  ///< [-] g_inf, of the elastic isochoric energy
+    double elastic_fraction = 1.0;  ///< [-] g_inf, of the elastic isochoric energy
     double stored = 0.0;
     double dissipated = 0.0;
   };
-  /// T is Matrix3, or double for scalar S.%%/// @param S [Pa] at the end of the step
+  /// T is Matrix3, or double for scalar S.
+  /// @param S       [Pa] at the end of the step
   /// @param mu      [Pa] > 0, small-strain modulus, for which W = S : S / (4 mu)
   /// @param energy  [J/m^3] W there
   /// @param after   memory_size() or n_scalar_history_variables() numbers at the end of the step; empty = not requested

@@ -23,8 +23,8 @@ struct ReferenceElement {
   std::vector<Eigen::VectorXd> corners;  ///< [-] linear shape functions of the corners at the points of
                                          ///< `stiffness`
   ShapeTable mass;                       ///< exact for products of two shape functions (straight sides)
-  ShapeTable triangle;                   ///< on a side with 3 or 6 nodes: corners, then mid-sides of (0,1), (1,2), (2,0)
-  ShapeTable quadrilateral;              ///< on a side with 4 or 9 nodes: corners, mid-sides of (0,1), (1,2), (2,3),
+  ShapeTable triangle;                   ///< side with 3 or 6 nodes: corners, then mid-sides of (0,1), (1,2), (2,0)
+  ShapeTable quadrilateral;              ///< side with 4 or 9 nodes: corners, mid-sides of (0,1), (1,2), (2,3),
                                          ///< (3,0), centre
 };
 

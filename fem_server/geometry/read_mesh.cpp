@@ -59,7 +59,7 @@ const Format* find_name(std::string_view name) {
 }
 
 /// Files that people rename by mistake.
-std::string_view foreign_kind(std::string_view bytes) {
+std::string_view detect_foreign_format(std::string_view bytes) {
   using namespace std::string_view_literals;
   if (bytes.starts_with("\x89PNG"sv)) return "a PNG image";
   if (bytes.starts_with("\xff\xd8\xff"sv)) return "a JPEG image";
@@ -101,7 +101,7 @@ void check_options(std::string_view bytes, const ReadOptions& options) {
                       fmt::format("merge_tolerance: expected a length >= 0 m, found {} m", options.merge_tolerance));
   }
   if (bytes.empty()) throw input_error(options.name, fmt::format("{}: the file is empty", options.name));
-  if (const auto kind = foreign_kind(bytes); !kind.empty()) {
+  if (const auto kind = detect_foreign_format(bytes); !kind.empty()) {
     throw input_error(options.name, fmt::format("{}, byte 0: expected a mesh, found {}", options.name, kind));
   }
 }

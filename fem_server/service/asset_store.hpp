@@ -1,4 +1,4 @@
-/// Files that sessions are made from: uploaded ones by digest, the owner's by name from one folder.
+/// Input files of sessions: uploaded files by digest, files of the server owner by name from one folder.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace heelstrike::fem {
 
-/// Thread-safe. What is handed out stays valid for its holder when it leaves the store.
+/// Thread-safe. Returned content remains valid after eviction from the store.
 class AssetStore {
  public:
   using Content = std::shared_ptr<const AssetContent>;
 
-  /// @param folder  with the named assets; empty = there are none
+  /// @param folder  folder of the named assets; empty = none
   AssetStore(const ServiceLimits& limits, std::filesystem::path folder);
 
-  /// Checks digest, name and size of what a client wants to upload.
+  /// Checks digest, name and size of an upload.
   /// @throws Error{invalid_input}, Error{limit}
   void check_header(const std::string& sha256, const std::string& name, std::uint64_t size_bytes) const;
 
   [[nodiscard]] bool contains(const std::string& sha256) const;
 
-  /// @throws Error{invalid_input} when digest and content differ
+  /// @throws Error{invalid_input} when the digest does not match the content
   void insert(AssetContent asset);
 
   /// By digest, or by name when the digest is empty.
-  /// @throws Error{not_found} with what to do; Error{invalid_input} for a name that is not a plain file name;
+  /// @throws Error{not_found} with a remedy; Error{invalid_input} for a name that is not a plain file name;
   /// Error{file}
   [[nodiscard]] Content find(const AssetKey& file);
 

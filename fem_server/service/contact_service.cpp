@@ -497,7 +497,7 @@ grpc::Status ContactServiceImpl::GetCapacity(grpc::ServerContext* context, const
                                              v1::Capacity* response) {
   return answer(*context, [&] {
     const auto add = [response](const char* what, std::size_t used, std::size_t limit) {
-      v1::Capacity::Place& place = *response->add_slots();
+      v1::Capacity::Slot& place = *response->add_slots();
       place.set_resource(what);
       place.set_used(used);
       place.set_limit(limit);

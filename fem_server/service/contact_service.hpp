@@ -1,5 +1,5 @@
-/// ContactService of proto/heelstrike/v1/contact.proto: a shell over sessions. Every failure leaves as the status and
-/// the trailing metadata of rpc/wire/error_wire.hpp; nothing a client sends stops the server.
+/// ContactService of proto/heelstrike/v1/contact.proto: a thin layer over sessions. Every failure is returned as status
+/// and trailing metadata of rpc/wire/error_wire.hpp; no client input stops the server.
 #pragma once
 
 #include <condition_variable>
@@ -18,10 +18,10 @@
 
 namespace heelstrike::fem {
 
-/// Counts the calls in progress and says whether new work is taken.
+/// Counts the calls in progress and rejects new work while draining.
 class CallCounter {
  public:
-  /// Held by a call in progress.
+  /// RAII token of a call in progress.
   class Work {
    public:
     explicit Work(CallCounter& gate) : gate_(gate) {}
@@ -36,7 +36,7 @@ class CallCounter {
   void begin_drain();
   /// @throws Error{unavailable} while draining
   void require_open() const;
-  /// False when calls are still in progress after `timeout`.
+  /// Returns false if calls are still in progress after `timeout`.
   [[nodiscard]] bool wait_idle(std::chrono::milliseconds timeout);
 
  private:
@@ -46,15 +46,15 @@ class CallCounter {
   bool draining_ = false;
 };
 
-/// Places for calls that keep a processor busy and cannot be stopped in their middle. Who waits for one hears the stop
-/// of the call: a client that asks a thousand times and leaves costs what is in progress, not what it has asked for.
+/// Limits concurrent calls that occupy a processor and cannot be interrupted. A waiting call can be cancelled: if a
+/// client sends many requests and disconnects, only those in progress are completed.
 class WorkerSemaphore {
  public:
   explicit WorkerSemaphore(unsigned n) : free_(n) {}
 
   class Slot {
    public:
-    /// Waits. @throws Error{cancelled} when stopped
+    /// Blocks until a slot is free. @throws Error{cancelled} when stopped
     Slot(WorkerSemaphore& slots, const std::stop_token& stop);
     ~Slot();
     Slot(const Slot&) = delete;
@@ -78,10 +78,10 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
 
   [[nodiscard]] Metrics& metrics() { return metrics_; }
   [[nodiscard]] CallCounter& gate() { return gate_; }
-  /// Asks all calls in progress and all later ones to end.
+  /// Requests all current and future calls to stop.
   void stop_work() { calls_.stop_all(); }
-  /// Serves Exchange calls with a server that is to be built with this service. Once, before the server is built.
-  /// @param max_calls  open at a time, should ServiceLimits allow more
+  /// Serves Exchange calls on the server of this service. Called once, before the server is built.
+  /// @param max_calls  maximum open calls, if ServiceLimits allows more
   [[nodiscard]] std::unique_ptr<rpc::ExchangeServer> serve_exchange(grpc::ServerBuilder& builder, int max_calls);
 
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest* request,
@@ -112,7 +112,7 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
                            v1::Capacity* response) override;
 
  private:
-  /// Runs a call: counts it as work, turns exceptions into status and metadata.
+  /// Runs a call: counts it as work and converts exceptions to status and metadata.
   template <typename Body>
   grpc::Status answer(grpc::ServerContext& context, Body&& body);
 
@@ -131,7 +131,7 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
   rpc::StreamSlots upload_slots_;
   AssetStore assets_;
   SessionTable sessions_;
-  std::unique_ptr<rpc::StreamSlots> streams_;  ///< once Exchange calls are served
+  std::unique_ptr<rpc::StreamSlots> streams_;  ///< set once Exchange calls are served
   std::string cache_directory_;
   PreparationLocks locks_;
 };

@@ -1,4 +1,4 @@
-/// Answers the requests of one Exchange stream: the hot path. Used by one thread.
+/// Handles the requests of one Exchange stream (hot path). Used by one thread.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,12 @@ class ExchangeHandler {
 
   static constexpr std::size_t max_requests = 1024;  ///< in one message
 
-  /// Answers all questions of the message, one after the other. Writes the reply in place. Every failure becomes the
-  /// outcome of its pair; a failed commit is the outcome of all pairs, because all advance or none.
-  /// @throws Error{invalid_input} for a question without pairs, Error{limit} for too many pairs or questions: a misuse
-  /// that ends the stream
+  /// Handles all requests of the message in sequence and writes the reply in place. A failure is the outcome of its
+  /// pair; a failed commit is the outcome of all pairs, because all advance or none.
+  /// @throws Error{invalid_input} for a request without pairs, Error{limit} for too many pairs or requests: protocol
+  ///         violations that end the stream
   void answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
-  /// Whether a session is held open by this stream.
+  /// Whether this stream keeps a session open.
   [[nodiscard]] bool holds_session() const;
 
  private:
@@ -32,8 +32,8 @@ class ExchangeHandler {
   void commit(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void prepare_commit(const v1::ExchangeRequest& request);
   void attach(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
-  /// Session of pair `i`, by its name or else the one that was named last; held between requests, so that the table's
-  /// lock is not needed again. @throws Error{not_found}
+  /// Session of pair `i`, by its id or else the last one named; cached between requests to avoid the lock of the table.
+  /// @throws Error{not_found}
   [[nodiscard]] OpenSession& session_of(const v1::ExchangeRequest& request, std::size_t i);
   void fail(v1::PairResponse& reply, const Error& error);
 
@@ -47,7 +47,7 @@ class ExchangeHandler {
   std::vector<Response> responses_;
 };
 
-/// One evaluation with its metrics. @throws as Session::evaluate, and Error{invalid_input} with the field of a bad
+/// One evaluation with its metrics. @throws as Session::evaluate, and Error{invalid_input} with the field of an invalid
 /// state
 void evaluate_pair(OpenSession& session, const v1::PairRequest& request, v1::PairResponse& reply, Metrics& metrics);
 

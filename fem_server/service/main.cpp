@@ -91,7 +91,7 @@ int serve(const Settings& settings) {
   try {
     rpc::require_threads();
     if (const auto orphaned = fem::remove_orphaned_files(settings.cache_folder); orphaned.n > 0) {
-      spdlog::info("event=stray_files_removed n={} bytes={} folder=\"{}\"", orphaned.n, orphaned.bytes,
+      spdlog::info("event=orphaned_files_removed n={} bytes={} folder=\"{}\"", orphaned.n, orphaned.bytes,
                    one_line(settings.cache_folder));
     }
     fem::ContactServiceImpl service(settings.limits, settings.assets_folder, settings.cache_folder);

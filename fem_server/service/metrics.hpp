@@ -1,5 +1,4 @@
-/// What the server counts, for Prometheus. Counting is always on (a few atomic additions per call); the page is
-/// optional.
+/// Server metrics for Prometheus. Counting is always active (a few atomic additions per call); the page is optional.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -22,7 +21,7 @@ class Metrics {
 
   void session_opened() { sessions_opened_.Increment(); }
   void set_open_sessions(std::size_t n) { sessions_open_.Set(static_cast<double>(n)); }
-  /// Counts a stream for as long as it lives.
+  /// Counts a stream during its lifetime.
   class OpenStream {
    public:
     explicit OpenStream(Metrics& metrics) : metrics_(metrics) { metrics_.streams_open_.Increment(); }

@@ -1,4 +1,4 @@
-/// The open sessions of a server: found by id, limited in number, closed when idle.
+/// Table of open sessions of a server: lookup by id, limited number, expiry when idle.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,24 @@
 
 namespace heelstrike::fem {
 
-/// A session with what the service has to know about it.
+/// A session with the bookkeeping of the service.
 class OpenSession {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @param owner  rpc::ClientIdentity::owner of who opened it
+  /// @param owner  rpc::ClientIdentity::owner of the opening client
   OpenSession(std::string id, std::string run_id, std::string owner, std::unique_ptr<Session> session);
 
-  /// Who has it may use the session: it stands in no log and no message.
+  /// Secret that grants access to the session: it appears in no log or message.
   [[nodiscard]] const std::string& id() const { return id_; }
-  /// For logs: tells sessions apart and opens nothing.
+  /// Identifies the session in logs; grants no access.
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const std::string& run_id() const { return run_id_; }
   [[nodiscard]] Session& session() { return *session_; }
-  /// False once it has been closed or has expired.
+  /// False after close or expiry.
   [[nodiscard]] bool is_open() const { return open_.load(std::memory_order_acquire); }
 
-  /// Held during a call: a session at work is not idle, however long the work takes.
+  /// Held during a call: a session is not idle during a call of any duration.
   class CallReference {
    public:
     explicit CallReference(OpenSession& session) : session_(session) { ++session_.n_calls_; }
@@ -49,7 +49,7 @@ class OpenSession {
     OpenSession& session_;
   };
 
-  /// Held by a stream: the session's client is there, even when it has nothing to ask.
+  /// Held by a stream: the client of the session is connected, even without requests.
   class StreamReference {
    public:
     explicit StreamReference(std::shared_ptr<OpenSession> session) : session_(std::move(session)) { ++session_->n_streams_; }
@@ -83,14 +83,14 @@ class OpenSession {
   std::atomic<Clock::rep> last_used_;
 };
 
-/// Thread-safe. A session that belongs to another client is one that there is not.
+/// Thread-safe. A session of another client is treated as nonexistent.
 class SessionTable {
  public:
-  /// @param on_session_count  told the number of open sessions after every change; quick, called from any thread
+  /// @param on_session_count  called with the number of open sessions after every change, from any thread; must be fast
   SessionTable(const ServiceLimits& limits, std::function<void(std::size_t)> on_session_count);
   ~SessionTable();
 
-  /// A place among `max_sessions`, held while a session is prepared.
+  /// Reservation of one of `max_sessions`, held while a session is prepared.
   class Slot {
    public:
     explicit Place(SessionTable& table) : table_(&table) {}
@@ -101,18 +101,19 @@ class SessionTable {
    private:
     SessionTable* table_;
   };
-  /// @throws Error{limit} when all places are taken or the process uses too much memory
+  /// @throws Error{limit} when all slots are in use or the memory limit of the process is exceeded
   [[nodiscard]] std::unique_ptr<Place> reserve();
 
-  /// Turns a place into an open session with a fresh, unguessable id.
+  /// Converts a slot into an open session with a new, unguessable id.
   std::shared_ptr<OpenSession> insert(std::unique_ptr<Place> place, std::string run_id, std::string owner,
                                       std::unique_ptr<Session> session);
 
   using Client = rpc::ClientIdentity;
-  /// Finds and touches. @throws Error{not_found} for an unknown, closed or expired session
+  /// Finds a session and updates its last use. @throws Error{not_found} for an unknown, closed or expired session
   [[nodiscard]] std::shared_ptr<OpenSession> find(const std::string& id, const Client& client);
 
-  /// Time since the last call of a session ended, zero during one. Does not count as a call. @throws Error{not_found}
+  /// Time since the end of the last call of a session, zero during a call. Does not count as a call. @throws
+  /// Error{not_found}
   [[nodiscard]] OpenSession::Clock::duration idle(const std::string& id, const Client& client);
 
   /// @throws Error{not_found}
@@ -125,11 +126,11 @@ class SessionTable {
   using Sessions = std::unordered_map<std::string, std::shared_ptr<OpenSession>>;
   [[nodiscard]] Error unknown() const;
   [[nodiscard]] Sessions::iterator find_locked(const std::string& id, const Client& client);
-  /// When `session` will be closed, should nobody come; never while somebody works with it.
+  /// Expiry time of `session` without further calls; never expires during a call.
   [[nodiscard]] OpenSession::Clock::time_point expiry(const OpenSession& session) const;
-  /// The session whose client has been gone longest, removed from the table; null when none has been for long enough.
+  /// Removes and returns the session whose client has been absent longest; null when none exceeds the minimum lease.
   [[nodiscard]] std::shared_ptr<OpenSession> evict_locked();
-  /// Closes what is idle; returns when the next session may become so.
+  /// Closes idle sessions; returns the time at which the next session may expire.
   OpenSession::Clock::time_point expire();
   void watch_idle();
 

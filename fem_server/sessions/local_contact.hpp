@@ -1,4 +1,4 @@
-/// The contact partner inside this process: no sockets, same sessions, same bits.
+/// In-process contact without sockets: same sessions, same bits.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace heelstrike::fem {
 
-/// The file that a mesh surface means, by digest or by name. @throws Error{not_found}
+/// Finds the file of a mesh surface by digest or by name. @throws Error{not_found}
 [[nodiscard]] const AssetContent& find_asset(std::span<const AssetContent> assets, const AssetKey& file);
 
 /// Opens all pairs in this process.
 /// @param cache_directory  for products of preparations; empty = none
-/// @param origin           of the states that restore_state() takes
+/// @param origin           of the states accepted by restore_state()
 [[nodiscard]] ContactFactory local_contact_factory(std::string cache_directory,
                                                    StateOrigin origin = StateOrigin::same_pair);
 
-/// Numbers among the parameters of a back-end that may change between two steps, see BackendEntry.
+/// Numeric parameters of a back-end that may change between two steps, see BackendEntry.
 /// @throws Error{invalid_input} for an unknown back-end
 [[nodiscard]] std::span<const std::string> tunable_parameters(const std::string& backend);
 

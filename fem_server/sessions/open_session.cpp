@@ -28,14 +28,14 @@ class SpecWriter {
   void put(const Vector3& v) {
     for (const double x : v) put(x);
   }
-  void put_count(std::size_t n) { writer_.put(static_cast<std::uint64_t>(n)); }
+  void write_count(std::size_t n) { writer_.put(static_cast<std::uint64_t>(n)); }
 
   void put(const ParameterMap& parameters) {
-    put_count(parameters.size());
+    write_count(parameters.size());
     for (const auto& [name, value] : parameters) {
       put(std::string_view(name));
-      put_count(value.index());
-      std::visit([this](const auto& v) { put_value(v); }, value);
+      write_count(value.index());
+      std::visit([this](const auto& v) { write_value(v); }, value);
     }
   }
 
@@ -46,7 +46,7 @@ class SpecWriter {
       put(body.surface.values);
       put(std::string_view(body.surface.sha256));
     }
-    put_count(body.materials.size());
+    write_count(body.materials.size());
     for (const Material& m : body.materials) {
       put(m.youngs_modulus);
       put(m.poissons_ratio);
@@ -59,11 +59,11 @@ class SpecWriter {
   [[nodiscard]] std::string take() { return writer_.take(); }
 
  private:
-  void put_value(bool value) { put_count(value ? 1 : 0); }
-  void put_value(double value) { put(value); }
-  void put_value(const std::string& value) { put(std::string_view(value)); }
-  void put_value(const std::vector<double>& values) {
-    put_count(values.size());
+  void write_value(bool value) { write_count(value ? 1 : 0); }
+  void write_value(double value) { put(value); }
+  void write_value(const std::string& value) { put(std::string_view(value)); }
+  void write_value(const std::vector<double>& values) {
+    write_count(values.size());
     for (const double x : values) put(x);
   }
 
@@ -76,31 +76,31 @@ class SpecWriter {
   template <typename Kind>
   [[nodiscard]] bool write_as(const Surface& surface) {
     const auto shape = Kind::of(surface);
-    if (shape) put_surface(*shape);
+    if (shape) write_surface(*shape);
     return shape.has_value();
   }
 
-  void put_surface(const SphereSurface& s) {
+  void write_surface(const SphereSurface& s) {
     put(s.radius);
     put(s.center);
   }
-  void put_surface(const PlaneSurface& s) {
+  void write_surface(const PlaneSurface& s) {
     put(s.normal);
     put(s.point);
   }
-  void put_surface(const CylinderSurface& s) {
+  void write_surface(const CylinderSurface& s) {
     put(s.radius);
     put(s.axis);
     put(s.center);
     put(s.length);
     put(s.core_radius);
-    put_count(s.layers.size());
+    write_count(s.layers.size());
     for (const CylinderLayer& layer : s.layers) {
       put(std::string_view(layer.name));
       put(layer.height);
     }
   }
-  void put_surface(const MeshSurface& s) {
+  void write_surface(const MeshSurface& s) {
     put(std::string_view(s.sha256));
     put(std::string_view(s.asset_name));
     put(std::string_view(s.format));
@@ -108,23 +108,23 @@ class SpecWriter {
     for (const double x : s.X_BodyMesh.R.reshaped()) put(x);
     put(s.X_BodyMesh.p);
   }
-  void put_surface(const BlockSurface& s) {
+  void write_surface(const BlockSurface& s) {
     put(s.lengths);
     put(s.center);
   }
-  void put_surface(const FootSurface& s) {
+  void write_surface(const FootSurface& s) {
     const FootDimensions& d = s.dimensions;
     for (const double x : {d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
                            d.ankle_height, d.heel_to_ankle, d.cut_height}) {
       put(x);
     }
-    put_count(s.right ? 1 : 0);
+    write_count(s.right ? 1 : 0);
     put(s.ankle);
   }
-  void put_surface(const PointCloudSurface& s) {
-    put_count(s.points.size());
+  void write_surface(const PointCloudSurface& s) {
+    write_count(s.points.size());
     for (const Vector3& p : s.points) put(p);
-    put_value(s.areas);
+    write_value(s.areas);
   }
 
   StateWriter writer_;

@@ -1,4 +1,4 @@
-/// From a specification to an open session; the same for LocalContact and the gRPC service.
+/// Opens a session from a specification, for LocalContact and the gRPC service.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace heelstrike::fem {
 
-/// sha256 of everything that the preparation depends on: back-end, parameters in force, surfaces with the digests of
-/// their files, materials. The names of pair and bodies do not enter: a state may be restored under another name.
-/// @param parameters  in force, as the back-end returns them
+/// sha256 of all inputs of the preparation: back-end, effective parameters, surfaces with the digests of their files,
+/// materials. Names of pair and bodies are excluded, so that a state can be restored under another name.
+/// @param parameters  effective parameters, as returned by the back-end
 [[nodiscard]] std::string pair_digest(const PairSpec& pair, const ParameterMap& parameters);
 
-/// Checks, prepares, opens.
-/// @throws Error{invalid_input} for a pair that cannot be accepted, Error{not_found} for a missing asset,
+/// Checks and prepares the pair and opens the session.
+/// @throws Error{invalid_input} for an invalid pair, Error{not_found} for a missing asset,
 /// Error{cancelled}
 [[nodiscard]] std::unique_ptr<Session> open_session(const PairSpec& pair, const PrepareContext& context);
 

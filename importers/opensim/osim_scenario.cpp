@@ -96,7 +96,7 @@ class Importer {
   void leave_out();
   void require_fixed_parent(const std::string& parent, const char* key) const;
   void prescribe_flexion();
-  [[nodiscard]] std::string driver_function_text(const Axis& bend, double sign, double start);
+  [[nodiscard]] std::string driver_function_text(const Axis& driven_axis, double sign, double start);
   [[nodiscard]] std::string springs_text();
   [[nodiscard]] std::string torsional_text(const Joint& joint, const CoordinateSpring& spring);
   [[nodiscard]] std::string bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs);
@@ -136,7 +136,7 @@ class Importer {
   [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
   /// How another file for a mesh is asked for.
   [[nodiscard]] std::string other_file(const std::string& mesh) const {
-    return asked("meshes") + (import_options_.in_section ? ", `" + mesh + ": FILE`" : " " + mesh + "=FILE");
+    return option_name("meshes") + (import_options_.in_section ? ", `" + mesh + ": FILE`" : " " + mesh + "=FILE");
   }
   void check_mesh_names() const;
   void report_omissions();
@@ -387,7 +387,7 @@ void Importer::merge_welded() {
       const Frame& known = child_is_new ? weld.parent : weld.child;
       const Frame& added = child_is_new ? weld.child : weld.parent;
       if (added.body == "ground") continue;
-      const Frame home = in_merged_body(known);
+      const Frame merged = in_merged_body(known);
       merged_frames_[added.body] = {.body = merged.body, .X_BF = merged.X_BF * added.X_BF.inverse()};
       import_.imported.push_back(
           fmt::format("body {} as part of {}, to which {} welds it", added.body, merged.body, weld.name));
@@ -401,8 +401,8 @@ void Importer::join_welded(const Joint& weld) {
   const Frame parent = in_merged_body(weld.parent), child = in_merged_body(weld.child);
   if (parent.body == child.body || parent.body == "ground" || child.body == "ground") return;
   const Pose X_PC = parent.X_BF * child.X_BF.inverse();
-  for (auto& [name, home] : merged_frames_) {
-    if (merged.body == child.body) home = {.body = parent.body, .X_BF = X_PC * merged.X_BF};
+  for (auto& [name, merged] : merged_frames_) {
+    if (merged.body == child.body) merged = {.body = parent.body, .X_BF = X_PC * merged.X_BF};
   }
   std::erase(bodies_, child.body);
   import_.imported.push_back(
@@ -426,13 +426,13 @@ models::MassProperties Importer::mass_of(const std::string& name) {
   }
   const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(mass.inertia, Eigen::EigenvaluesOnly).eigenvalues();
   // Of a body no principal moment is above the sum of the two others, nor zero.
-  const double lacks = std::max(min_inertia - principal[0], principal[2] - principal[0] - principal[1]);
-  if (lacks > 1e-9 * principal[2]) {
-    miss(
+  const double deficit = std::max(min_inertia - principal[0], principal[2] - principal[0] - principal[1]);
+  if (deficit > 1e-9 * principal[2]) {
+    add_omission(
         fmt::format("body {}: its inertia, of which no body has the principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; "
                     "{:.3g} is added to each",
-                    name, principal[0], principal[1], principal[2], lacks));
-    mass.inertia += lacks * Matrix3::Identity();
+                    name, principal[0], principal[1], principal[2], deficit));
+    mass.inertia += deficit * Matrix3::Identity();
   }
   return mass;
 }
@@ -683,19 +683,19 @@ void Importer::drive_coordinates() {
 
 /// The joint to bend; where a motion does it, in its pose at the beginning.
 void Importer::choose_driven_joint() {
-  if (import_options_.drawer_force && !import_options_.flexion) throw mistake("draw", "expected {} beside it, found none", asked("flexion"));
+  if (import_options_.drawer_force && !import_options_.flexion) throw mistake("draw", "expected {} beside it, found none", option_name("flexion"));
   if (import_options_.flexion && is_whole()) {
-    throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", asked("subset"),
-                  asked("motion"));
+    throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", option_name("subset"),
+                  option_name("motion"));
   }
   if (is_whole() || (!import_options_.flexion && !import_options_.motion)) return;
-  if (import_options_.flexion && import_options_.motion) throw mistake("motion", "expected no {} beside it, found one", asked("flexion"));
+  if (import_options_.flexion && import_options_.motion) throw mistake("motion", "expected no {} beside it, found one", option_name("flexion"));
   const char* const key = import_options_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
     return is_free(*j) && j->type != "FreeJoint" && is_imported(j->parent.body) && is_imported(j->child.body);
   });
   if (joint == joints_.end()) {
-    throw mistake(key, "expected a joint in {} with six coordinates of its own, found none", asked("subset"));
+    throw mistake(key, "expected a joint in {} with six coordinates of its own, found none", option_name("subset"));
   }
   driven_joint_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
   require_fixed_parent(driven_joint_->parent.body, key);
@@ -714,7 +714,7 @@ void Importer::choose_driven_joint() {
   }
   if (import_options_.coordinates.contains(name)) {
     throw mistake("coordinates", "expected no {} beside {}, which says where it begins, found one", name,
-                  asked("motion"));
+                  option_name("motion"));
   }
   std::ranges::find(driven_joint_->coordinates, name, &Coordinate::name)->value =
       unit_of(*import_options_.motion) * table.column(heading).front();
@@ -730,25 +730,25 @@ void Importer::require_fixed_parent(const std::string& parent, const char* key) 
         key,
         "expected a joint whose parent stands still, found {}, which {} moves; hold that one with {}, or leave "
         "this out and drive the coordinates of both in the section drivers",
-        body, joint->name, asked("hold"));
+        body, joint->name, option_name("hold"));
   }
 }
 
 /// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
 /// the two other turns and the three shifts of the model's joint free.
 void Importer::prescribe_flexion() {
-  const Axis& bend = driven_joint_->axes[0];
+  const Axis& driven_axis = driven_joint_->axes[0];
   const Frame b = in_merged_body(driven_joint_->child);
   int k = 0;
-  if (bend.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
+  if (driven_axis.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
     throw mistake(import_options_.motion ? "motion" : "flexion",
                   "expected joint {} to turn first about x, y or z of its parent frame, found another axis: prescribe "
                   "it in the scenario",
                   driven_joint_->name);
   }
-  const double sign = bend.slope() * bend.direction[k];
+  const double sign = driven_axis.slope() * driven_axis.direction[k];
   const double start =
-      sign * coordinate_of(*driven_joint_, bend.coordinate())->value + bend.function.constant * bend.direction[k];
+      sign * coordinate_of(*driven_joint_, driven_axis.coordinate())->value + driven_axis.function.constant * driven_axis.direction[k];
   const Pose X_WB = pose(b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
                                    {.R = Eigen::AngleAxisd(start, Vector3::Fmu(k)).toRotationMatrix(), .p = X_WB.p});
@@ -757,7 +757,7 @@ void Importer::prescribe_flexion() {
       list(b.X_BF.p), list(driven_joint_->axes[1].direction), list(b.X_BF.R * driven_joint_->axes[2].direction));
   driver_ = "drivers:\n  flexion:\n    body: flexed   # as far as it turns the joint does\n";
   for (int i = 0; i < 3; ++i) {
-    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i], i == k ? driver_function_text(bend, sign, start) : "polynomial: [0]");
+    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i], i == k ? driver_function_text(driven_axis, sign, start) : "polynomial: [0]");
   }
   driver_ += "\n";
   if (!import_options_.drawer_force) return;
@@ -772,23 +772,23 @@ void Importer::prescribe_flexion() {
 }
 
 /// What the bent angle does in time.
-std::string Importer::driver_function_text(const Axis& bend, double sign, double start) {
-  const std::string what = fmt::format("coordinate {} of {}: ", bend.coordinate(), driven_joint_->name);
+std::string Importer::driver_function_text(const Axis& driven_axis, double sign, double start) {
+  const std::string what = fmt::format("coordinate {} of {}: ", driven_axis.coordinate(), driven_joint_->name);
   if (import_options_.motion) {
     const Motion& motion = *import_options_.motion;
-    if (bend.function.constant != 0.0) {
+    if (driven_axis.function.constant != 0.0) {
       throw mistake("motion",
                     "expected joint {} to turn by a multiple of {}, found an angle added to it: prescribe it in the "
                     "scenario",
-                    driven_joint_->name, bend.coordinate());
+                    driven_joint_->name, driven_axis.coordinate());
     }
     const std::string name = motion.file.filename().string();
     import_.imported.push_back(what + "follows " + name + " in time");
     return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
-                       heading_of(bend.coordinate(), motion.table), motion.table.headings.front(),
+                       heading_of(driven_axis.coordinate(), motion.table), motion.table.headings.front(),
                        sign * unit_of(motion));
   }
-  const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, bend.coordinate())->value);
+  const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, driven_axis.coordinate())->value);
   import_.imported.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *import_options_.flexion));
   return import_options_.drawer_force ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
                     : fmt::format("polynomial: [{}, {}]", start, by);
@@ -957,7 +957,7 @@ std::optional<std::string> Importer::find_unsupported_reason(const Line& line) c
   const bool muscle = curves_of(line).has_value();
   if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
   if (!line.applies) return "it is switched off (appliesForce)";
-  if (left_out_.contains(line.name)) return fmt::format("left out ({})", asked("without"));
+  if (left_out_.contains(line.name)) return fmt::format("left out ({})", option_name("without"));
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> body_names;
   for (const PathPoint& point : line.points) {
@@ -1107,7 +1107,7 @@ std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>
 
 /// "body: femur_r, point: [0, 0, 0]" and what moves it.
 std::string Importer::point_text(const PathPoint& point) const {
-  const Frame home = in_merged_body({.body = point.at.body, .X_BF = {}});
+  const Frame merged = in_merged_body({.body = point.at.body, .X_BF = {}});
   Vector3 p = point.at.X_BF.p;
   for (Eigen::Index k = 0; k < 3; ++k) p[k] += point.location[static_cast<std::size_t>(k)].constant;
   std::string moves;
@@ -1157,7 +1157,7 @@ std::string Importer::muscle_text(const Line& line) {
   for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
   if (rigid && !m.rigid_tendon) {
     add_omission(fmt::format("muscle {}: its elastic tendon; {}", line.name,
-                     import_options_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", asked("rigid_tendons"))));
+                     import_options_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", option_name("rigid_tendons"))));
   }
   import_.imported.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
@@ -1244,7 +1244,7 @@ std::string Importer::mesh_name(const ContactMesh& mesh) {
         "meshes",
         fmt::format("contact mesh '{}': expected the file '{}', found none of {}; give its folder "
                     "with {} or another file with {}",
-                    mesh.name, mesh.file, fmt::join(searched, ", "), asked("geometry"), other_file(mesh.name)));
+                    mesh.name, mesh.file, fmt::join(searched, ", "), option_name("geometry"), other_file(mesh.name)));
   }
   return mesh_file(mesh.name, from);
 }
@@ -1262,7 +1262,7 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
     throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of {}, found no '{}'", mesh.name,
                                             other_file(name), searched.front()));
   }
-  miss(
+  add_omission(
       fmt::format("contact mesh {}: its variable thickness, because there is no {} ({}); it has the constant one, {} m",
                   mesh.name, mesh.back_file, other_file(name), mesh.thickness));
   return constant;
@@ -1316,12 +1316,12 @@ std::string Importer::contact_text() {
     const auto casting = std::ranges::find(model_.meshes, contact.casting, &ContactMesh::name);
     const std::string name = fmt::format("contact {}", contact.name);
     if (!contact.applies) {
-      miss(name + ": it is switched off (appliesForce)");
+      add_omission(name + ": it is switched off (appliesForce)");
     } else if (target == model_.meshes.end() || casting == model_.meshes.end()) {
       add_omission(fmt::format("{}: its mesh {}, which the model has not", name,
                        target == model_.meshes.end() ? contact.target : contact.casting));
     } else if (!is_imported(target->frame.body) || !is_imported(casting->frame.body)) {
-      miss(
+      add_omission(
           fmt::format("{}: it holds to {}", name, is_imported(target->frame.body) ? casting->frame.body : target->frame.body));
     } else if (in_merged_body(target->frame).body == in_merged_body(casting->frame).body) {
       add_omission(fmt::format("{}: both of its meshes are in {}", name, in_merged_body(target->frame).body));
@@ -1355,7 +1355,7 @@ void Importer::report_omissions() {
     if (!used_wraps_.contains(&wrap)) idle.push_back(wrap.name);
   }
   if (!idle.empty()) add_omission(fmt::format("wrap objects that no line here wraps over: {}", fmt::join(idle, ", ")));
-  for (const std::string& elements : model_.unused) miss("not read, " + elements);
+  for (const std::string& elements : model_.unused) add_omission("not read, " + elements);
 }
 
 Import Importer::run() {

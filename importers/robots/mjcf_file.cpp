@@ -26,16 +26,16 @@ bool is_element(pugi::xml_node node) {
 }  // namespace
 
 void MjcfAttributes::record_element(pugi::xml_node element) {
-  for (const pugi::xml_attribute attribute : element.attributes()) ++seen_[element.name()][attribute.name()];
+  for (const pugi::xml_attribute attribute : element.attributes()) ++elements_[element.name()][attribute.name()];
 }
 
 std::vector<std::string> MjcfAttributes::unused() const {
   std::vector<std::string> lines;
-  for (const auto& [element, attributes] : seen_) {
+  for (const auto& [element, attributes] : elements_) {
     std::string line;
-    const auto asked = asked_.find(element);
+    const auto record_read = read_attributes_.find(element);
     for (const auto& [name, count] : attributes) {
-      if (asked != asked_.end() && asked->second.contains(name)) continue;
+      if (record_read != read_attributes_.end() && record_read->second.contains(name)) continue;
       line += fmt::format("{}{} ({} times)", line.empty() ? "" : ", ", printable(name), count);
     }
     if (!line.empty()) lines.push_back(fmt::format("attributes of {}: {}", element, line));
@@ -72,18 +72,18 @@ std::optional<std::string> MjcfElement::text(const char* attribute) const {
   return found == defaults_->end() ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<double> MjcfElement::numbers_of(const char* attribute, const std::string& text, std::size_t least,
-                                            std::size_t most) const {
+std::vector<double> MjcfElement::numbers_of(const char* attribute, const std::string& text, std::size_t min_count,
+                                            std::size_t max_count) const {
   auto numbers = numbers_in(text);
-  if (numbers && numbers->size() >= least && numbers->size() <= most) return std::move(*numbers);
+  if (numbers && numbers->size() >= min_count && numbers->size() <= max_count) return std::move(*numbers);
   refuse(fmt::format("expected {} finite number{} in '{}', found '{}'",
-                     least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most),
-                     most > 1 ? "s" : "", attribute, printable(text, 60)));
+                     min_count == max_count ? fmt::format("{}", min_count) : fmt::format("{} to {}", min_count, max_count),
+                     max_count > 1 ? "s" : "", attribute, printable(text, 60)));
 }
 
-std::vector<double> MjcfElement::numbers(const char* attribute, std::size_t least, std::size_t most) const {
+std::vector<double> MjcfElement::numbers(const char* attribute, std::size_t min_count, std::size_t max_count) const {
   const auto found = text(attribute);
-  return found ? numbers_of(attribute, *found, least, most) : std::vector<double>();
+  return found ? numbers_of(attribute, *found, min_count, max_count) : std::vector<double>();
 }
 
 double MjcfElement::number(const char* attribute, double fallback) const {

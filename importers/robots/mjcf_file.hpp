@@ -18,13 +18,13 @@ namespace heelstrike::models {
 class MjcfAttributes {
  public:
   void record_element(pugi::xml_node element);
-  void record_read(const std::string& element, const std::string& attribute) { asked_[element].insert(attribute); }
+  void record_read(const std::string& element, const std::string& attribute) { read_attributes_[element].insert(attribute); }
   /// "geom: friction (12 times)" of each attribute that nobody asked for.
   [[nodiscard]] std::vector<std::string> unused() const;
 
  private:
-  std::map<std::string, std::map<std::string, int>> seen_;
-  std::map<std::string, std::set<std::string>> asked_;
+  std::map<std::string, std::map<std::string, int>> elements_;
+  std::map<std::string, std::set<std::string>> read_attributes_;
 };
 
 class MjcfFile;
@@ -43,7 +43,7 @@ class MjcfElement {
     return text(attribute).value_or(fallback);
   }
   /// Between `least` and `most` finite numbers; none when the attribute is not there. @throws Error{invalid_input}
-  [[nodiscard]] std::vector<double> numbers(const char* attribute, std::size_t least, std::size_t most) const;
+  [[nodiscard]] std::vector<double> numbers(const char* attribute, std::size_t min_count, std::size_t max_count) const;
   [[nodiscard]] double number(const char* attribute, double fallback) const;
   [[nodiscard]] Vector3 vector(const char* attribute, const Vector3& fallback = Vector3::Zero()) const;
   /// "true" or "false". @throws Error{invalid_input}
@@ -56,8 +56,8 @@ class MjcfElement {
 
  private:
   [[nodiscard]] std::optional<Matrix3> orientation_in(bool own) const;
-  [[nodiscard]] std::vector<double> numbers_of(const char* attribute, const std::string& text, std::size_t least,
-                                               std::size_t most) const;
+  [[nodiscard]] std::vector<double> numbers_of(const char* attribute, const std::string& text, std::size_t min_count,
+                                               std::size_t max_count) const;
 
   MjcfFile& file_;
   pugi::xml_node node_;

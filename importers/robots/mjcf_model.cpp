@@ -97,7 +97,7 @@ class MjcfReader {
   void add_joint(pugi::xml_node node, const Scope& scope);
   void report_joint_omissions(const MjcfElement& element, const std::string& name, bool turns, double unit);
   void add_geom(pugi::xml_node node, const Scope& scope);
-  void weigh(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1);
+  void compute_mass(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1);
   [[nodiscard]] const MeshAsset& mesh_of(const MjcfElement& geom, const Scope& scope) const;
   [[nodiscard]] Triangles triangles_of(const MeshAsset& mesh);
   void add_frame(pugi::xml_node node, const Scope& scope);
@@ -281,7 +281,7 @@ void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::s
   }
   for (const char* key : {"armature", "frictionloss"}) {
     if (const double value = element.number(key, 0.0); value != 0.0) {
-      miss(
+      add_omission(
           fmt::format("joint {}: its {} {}", name, std::strcmp(key, "armature") == 0 ? "armature" : "friction", value));
     }
   }
@@ -351,7 +351,7 @@ Triangles MjcfReader::triangles_of(const MeshAsset& mesh) {
 }
 
 /// Adds what geometry weighs to its body, where the body has no inertia of its own.
-void MjcfReader::weigh(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1) {
+void MjcfReader::compute_mass(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1) {
   const double density = geom.number("density", 1000.0);
   const std::vector<double> mass = geom.numbers("mass", 1, 1);
   const double factor = mass.empty() ? density : of_density_1.mass > 0.0 ? mass[0] / of_density_1.mass : 0.0;
@@ -394,18 +394,18 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
     const Triangles triangles = triangles_of(mesh);
     const MassProperties mass = mass_of_mesh(triangles, mesh.kind, mesh.name);
     if (is_mesh) {
-      weigh(geom, scope, expressed_in(shape.X_BS, mass));
+      compute_mass(geom, scope, expressed_in(shape.X_BS, mass));
     } else {
       Primitive primitive = fitted(triangles, mass, type, compiler.fits_extents, geom.number("fitscale", 1.0));
       shape.X_BS = shape.X_BS * primitive.X_BG;
       shape.size = primitive.size;
-      if (weighs) weigh(geom, scope, expressed_in(shape.X_BS, mass_of_primitive(primitive, shell)));
+      if (weighs) compute_mass(geom, scope, expressed_in(shape.X_BS, mass_of_primitive(primitive, shell)));
     }
   } else if (!has_mesh) {
     const Primitive primitive = primitive_of(geom, type);
     shape.X_BS = scope.X_LF * primitive.X_BG;
     shape.size = primitive.size;
-    if (weighs) weigh(geom, scope, expressed_in(shape.X_BS, mass_of_primitive(primitive, shell)));
+    if (weighs) compute_mass(geom, scope, expressed_in(shape.X_BS, mass_of_primitive(primitive, shell)));
   }
   if (!touches) {
     return add_omission(fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));

@@ -30,15 +30,15 @@ Vector3 crossing(const JointDof& a, const JointDof& b) {
 }
 
 struct Sorted {
-  std::vector<JointDof> turns, shifts;
+  std::vector<JointDof> rotations, translations;
   int balls = 0, free = 0;
 };
 
 Sorted sorted(std::span<const JointDof> dofs) {
   Sorted all;
   for (const JointDof& f : dofs) {
-    if (f.kind == Kind::revolute) all.turns.push_back(f);
-    if (f.kind == Kind::prismatic) all.shifts.push_back(f);
+    if (f.kind == Kind::revolute) all.rotations.push_back(f);
+    if (f.kind == Kind::prismatic) all.translations.push_back(f);
     all.balls += f.kind == Kind::spherical ? 1 : 0;
     all.free += f.kind == Kind::free ? 1 : 0;
   }
@@ -52,17 +52,17 @@ bool span(const std::vector<JointDof>& three) {
   return std::abs(axes.determinant()) > same_direction;
 }
 
-std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>& turns) {
-  const JointDof& first = turns.front();
-  if (turns.size() == 1) return ScenarioJoint{.type = "revolute", .point = first.point, .axes = {first.axis}, .angle = true};
-  if (parallel(first.axis, turns[1].axis) || !meet(first, turns[1])) return std::nullopt;
-  const Vector3 point = crossing(first, turns[1]);
-  if (turns.size() == 2) {
-    if (std::abs(first.axis.dot(turns[1].axis)) > same_direction) return std::nullopt;
-    return ScenarioJoint{.type = "universal", .point = point, .axes = {first.axis, turns[1].axis}};
+std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>& rotations) {
+  const JointDof& first = rotations.front();
+  if (rotations.size() == 1) return ScenarioJoint{.type = "revolute", .point = first.point, .axes = {first.axis}, .angle = true};
+  if (parallel(first.axis, rotations[1].axis) || !meet(first, rotations[1])) return std::nullopt;
+  const Vector3 point = crossing(first, rotations[1]);
+  if (rotations.size() == 2) {
+    if (std::abs(first.axis.dot(rotations[1].axis)) > same_direction) return std::nullopt;
+    return ScenarioJoint{.type = "universal", .point = point, .axes = {first.axis, rotations[1].axis}};
   }
-  const Vector3 off = turns[2].axis.cross(point - turns[2].point);
-  if (turns.size() != 3 || !span(turns) || off.norm() > same_direction * (point.norm() + turns[2].point.norm())) {
+  const Vector3 off = rotations[2].axis.cross(point - rotations[2].point);
+  if (rotations.size() != 3 || !span(rotations) || off.norm() > same_direction * (point.norm() + rotations[2].point.norm())) {
     return std::nullopt;
   }
   return ScenarioJoint{.type = "spherical", .point = point};
@@ -71,21 +71,21 @@ std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>
 /// None when no joint of a scenario is like it.
 std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
   const Sorted all = sorted(dofs);
-  const std::size_t turns = all.turns.size(), shifts = all.shifts.size();
+  const std::size_t rotations = all.rotations.size(), translations = all.translations.size();
   if (all.free > 0) return ScenarioJoint{.type = "free"};
-  if (shifts == 3 && span(all.shifts) && (all.balls == 1 || (turns == 3 && span(all.turns)))) {
+  if (translations == 3 && span(all.translations) && (all.balls == 1 || (rotations == 3 && span(all.rotations)))) {
     return ScenarioJoint{.type = "free"};
   }
-  if (all.balls == 1 && turns + shifts == 0) return ScenarioJoint{.type = "spherical", .point = dofs.front().point};
+  if (all.balls == 1 && rotations + translations == 0) return ScenarioJoint{.type = "spherical", .point = dofs.front().point};
   if (all.balls > 0) return std::nullopt;
-  if (shifts == 0 && turns > 0) return make_joint_of_rotations(all.turns);
-  if (shifts == 1 && turns == 0) return ScenarioJoint{.type = "prismatic", .axes = {all.shifts[0].axis}};
-  if (shifts == 1 && turns == 1 && parallel(all.shifts[0].axis, all.turns[0].axis)) {
-    return ScenarioJoint{.type = "cylindrical", .point = all.turns[0].point, .axes = {all.turns[0].axis}};
+  if (translations == 0 && rotations > 0) return make_joint_of_rotations(all.rotations);
+  if (translations == 1 && rotations == 0) return ScenarioJoint{.type = "prismatic", .axes = {all.translations[0].axis}};
+  if (translations == 1 && rotations == 1 && parallel(all.translations[0].axis, all.rotations[0].axis)) {
+    return ScenarioJoint{.type = "cylindrical", .point = all.rotations[0].point, .axes = {all.rotations[0].axis}};
   }
-  if (shifts == 2 && turns == 1 && !parallel(all.shifts[0].axis, all.shifts[1].axis) &&
-      parallel(all.shifts[0].axis.cross(all.shifts[1].axis).normalized(), all.turns[0].axis)) {
-    return ScenarioJoint{.type = "planar", .point = all.turns[0].point, .axes = {all.turns[0].axis}};
+  if (translations == 2 && rotations == 1 && !parallel(all.translations[0].axis, all.translations[1].axis) &&
+      parallel(all.translations[0].axis.cross(all.translations[1].axis).normalized(), all.rotations[0].axis)) {
+    return ScenarioJoint{.type = "planar", .point = all.rotations[0].point, .axes = {all.rotations[0].axis}};
   }
   return std::nullopt;
 }

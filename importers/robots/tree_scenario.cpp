@@ -304,7 +304,7 @@ void TreeImporter::add_surface(const Place& place, const std::string& link, Shap
   for (const ScenarioSurface& surface : surfaces) {
     text += fmt::format("#   {}: {}   # {}\n", place.body, surface.text, surface.what);
   }
-  miss(surfaces.empty() ? fmt::format("{} of {}: no surface is like it", shape.what, link)
+  add_omission(surfaces.empty() ? fmt::format("{} of {}: no surface is like it", shape.what, link)
                         : fmt::format("{} of {}: it touches nothing by itself; its surface is written at the end of "
                                       "the scenario, for contact pairs",
                                       shape.what, link));
@@ -328,7 +328,7 @@ Import TreeImporter::run() {
   const std::string bodies = bodies_text();
   for (const MovingLink& mover : moving_links_) add_moving_link(mover);
   for (const Loop& loop : model_.loops) add_loop(loop);
-  for (const std::string& line : model_.omissions) miss(line);
+  for (const std::string& line : model_.omissions) add_omission(line);
   const std::string surfaces = surfaces_text();
   // A comment alone is no map.
   const bool has_joints = joints_.find(": {type: ") != std::string::npos;

@@ -217,8 +217,8 @@ void UrdfReader::report_joint_omissions(Node joint, const std::string& where) {
   if (const Node mimic = joint.child("mimic")) {
     add_omission(fmt::format("{}: that it mimics {}; it moves on its own", name, mimic.attribute("joint").value()));
   }
-  if (joint.child("safety_controller")) miss(name + ": its safety controller");
-  if (joint.child("calibration")) miss(name + ": its calibration");
+  if (joint.child("safety_controller")) add_omission(name + ": its safety controller");
+  if (joint.child("calibration")) add_omission(name + ": its calibration");
 }
 
 std::optional<fs::path> UrdfReader::package_folder(const std::string& name, const fs::path& rest) const {
@@ -338,7 +338,7 @@ void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std
     link.dofs = {{.kind = Kind::free, .name = "base"}};
   } else if (name != "world") {
     model_.root_is_held = true;
-    miss(
+    add_omission(
         fmt::format("root link {}: URDF does not say whether it moves; it is part of the ground, and --base free lets "
                     "it move",
                     name));
@@ -412,7 +412,7 @@ TreeModel UrdfReader::read(const std::string& text) {
   model_.name = robot.attribute("name").value();
   collect(robot);
   add_tree(root_link());
-  miss("gravity: URDF does not have it; it is 9.81 m/s^2 against z");
+  add_omission("gravity: URDF does not have it; it is 9.81 m/s^2 against z");
   print_repeat_counts(robot);
   files_.throw_missing(file_.string());
   return std::move(model_);

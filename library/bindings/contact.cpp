@@ -131,11 +131,11 @@ const std::vector<std::string>& Contact::regions() const {
 Response Contact::evaluate(const State& state) {
   const inner::bindings::Gate::Pass pass(content_->gate, "evaluate");
   return inner::bindings::at_border({}, [&] {
-    const inner::PairState asked = inner::bindings::inside(state);
-    inner::Response answer;
-    content_->get().evaluate(content_->step, 0, {&asked, 1}, {&answer, 1});
+    const inner::PairState requested = inner::bindings::inside(state);
+    inner::Response inner_response;
+    content_->get().evaluate(content_->step, 0, {&requested, 1}, {&inner_response, 1});
     Response response;
-    inner::bindings::take(answer, response);
+    inner::bindings::take(inner_response, response);
     return response;
   });
 }
@@ -145,27 +145,27 @@ std::vector<BatchResponse> Contact::evaluate_many(std::span<const State> states,
   return inner::bindings::at_border({}, [&] {
     auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
     if (batches == nullptr) throw inner::Error(inner::ErrorCode::internal, "a contact without batch evaluation");
-    std::vector<inner::PairState> asked;
+    std::vector<inner::PairState> requested;
     for (const State& state : states) {
       try {
-        asked.push_back(inner::bindings::inside(state));
+        requested.push_back(inner::bindings::inside(state));
       } catch (const inner::Error& error) {
-        throw inner::input_error(error.field(), fmt::format("state {}: {}", asked.size(), error.what()));
+        throw inner::input_error(error.field(), fmt::format("state {}: {}", requested.size(), error.what()));
       }
     }
-    std::vector<BatchResponse> answers(states.size());
-    if (states.empty()) return answers;
-    const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, asked, tangents, std::move(stop));
+    std::vector<BatchResponse> responses(states.size());
+    if (states.empty()) return responses;
+    const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, requested, tangents, std::move(stop));
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      answers[i].ok = entries[i].error == nullptr;
-      if (answers[i].ok) {
-        inner::bindings::take(entries[i].response, answers[i].response);
+      responses[i].ok = entries[i].error == nullptr;
+      if (responses[i].ok) {
+        inner::bindings::take(entries[i].response, responses[i].response);
       } else {
-        answers[i].message = entries[i].error->what();
-        answers[i].code = inner::bindings::public_code(entries[i].error->code());
+        responses[i].message = entries[i].error->what();
+        responses[i].code = inner::bindings::public_code(entries[i].error->code());
       }
     }
-    return answers;
+    return responses;
   });
 }
 
@@ -173,11 +173,11 @@ Response Contact::commit(const State& state) {
   const inner::bindings::Gate::Pass pass(content_->gate, "commit");
   return inner::bindings::at_border({}, [&] {
     const inner::PairState accepted = inner::bindings::inside(state);
-    inner::Response answer;
-    content_->get().commit(content_->step, {&accepted, 1}, {&answer, 1});
+    inner::Response inner_response;
+    content_->get().commit(content_->step, {&accepted, 1}, {&inner_response, 1});
     ++content_->step;
     Response response;
-    inner::bindings::take(answer, response);
+    inner::bindings::take(inner_response, response);
     return response;
   });
 }

@@ -104,14 +104,14 @@ class ContactModel : public FmuModel, public Equation {
     return names;
   }
   [[nodiscard]] std::span<const double> outputs() override {
-    const Response& answer = response();
-    Eigen::Map<Vector6>(outputs_.data()) = answer.F_A.vector();
-    const std::array<double, locals.size()> others = {answer.gap,
-                                                      answer.area,
-                                                      answer.peak_pressure,
-                                                      answer.mean_pressure(),
-                                                      static_cast<double>(answer.statistics.active_points),
-                                                      answer.stored_energy};
+    const Response& current = response();
+    Eigen::Map<Vector6>(outputs_.data()) = current.F_A.vector();
+    const std::array<double, locals.size()> others = {current.gap,
+                                                      current.area,
+                                                      current.peak_pressure,
+                                                      current.mean_pressure(),
+                                                      static_cast<double>(current.statistics.active_points),
+                                                      current.stored_energy};
     std::ranges::copy(others, outputs_.begin() + wrench.size());
     return outputs_;
   }
@@ -145,7 +145,7 @@ class ContactModel : public FmuModel, public Equation {
   }
   [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
                                         std::span<const std::size_t> knowns) override {
-    const Response& answer = response();
+    const Response& current = response();
     // A change dq of the quaternion is the rotation 2 Im(dq q^-1), in the axes of the main body; a change along q has
     // no effect.
     const Quaternion inverse = quaternion().inverse();
@@ -155,7 +155,7 @@ class ContactModel : public FmuModel, public Equation {
       turn.col(i) = 2.0 * (dq * inverse).vec();
     }
     Eigen::MatrixXd derivative(wrench.size(), inputs.size());
-    derivative << answer.dF_A_dX.rightCols<3>(), answer.dF_A_dX.leftCols<3>() * turn, answer.dF_A_dV;
+    derivative << current.dF_A_dX.rightCols<3>(), current.dF_A_dX.leftCols<3>() * turn, current.dF_A_dV;
     return derivative(unknowns, knowns);
   }
 
@@ -199,8 +199,8 @@ class ContactModel : public FmuModel, public Equation {
   }
   const Response& response() {
     if (!known_) {
-      const PairState asked = motion();
-      contact_->evaluate(step_, 0, {&asked, 1}, {&response_, 1});
+      const PairState queried_state = motion();
+      contact_->evaluate(step_, 0, {&queried_state, 1}, {&response_, 1});
       known_ = true;
     }
     return response_;

@@ -19,13 +19,13 @@ using heelstrike::fmu::free_state;
 using heelstrike::fmu::get_state;
 using heelstrike::fmu::guarded;
 using heelstrike::fmu::list;
-using heelstrike::fmu::none_of;
+using heelstrike::fmu::require_empty_request;
 using heelstrike::fmu::require_not_null;
 using heelstrike::fmu::resources_beside;
 using heelstrike::fmu::serialize_state;
 using heelstrike::fmu::set_logging;
 using heelstrike::fmu::texts;
-using heelstrike::fmu::Unit;
+using heelstrike::fmu::Fmu;
 using heelstrike::fmu::FmuInstance;
 
 // NOLINTBEGIN(readability-identifier-naming): names and signatures are the standard's.
@@ -160,10 +160,10 @@ FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueRefer
   return call(component, [&](Fmu& unit) { unit.set(list(references, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2Integer*) {
-  return none_of(component, "fmi2GetInteger", n);
+  return require_empty_request(component, "fmi2GetInteger", n);
 }
 FMI2_EXPORT fmi2Status fmi2GetBoolean(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2Boolean*) {
-  return none_of(component, "fmi2GetBoolean", n);
+  return require_empty_request(component, "fmi2GetBoolean", n);
 }
 FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                      fmi2String* values) {
@@ -171,11 +171,11 @@ FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueRef
 }
 FMI2_EXPORT fmi2Status fmi2SetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n,
                                       const fmi2Integer*) {
-  return none_of(component, "fmi2SetInteger", n);
+  return require_empty_request(component, "fmi2SetInteger", n);
 }
 FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component component, const fmi2ValueReference*, std::size_t n,
                                       const fmi2Boolean*) {
-  return none_of(component, "fmi2SetBoolean", n);
+  return require_empty_request(component, "fmi2SetBoolean", n);
 }
 FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                      const fmi2String* values) {
@@ -223,17 +223,17 @@ FMI2_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component component, cons
 }
 FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component component, const fmi2ValueReference*, std::size_t n,
                                                     const fmi2Integer*, fmi2Real*) {
-  return none_of(component, "fmi2GetRealOutputDerivatives", n);
+  return require_empty_request(component, "fmi2GetRealOutputDerivatives", n);
 }
 FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component component, fmi2Real t, fmi2Real h, fmi2Boolean) {
   return call(component, [&](Fmu& unit) { unit.do_step(t, h); });
 }
 // A step ends before fmi2DoStep returns: no step can be pending or cancelled.
 FMI2_EXPORT fmi2Status fmi2CancelStep(fmi2Component component) {
-  return none_of(component, "fmi2CancelStep", 1);
+  return require_empty_request(component, "fmi2CancelStep", 1);
 }
 FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component component, int, fmi2Status*) {
-  return none_of(component, "fmi2GetStatus", 1);
+  return require_empty_request(component, "fmi2GetStatus", 1);
 }
 FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component component, int kind, fmi2Real* value) {
   constexpr int last_successful_time = 2;
@@ -245,13 +245,13 @@ FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component component, int kind, fmi2
   });
 }
 FMI2_EXPORT fmi2Status fmi2GetIntegerStatus(fmi2Component component, int, fmi2Integer*) {
-  return none_of(component, "fmi2GetIntegerStatus", 1);
+  return require_empty_request(component, "fmi2GetIntegerStatus", 1);
 }
 FMI2_EXPORT fmi2Status fmi2GetBooleanStatus(fmi2Component component, int, fmi2Boolean*) {
-  return none_of(component, "fmi2GetBooleanStatus", 1);
+  return require_empty_request(component, "fmi2GetBooleanStatus", 1);
 }
 FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2String*) {
-  return none_of(component, "fmi2GetStringStatus", 1);
+  return require_empty_request(component, "fmi2GetStringStatus", 1);
 }
 
 // Model exchange.

@@ -20,14 +20,14 @@ using heelstrike::fmu::free_state;
 using heelstrike::fmu::get_state;
 using heelstrike::fmu::guarded;
 using heelstrike::fmu::list;
-using heelstrike::fmu::none_of;
+using heelstrike::fmu::require_empty_request;
 using heelstrike::fmu::report_unsupported;
 using heelstrike::fmu::require_not_null;
 using heelstrike::fmu::resources_beside;
 using heelstrike::fmu::serialize_state;
 using heelstrike::fmu::set_logging;
 using heelstrike::fmu::texts;
-using heelstrike::fmu::Unit;
+using heelstrike::fmu::Fmu;
 using heelstrike::fmu::FmuInstance;
 
 // NOLINTBEGIN(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses): names and signatures
@@ -204,11 +204,11 @@ FMI3_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueRefer
 #define NO_VARIABLES_OF(TYPE, C_TYPE)                                                                                  \
   FMI3_EXPORT fmi3Status fmi3Get##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, C_TYPE*,       \
                                        std::size_t) {                                                                  \
-    return none_of(instance, "fmi3Get" #TYPE, n);                                                                      \
+    return require_empty_request(instance, "fmi3Get" #TYPE, n);                                                                      \
   }                                                                                                                    \
   FMI3_EXPORT fmi3Status fmi3Set##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const C_TYPE*, \
                                        std::size_t) {                                                                  \
-    return none_of(instance, "fmi3Set" #TYPE, n);                                                                      \
+    return require_empty_request(instance, "fmi3Set" #TYPE, n);                                                                      \
   }
 NO_VARIABLES_OF(Float32, float)
 NO_VARIABLES_OF(Int8, std::int8_t)
@@ -223,17 +223,17 @@ NO_VARIABLES_OF(Boolean, bool)
 #undef NO_VARIABLES_OF
 FMI3_EXPORT fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, std::size_t*,
                                      const fmi3Byte**, std::size_t) {
-  return none_of(instance, "fmi3GetBinary", n);
+  return require_empty_request(instance, "fmi3GetBinary", n);
 }
 FMI3_EXPORT fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                      const std::size_t*, const fmi3Byte* const*, std::size_t) {
-  return none_of(instance, "fmi3SetBinary", n);
+  return require_empty_request(instance, "fmi3SetBinary", n);
 }
 FMI3_EXPORT fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, bool*) {
-  return none_of(instance, "fmi3GetClock", n);
+  return require_empty_request(instance, "fmi3GetClock", n);
 }
 FMI3_EXPORT fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const bool*) {
-  return none_of(instance, "fmi3SetClock", n);
+  return require_empty_request(instance, "fmi3SetClock", n);
 }
 
 FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState* state) {
@@ -320,40 +320,40 @@ FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi
 }
 FMI3_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                                 const std::int32_t*, fmi3Float64*, std::size_t) {
-  return none_of(instance, "fmi3GetOutputDerivatives", n);
+  return require_empty_request(instance, "fmi3GetOutputDerivatives", n);
 }
 
 // Clocks and their intervals.
 FMI3_EXPORT fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*,
                                               int*) {
-  return none_of(instance, "fmi3GetIntervalDecimal", n);
+  return require_empty_request(instance, "fmi3GetIntervalDecimal", n);
 }
 FMI3_EXPORT fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                                std::uint64_t*, std::uint64_t*, int*) {
-  return none_of(instance, "fmi3GetIntervalFraction", n);
+  return require_empty_request(instance, "fmi3GetIntervalFraction", n);
 }
 FMI3_EXPORT fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*) {
-  return none_of(instance, "fmi3GetShiftDecimal", n);
+  return require_empty_request(instance, "fmi3GetShiftDecimal", n);
 }
 FMI3_EXPORT fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                             std::uint64_t*, std::uint64_t*) {
-  return none_of(instance, "fmi3GetShiftFraction", n);
+  return require_empty_request(instance, "fmi3GetShiftFraction", n);
 }
 FMI3_EXPORT fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                               const double*) {
-  return none_of(instance, "fmi3SetIntervalDecimal", n);
+  return require_empty_request(instance, "fmi3SetIntervalDecimal", n);
 }
 FMI3_EXPORT fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                                const std::uint64_t*, const std::uint64_t*) {
-  return none_of(instance, "fmi3SetIntervalFraction", n);
+  return require_empty_request(instance, "fmi3SetIntervalFraction", n);
 }
 FMI3_EXPORT fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                            const double*) {
-  return none_of(instance, "fmi3SetShiftDecimal", n);
+  return require_empty_request(instance, "fmi3SetShiftDecimal", n);
 }
 FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                             const std::uint64_t*, const std::uint64_t*) {
-  return none_of(instance, "fmi3SetShiftFraction", n);
+  return require_empty_request(instance, "fmi3SetShiftFraction", n);
 }
 FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
   return report_unsupported(instance, "fmi3EvaluateDiscreteStates");

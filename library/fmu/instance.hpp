@@ -35,7 +35,7 @@ inline constexpr const char* error_category = "logStatusError";
 /// Calls `work`; logs its exceptions and converts them to a status.
 template <typename Work>
 FmiStatus guarded(const FmuInstance& instance, Work&& work) {
-  const auto told = [&](FmiStatus status, const char* text) {
+  const auto report = [&](FmiStatus status, const char* text) {
     if (instance.log && instance.is_error_logging_on) instance.log(status, error_category, text);
     return status;
   };
@@ -43,11 +43,11 @@ FmiStatus guarded(const FmuInstance& instance, Work&& work) {
     std::forward<Work>(work)();
     return FmiStatus::ok;
   } catch (const RecoverableError& error) {
-    return told(FmiStatus::reject, error.what());  // a smaller step may succeed
+    return report(FmiStatus::reject, error.what());  // a smaller step may succeed
   } catch (const Error& error) {
-    return told(FmiStatus::error, error.what());
+    return report(FmiStatus::error, error.what());
   } catch (const std::exception& defect) {
-    return told(FmiStatus::fatal, defect.what());
+    return report(FmiStatus::fatal, defect.what());
   }
 }
 
@@ -134,7 +134,7 @@ inline int require_empty_request(void* handle, const char* function, std::size_t
   });
 }
 inline int report_unsupported(void* handle, const char* function) {
-  return none_of(handle, function, 1);
+  return require_empty_request(handle, function, 1);
 }
 
 }  // namespace heelstrike::fmu

@@ -9,12 +9,12 @@
 
 namespace heelstrike {
 
-void EventReader::take(const v1::RunEvent& event) {
+void EventReader::read(const v1::RunEvent& event) {
   if (event.sequence() <= last_sequence_) return;
   last_sequence_ = event.sequence();
   failed_ = true;
   if (skip_to_ && is_known(event)) return void(failed_ = false);
-  hand_on(event);
+  forward(event);
   failed_ = false;
 }
 
@@ -32,7 +32,7 @@ bool EventReader::is_known(const v1::RunEvent& event) {
   }
   if (event.has_checkpoint() && event.checkpoint().step() == *skip_to_) {
     skip_to_.reset();
-    if (schema_.has_schema()) hand_on(schema_);
+    if (schema_.has_schema()) forward(schema_);
   }
   return true;
 }

@@ -20,7 +20,7 @@ class EventReader {
   /// resumption from it, are skipped. To be called before the first event.
   void skip_to(std::int64_t step) { skip_to_ = step; }
   /// Skips events that were read before. @throws Error for a malformed event, and exceptions of the sink
-  void take(const v1::RunEvent& event);
+  void read(const v1::RunEvent& event);
 
   /// The last event was not forwarded: an exception came from this side, not from the server.
   [[nodiscard]] bool failed() const { return failed_; }

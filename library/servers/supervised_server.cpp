@@ -21,7 +21,7 @@ constexpr std::chrono::seconds start_deadline{20};  // a loaded machine may need
 SupervisedServer::SupervisedServer(ChildOptions options, OnEvent tell)
     : options_(std::move(options)), on_event_(std::move(tell)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   thread_ = std::jthread([this] {
-    keep();
+    supervise();
     set_start_failure(Error(ErrorCode::cancelled, fmt::format("the {} was stopped before it was ready", options_.name)));
   });
 }

@@ -262,7 +262,7 @@ void RunBase::finish() {
 
 void RunBase::finish_wall_times() {
   WallTimeSplit& times = summary_.wall_times;
-  if (summary_.rpc) times.transport = summary_.rpc->round_trip_time - summary_.rpc->serving;
+  if (summary_.rpc) times.transport = summary_.rpc->round_trip_time - summary_.rpc->server_time;
   times.contact = std::max(0.0, exchange_.waited().count() - times.transport);
   times.fields = std::chrono::duration<double>(fields_time_).count();
 }

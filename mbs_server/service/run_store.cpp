@@ -406,7 +406,7 @@ v1::Capacity RunStore::capacity() const {
   const std::scoped_lock lock(mutex_);
   v1::Capacity capacity;
   const auto add = [&capacity](const char* what, std::uint64_t used, std::uint64_t limit) {
-    v1::Capacity::Place& place = *capacity.add_slots();
+    v1::Capacity::Slot& place = *capacity.add_slots();
     place.set_resource(what);
     place.set_used(used);
     place.set_limit(limit);

@@ -283,7 +283,7 @@ grpc::Status SimulationService::GetCapacity(grpc::ServerContext* context, const 
                                             v1::Capacity* response) {
   return answered("GetCapacity", *context, [&] {
     *response = store_.capacity();
-    v1::Capacity::Place& watchers = *response->add_slots();
+    v1::Capacity::Slot& watchers = *response->add_slots();
     watchers.set_resource("watchers");
     watchers.set_used(n_watchers());
     watchers.set_limit(store_.limits().max_watchers);

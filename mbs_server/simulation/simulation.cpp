@@ -286,7 +286,7 @@ void Simulation::start() {
   }
   if (problem_->unilateral_joints().any()) {
     constexpr double touching = 1e-6;  // [m] as at the start of rigid bodies
-    apply_joint_event(problem_->unilateral_joints().wait_all(t, committed_.y, {}, touching));
+    apply_joint_event(problem_->unilateral_joints().resolve_event(t, committed_.y, {}, touching));
   }
   restart_due_ = true;
   if (fmus_.due(t)) step_fmus();
@@ -373,7 +373,7 @@ void Simulation::restore(const Checkpoint& checkpoint) {
 }
 
 Checkpoint Simulation::save() {
-  wait_all();
+  project_moved_constraints();
   commit_partial_step();
   finish_commit();
   // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
@@ -405,7 +405,7 @@ void Simulation::set_input(const std::string& name, double value, double rate, d
   fresh_ = false;
 }
 
-void Simulation::wait_all() {
+void Simulation::project_moved_constraints() {
   if (!std::exchange(projection_due_, false)) return;
   problem_->project(committed_.t, committed_.y);
   if (const std::string driver = model_.system().find_reversed_driver(committed_.t, model_.q(committed_.y));
@@ -419,7 +419,7 @@ void Simulation::wait_all() {
 }
 
 void Simulation::state_now(VectorX& y, VectorX& z) {
-  wait_all();
+  project_moved_constraints();
   finish_commit();
   if (pending_ && now_ > committed_.t) {
     pending_->state_at(now_, y, z);
@@ -538,7 +538,7 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
   }
   const std::int64_t switches = switches_;
   try {
-    wait_all();
+    project_moved_constraints();
     do {
       while (committed_.t < t && !(pending_ && pending_->end() > t)) {
         const bool at_event = stop_at_events && switches_ != switches;
@@ -746,7 +746,7 @@ void Simulation::commit_state(PendingStep& step) {
   store_responses(t_before, y, responses);
   switch_pairs(step.switching(), responses);
   if (!step.joints().empty()) {
-    apply_joint_event(problem_->unilateral_joints().wait_all(committed_.t, committed_.y, step.joints()));
+    apply_joint_event(problem_->unilateral_joints().resolve_event(committed_.t, committed_.y, step.joints()));
   }
 }
 
@@ -923,7 +923,7 @@ void Simulation::restart_integrator() {
   // Where an input has changed a force, or a driver has moved a body.
   UnilateralJoints& joints = problem_->unilateral_joints();
   if (joints.any() && joints.needs_event(model_.state(committed_.t, committed_.y))) {
-    apply_joint_event(joints.wait_all(committed_.t, committed_.y, {}));
+    apply_joint_event(joints.resolve_event(committed_.t, committed_.y, {}));
   }
   // With a bound on its steps it remembers that one was refused.
   fresh_ = !max_step_size_;

@@ -147,7 +147,7 @@ class Simulation {
   void restore_checked(const Checkpoint& checkpoint, RunState state);
   void start();
   /// Projects onto constraints that inputs have moved.
-  void wait_all();
+  void project_moved_constraints();
   void state_now(VectorX& y, VectorX& z);
   /// As begin_row(), and waits for the answer.
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);

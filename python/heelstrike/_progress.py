@@ -56,11 +56,11 @@ class _Notebook:
 
 
 class _Callback:
-    def __init__(self, tell: Progress) -> None:
-        self.tell = tell
+    def __init__(self, callback: Progress) -> None:
+        self.callback = callback
 
     def __call__(self, *news: Any) -> None:
-        self.tell(*news)
+        self.callback(*news)
 
     def clear(self) -> None:
         pass

@@ -84,7 +84,7 @@ struct PyResponse {
 
 /// Answers whose numbers arrays look into.
 struct PyResponses {
-  std::vector<hs::BatchResponse> answers;
+  std::vector<hs::BatchResponse> responses;
   bool tangents = false;             ///< were asked for
   std::vector<std::string> regions;  ///< names
 };
@@ -106,9 +106,9 @@ py::object member_view(const py::object& self, std::vector<py::ssize_t> shape) {
 
 /// Of all responses: NaN where there is none.
 py::array row_view(const py::object& self, const double* (*numbers)(const hs::Response&), std::size_t width) {
-  const std::vector<hs::BatchResponse>& answers = self.cast<PyResponses&>().answers;
+  const std::vector<hs::BatchResponse>& responses = self.cast<PyResponses&>().responses;
   const double nothing = 0.0;
-  return strided_view(answers.empty() ? &nothing : numbers(answers.front().response), answers.size(), width,
+  return strided_view(responses.empty() ? &nothing : numbers(responses.front().response), responses.size(), width,
                       sizeof(hs::BatchResponse), self);
 }
 
@@ -130,12 +130,12 @@ py::object tangent_view(const py::object& self) {
   require_tangents(responses.tangents);
   return row_view(
              self, [](const hs::Response& r) { return (r.*Member).data(); }, 36)
-      .attr("reshape")(responses.answers.size(), 6, 6);
+      .attr("reshape")(responses.responses.size(), 6, 6);
 }
 
-void forget_refused(std::vector<hs::BatchResponse>& answers) {
+void forget_refused(std::vector<hs::BatchResponse>& responses) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  for (hs::BatchResponse& answer : answers) {
+  for (hs::BatchResponse& answer : responses) {
     if (answer.ok) continue;
     hs::Response& r = answer.response;
     r.F_A.fill(none);
@@ -192,19 +192,19 @@ PyResponse unpickled_response(const py::tuple& parts) {
   return made;
 }
 py::tuple pickled_responses(const PyResponses& self) {
-  py::list answers;
-  for (const hs::BatchResponse& answer : self.answers) {
-    answers.append(py::make_tuple(answer.ok, answer.message, static_cast<int>(answer.code),
+  py::list responses;
+  for (const hs::BatchResponse& answer : self.responses) {
+    responses.append(py::make_tuple(answer.ok, answer.message, static_cast<int>(answer.code),
                                   answer.response.regions.size(), numbers_of(answer.response)));
   }
-  return py::make_tuple(self.tangents, self.regions, answers);
+  return py::make_tuple(self.tangents, self.regions, responses);
 }
 PyResponses unpickled_responses(const py::tuple& parts) {
   PyResponses made{
-      .answers = {}, .tangents = parts[0].cast<bool>(), .regions = parts[1].cast<std::vector<std::string>>()};
+      .responses = {}, .tangents = parts[0].cast<bool>(), .regions = parts[1].cast<std::vector<std::string>>()};
   for (const auto& part : parts[2]) {
     const auto answer = part.cast<py::tuple>();
-    made.answers.push_back({.ok = answer[0].cast<bool>(),
+    made.responses.push_back({.ok = answer[0].cast<bool>(),
                             .response = response_of(answer[4], answer[3].cast<std::size_t>()),
                             .message = answer[1].cast<std::string>(),
                             .code = static_cast<hs::ErrorCode>(answer[2].cast<int>())});
@@ -215,7 +215,7 @@ PyResponses unpickled_responses(const py::tuple& parts) {
 /// One of the answers, as evaluate() gives it; of a state that was refused all numbers are NaN.
 std::unique_ptr<PyResponse> response_at(const PyResponses& self, std::size_t i) {
   auto response = std::make_unique<PyResponse>();
-  response->response = self.answers[i].response;
+  response->response = self.responses[i].response;
   response->response.regions.resize(self.regions.size());
   response->regions = self.regions;
   response->tangents = self.tangents;
@@ -223,14 +223,14 @@ std::unique_ptr<PyResponse> response_at(const PyResponses& self, std::size_t i) 
 }
 
 py::object responses_at(const PyResponses& self, const py::object& index) {
-  const auto n = self.answers.size();
+  const auto n = self.responses.size();
   if (py::isinstance<py::slice>(index)) {
     std::size_t start = 0, stop = 0, step = 0, count = 0;
     if (!index.cast<py::slice>().compute(n, &start, &stop, &step, &count)) throw py::error_already_set();
     auto some = std::make_unique<PyResponses>();
     some->tangents = self.tangents;
     some->regions = self.regions;
-    for (std::size_t i = 0; i < count; ++i, start += step) some->answers.push_back(self.answers[start]);
+    for (std::size_t i = 0; i < count; ++i, start += step) some->responses.push_back(self.responses[start]);
     return py::cast(std::move(some));
   }
   const py::ssize_t asked = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
@@ -243,16 +243,16 @@ py::object responses_at(const PyResponses& self, const py::object& index) {
 }
 
 py::str shown(const PyResponses& self) {
-  const auto refused = std::ranges::count(self.answers, false, &hs::BatchResponse::ok);
+  const auto refused = std::ranges::count(self.responses, false, &hs::BatchResponse::ok);
   double largest = 0.0, gap = std::numeric_limits<double>::infinity();
-  for (const hs::BatchResponse& answer : self.answers) {
+  for (const hs::BatchResponse& answer : self.responses) {
     if (!answer.ok) continue;
     const auto& F = answer.response.F_A;
     largest = std::max(largest, std::hypot(F[3], F[4], F[5]));
     gap = std::min(gap, answer.response.gap);
   }
   return py::str("Responses({} states{}, largest force {:.6g} N, smallest gap {:.6g} m)")
-      .format(self.answers.size(), refused == 0 ? std::string() : ", " + std::to_string(refused) + " refused", largest,
+      .format(self.responses.size(), refused == 0 ? std::string() : ", " + std::to_string(refused) + " refused", largest,
               gap);
 }
 
@@ -263,14 +263,14 @@ py::dict regions_of(const PyResponse& self) {
 }
 
 /// NaN where a state was refused.
-PyRegionLoads region_loads(const std::vector<hs::BatchResponse>& answers, std::size_t region) {
+PyRegionLoads region_loads(const std::vector<hs::BatchResponse>& responses, std::size_t region) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  const auto n = static_cast<py::ssize_t>(answers.size());
+  const auto n = static_cast<py::ssize_t>(responses.size());
   const auto numbers = [&](auto value) {
     py::array_t<double> made(n);
     auto to = made.mutable_unchecked<1>();
     for (py::ssize_t i = 0; i < n; ++i) {
-      const hs::BatchResponse& answer = answers[static_cast<std::size_t>(i)];
+      const hs::BatchResponse& answer = responses[static_cast<std::size_t>(i)];
       to(i) = answer.ok ? value(answer.response.regions[region]) : none;
     }
     return made;
@@ -282,7 +282,7 @@ PyRegionLoads region_loads(const std::vector<hs::BatchResponse>& answers, std::s
                       .p_cop = py::array_t<double>({n, py::ssize_t{3}})};
   auto cop = loads.p_cop.mutable_unchecked<2>();
   for (py::ssize_t i = 0; i < n; ++i) {
-    const hs::BatchResponse& answer = answers[static_cast<std::size_t>(i)];
+    const hs::BatchResponse& answer = responses[static_cast<std::size_t>(i)];
     for (std::size_t k = 0; k < 3; ++k) {
       cop(i, static_cast<py::ssize_t>(k)) = answer.ok ? answer.response.regions[region].p_ACop[k] : none;
     }
@@ -293,7 +293,7 @@ PyRegionLoads region_loads(const std::vector<hs::BatchResponse>& answers, std::s
 py::dict regions_of_all(const PyResponses& self) {
   py::dict regions;
   for (std::size_t i = 0; i < self.regions.size(); ++i) {
-    regions[py::str(self.regions[i])] = region_loads(self.answers, i);
+    regions[py::str(self.regions[i])] = region_loads(self.responses, i);
   }
   return regions;
 }
@@ -444,12 +444,12 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
   py::class_<PyResponses>(
       module, "Responses", plain_type(),
       "Answers to many states; arrays are views that cannot be written. NaN where a state was refused: see `refused`.")
-      .def("__len__", [](const PyResponses& self) { return self.answers.size(); })
+      .def("__len__", [](const PyResponses& self) { return self.responses.size(); })
       .def("__getitem__", &responses_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
       .def("__iter__",
            [](const PyResponses& self) {
              py::list all;
-             for (std::size_t i = 0; i < self.answers.size(); ++i) all.append(response_at(self, i));
+             for (std::size_t i = 0; i < self.responses.size(); ++i) all.append(response_at(self, i));
              return py::iter(all);
            })
       .def("__repr__", &shown)
@@ -514,8 +514,8 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
           "refused",
           [](const PyResponses& self) {
             py::dict refused;
-            for (std::size_t i = 0; i < self.answers.size(); ++i) {
-              if (!self.answers[i].ok) refused[py::int_(i)] = self.answers[i].message;
+            for (std::size_t i = 0; i < self.responses.size(); ++i) {
+              if (!self.responses[i].ok) refused[py::int_(i)] = self.responses[i].message;
             }
             return refused;
           },
@@ -624,15 +624,15 @@ shapes, rotations that are none, and numbers that are not finite.)")
           "evaluate_many",
           [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t, bool tangents) {
             const std::vector<hs::State> states = states_of(X_AB, V_AB, t);
-            auto answers = std::make_unique<PyResponses>();
-            answers->tangents = tangents;
-            answers->regions = self.contact.regions();
+            auto responses = std::make_unique<PyResponses>();
+            responses->tangents = tangents;
+            responses->regions = self.contact.regions();
             std::stop_source stop;
             do_interruptibly(stop, py::none(), py::none(), [&](Watch& /*watch*/) {
-              answers->answers = self.contact.evaluate_many(states, tangents, stop.get_token());
+              responses->responses = self.contact.evaluate_many(states, tangents, stop.get_token());
             });
-            forget_refused(answers->answers);
-            return answers;
+            forget_refused(responses->responses);
+            return responses;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0), py::kw_only(), "tangents"_a = false,
           R"(evaluate_many(self, X_AB, V_AB=None, t=0.0, *, tangents=False)

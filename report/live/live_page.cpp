@@ -100,8 +100,8 @@ Json run_json(const LiveRun& run) {
   for (const LiveMap& map : run.maps(cells_per_map)) {
     json["maps"].push_back({{"name", map.name},
                             {"time", map.time},
-                            {"latest", report::plan_view_json(map.latest, map.largest)},
-                            {"peak", report::plan_view_json(map.peak, map.largest)}});
+                            {"latest", report::plan_view_json(map.latest, map.peak_pressure)},
+                            {"peak", report::plan_view_json(map.peak, map.peak_pressure)}});
   }
   return json;
 }
@@ -120,7 +120,7 @@ int http_status(const Error& error) {
   }
 }
 
-void answer(httplib::Response& response, int status, const Json& json) {
+void send_response(httplib::Response& response, int status, const Json& json) {
   response.status = status;
   // Names may come from anywhere; a replacement character beats no answer.
   response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace), "application/json");
@@ -153,7 +153,7 @@ class LivePage::Server {
     const std::string name = request.get_header_value("Host");
     if (name == fmt::format("{}:{}", host, port_) || name == fmt::format("localhost:{}", port_))
       return Handled::Unhandled;
-    answer(response, 403, {{"error", "this page is served to its own machine only"}});
+    send_response(response, 403, {{"error", "this page is served to its own machine only"}});
     return Handled::Handled;
   }
 
@@ -162,7 +162,7 @@ class LivePage::Server {
     try {
       action();
     } catch (const Error& error) {
-      answer(response, http_status(error), {{"error", error.what()}});
+      send_response(response, http_status(error), {{"error", error.what()}});
     }
   }
 
@@ -186,7 +186,7 @@ class LivePage::Server {
     for (const LiveRunEntry& run : runs_.list()) {
       json["runs"].push_back({{"id", run.id}, {"label", run.label}, {"state", state_json(run.state)}});
     }
-    answer(response, 200, json);
+    send_response(response, 200, json);
   }
 
   void show(const httplib::Request& request, httplib::Response& response) {
@@ -195,17 +195,17 @@ class LivePage::Server {
       response.status = 204;
       return;
     }
-    answer(response, 200, run_json(*run));
+    send_response(response, 200, run_json(*run));
   }
 
   void cancel(const httplib::Request& request, httplib::Response& response) {
     if (token_.empty()) {
-      answer(response, 403, {{"error", "this page only looks; start it with --allow-stop to stop runs from it"}});
+      send_response(response, 403, {{"error", "this page only looks; start it with --allow-stop to stop runs from it"}});
     } else if (!same_token(token_, request.get_header_value(token_header))) {
-      answer(response, 403, {{"error", "the address of the page lacks the token; open the one that was printed"}});
+      send_response(response, 403, {{"error", "the address of the page lacks the token; open the one that was printed"}});
     } else {
       runs_.cancel(request.matches[1]);
-      answer(response, 200, Json::object());
+      send_response(response, 200, Json::object());
     }
   }
 

@@ -197,7 +197,7 @@ std::vector<LiveMap> LiveRun::maps(std::size_t n_cells) const {
   const std::scoped_lock lock(mutex_);
   std::vector<LiveMap> maps;
   for (const auto& [name, print] : prints_) {
-    maps.push_back({name, print.time, print.map.largest(), print.map.view(print.map.latest(), n_cells),
+    maps.push_back({name, print.time, print.map.peak_pressure(), print.map.view(print.map.latest(), n_cells),
                     print.map.view(print.map.peak(), n_cells)});
   }
   return maps;

@@ -25,7 +25,7 @@ struct LiveCurve {
 struct LiveMap {
   std::string name;      ///< "PAIR BODY"
   double time = 0.0;     ///< [s] of the latest frame
-  double largest = 0.0;  ///< [Pa] so far
+  double peak_pressure = 0.0;  ///< [Pa] so far
   report::PlanView latest;
   report::PlanView peak;
 };

@@ -34,7 +34,7 @@ void CallWatch::Call::record_progress(std::chrono::milliseconds stall) {
   last_progress_ = std::chrono::steady_clock::now();
 }
 
-CallWatch::CallWatch() : thread_([this](const std::stop_token& ended) { look(ended); }) {}
+CallWatch::CallWatch() : thread_([this](const std::stop_token& ended) { poll_calls(ended); }) {}
 
 void CallWatch::stop_all() {
   const std::scoped_lock lock(mutex_);
@@ -42,7 +42,7 @@ void CallWatch::stop_all() {
   for (Call* call : calls_) call->stop_.request_stop();
 }
 
-void CallWatch::look(const std::stop_token& ended) {
+void CallWatch::poll_calls(const std::stop_token& ended) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, ended, [this] { return !calls_.empty(); })) {
     for (Call* call : calls_) poll_locked(*call);

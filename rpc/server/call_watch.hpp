@@ -47,7 +47,7 @@ class CallWatch {
   void stop_all();
 
  private:
-  void look(const std::stop_token& ended);
+  void poll_calls(const std::stop_token& ended);
   void poll_locked(Call& call);
 
   std::mutex mutex_;  ///< guards what follows

@@ -54,7 +54,7 @@ ConnectionAcceptor::~ConnectionAcceptor() {
 }
 
 void ConnectionAcceptor::start(OnConnection on_connection) {
-  on_connection_ = std::move(take);
+  on_connection_ = std::move(on_connection);
   record_iteration();
   thread_ = std::thread([this] { serve(); });
 }

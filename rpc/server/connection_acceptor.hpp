@@ -51,7 +51,7 @@ class ConnectionAcceptor {
   int max_descriptor_;  ///< descriptors are given out from below: this number says how many are in use
   int wake_;                ///< an event that ends the waiting
   int reserve_descriptor_;               ///< given up to accept a connection when there is no other descriptor, in order to close it
-  Take on_connection_;
+  OnConnection on_connection_;
   std::unordered_map<int, ino_t> open_connections_;  ///< descriptor -> socket, as it was when it was handed on
   std::size_t n_rejected_ = 0;                 ///< since the last line in the log
   Clock::time_point last_line_{};

@@ -46,9 +46,9 @@ void ServedExchange::refuse_corrupted() {
 }
 
 bool ServedExchange::read(v1::ExchangeRequest& request) {
-  place_->end_work();
+  slot_->end_work();
   const bool received = receive(request);
-  place_->begin_work();
+  slot_->begin_work();
   return received;
 }
 
@@ -66,7 +66,7 @@ bool ServedExchange::receive(v1::ExchangeRequest& request) {
 }
 
 bool ServedExchange::write(v1::ExchangeResponse& reply) {
-  place_->end_work();  // who does not read the replies is idle
+  slot_->end_work();  // who does not read the replies is idle
   if (direct_) {
     reply.clear_checksum();
     return direct_->send(reply, MessageSocket::Deadline::max()) == MessageSocket::Outcome::done;
@@ -91,10 +91,10 @@ void ServedExchange::finish(const grpc::Status& status) {
   (void)operations_.drain(Deadline::max());
 }
 
-ExchangeServer::ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamSlots& places,
+ExchangeServer::ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamSlots& slots,
                                Handler handle)
     : service_(service),
-      places_(places),
+      slots_(slots),
       handle_(std::move(handle)),
       arrivals_(builder.AddCompletionQueue(/*is_frequently_polled=*/true)) {}
 
@@ -170,7 +170,7 @@ ExchangeServer::Arrival ExchangeServer::next_arrival() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_poll_ >= idle_poll_interval) {
     last_poll_ = now;
-    places_.close_idle();
+    slots_.close_idle();
   }
   void* tag = nullptr;
   bool ok = false;
@@ -214,10 +214,10 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
                "the socket for the messages of this call is no longer there; call again"};
   } else {
     const std::weak_ptr<ServedExchange> weak = call;
-    call->place_ = places_.take(identity_of(call->context_).account, [weak] {
+    call->slot_ = slots_.acquire(identity_of(call->context_).account, [weak] {
       if (const auto open = weak.lock()) open->close();
     });
-    if (!call->place_) {
+    if (!call->slot_) {
       refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                  fmt::format("this server has {} it takes, or as it takes of one client; close one, or start the "
                              "server with a larger --max-streams or --max-streams-per-client",
@@ -235,7 +235,7 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
 
 void ExchangeServer::serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal) {
   call->finish(refusal.ok() ? handle_(*call) : refusal);
-  call->place_.reset();  // before the call may go: who closes it from outside uses both
+  call->slot_.reset();  // before the call may go: who closes it from outside uses both
   const std::shared_ptr<MessageSocket> direct = std::move(call->direct_);
   call.reset();
   // Notified under the lock: who waits for the last call may destroy this object as soon as it is let go.

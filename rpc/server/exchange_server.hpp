@@ -47,7 +47,7 @@ class ServedExchange {
   [[nodiscard]] bool write(v1::ExchangeResponse& reply);
   [[nodiscard]] grpc::ServerContext& context() { return context_; }
   /// Whether a session would lose its client with this call (StreamSlots).
-  void set_has_session(bool holds) { place_->set_has_session(holds); }
+  void set_has_session(bool holds) { slot_->set_has_session(holds); }
 
  private:
   friend class ExchangeServer;
@@ -59,7 +59,7 @@ class ServedExchange {
   void refuse_corrupted();
 
   ExchangeServer& server_;
-  std::unique_ptr<StreamSlots::Slot> place_;  ///< null = refused
+  std::unique_ptr<StreamSlots::Slot> slot_;  ///< null = refused
   grpc::ServerContext context_;
   CallOperations operations_;
   std::shared_ptr<MessageSocket> direct_;  ///< null = messages come through the call
@@ -75,7 +75,7 @@ class ExchangeServer {
   /// Adds a queue for the calls to a server that is to be built with `service`.
   /// @param places  for open calls; those without one are refused with RESOURCE_EXHAUSTED. Outlives this object
   /// @param handle  serves a call to its end; called from many threads at once
-  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamSlots& places, Handler handle);
+  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamSlots& slots, Handler handle);
   /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its
   /// end still refers to it in the queue, until it is taken from there.
   ~ExchangeServer();
@@ -110,7 +110,7 @@ class ExchangeServer {
   void serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal);
 
   AsyncContactService& service_;
-  StreamSlots& places_;
+  StreamSlots& slots_;
   Handler handle_;
   std::unique_ptr<grpc::ServerCompletionQueue> arrivals_;
   grpc::Server* grpc_server_ = nullptr;  ///< once started

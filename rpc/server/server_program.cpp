@@ -146,13 +146,13 @@ std::optional<Error> probe_server(grpc::Server& server, const ServerProgramOptio
 /// Should gRPC end the process because it has no thread, the reason is said while the server is built.
 class AbortLogger {
  public:
-  AbortLogger() { std::signal(SIGABRT, say); }
+  AbortLogger() { std::signal(SIGABRT, log_abort); }
   ~AbortLogger() { std::signal(SIGABRT, SIG_DFL); }
   AbortLogger(const AbortLogger&) = delete;
   AbortLogger& operator=(const AbortLogger&) = delete;
 
  private:
-  static void say(int /*signal*/) {
+  static void log_abort(int /*signal*/) {
     constexpr std::string_view text =
         "level=error event=failed code=\"limit reached\" message=\"gRPC could not be started, its lines above say why; "
         "a server needs more threads or memory than the machine gives this one: raise ulimit -v, ulimit -u, or the "

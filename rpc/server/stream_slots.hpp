@@ -38,8 +38,8 @@ class StreamSlots {
   class Slot {
    public:
     ~Slot();
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
     /// A message has arrived and is worked on: the call is not idle, however long that takes.
     void begin_work() { busy_.store(true, std::memory_order_relaxed); }
     void end_work() {
@@ -50,8 +50,8 @@ class StreamSlots {
 
    private:
     friend class StreamSlots;
-    Place(StreamSlots& places, std::string account, Close close)
-        : places_(places), account_(std::move(account)), close_(std::move(close)) {
+    Slot(StreamSlots& slots, std::string account, Close close)
+        : slots_(slots), account_(std::move(account)), close_(std::move(close)) {
       end_work();
     }
     [[nodiscard]] Clock::duration idle(Clock::time_point now) const {
@@ -59,7 +59,7 @@ class StreamSlots {
     }
     [[nodiscard]] bool is_preemptible() const { return !busy_.load(std::memory_order_relaxed) && !closed_; }
 
-    StreamSlots& places_;
+    StreamSlots& slots_;
     const std::string account_;
     const Close close_;
     bool closed_ = false;  ///< guarded by the mutex of the places
@@ -70,7 +70,7 @@ class StreamSlots {
 
   /// @param account  whom the place is counted for
   /// @return null when all places, or those of this client, are taken and nobody gives way
-  [[nodiscard]] std::unique_ptr<Place> take(const std::string& account, Close close);
+  [[nodiscard]] std::unique_ptr<Slot> acquire(const std::string& account, Close close);
   /// Closes the calls that have done nothing for too long. To be called from time to time.
   void close_idle();
 
@@ -84,12 +84,12 @@ class StreamSlots {
  private:
   [[nodiscard]] std::size_t count_locked(const std::string* account) const;
   /// The place that is missed least among those of `account`, null = of all; null when none may go.
-  [[nodiscard]] Place* find_preemptible_locked(const std::string* account) const;
-  static void close_locked(Place& place);
+  [[nodiscard]] Slot* find_preemptible_locked(const std::string* account) const;
+  static void close_locked(Slot& slot);
 
   const StreamLimits limits_;
   mutable std::mutex mutex_;  ///< guards what follows
-  std::list<Place*> places_;  ///< oldest first; those that were closed leave by themselves
+  std::list<Slot*> slots_;  ///< oldest first; those that were closed leave by themselves
 };
 
 }  // namespace heelstrike::rpc

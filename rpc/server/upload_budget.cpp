@@ -13,7 +13,7 @@ UploadBudget::Share::~Share() {
   if (own != budget_.used_per_account_.end() && (own->second -= bytes_) == 0) budget_.used_per_account_.erase(own);
 }
 
-void UploadBudget::Share::take(std::size_t bytes) {
+void UploadBudget::Share::reserve(std::size_t bytes) {
   const std::scoped_lock lock(budget_.mutex_);
   std::size_t& own = budget_.used_per_account_[account_];
   const bool is_client_limit_reached = own + bytes > budget_.per_client_;

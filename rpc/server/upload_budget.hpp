@@ -23,7 +23,7 @@ class UploadBudget {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
     /// @throws Error{limit}, which goes away when other uploads have ended
-    void take(std::size_t bytes);
+    void reserve(std::size_t bytes);
 
    private:
     UploadBudget& budget_;

@@ -12,10 +12,10 @@ namespace {
 /// An upload that stands still for so long is given up: what it has sent takes memory.
 constexpr std::chrono::milliseconds max_pause{60'000};
 
-std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& places, grpc::ServerContext& context,
+std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& slots, grpc::ServerContext& context,
                                               const std::string& account) {
-  auto place = places.take(account, [&context] { context.TryCancel(); });
-  if (place) return place;
+  auto slot = slots.acquire(account, [&context] { context.TryCancel(); });
+  if (slot) return slot;
   throw Error(ErrorCode::limit,
               fmt::format("{} uploads are under way, half of them of one client, which is all that this server takes; "
                           "try again when others have ended",
@@ -25,18 +25,18 @@ std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& places, grpc::Serve
 
 }  // namespace
 
-UploadCall::UploadCall(CallWatch& watch, StreamSlots& places, UploadBudget& budget, grpc::ServerContext& context,
+UploadCall::UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budget, grpc::ServerContext& context,
                        const std::string& account)
-    : place_(location_of(places, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
+    : slot_(location_of(slots, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
 
 void UploadCall::begun() {
   call_.record_progress(max_pause);
-  place_->begin_work();
+  slot_->begin_work();
 }
 
-void UploadCall::take(std::size_t bytes) {
+void UploadCall::acquire(std::size_t bytes) {
   call_.record_progress();
-  share_.take(bytes);
+  share_.acquire(bytes);
 }
 
 }  // namespace heelstrike::rpc

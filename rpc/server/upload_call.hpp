@@ -19,7 +19,7 @@ inline constexpr std::size_t max_uploads = 256;
 class UploadCall {
  public:
   /// @throws Error{limit} when all places, or those of this client, are taken
-  UploadCall(CallWatch& watch, StreamSlots& places, UploadBudget& budget, grpc::ServerContext& context,
+  UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budget, grpc::ServerContext& context,
              const std::string& account);
 
   /// The header has arrived.
@@ -30,7 +30,7 @@ class UploadCall {
   [[nodiscard]] bool stopped() const { return call_.token().stop_requested(); }
 
  private:
-  std::unique_ptr<StreamSlots::Slot> place_;
+  std::unique_ptr<StreamSlots::Slot> slot_;
   CallWatch::Call call_;
   UploadBudget::Share share_;
 };

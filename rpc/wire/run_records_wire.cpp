@@ -166,7 +166,7 @@ void to_proto(const RunSummary& from, v1::RunSummary& to) {
     to.mutable_rpc()->set_p50_us(from.rpc->p50_us);
     to.mutable_rpc()->set_p99_us(from.rpc->p99_us);
     to.mutable_rpc()->set_round_trip_time(from.rpc->round_trip_time);
-    to.mutable_rpc()->set_server_time(from.rpc->serving);
+    to.mutable_rpc()->set_server_time(from.rpc->server_time);
   }
   to_proto(from.energy, *to.mutable_energy());
   for (const auto& episode : from.contacts) to_proto(episode, *to.add_contacts());

@@ -23,7 +23,7 @@ const double equilateral = 4.0 / std::numbers::sqrt3;
 
 /// [-] Relative error of the force for a gap with this curvature: depths that are linear over triangles are too low by
 /// e^2 / (6 R) on average and lose e^2 / (3 R d). Those of the planes of four points lose at most the square of it.
-double linear_share(double edge, double curvature, double depth) {
+double linear_fraction(double edge, double curvature, double depth) {
   return edge * edge * curvature / (3.0 * depth);
 }
 
@@ -44,7 +44,7 @@ double min_edge_length_of_mesh(const SurfaceMesh& mesh) {
 int refine_to_curvature(const ResolvedContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
                const SignedDistance& shape) {
   const auto too_coarse = [&] {
-    return linear_share(mean_edge(mesh), seen.min_curvature, min_depth * seen.layers) > max_linear_error;
+    return linear_fraction(mean_edge(mesh), seen.min_curvature, min_depth * seen.layers) > max_linear_error;
   };
   int levels = 0;
   for (; too_coarse() && 4 * mesh.triangles.size() <= max_triangles; ++levels) refine(mesh, of_vertices, 1, &shape);
@@ -68,7 +68,7 @@ std::optional<std::string> describe_resolution_error(const ResolvedContact& seen
   }
   const double depth = min_resolved_penetration * seen.layers;
   const auto percent = [&](double at) {
-    const double share = linear_share(edge, seen.curvature, at);
+    const double share = linear_fraction(edge, seen.curvature, at);
     return 100.0 * std::min(1.0, share * share);
   };
   if (percent(depth) <= 10.0) return std::nullopt;

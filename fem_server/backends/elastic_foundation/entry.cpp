@@ -449,7 +449,7 @@ std::vector<double> thickness_of(const Roles& roles, const CastingTriangles& cas
 }
 
 /// [N/m] of each spring in shear: G / h of the layers in series, times the area that belongs to the spring.
-void put_shear_stiffness(const Roles& roles, const CastingSurface& casting, FoundationOptions& foundation) {
+void compute_shear_stiffness(const Roles& roles, const CastingSurface& casting, FoundationOptions& foundation) {
   double target = 0.0;   // [m/Pa]
   double own = 0.0;      // [1/Pa]
   double varying = 0.0;  // [1/Pa] of the target's layer, if its thickness varies
@@ -607,7 +607,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   foundation.regions =
       surface_regions(text(given, regions_parameter), numbers(given, "region_center"),
                       cut_surface("casting surface", surface.mesh()), roles.parameter_key(regions_parameter));
-  if (foundation.friction > 0.0) put_shear_stiffness(roles, surface, foundation);
+  if (foundation.friction > 0.0) compute_shear_stiffness(roles, surface, foundation);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;
   parameters["refine"] = static_cast<double>(cuts);
@@ -618,7 +618,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
 
 /// [m] Maximum of layers in number form, with its key; none without a layer, and for back surfaces, which have the
 /// length unit of the body.
-std::optional<std::pair<double, std::string>> thickest_given(const Roles& roles, bool is_casting,
+std::optional<std::pair<double, std::string>> max_given_thickness(const Roles& roles, bool is_casting,
                                                              const PrepareContext& context) {
   const std::string& name = roles.thickness_name(is_casting);
   if (const auto one = optional_number(roles.pair.parameters, name)) return std::pair(*one, roles.parameter_key(name));
@@ -660,7 +660,7 @@ std::vector<std::string> find_foundation_warnings(const PairSpec& pair, const Pr
   }
   for (const bool is_casting : {true, false}) {
     const auto& extents = is_casting == roles.casting_is_main ? main : partner;
-    const auto layer = extents ? thickest_given(roles, is_casting, context) : std::nullopt;
+    const auto layer = extents ? max_given_thickness(roles, is_casting, context) : std::nullopt;
     if (layer) add(find_thickness_warnings(layer->first, layer->second, *extents), layer->second);
   }
   if (main && partner) add(find_proportion_warnings(*main, *partner), where);

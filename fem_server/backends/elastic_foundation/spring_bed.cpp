@@ -484,13 +484,13 @@ double SpringBed::clearance_around(Search& search, const Vector3& p_T) const {
   return clearance_of(around);
 }
 
-template <class PassesOver, class Visit>
-void SpringBed::visit_groups(const PassesOver& passes_over, const Visit& evaluate_contact) const {
+template <class CanSkip, class Visit>
+void SpringBed::visit_groups(const CanSkip& can_skip, const Visit& evaluate_contact) const {
   std::array<std::uint32_t, max_tree_depth> visits{};
   std::size_t n_visits = 1;
   while (n_visits > 0) {
     const SpringGroup& group = casting_.groups()[visits[--n_visits]];
-    if (passes_over(group)) continue;
+    if (can_skip(group)) continue;
     if (group.count == 0) {
       visits[n_visits++] = group.right;
       visits[n_visits++] = group.first;

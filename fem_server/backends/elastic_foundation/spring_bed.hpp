@@ -122,7 +122,7 @@ class SpringBed {
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
-  /// A point at which T is deeper than `deeper_than` [m] between springs, if one is found: this detects parts of T that
+  /// A point at which T is deeper than `min_penetration` [m] between springs, if one is found: this detects parts of T that
   /// are smaller than the spacing of the springs.
   /// @pre no spring is compressed
   [[nodiscard]] std::optional<UndetectedPenetration> find_undetected_penetration(const Pose& X_CT, double min_penetration) const;
@@ -157,9 +157,9 @@ class SpringBed {
   [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const {
     return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
   }
-  /// Calls meet(group) for the leaves that passes_over(group) does not exclude.
-  template <class PassesOver, class Visit>
-  void visit_groups(const PassesOver& passes_over, const Visit& evaluate_contact) const;
+  /// Calls meet(group) for the leaves that can_skip(group) does not exclude.
+  template <class CanSkip, class Visit>
+  void visit_groups(const CanSkip& can_skip, const Visit& evaluate_contact) const;
   void find_compressed(Search& search) const;
   void find_over_plane(Search& search, const PlaneSurface& plane) const;
   void project_spring(Search& search, std::uint32_t spring, const Vector3& q) const;

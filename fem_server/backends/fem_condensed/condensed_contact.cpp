@@ -349,7 +349,7 @@ SurfaceCompliance CondensedContact::own_blocks(std::span<const std::uint32_t> ca
                                   : copied_blocks(model_.compliance, candidates);
 }
 
-void CondensedContact::find_kept(const CondensedHistory& history, Solution& solution) const {
+void CondensedContact::find_cached_blocks(const CondensedHistory& history, Solution& solution) const {
   if (history.candidate_cache == nullptr || history.candidate_cache->block_nodes.empty()) return;
   std::vector<std::uint32_t> positions;
   auto near = solution.near.nodes.begin();
@@ -375,7 +375,7 @@ CondensedContact::Solution CondensedContact::begin(const CondensedHistory& histo
   } else if (solution.touches()) {
     check_depth(solution, model_.options, state);
     find_near(history, state, gaps, solution);
-    find_kept(history, solution);
+    find_cached_blocks(history, solution);
   }
   if (model_.deformable && !solution.near.nodes.empty()) add_partner(state, solution);
   return solution;

@@ -152,7 +152,7 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   void add_partner(const PairState& state, Solution& solution) const;
   [[nodiscard]] StickPoint stick_point_of_near(const CondensedHistory& history, const PairState& state,
                                                const Solution& solution, std::uint32_t near) const;
-  void find_kept(const CondensedHistory& history, Solution& solution) const;
+  void find_cached_blocks(const CondensedHistory& history, Solution& solution) const;
   /// Blocks of the compliance among candidates, with a memory of their own.
   [[nodiscard]] SurfaceCompliance own_blocks(std::span<const std::uint32_t> candidates) const;
   /// Of a committed state, to be kept with it; null where gaps are no distances.

@@ -24,7 +24,7 @@ namespace {
 
 /// [m] Over the size of the smaller body; smaller distances are rounding: a hundred times the gap tolerance of contact
 /// for a model ten times as large as the body (RigidContactSet::contact_tolerance).
-constexpr double rounding_share = 1e-8;
+constexpr double rounding_fraction = 1e-8;
 /// Maximum depth of a corner in a body, over that size, at which faces other than the nearest one are considered.
 constexpr double max_depth_ratio = 0.1;
 
@@ -91,7 +91,7 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
   for (const Side* side : {&A_, &B_}) {
     size_ = std::min(size_, side->cylinder ? max_edge_length(*side->cylinder) : max_edge_length(side->probes));
   }
-  margin_ = rounding_share * size_;
+  margin_ = rounding_fraction * size_;
   const auto surface_of = [](const Surface& surface, const Side& side) -> std::unique_ptr<SignedDistance> {
     if (side.cylinder) return solid_cylinder(surface);
     if (kind_of(surface).distance != nullptr) return signed_distance(surface);

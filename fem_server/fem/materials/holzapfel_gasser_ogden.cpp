@@ -11,11 +11,11 @@ namespace {
 
 MaterialLaw make_fibers(const ParameterScope& place) {
   FiberFamilies fibers;
-  fibers.stiffness = needed_number(place, "fiber_stiffness", "k1 [Pa] of the fibres");
-  fibers.exponent = needed_number(place, "fiber_exponent", "k2 [-] of the fibres, e.g. 1");
+  fibers.stiffness = required_number(place, "fiber_stiffness", "k1 [Pa] of the fibres");
+  fibers.exponent = required_number(place, "fiber_exponent", "k2 [-] of the fibres, e.g. 1");
   fibers.dispersion = optional_number(place.parameters, "fiber_dispersion").value_or(0.0);
   const char* meaning = "three numbers for each family of fibres, e.g. [1, 0, 0]";
-  const auto numbers = needed_numbers(place, "fiber_directions", 0, meaning);
+  const auto numbers = required_numbers(place, "fiber_directions", 0, meaning);
   const std::string key = place.where + "fiber_directions";
   if (numbers.size() % 3 != 0) {
     throw input_error(key, fmt::format("{}: expected {}, found {} numbers", key, meaning, numbers.size()));

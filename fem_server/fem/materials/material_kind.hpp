@@ -49,9 +49,9 @@ struct MaterialKind {
 [[nodiscard]] PronySeries prony_of(const ParameterScope& place, const std::string& prefix = "");
 
 /// A number or list that the selected law requires. @throws Error{invalid_input} with its meaning
-[[nodiscard]] double needed_number(const ParameterScope& place, const std::string& name, const std::string& meaning);
+[[nodiscard]] double required_number(const ParameterScope& place, const std::string& name, const std::string& meaning);
 /// @param expected  number of entries, 0 = any except none
-[[nodiscard]] std::vector<double> needed_numbers(const ParameterScope& place, const std::string& name,
+[[nodiscard]] std::vector<double> required_numbers(const ParameterScope& place, const std::string& name,
                                                  std::size_t expected, const std::string& meaning);
 
 }  // namespace heelstrike::fem

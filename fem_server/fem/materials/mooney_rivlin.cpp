@@ -14,7 +14,7 @@ MaterialKind mooney_rivlin_kind() {
           .relaxes = true,
           .make = [](const ParameterScope& place) {
             const StretchLaw law =
-                StretchLaw::mooney_rivlin(needed_number(place, "mooney_fraction", "c01 / (c10 + c01), e.g. 0.2"));
+                StretchLaw::mooney_rivlin(required_number(place, "mooney_fraction", "c01 / (c10 + c01), e.g. 0.2"));
             require_stable(law, place.where + "mooney_fraction");
             return material_of({.isotropic = law, .prony = prony_of(place)});
           }};

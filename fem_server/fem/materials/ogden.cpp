@@ -13,13 +13,13 @@ namespace heelstrike::fem {
 namespace {
 
 MaterialLaw make_ogden(const ParameterScope& place) {
-  const auto exponents = needed_numbers(place, "ogden_exponents", 0, "one exponent for each term, e.g. [1.3, -2]");
+  const auto exponents = required_numbers(place, "ogden_exponents", 0, "one exponent for each term, e.g. [1.3, -2]");
   for (const double exponent : exponents) {
     if (exponent != 0.0) continue;
     const std::string key = place.where + "ogden_exponents";
     throw input_error(key, fmt::format("{}: an exponent is 0, and its term has no energy; expected others", key));
   }
-  const auto shares = needed_numbers(place, "ogden_fractions", exponents.size(),
+  const auto shares = required_numbers(place, "ogden_fractions", exponents.size(),
                                      fmt::format("one share for each of the {} ogden_exponents", exponents.size()));
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   // People write shares with three digits or more.

@@ -90,13 +90,13 @@ PronySeries prony_of(const ParameterScope& place, const std::string& prefix) {
   return {shares, times};
 }
 
-double needed_number(const ParameterScope& place, const std::string& name, const std::string& meaning) {
+double required_number(const ParameterScope& place, const std::string& name, const std::string& meaning) {
   if (const auto value = optional_number(place.parameters, name)) return *value;
   throw input_error(place.where + name, fmt::format("{}{}: missing; material_law {} needs {}", place.where, name,
                                                     text(place.parameters, "material_law"), meaning));
 }
 
-std::vector<double> needed_numbers(const ParameterScope& place, const std::string& name, std::size_t expected,
+std::vector<double> required_numbers(const ParameterScope& place, const std::string& name, std::size_t expected,
                                    const std::string& meaning) {
   std::vector<double> values = std::get<std::vector<double>>(place.parameters.at(name));
   if (values.empty() || (expected > 0 && values.size() != expected)) {

@@ -11,7 +11,7 @@ MaterialKind yeoh_kind() {
                                         "of yeoh: c20 / c10 and c30 / c10, the stiffening at large strain")},
           .relaxes = true,
           .make = [](const ParameterScope& place) {
-            const auto r = needed_numbers(place, "yeoh_ratios", 2, "the two ratios c20/c10 and c30/c10, e.g. [0.3, 0]");
+            const auto r = required_numbers(place, "yeoh_ratios", 2, "the two ratios c20/c10 and c30/c10, e.g. [0.3, 0]");
             const StretchLaw law = StretchLaw::yeoh(r[0], r[1]);
             require_stable(law, place.where + "yeoh_ratios");
             return material_of({.isotropic = law, .prony = prony_of(place)});

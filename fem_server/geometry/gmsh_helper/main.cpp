@@ -226,7 +226,7 @@ std::string logged_errors() {
 }
 
 /// Where Gmsh says that it failed, as far as it does: nodes, else the middle of a piece of the surface.
-std::string failed_place() {
+std::string failure_location() {
   std::vector<std::size_t> nodes;
   gmsh::model::mesh::getLastNodeError(nodes);
   if (!nodes.empty()) {
@@ -248,7 +248,7 @@ std::string failed_place() {
 std::string gmsh_error_message() {
   std::string text = logged_errors();
   try {
-    text += failed_place();
+    text += failure_location();
   } catch (...) {
     return text;  // it does not know
   }

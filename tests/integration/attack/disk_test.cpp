@@ -98,7 +98,7 @@ TEST(Folder, InUseIsNotOverwritten) {
   const Finished second = run("heelstrike", {"run", file, "--in-process", "-o", "out", "--force"},
                               {.working_folder = folder.path(), .environment = {}});
   EXPECT_EQ(second.exit_code, 5) << second.err;
-  EXPECT_THAT(second.err, HasSubstr("another run is writing it"));
+  EXPECT_THAT(second.err, HasSubstr("another run writes to it"));
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait().exit_code, 130);
   EXPECT_THAT(read_text(folder.path() / "out/INCOMPLETE"), HasSubstr("cancelled"));

@@ -48,12 +48,12 @@ class Idlers {
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 
-std::map<std::string, v1::Capacity::Place> capacity(v1::ContactService::Stub& stub) {
+std::map<std::string, v1::Capacity::Slot> capacity(v1::ContactService::Stub& stub) {
   v1::Capacity answer;
   rpc::call("GetCapacity", {.reconnect_timeout = std::chrono::milliseconds{20'000}},
             [&](auto& context) { return stub.GetCapacity(&context, {}, &answer); });
-  std::map<std::string, v1::Capacity::Place> places;
-  for (const auto& place : answer.places()) places[place.what()] = place;
+  std::map<std::string, v1::Capacity::Slot> places;
+  for (const auto& place : answer.slots()) places[place.resource()] = place;
   return places;
 }
 

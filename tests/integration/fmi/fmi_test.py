@@ -1349,7 +1349,7 @@ class Units(unittest.TestCase):
             bad = subprocess.run([BINARIES / "heelstrike", "fmu", SOURCES / "examples/bar_on_three.yaml", "--contact", "left", "-o",
                                   self.folder / "rigid.fmu", *interface], capture_output=True, text=True)
             self.assertEqual((bad.returncode, (self.folder / "rigid.fmu").exists()), (2, False), bad.stderr)
-            self.assertIn("answers a pose with a wrench, found 'rigid'", bad.stderr)
+            self.assertIn("returns a wrench for a pose, found 'rigid'", bad.stderr)
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--contact", "ball"], capture_output=True, text=True)
         self.assertIn("expected one of the scenario's contact pairs (ball-ground), found 'ball'", bad.stderr)
         for place in (self.folder / "nowhere/ball.fmu", self.folder):

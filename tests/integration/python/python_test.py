@@ -524,7 +524,7 @@ class Mappings(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, "partner", hs.Pair.from_dict, {"main": {}})
 
     def test_rigid_pairs_have_no_forces_of_their_own(self):
-        with self.assertRaisesRegex(hs.InputError, "answers a pose with a wrench, found 'rigid'"):
+        with self.assertRaisesRegex(hs.InputError, "returns a wrench for a pose, found 'rigid'"):
             hs.Contact.open(hs.Pair.from_yaml(SOURCES / "examples/bar_on_three.yaml", "left"))
 
     def test_messages_are_in_the_words_of_python(self):

@@ -190,12 +190,12 @@ class Foundation : public testing::TestWithParam<Case> {
   [[nodiscard]] Questions states() const {
     return {{fresh.get(), at(1e-4, 0.1)},
             {touched.get(), at(1.3e-4, 0.05)},
-            {touched.get(), slid(2e-4, 3e-4)},
-            {touched.get(), slid(1.2e-4, 1e-6)},
+            {touched.get(), compute_slip_increment(2e-4, 3e-4)},
+            {touched.get(), compute_slip_increment(1.2e-4, 1e-6)},
             {touched.get(), at(3e-4, -2.0)}};
   }
 
-  [[nodiscard]] PairState slid(double depth, double by) const {
+  [[nodiscard]] PairState compute_slip_increment(double depth, double by) const {
     PairState state = at(depth, 0.02);
     state.X_AB.p.x() += by;
     return state;
@@ -299,7 +299,7 @@ TEST_P(Foundation, HistoriesOutliveTunableParameters) {
     const auto other = entry.make(tuned, assets().context());
     const auto taken = other->load_history(touched->save());
     const auto own = other->commit(*other->initial_history(), at(5e-5, 0.01)).history;
-    for (const PairState& state : {at(1.3e-4, 0.05), slid(2e-4, 3e-4), slid(1.2e-4, 1e-6)}) {
+    for (const PairState& state : {at(1.3e-4, 0.05), compute_slip_increment(2e-4, 3e-4), compute_slip_increment(1.2e-4, 1e-6)}) {
       const Vector6 a = other->evaluate(*taken, state).F_A.vector(), b = other->evaluate(*own, state).F_A.vector();
       ASSERT_GT(b.norm(), 0.0);
       EXPECT_TRUE(other->commit(*taken, state).response.F_A.vector().allFinite()) << name;

@@ -56,7 +56,7 @@ std::string refused(const std::function<void()>& work) {
 TEST(MemoryNeed, AllocationThatFailsAnywhereElseIsALimitToo) {
   const auto error = refusal([] { throw std::bad_alloc(); });
   EXPECT_EQ(error->code(), ErrorCode::limit);
-  EXPECT_THAT(error->what(), AllOf(HasSubstr("the process can have no more"), HasSubstr("ulimit -v")));
+  EXPECT_THAT(error->what(), AllOf(HasSubstr("the limit of the process is reached"), HasSubstr("ulimit -v")));
 }
 
 /// @return [B] a line of /proc/self/status

@@ -96,7 +96,7 @@ TEST_F(ResumeFolder, TakesTheOneBeforeADamagedOne) {
     RunFolder run = RunFolder::resume(folder());
     EXPECT_EQ(run.checkpoint(), "state 5");
     EXPECT_THAT(run.notes(), testing::ElementsAre(AllOf(HasSubstr("step_00000008.ckpt: "),
-                                                        HasSubstr("going on from step_00000005.ckpt"))));
+                                                        HasSubstr("resuming from step_00000005.ckpt"))));
     go(run, 6, 12);
     finish(run);
     expect_the_bytes_of_an_undisturbed_run();
@@ -116,7 +116,7 @@ TEST_F(ResumeFolder, RefusesWhatCannotGoOn) {
   cut_off_after(11);
   const std::string table = text("timeseries.csv");
   write("timeseries.csv", "time_s,ball.z_m\n");
-  EXPECT_THAT(refusal().what(), AllOf(HasSubstr("no checkpoint that can be used"), HasSubstr("--force")));
+  EXPECT_THAT(refusal().what(), AllOf(HasSubstr("no usable checkpoint"), HasSubstr("--force")));
   write("timeseries.csv", table);
   write("scenario.yaml", "heelstrike: 1\n# changed\n");
   EXPECT_EQ(refusal().code(), ErrorCode::invalid_input);
@@ -124,7 +124,7 @@ TEST_F(ResumeFolder, RefusesWhatCannotGoOn) {
   write("scenario.yaml", "heelstrike: 1\n");
   {
     const RunFolder other = RunFolder::resume(folder());
-    EXPECT_THAT(refusal().what(), HasSubstr("another run is writing it"));
+    EXPECT_THAT(refusal().what(), HasSubstr("another run writes to it"));
   }
   {
     RunFolder run = RunFolder::resume(folder());

@@ -460,7 +460,7 @@ TEST(Wire, RunSummarySurvivesTwoTripsWithTheSameBytes) {
   EXPECT_EQ(back.error->code(), ErrorCode::solver_failed);
   EXPECT_EQ(back.coupling, summary().coupling);
   EXPECT_EQ(back.rpc->calls, 8);
-  EXPECT_EQ(back.rpc->serving, 0.03);
+  EXPECT_EQ(back.rpc->server_time, 0.03);
   EXPECT_EQ(back.wall_times.preparation, 0.01);
   EXPECT_EQ(back.wall_times.contact, 0.02);
   EXPECT_EQ(back.wall_times.transport, 0.03);
