@@ -80,7 +80,7 @@ void add(const std::string& name, const Scenario& scenario, const ContactFactory
       ->Iterations(1)
       ->Repetitions(repetitions)
       ->ReportAggregatesOnly()
-      ->Fmu(benchmark::kMillisecond)
+      ->Unit(benchmark::kMillisecond)
       ->UseRealTime();
 }
 

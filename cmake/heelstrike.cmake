@@ -1,8 +1,8 @@
-# Helpers that keep every target alike: one library per folder, its link line states the allowed direction.
+# Helpers for uniform targets: one library per folder, whose link line states the allowed dependencies.
 
 add_library(heelstrike_warnings INTERFACE)
 target_compile_options(heelstrike_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror)
-# GCC 12 warns of impossible overlaps inside std::string (GCC bug 105329).
+# GCC 12 falsely warns of overlaps inside std::string (GCC bug 105329).
 target_compile_options(heelstrike_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 option(HEELSTRIKE_UNITY "Compile the sources of a folder as one text: most of the time goes into headers" ON)
@@ -25,8 +25,8 @@ function(heelstrike_library NAME)
   target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} heelstrike_warnings)
 endfunction()
 
-# heelstrike_exports(TARGET PATTERN...): names that a shared library shows, in the words of version scripts; all others are
-# its own, those of the archives in it and of templates, too, and calls among them are not looked up in the process.
+# heelstrike_exports(TARGET PATTERN...): names that a shared library exports, as patterns of version scripts; all others,
+# also of its archives and of templates, are local, and calls among them are not resolved in the process.
 function(heelstrike_exports TARGET)
   string(JOIN "; " names ${ARGN})
   set(script ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.map)
@@ -42,7 +42,7 @@ function(heelstrike_program NAME)
   target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} heelstrike_warnings)
 endfunction()
 
-# Sanitizers make programs several times slower; every time limit of the tests grows by this factor.
+# Sanitizers make programs several times slower; this factor scales every time limit of the tests.
 set(HEELSTRIKE_TEST_TIME_FACTOR 1)
 set(HEELSTRIKE_TEST_SANITIZED 0)
 if(HEELSTRIKE_SANITIZE)
@@ -58,14 +58,14 @@ if(NOT DEFINED ENV{HEELSTRIKE_DATA} AND EXISTS "${HEELSTRIKE_DATA_BESIDE}/README
   set(HEELSTRIKE_TEST_ENVIRONMENT ENVIRONMENT "HEELSTRIKE_DATA=${HEELSTRIKE_DATA_BESIDE}")
 endif()
 
-# COST of a test is about its seconds: ctest begins with the longest, so that none is left alone at the end. It is given to
-# those of half a minute and more, because a fresh build folder knows no earlier run to tell them by.
+# COST of a test is about its seconds: ctest starts the longest first, so that none runs alone at the end. It is set for
+# tests of half a minute and more, because a fresh build folder has no durations of earlier runs.
 
 # heelstrike_test(NAME SOURCES ... DEPS ... LABEL unit|integration|validation|fuzz [TIMEOUT seconds] [NEEDS target ...])
-# NEEDS names programs that the test starts; they are built first. ONE_PROCESS makes one entry of ctest of all cases: for
-# programs with hundreds of quick cases, each of which would spend 0.3 s mapping the libraries of the finite elements.
-# TOGETHER compiles four sources as one text: most of a test's compilation are headers. Names in unnamed namespaces
-# are then unique within the test. Four, because a change of one of them compiles the others with it.
+# NEEDS names programs that the test starts; they are built first. ONE_PROCESS makes one ctest entry of all cases: for
+# programs with hundreds of quick cases, each of which would take 0.3 s to map the finite-element libraries.
+# TOGETHER compiles four sources as one text: headers dominate the compilation of a test. Names in unnamed namespaces
+# are then unique within the test. Four, because a change of one recompiles the others.
 function(heelstrike_test NAME)
   cmake_parse_arguments(ARG "ONE_PROCESS;TOGETHER" "LABEL;TIMEOUT" "SOURCES;DEPS;NEEDS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -78,7 +78,7 @@ function(heelstrike_test NAME)
   if(ARG_TOGETHER)
     set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${HEELSTRIKE_UNITY} UNITY_BUILD_BATCH_SIZE 4)
   endif()
-  # Tests are compiled more often than they run long.
+  # Tests are compiled often and run briefly.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${NAME} PRIVATE
     HEELSTRIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEELSTRIKE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
@@ -86,11 +86,11 @@ function(heelstrike_test NAME)
     add_dependencies(${NAME} ${ARG_NEEDS})
   endif()
   if(HEELSTRIKE_SANITIZE OR ARG_ONE_PROCESS)
-    # With a sanitizer the libraries of the finite elements take a second.
+    # With a sanitizer, loading the finite-element libraries takes a second.
     add_test(NAME ${NAME} COMMAND ${NAME})
     set_tests_properties(${NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${whole_timeout} ${HEELSTRIKE_TEST_ENVIRONMENT})
   else()
-    # Cases have names; their values would be printed as bytes.
+    # Test cases have names; parameter values would be printed as bytes.
     gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ${HEELSTRIKE_TEST_ENVIRONMENT})
   endif()

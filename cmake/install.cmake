@@ -8,13 +8,13 @@ if(TARGET heelstrike-mesher)
 endif()
 
 if(TARGET heelstrike_elements)
-  # With the library, which programs do without: both load it from there.
+  # Installed with the library: programs and library load it from there.
   install(TARGETS heelstrike_elements LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT library)
 endif()
 install(TARGETS libheelstrike EXPORT heelstrike LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   COMPONENT library NAMELINK_COMPONENT development)
 install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-# What `heelstrike fmu` puts into units, with the names of the packages that it needs; no program links it.
+# Binaries that `heelstrike fmu` copies into FMUs, with the names of their packages; no program links them.
 set(fmu_parts heelstrike_fmi heelstrike_fmu heelstrike_remote)
 if(TARGET heelstrike_elements)
   list(APPEND fmu_parts heelstrike_fmu_elements)
@@ -31,7 +31,7 @@ configure_file(cmake/heelstrike.pc.in ${CMAKE_BINARY_DIR}/heelstrike.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/heelstrike.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 if(TARGET heelstrike_python)
-  # Debian's Python looks there for packages of /usr and of /usr/local.
+  # Debian's Python searches there for packages of /usr and of /usr/local.
   set(HEELSTRIKE_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Folder of the Python package, below the prefix")
   file(RELATIVE_PATH to_library /${HEELSTRIKE_PYTHON_FOLDER}/heelstrike /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(heelstrike_python PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
@@ -49,7 +49,7 @@ install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pict
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(FILES docs/glossary.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 
-# Man pages and completions are what the programs themselves say in --help, so they cannot be wrong.
+# Man pages and completions are generated from --help, so that they match the programs.
 set(shell_pages ${CMAKE_BINARY_DIR}/shell)
 set(documented_programs heelstrike fem_server mbs_server)
 set(documented_files $<TARGET_FILE:heelstrike> $<TARGET_FILE:fem_server> $<TARGET_FILE:mbs_server>)

@@ -1,5 +1,5 @@
 # Packages for Debian, made by `scripts/package` of what `cmake --install` installs: one package for each component.
-# What only a package needs (units, account, settings, changelog, compressed man pages) is in packaging/.
+# Files that only packages need (systemd units, account, settings, changelog, compressed man pages) is in packaging/.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heelstrike)
 set(CPACK_PACKAGE_VENDOR "The Heelstrike authors")
@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(package_version "${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}")
 set(library_package "libheelstrike${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
 
-# Packages that own the libraries which a program loads: asked of the programs themselves.
+# Packages of the libraries that a program loads, determined from the binaries.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
 foreach(component PROGRAMS LIBRARY PYTHON)
   set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
@@ -47,7 +47,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "deformable contact inside multibody dynamics: shared library
 The library that C++, C, Python and functional mock-up units call: contact
-between two bodies, scenarios that a foreign master steps, whole runs.")
+between two bodies, scenarios that an external master steps, whole runs.")
 # CPack makes this file for all components or for none, and packages of the others have no library for programs to link.
 set(library_shlibs ${CMAKE_BINARY_DIR}/packaging/shlibs)
 file(WRITE ${library_shlibs}
@@ -73,7 +73,7 @@ set(CPACK_COMPONENT_PYTHON_DESCRIPTION "deformable contact inside multibody dyna
 Runs scenarios, reads results and fields as arrays, compares contact models,
 and answers as a contact to any multibody code.")
 if(TARGET heelstrike_python)
-  # A module belongs to one version of the interpreter.
+  # An extension module requires one version of the interpreter.
   execute_process(COMMAND ${HEELSTRIKE_PYTHON_EXECUTABLE} -c "import sys; print(sys.version_info[1])"
     OUTPUT_VARIABLE python_minor OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   math(EXPR next_python_minor "${python_minor} + 1")

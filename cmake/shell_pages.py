@@ -1,4 +1,4 @@
-"""Man pages and completions for bash and zsh, from what the programs say in --help.
+"""Man pages and completions for bash and zsh, generated from the --help texts of the programs.
 
 Usage: shell_pages.py FOLDER PROGRAM...      the first program has subcommands
 """
@@ -9,7 +9,7 @@ import sys
 
 OPTION = re.compile(r"^ +(-[-\w,]+)")
 SUBCOMMAND = re.compile(r"^  ([a-z][a-z0-9-]*)  +(\S.*)$")
-# Folders of the machine that builds do not belong into what users read.
+# Removes folders of the build machine from the texts.
 OWN_PATH = re.compile(r"(?<=Usage: )\S*/(?=[^/\s]+ )")
 
 
@@ -41,7 +41,7 @@ def options_of(text):
 
 
 def roff(text):
-    """Text as it stands, in a fixed font."""
+    """Unformatted text in a fixed font."""
     lines = (re.sub(r"^([.'])", r"\\&\1", line.replace("\\", "\\e").replace("-", "\\-")) for line in text.splitlines())
     return ".nf\n" + "\n".join(lines) + "\n.fi\n"
 

@@ -18,7 +18,7 @@ Vector3 direction_of(const std::string& name, char axis) {
                                           "file's {} axis points in the world",
                                           axis, name, axis));
   }
-  return (minus ? -1.0 : 1.0) * Vector3::Fmu(static_cast<Eigen::Index>(component));
+  return (minus ? -1.0 : 1.0) * Vector3::Unit(static_cast<Eigen::Index>(component));
 }
 
 }  // namespace

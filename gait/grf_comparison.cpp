@@ -89,7 +89,7 @@ class StanceComparer {
     // Two rows correlate perfectly whatever they are.
     if (result.rows.size() < 3) return std::nullopt;
     for (int axis = 0; axis < 3; ++axis) {
-      result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Fmu(axis))));
+      result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis))));
     }
     result.components.push_back(
         compare("moment", curves(result, [](const StanceRow& r, int k) { return r.moment[k]; })));
@@ -193,7 +193,7 @@ Vector3 vertical_axis(std::span<const ForcePlate> plates) {
     throw input_error("plates", "expected force plates with a load, found none: all forces are zero");
   }
   // Reactions point upwards, so that the sign of the sum is that of the axis.
-  return std::copysign(1.0, sum[axis]) * Vector3::Fmu(axis);
+  return std::copysign(1.0, sum[axis]) * Vector3::Unit(axis);
 }
 
 }  // namespace heelstrike

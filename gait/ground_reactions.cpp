@@ -141,7 +141,7 @@ std::string measured_reactions(const Scenario& scenario, const TimeSeries& serie
     const auto cut = [&](std::vector<Vector3>& values) {
       values = {values.begin() + (from - times.begin()), values.begin() + (to - times.begin())};
     };
-    const std::vector<double> is_imported(from, to);
+    const std::vector<double> kept(from, to);
     for (ForcePlate& plate : plates) {
       for (auto* values : {&plate.force, &plate.point, &plate.moment}) cut(*values);
     }

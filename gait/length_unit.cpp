@@ -18,7 +18,7 @@ std::optional<double> length_of_unit(std::string_view name) {
   constexpr std::size_t min_word_length = 4;
   std::string small(name);
   std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const Fmu& unit : units) {
+  for (const Unit& unit : units) {
     const bool is_word =
         small.size() >= min_word_length && (unit.word.starts_with(small) || unit.other_word.starts_with(small));
     if (small == unit.symbol || is_word) return unit.length;

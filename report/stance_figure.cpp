@@ -114,7 +114,7 @@ class Drawing {
   [[nodiscard]] std::string svg() const {
     std::string content = legend();
     for (int axis = 0; axis < 3; ++axis) {
-      const Vector3 e = Vector3::Fmu(axis);
+      const Vector3 e = Vector3::Unit(axis);
       const std::string name = std::string("v") + "xyz"[axis];
       const bool vertical = e.dot(figure_.up) != 0.0;
       content += component(axis, name, fmt::format("{}{} [N]", name, vertical ? ", vertical" : ""),

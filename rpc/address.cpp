@@ -31,7 +31,7 @@ int parse_port(const std::string& text, const std::string& digits) {
   const char* end = digits.data() + digits.size();
   const auto [rest, failure] = std::from_chars(digits.data(), end, port);
   if (failure != std::errc() || rest != end || port < 0 || port > 65535) {
-    refuse(text, fmt::format("'{}' is no port between 0 and 65535", digits));
+    refuse(text, fmt::format("'{}' is not a port between 0 and 65535", digits));
   }
   return port;
 }
@@ -47,10 +47,10 @@ std::string Address::text() const {
 Address parse_address(const std::string& text) {
   if (text.rfind("unix:", 0) == 0) return parse_unix(text, text.substr(5));
   const auto colon = text.rfind(':');
-  if (colon == std::string::npos) refuse(text, "there is no port");
+  if (colon == std::string::npos) refuse(text, "the port is missing");
   std::string host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (host.empty() || host.find('/') != std::string::npos) refuse(text, "there is no host");
+  if (host.empty() || host.find('/') != std::string::npos) refuse(text, "the host is missing");
   return {.is_unix = false, .path = {}, .host = host, .port = parse_port(text, text.substr(colon + 1))};
 }
 

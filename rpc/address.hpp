@@ -1,4 +1,4 @@
-/// Where a server listens: `unix:/absolute/path` or `host:port`.
+/// Address of a server: `unix:/absolute/path` or `host:port`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ struct Address {
   std::string host;  ///< name, IPv4 address, or IPv6 address without brackets
   int port = 0;      ///< 0 = chosen by the system when listening
 
-  /// As the user writes it; also the target that gRPC understands.
+  /// In the user's notation, which is also a valid gRPC target.
   [[nodiscard]] std::string text() const;
 };
 

@@ -21,7 +21,7 @@ v1::UploadAssetRequest header_of(const AssetContent& asset) {
   return request;
 }
 
-/// A header without content asks whether the content is there.
+/// A header without content queries whether the server has the content.
 bool is_there(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
               const CallOptions& options) {
   try {
@@ -56,7 +56,7 @@ void send_once(v1::ContactService::StubInterface& stub, const AssetContent& asse
   });
 }
 
-/// Other runs may be sending theirs: a server whose memory for unfinished uploads is taken has some again soon.
+/// Retried, because memory for unfinished uploads may be occupied by other runs temporarily.
 void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
           const CallOptions& options) {
   Backoff backoff(options.reconnect_timeout, options.stop);

@@ -1,4 +1,4 @@
-/// Files to a contact server, by content.
+/// Upload of files to a contact server, by content.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace heelstrike::rpc {
 
-/// Asks by digest first and sends the content only when the server does not have it.
-/// @returns true when the content was already there
-/// @throws Error{limit} when it is larger than the server accepts; Error{invalid_input} when digest and content differ
+/// Queries by digest first and sends the content only if the server does not have it. @returns true if the server
+/// already had it @throws Error{limit} if it is larger than the server accepts; Error{invalid_input} if digest and
+/// content differ
 bool upload_asset(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& peer,
                   const CallOptions& options);
 

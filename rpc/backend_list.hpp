@@ -1,4 +1,4 @@
-/// What a contact server offers.
+/// Back-ends of a contact server.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,8 @@
 namespace heelstrike::rpc {
 
 /// The back-ends of the contact server at `fem`.
-/// @param patience  with a connection that is lost while it answers
-/// @throws Error{unavailable} naming the address when nobody answers within default_connect_timeout, Error{version_mismatch},
-/// Error{deadline}
+/// @param reconnect_timeout  for a connection lost during the call @throws Error{unavailable} with the address without
+/// response within default_connect_timeout, Error{version_mismatch}, Error{deadline}
 [[nodiscard]] std::vector<BackendInfo> list_backends(const Endpoint& fem,
                                                      std::chrono::milliseconds reconnect_timeout = query_reconnect_timeout);
 

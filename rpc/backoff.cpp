@@ -27,7 +27,7 @@ bool Backoff::pause() {
   if (until_ == Clock::time_point::max()) until_ = now + reconnect_timeout_;
   if (now >= until_) return false;
   if (!wait_unless_stopped(std::min(next_, remaining()), stop_)) {
-    throw Error(ErrorCode::cancelled, "stopped on request while waiting for a lost connection to come back");
+    throw Error(ErrorCode::cancelled, "stopped on request while waiting for a lost connection");
   }
   next_ = std::min(2 * next_, max_pause);
   return true;

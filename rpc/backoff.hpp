@@ -1,4 +1,4 @@
-/// Pauses between attempts at something whose connection was lost.
+/// Pauses between reconnection attempts.
 #pragma once
 
 #include <chrono>
@@ -6,16 +6,15 @@
 
 namespace heelstrike::rpc {
 
-/// 20 ms, 40 ms, ... up to 1 s: a connection that was cut is back at once, a server that restarts is not hammered.
+/// 20 ms, 40 ms, ... up to 1 s: fast after an interrupted connection, without load on a restarting server.
 class Backoff {
  public:
-  /// @param patience  from the first loss on; 0 = nothing is repeated
+  /// @param reconnect_timeout  from the first loss; 0 = no retry
   Backoff(std::chrono::milliseconds reconnect_timeout, std::stop_token stop) : reconnect_timeout_(reconnect_timeout), stop_(std::move(stop)) {}
 
-  /// Pauses, less when the patience ends before. @returns false when it has ended
-  /// @throws Error{cancelled} when stopped
+  /// Pauses, at most until the timeout. @returns false after the timeout @throws Error{cancelled} if stopped
   [[nodiscard]] bool pause();
-  /// What is left of the patience.
+  /// Remaining time.
   [[nodiscard]] std::chrono::milliseconds remaining() const;
 
  private:
@@ -27,7 +26,7 @@ class Backoff {
   Clock::time_point until_ = Clock::time_point::max();  ///< known after the first loss
 };
 
-/// Waits for `time`, or until `stop` is requested. @returns false when stopped
+/// Waits for `time`, or until `stop` is requested. @returns false if stopped
 bool wait_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop);
 
 }  // namespace heelstrike::rpc

@@ -14,12 +14,12 @@ bool is_connection_lost(const grpc::Status& status, const grpc::ClientContext& c
     const Error error = wire::from_status(status, context, "");
     return error.code() == ErrorCode::unavailable && error.field() == wire::checksum_field;
   }
-  // The other codes stand for messages that are too large or cannot be read as well, which repeating does not mend.
+  // These codes also indicate messages that are too large or unreadable, for which a retry does not help.
   const std::string& text = status.error_message();
   const auto says = [&text](const char* words) { return text.find(words) != std::string::npos; };
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::CANCELLED:  // by a server that is being stopped
+    case grpc::StatusCode::CANCELLED:  // by a stopping server
       return true;
     case grpc::StatusCode::INTERNAL:
     case grpc::StatusCode::UNKNOWN:

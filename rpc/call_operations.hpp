@@ -1,6 +1,6 @@
-/// The operations of one streaming call and the queue on which they complete, of either end.
+/// The operations of one streaming call and their completion queue, for both ends.
 ///
-/// The thread that works on the call drives the queue itself: no second thread has to wake it.
+/// The thread of the call drives the queue itself: no wake-up by a second thread is needed.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -13,11 +13,10 @@ namespace heelstrike::rpc {
 class CallOperations {
  public:
   using Deadline = std::chrono::system_clock::time_point;
-  /// A message is waited for awake so long. To fall asleep and be woken takes 25 to 200 us on the machines that were
-  /// measured; who stays awake for as long as that costs never loses more than the same again (the ski rental problem
-  /// [karlin1994]). It is three times as long, because the answers of coarse finite-element contacts take 0.2 to 0.5
-  /// ms: whoever falls asleep just before them pays for both (bench_fem_ball). The processor is yielded to whoever can
-  /// use it.
+  /// Busy waiting for a message before blocking (spinning). Blocking and wake-up take 25 to 200 us on the measured
+  /// machines; spinning for this time at most doubles the cost (ski rental problem [karlin1994]). The value is three
+  /// times as long, because evaluations of coarse finite-element contacts take 0.2 to 0.5 ms: blocking just before them
+  /// would cost both (bench_fem_ball). The processor is yielded to other threads meanwhile.
   static constexpr std::chrono::microseconds spin_time{600};
   enum Operation : int { start, write, read, writes_done, end, n_operations };
 
@@ -32,14 +31,14 @@ class CallOperations {
   [[nodiscard]] void* begin(Operation operation);
   [[nodiscard]] bool pending(Operation operation) const { return (pending_ & bit(operation)) != 0; }
   [[nodiscard]] bool any_pending() const { return pending_ != 0; }
-  /// Whether any operation has failed.
+  /// True if any operation has failed.
   [[nodiscard]] bool failed() const { return failed_ != 0; }
 
-  /// Waits for an operation, for a moment without sleeping; false = it is still pending at the deadline.
+  /// Waits for an operation, at first spinning; false = it is still pending at the deadline.
   [[nodiscard]] bool wait_for(Operation operation, Deadline deadline);
-  /// Takes note of what has completed, without waiting.
+  /// Records completed operations without waiting.
   void poll();
-  /// Waits for all that was begun; false = something is pending at the deadline.
+  /// Waits for all pending operations; false = some are pending at the deadline.
   [[nodiscard]] bool drain(Deadline deadline);
 
  private:

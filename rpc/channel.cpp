@@ -28,11 +28,11 @@ grpc::ChannelArguments channel_arguments(const Endpoint& endpoint) {
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(reconnect_backoff_min));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(reconnect_backoff_max));
-  // In gRPC this is the time that one attempt may take, whatever its name says.
+  // In gRPC this is the timeout of one attempt, despite its name.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(connect_attempt_timeout));
-  // Our own retries know which calls are safe; gRPC's would buffer every message of the hot path.
+  // Retries are done by the caller, for safe calls only; those of gRPC would buffer every message of the hot path.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // A connection per channel: two runs in one process do not share a congestion window or a failure.
+  // One connection per channel: two runs in one process share neither a congestion window nor a failure.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(endpoint.max_message_bytes));
@@ -45,11 +45,11 @@ grpc::ChannelArguments channel_arguments(const Endpoint& endpoint) {
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(const ClientTls& tls) {
   if (tls.certificate_file.empty() != tls.key_file.empty()) {
-    throw input_error("tls", "mutual TLS needs both a certificate file and a key file; only one of them is given");
+    throw input_error("tls", "mutual TLS requires both a certificate file and a key file; only one of them is given");
   }
   if (!tls.enabled()) {
     if (tls.certificate_file.empty()) return grpc::InsecureChannelCredentials();
-    throw input_error("tls", "a client certificate without the authority's file has no effect; give the CA file too");
+    throw input_error("tls", "a client certificate without the CA file has no effect; give the CA file, too");
   }
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = read_pem(tls.ca_file, "CA file");
@@ -81,14 +81,14 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint) {
 void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint, std::chrono::milliseconds timeout) {
   const auto begin = std::chrono::system_clock::now();
   if (channel.WaitForConnected(begin + timeout / 3)) return;
-  // Somebody who refuses goes on doing so. Within the time that is given, since a server that is dead costs it all.
+  // A server that rejects the connection continues to do so. Limited to half of the timeout, because a dead server uses
+  // all of it.
   const std::string cause = diagnose(endpoint, timeout / 2);
   if (!cause.empty())
     throw Error(ErrorCode::unavailable, fmt::format("the server at {} cannot be used: {}", endpoint.address, cause));
   if (channel.WaitForConnected(begin + timeout)) return;
   throw unavailable_error(
-      fmt::format("no server answers at {} within {:.1f} s; is it running, is the address right, do both sides use TLS "
-                  "or neither?",
+      fmt::format("no server responds at {} within {:.1f} s; check that it is running, that the address is right, and that both sides use TLS or neither",
                   endpoint.address, static_cast<double>(timeout.count()) / 1000.0));
 }
 

@@ -15,13 +15,13 @@ namespace heelstrike::rpc {
 struct ClientTls {
   std::string ca_file;           ///< PEM of the authority that signed the server's certificate; switches TLS on
   std::string certificate_file;  ///< PEM of the client's own certificate (mutual TLS)
-  std::string key_file;          ///< PEM of its key; needed exactly when `certificate_file` is given
+  std::string key_file;          ///< PEM of its key; required if and only if `certificate_file` is given
   std::string authority;         ///< name to expect in the server's certificate instead of the host in the address
 
   [[nodiscard]] bool enabled() const { return !ca_file.empty(); }
 };
 
-/// A server to talk to.
+/// Address and TLS settings of a server.
 struct Endpoint {
   std::string address;  ///< `unix:/path` or `host:port`
   ClientTls tls;
@@ -31,18 +31,17 @@ struct Endpoint {
 /// Content of a PEM file. @throws Error{file}
 [[nodiscard]] std::string read_pem(const std::string& path, const std::string& what);
 
-/// A channel with a connection of its own; connects on first use.
+/// A channel with a separate connection; connects on first use.
 /// @throws Error{invalid_input} for a malformed address or half a key pair, Error{file} for an unreadable PEM file
 [[nodiscard]] std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint);
 
-/// How long a server may take to answer at all. A person is told within 5 s that nobody is there; starting the program
-/// and saying so takes the rest on a busy machine.
+/// Limit of the first response of a server. An absent server is reported to the user within 5 s, including program
+/// start on a busy machine.
 inline constexpr std::chrono::milliseconds default_connect_timeout{3'000};
 
 /// Waits until the channel is connected.
 /// @param endpoint  of the channel
-/// @throws Error{unavailable} naming the address and what is wrong, as far as that can be seen, when it is not within
-///         `timeout`
+/// @throws Error{unavailable} after `timeout`, with the address and, if detectable, the cause
 void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint,
                     std::chrono::milliseconds timeout = default_connect_timeout);
 

@@ -7,8 +7,8 @@ namespace heelstrike::rpc {
 
 namespace {
 
-/// A server that ends a call closes its socket, too. Only one that could not even take the call does not: whoever waits
-/// for a reply on the socket looks so often whether the call has ended.
+/// A server that ends a call also closes its socket, except if it could not accept the call: a wait for a reply on the
+/// socket therefore polls the end of the call at this interval.
 constexpr std::chrono::milliseconds call_poll_interval{100};
 
 }  // namespace
@@ -32,7 +32,7 @@ ExchangeStream::~ExchangeStream() {
   finish(Deadline{});
 }
 
-// A cancelled call completes all its operations at once, without the network: waiting without a deadline is safe.
+// A cancelled call completes all its operations immediately and locally: waiting without a deadline is safe.
 void ExchangeStream::cancel_and_drain() {
   context_.TryCancel();
   (void)operations_.drain(Deadline::max());
@@ -66,14 +66,14 @@ ExchangeStream::Outcome ExchangeStream::receive_directly(v1::ExchangeResponse& r
       cancel_and_drain();
       return Outcome::timed_out;
     }
-    // Nothing is ever read from such a call: what ends the reading is its end.
+    // No message is read from such a call; the read completes at its end.
     if (!operations_.pending(Operation::start) && !operations_.pending(Operation::read)) begin_read();
     operations_.poll();
     if (operations_.failed()) return Outcome::lost;
   }
 }
 
-/// Cancelled by us, so that the status is that of a lost connection.
+/// Cancelled by the client, so that the status is that of a lost connection.
 ExchangeStream::Outcome ExchangeStream::fail_corrupted() {
   cancel_and_drain();
   return Outcome::lost;
@@ -112,7 +112,7 @@ ExchangeStream::Outcome ExchangeStream::receive(v1::ExchangeResponse& response, 
 
 grpc::Status ExchangeStream::finish(Deadline deadline) {
   finished_ = true;
-  // The server takes the end of the socket for the end of the messages, and ends the call.
+  // The server interprets the end of the socket as the end of the messages and ends the call.
   if (direct_) direct_->shut_down();
   if (!operations_.drain(deadline)) cancel_and_drain();
   if (!operations_.failed()) stream_->WritesDone(operations_.begin(Operation::writes_done));

@@ -30,7 +30,7 @@ void ExitTimer::run(const std::stop_token& ended, const std::function<void()>& b
   if (ended.stop_requested()) return;
   try {
     before_exit();
-  } catch (...) {  // without memory there are none
+  } catch (...) {  // skipped without memory
   }
   ::_exit(end_->exit_code);
 }

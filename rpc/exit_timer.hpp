@@ -1,4 +1,4 @@
-/// An end for work that does not hear a stop.
+/// Forced exit for work that does not react to a stop.
 #pragma once
 
 #include <chrono>
@@ -10,18 +10,18 @@
 
 namespace heelstrike::rpc {
 
-/// Ends the process, without any clean-up, should its time pass before this object goes: a factorisation that computes
-/// for minutes cannot keep a program that was asked to stop.
+/// Ends the process, without clean-up, if its time expires before destruction of this object: a factorisation of
+/// minutes must not delay a requested stop.
 class ExitTimer {
  public:
-  /// Runs when it is armed. Its thread is there from now on: at a stop there may be none to be had.
-  /// @param before_exit  called on the timer's thread right before the end
+  /// Runs after arm(). Its thread is created now, because none may be available at a stop. @param before_exit  called
+  /// on the timer's thread before the exit
   /// @throws std::system_error without a thread
   explicit ExitTimer(std::function<void()> before_exit);
-  /// Runs from now on.
+  /// Runs immediately.
   ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> before_exit);
 
-  /// The first call counts. Needs no memory.
+  /// Only the first call has an effect. Allocates no memory.
   void arm(std::chrono::milliseconds grace, int exit_code) noexcept;
 
  private:

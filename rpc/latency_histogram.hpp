@@ -12,7 +12,7 @@ class LatencyHistogram {
   void record(std::chrono::nanoseconds duration);
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// @param fraction  in (0, 1], 0.5 = median
-  /// @return [us] middle of the bucket that holds the quantile, within 3.2 % of the true value; 0 when empty
+  /// @return [us] middle of the bucket of the quantile, within 3.2 % of the true value; 0 when empty
   [[nodiscard]] double quantile_us(double fraction) const;
 
  private:

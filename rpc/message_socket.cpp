@@ -19,10 +19,10 @@ namespace heelstrike::rpc {
 namespace {
 
 using Length = std::uint32_t;
-/// What is asked of the system at once: more than any message of a few pairs.
+/// Bytes per read: more than any message of a few pairs.
 constexpr std::size_t one_read = 16'384;
 
-/// [ms] until a deadline, for poll(): rounded up, so that it does not turn in a circle before it.
+/// [ms] until a deadline, for poll(): rounded up, to avoid busy polling before it.
 int milliseconds_until(MessageSocket::Deadline deadline) {
   if (deadline == MessageSocket::Deadline::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::system_clock::now());
@@ -95,7 +95,7 @@ MessageSocket::Outcome MessageSocket::send(const google::protobuf::MessageLite& 
       continue;
     }
     if (!would_block()) return Outcome::lost;
-    // Were nothing taken here, two ends that both send would wait for each other.
+    // Reading here avoids a deadlock of two ends that both send.
     const auto events = static_cast<short>(is_full() ? POLLOUT : POLLIN | POLLOUT);
     if (!sleep_for(events, deadline)) return Outcome::timed_out;
     if (!take_arrived()) return Outcome::lost;
@@ -125,7 +125,7 @@ void MessageSocket::shut_down() noexcept {
 }
 
 TicketedSocket connect_message_socket(const Address& server, std::size_t max_message_bytes,
-                                      std::chrono::milliseconds reconnect_timeout) {
+                                      std::chrono::milliseconds timeout) {
   sockaddr_un target{};
   target.sun_family = AF_UNIX;
   const std::string path = message_socket_path(server);
@@ -133,7 +133,7 @@ TicketedSocket connect_message_socket(const Address& server, std::size_t max_mes
   path.copy(target.sun_path, sizeof(target.sun_path) - 1);
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) return {};
-  const MessageSocket::Deadline deadline = std::chrono::system_clock::now() + reconnect_timeout;
+  const MessageSocket::Deadline deadline = std::chrono::system_clock::now() + timeout;
   TicketedSocket result;
   while (result.ticket.size() < ticket_bytes) {
     pollfd waiting{.fd = socket.get(), .events = POLLIN, .revents = 0};

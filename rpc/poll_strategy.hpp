@@ -1,14 +1,13 @@
-/// How threads of this process wait for sockets.
+/// Poll strategy of gRPC in this process.
 #pragma once
 
 namespace heelstrike::rpc {
 
-/// Has each thread that waits for a message wait at its own sockets, instead of one thread at those of all (gRPC's
-/// default, epoll1), which then has to wake the one concerned: an exchange costs a wake-up less on either side, which
-/// is most of what a light one costs. Servers with thousands of connections are better off otherwise: who has set
-/// GRPC_POLL_STRATEGY in the environment has chosen.
+/// Lets each thread wait on its own sockets, instead of one thread on those of all (gRPC's default, epoll1), which then
+/// wakes the one concerned: this saves a wake-up per exchange on each side, the dominant cost of a short exchange. The
+/// default is better for servers with thousands of connections: GRPC_POLL_STRATEGY in the environment takes precedence.
 ///
-/// First thing in a program: before threads exist and before anything of gRPC is called.
+/// Called first in a program: before threads exist and before any call of gRPC.
 void set_poll_strategy();
 
 }  // namespace heelstrike::rpc

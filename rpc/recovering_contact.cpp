@@ -16,19 +16,19 @@
 namespace heelstrike::rpc {
 namespace {
 
-/// Commits that are repeated at most after a loss. To save the histories takes one call for each pair, which so many
-/// steps of at least four calls hide (0.1 %); to repeat them costs a quarter of what these steps cost.
+/// Maximum number of commits that are replayed after a loss. Saving the histories takes one call per pair, which is
+/// negligible (0.1 %) beside this number of steps with at least four calls each; replaying them costs a quarter of
+/// these steps.
 constexpr std::size_t max_replayed_commits = 256;
 
-/// An opening that finds its files gone meets a server that has been started anew in between; one that finds them gone
-/// again has another reason.
+/// Missing files at an opening indicate a server restart in between; repeated failure has another reason.
 constexpr int max_open_attempts = 3;
 
-/// The histories of all pairs: as they were saved last, and what has been committed since.
+/// The histories of all pairs: the last saved ones, and the commits since then.
 class CommittedHistory {
  public:
-  /// A repetition of the last commit adds nothing.
-  /// @param as_motion  committed by commit_motion(), which may take another way to the same answer up to rounding
+  /// Does nothing for a repetition of the last commit. @param as_motion  committed by commit_motion(), whose results
+  /// may differ by rounding
   void add(std::int64_t step, std::span<const PairState> states, bool as_motion) {
     if (n_commits_since_save() > 0 && step < first_step_ + static_cast<std::int64_t>(n_commits_since_save())) return;
     if (n_commits_since_save() == 0) first_step_ = step;
@@ -41,7 +41,7 @@ class CommittedHistory {
     as_motion_.clear();
   }
   [[nodiscard]] std::size_t n_commits_since_save() const { return as_motion_.size(); }
-  /// Brings a contact that has just been opened to the last commit.
+  /// Replays all commits in a newly opened contact.
   void replay_in(Contact& contact) const {
     if (!saved_.empty()) contact.restore_state(saved_);
     if (n_commits_since_save() == 0) return;
@@ -59,7 +59,7 @@ class CommittedHistory {
   }
 
  private:
-  std::vector<std::string> saved_;  ///< empty = the sessions were fresh
+  std::vector<std::string> saved_;  ///< empty = the sessions were new
   static void commit_as_motion(Contact& contact, std::int64_t step, std::span<const PairState> states) {
     std::vector<std::vector<PairState>> motion;
     for (const PairState& state : states) motion.push_back({state});
@@ -103,7 +103,7 @@ class RecoveringContact final : public Contact, public BatchContact {
   }
 
  private:
-  /// Asks, and after a loss opens everything anew and asks again.
+  /// Sends a request; after a loss reopens everything and repeats it.
   template <typename Request>
   std::invoke_result_t<const Request&> call_with_retry(const Request& operation) {
     if (failure_) throw_typed(*failure_);
@@ -130,9 +130,9 @@ class RecoveringContact final : public Contact, public BatchContact {
       }
     }
   }
-  /// Hands on what has been answered. @throws the error of an answer when it is that of a loss
+  /// Forwards completed responses. @throws the error of a response that indicates a loss
   void collect_responses();
-  /// Tells who waits for answers that none will come, after a loss that is final.
+  /// Fails all pending requests after a final loss.
   void fail_pending(const Error& error);
   [[nodiscard]] bool is_first_complete() const {
     return !posted_.empty() && posted_.front().inner_request && posted_.front().inner_request->answered;
@@ -141,7 +141,7 @@ class RecoveringContact final : public Contact, public BatchContact {
   [[nodiscard]] bool is_recoverable(const Error& error) const;
   void disconnect(const Error& error);
   void open_first();
-  /// Passes on what has been posted and not asked yet.
+  /// Sends deferred requests that have not been sent.
   void send_deferred();
   void open_again();
   void save_if_history_long();
@@ -160,12 +160,12 @@ class RecoveringContact final : public Contact, public BatchContact {
   bool history_independent_ = false;
   CommittedHistory history_;
   struct Posted {
-    std::shared_ptr<PendingRequest> outer_request;         ///< what the poster looks at
-    std::shared_ptr<const PendingRequest> inner_request;  ///< of inner_; null = it has to be asked
+    std::shared_ptr<PendingRequest> outer_request;         ///< visible to the caller
+    std::shared_ptr<const PendingRequest> inner_request;  ///< of inner_; null = not yet sent
   };
-  std::deque<Posted> posted_;                ///< not answered yet, in the order of asking
-  std::optional<Error> failure_;             ///< after the patience: nobody waits a second time
-  std::optional<RpcStatistics> statistics_;  ///< of the contacts that were lost
+  std::deque<Posted> posted_;                ///< pending, in the order of requests
+  std::optional<Error> failure_;             ///< after the reconnect timeout; not retried a second time
+  std::optional<RpcStatistics> statistics_;  ///< of lost contacts
 };
 
 RecoveringContact::RecoveringContact(ContactFactory open, RecoveryOptions options, std::span<const PairSpec> pairs,
@@ -230,7 +230,7 @@ void RecoveringContact::forward_first() {
 
 void RecoveringContact::fail_pending(const Error& error) {
   while (is_first_complete()) forward_first();
-  if (inner_) return;  // who refuses a question goes on answering
+  if (inner_) return;  // a partner that rejects a request continues to respond
   for (const Posted& posted : posted_) {
     posted.outer_request->error = std::make_shared<const Error>(error);
     posted.outer_request->answered = true;
@@ -241,7 +241,7 @@ void RecoveringContact::fail_pending(const Error& error) {
 bool RecoveringContact::is_recoverable(const Error& error) const {
   if (context_.stop.stop_requested()) return false;
   if (error.code() == ErrorCode::not_found) return true;
-  // While it is opened again it may die again.
+  // The partner may fail again while it is reopened.
   return !inner_ && error.code() == ErrorCode::unavailable;
 }
 
@@ -254,30 +254,29 @@ void RecoveringContact::disconnect(const Error& error) {
     sum.server_time += more->server_time;
     statistics_ = sum;
   }
-  // What was answered before its death is known; all else is asked again.
+  // Responses before the loss are kept; all other requests are repeated.
   while (is_first_complete() && !posted_.front().inner_request->error) forward_first();
   for (Posted& posted : posted_) posted.inner_request = nullptr;
   inner_.reset();
-  log_warning(fmt::format("{} has come back without the contact of this run, which is opened again ({})", options_.peer,
+  log_warning(fmt::format("{} was restarted without the contact sessions of this run, which are reopened ({})", options_.peer,
                    error.what()));
 }
 
 void RecoveringContact::open_again() {
-  // Nobody wants to see the preparations again, which come from the cache.
+  // Progress of the preparation, now from the cache, is not displayed again.
   std::unique_ptr<Contact> opened =
       open_(specs_, assets_, {.run_id = context_.run_id, .on_progress = {}, .stop = context_.stop});
   for (std::size_t i = 0; i < descriptions_.size(); ++i) {
     const PairDescription& again = opened->pairs()[i];
     if (again.digest == descriptions_[i].digest && again.regions == descriptions_[i].regions) continue;
     throw Error(ErrorCode::version_mismatch,
-                fmt::format("{} has come back as another program: it prepares pair '{}' otherwise than before; resume "
-                            "the run with the program that it was begun with",
+                fmt::format("{} was restarted as another program: its preparation of pair '{}' differs; resume the run with the original program",
                             options_.peer, descriptions_[i].name));
   }
   history_.replay_in(*opened);
   inner_ = std::move(opened);
   send_deferred();
-  log_warning(fmt::format("the contact at {} is open again: {} pairs, {} commits were repeated", options_.peer, specs_.size(),
+  log_warning(fmt::format("the contact at {} was reopened: {} pairs, {} commits were replayed", options_.peer, specs_.size(),
                    history_.n_commits_since_save()));
 }
 
@@ -286,7 +285,7 @@ void RecoveringContact::save_if_history_long() {
 }
 
 void RecoveringContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
-  // Before, not after: what is committed is committed, whatever becomes of the saving.
+  // Saved before the commit, so that a failure to save does not affect a completed commit.
   save_if_history_long();
   call_with_retry([&] { inner_->commit(step, states, responses); });
   history_.add(step, states, false);

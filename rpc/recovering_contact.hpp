@@ -1,4 +1,4 @@
-/// A contact partner that may die and come back without what it knew, and a run that does not notice.
+/// Transparent recovery of a run from the restart of its contact partner.
 #pragma once
 
 #include <chrono>
@@ -10,20 +10,20 @@ namespace heelstrike::rpc {
 
 struct RecoveryOptions {
   std::chrono::milliseconds reconnect_timeout{};   ///< from a loss until the sessions are open again; 0 = a loss is final
-  bool retry_first_open = false;  ///< the first opening, too, is tried again for so long
+  bool retry_first_open = false;  ///< the first opening is also retried within this time
   std::string peer;                       ///< program and address, for messages
 };
 
-/// A factory whose contact opens its pairs anew with `open` when the partner answers that it does not know them
-/// (Error{not_found}): it has been killed and started again, or has given them up. The histories are brought back to
-/// the last commit that was answered: those saved last, and the commits since, one after the other. Then what was asked
-/// is asked again. Evaluations are pure and commits deterministic, so that every answer has the bits it would have had.
+/// A factory whose contact reopens its pairs with `open` if the partner reports them as unknown (Error{not_found}),
+/// after its restart or their expiry. The histories are restored to the last completed commit: the last saved ones,
+/// then the commits since, in sequence. Then the request is repeated. Evaluations are pure and commits deterministic,
+/// so that all responses are bitwise equal to those without loss.
 ///
-/// A partner that cannot be reached is not lost: `open` and its contact wait for it as long as they are told to.
+/// An unreachable partner is not lost: `open` and its contact wait for it within their timeouts.
 ///
-/// The contact it makes throws what `open` and its contact throw, and after its patience the last of that for good;
-/// Error{version_mismatch} when another program has come back, which prepares the pairs otherwise.
-/// @param open  makes contacts that are BatchContact too
+/// The contact throws the errors of `open` and its contact, and after the reconnect timeout permanently the last of
+/// them; Error{version_mismatch} if the restarted partner is another program with a different preparation. @param open
+/// creates contacts that are also BatchContact
 [[nodiscard]] ContactFactory recovering(ContactFactory open, RecoveryOptions options);
 
 }  // namespace heelstrike::rpc

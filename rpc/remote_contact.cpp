@@ -34,60 +34,57 @@ namespace {
 using wire::FieldPath;
 using Clock = std::chrono::system_clock;
 
-/// While nobody is there: often enough that a stop of the run is heard soon.
+/// Poll interval without connection: short enough to detect a stop of the run soon.
 constexpr std::chrono::milliseconds poll_interval{200};
-/// For what a run still asks after its stop: the energy at its end. A server that computes something long is not
-/// waited for.
+/// Timeout of requests after a stop of the run, for the energy at its end. A busy server is not waited for.
 constexpr std::chrono::milliseconds after_stop{500};
 
-/// Questions that nobody waits for travel with the next one that somebody waits for, or when so many have come
-/// together: a message costs as much as answering dozens of cheap questions.
+/// Deferred requests are sent with the next synchronous one, or when this number is reached: a message costs as much as
+/// the evaluation of dozens of cheap requests.
 constexpr std::size_t min_requests_per_message = 32;
-/// A server that listens gives out tickets at once; one that stands still is asked through its call, which has
-/// deadlines.
+/// A listening server issues tickets at once; a suspended one is reached through its call, which has deadlines.
 constexpr std::chrono::milliseconds ticket_timeout{1'000};
 
-/// Of a server on this machine. One that wants TLS wants it for everything.
+/// For a server on this machine without TLS, which would apply to all messages.
 TicketedSocket message_socket(const Endpoint& server) {
   const Address address = parse_address(server.address);
   if (!address.is_unix || server.tls.enabled()) return {};
   return connect_message_socket(address, server.max_message_bytes, ticket_timeout);
 }
 
-/// A server that does not say soon whether it works is taken to be at work: a stop of the run does not wait for it.
+/// A server without response to the activity query within this time counts as active, so that a stop of the run does
+/// not wait.
 constexpr std::chrono::milliseconds activity_timeout{1'000};
 
-/// In one message; the server takes more.
+/// Per message; the server accepts more.
 constexpr std::size_t max_requests_per_message = 512;
-/// So many messages may be under way before the sender waits for the first of them.
+/// Maximum number of messages in flight before the sender waits for the first reply.
 constexpr std::size_t max_messages_in_flight = 4;
 
-/// A server that is older than the loads of regions says nothing of them.
+/// An older server does not report loads of regions.
 void warn_missing_regions(const PairSpec& pair, const PairDescription& opened, const std::string& peer,
                           const OpenContext& context) {
   const auto given = pair.parameters.find(regions_parameter);
   if (given == pair.parameters.end() || !opened.regions.empty() || !context.on_progress) return;
   const auto* names = std::get_if<std::string>(&given->second);
   if (names == nullptr || names->find_first_not_of(' ') == std::string::npos) return;
-  context.on_progress(fmt::format("{}{} is older than this program and does not tell the loads of the regions of "
-                                  "contact.{}: the time series has no columns of them; update the server",
+  context.on_progress(fmt::format("{}{} is older than this program and does not report the loads of the regions of contact.{}: the time series has no columns for them; update the server",
                                   warning_mark, peer, pair.name),
                       0.0);
 }
 
 void require_regions(const Response& response, const PairDescription& pair, const std::string& peer) {
   if (response.regions.size() == pair.regions.size()) return;
-  throw Error(ErrorCode::internal, fmt::format("{} answered pair '{}' with the loads of {} regions instead of {}", peer,
+  throw Error(ErrorCode::internal, fmt::format("{} returned the loads of {} regions instead of {} for pair '{}'", peer,
                                                pair.name, response.regions.size(), pair.regions.size()));
 }
 
-/// A server that is older than laws of single materials would compute with another law.
+/// A server without support of laws of single materials would use another law.
 void require_laws(const PairSpec& pair, const PairDescription& opened, const std::string& peer) {
   for (const auto& [name, value] : laws_in_force(pair)) {
     if (opened.parameters.contains(name)) continue;
     throw Error(ErrorCode::unimplemented,
-                fmt::format("{} is older than this program and does not know contact.{}.{}; update the server, or give "
-                            "one law for all materials among the parameters",
+                fmt::format("{} is older than this program and does not support contact.{}.{}; update the server, or give one law for all materials among the parameters",
                             peer, pair.name, name));
   }
 }
@@ -121,43 +118,44 @@ class RemoteContact final : public Contact, public BatchContact {
                                          const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
   void hold_sessions();
 
-  /// A question whose answer has not arrived.
-  struct PendingRequest {
+  /// A request without response so far.
+  struct QueuedRequest {
     std::shared_ptr<PendingRequest> posted;
     std::int32_t iteration = 0;
-    bool needs_tangents = false;  ///< somebody wants the whole answer, tangents included
+    bool needs_tangents = false;  ///< the complete response, including tangents, is required
   };
   void request_response(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
            std::span<Response> responses);
   void fill(const QueuedRequest& queued, v1::ExchangeRequest& request) const;
-  /// Opens a stream where there is none, and names the sessions that it does not know.
+  /// Opens a stream if there is none, and announces the sessions to it.
   [[nodiscard]] ExchangeStream::Outcome announce_sessions();
-  /// Leaves out of the queue what the sessions say they have committed already.
+  /// Removes requests from the queue that the sessions have already committed.
   void skip_committed(std::int64_t committed_step);
-  /// Sends what has not been sent, as one message.
+  /// Sends all unsent requests as one message.
   [[nodiscard]] ExchangeStream::Outcome send_waiting();
-  /// Takes the reply to the first message under way.
+  /// Receives the reply to the first message in flight.
   [[nodiscard]] ExchangeStream::Outcome receive_reply();
   void read_response(const v1::ExchangeResponse& reply, PendingRequest& pending) const;
   [[nodiscard]] std::size_t n_sent() const;
-  /// Does `step` on a stream that knows the sessions; again after a loss of the connection, as long as patience lasts.
+  /// Performs `step` on a stream with announced sessions; retries after a loss of the connection within the reconnect
+  /// timeout.
   void call_with_retry(const std::function<ExchangeStream::Outcome()>& step);
   void fail_requests(const Error& error);
 
   void record_exchange(std::chrono::steady_clock::duration duration, double server_time);
   void restore_pair(std::size_t pair, const std::string& state);
   [[noreturn]] void throw_timeout();
-  /// Why the stream has ended. @param lost  set to whether another one may do better
+  /// Error that ended the stream. @param lost  set to true if a new stream may succeed
   [[nodiscard]] Error drop_stream(bool& lost);
   void close_sessions() noexcept;
   [[nodiscard]] std::string called(std::string_view verb) const { return fmt::format("{} at {}", verb, peer_); }
   using Timeout = std::optional<std::chrono::milliseconds>;
-  /// What n states may take: as patient as with one after the other.
+  /// Timeout of n states: n times that of a single one.
   [[nodiscard]] Timeout time_for(std::size_t n_states) const {
     if (!options_.exchange_timeout) return {};
     return *options_.exchange_timeout * std::max<std::int64_t>(1, static_cast<std::int64_t>(n_states));
   }
-  /// @param n  questions that are answered until then
+  /// @param n  number of requests to be completed until then
   [[nodiscard]] Clock::time_point deadline(std::size_t n = 1) const {
     return timeout_ ? Clock::now() + *timeout_ * static_cast<std::int64_t>(n) : Clock::time_point::max();
   }
@@ -166,18 +164,18 @@ class RemoteContact final : public Contact, public BatchContact {
     return {.timeout = timeout, .reconnect_timeout = options_.reconnect_timeout, .stop = stop_};
   }
   [[nodiscard]] CallOptions retryable_call() const { return retryable_call(options_.call_timeout); }
-  /// The same for a call that works with a session.
+  /// The same for a call with a session.
   [[nodiscard]] CallOptions session_call(Timeout timeout) {
     CallOptions options = retryable_call(timeout);
     options.reply_watchdog = reply_watchdog();
     return options;
   }
-  /// Twice as long after each loss that it found: what was lost may have been on a slow way.
+  /// The period doubles after each loss it detected, because the connection may have been slow.
   [[nodiscard]] ReplyWatchdog reply_watchdog() {
     const auto period = options_.reply_watchdog * (1 << std::min(n_watchdog_losses_.load(), 5));
     return {.period = period, .is_peer_active = [this, period] { return is_server_active(period); }};
   }
-  /// False when the server has done nothing for the sessions for half of the time for which it has been silent.
+  /// False if the server was idle for the sessions during half of the time without reply.
   [[nodiscard]] bool is_server_active(std::chrono::milliseconds silent);
 
   RemoteContactOptions options_;
@@ -189,22 +187,22 @@ class RemoteContact final : public Contact, public BatchContact {
   std::vector<std::string> session_ids_;
   bool all_history_independent_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
-  std::atomic<int> n_watchdog_losses_{0};     ///< losses that is_server_active() found
+  std::atomic<int> n_watchdog_losses_{0};     ///< losses detected by is_server_active()
   bool stream_outlives_stop_ = false;  ///< else the stop cancels it
-  /// In the order of asking. The first ones are under way in messages of `sent_` questions each; what is behind them
-  /// has not been sent.
+  /// In the order of requests. The first ones are in flight in messages of `sent_` requests each; the rest has not been
+  /// sent.
   std::deque<QueuedRequest> queue_;
   std::deque<std::size_t> sent_;
-  std::shared_ptr<PendingRequest> own_ = std::make_shared<PendingRequest>();  ///< what evaluate() and commit() ask
-  // Written in place at every exchange.
+  std::shared_ptr<PendingRequest> own_ = std::make_shared<PendingRequest>();  ///< request of evaluate() and commit()
+  // Reused by every exchange.
   v1::ExchangeRequest request_;
   v1::ExchangeResponse reply_;
   std::uint64_t sequence_ = 0;  ///< of the last message sent on the stream
-  std::size_t n_named_ = 0;     ///< sessions that the stream knows
-  Timeout timeout_{};           ///< of the exchange under way, per question
+  std::size_t n_named_ = 0;     ///< sessions announced to the stream
+  Timeout timeout_{};           ///< of the current exchange, per request
   LatencyHistogram latencies_;
   std::chrono::duration<double> round_trip_time_{};
-  double server_time_ = 0.0;  ///< [s] as the server says
+  double server_time_ = 0.0;  ///< [s] as reported by the server
 };
 
 RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs,
@@ -284,7 +282,7 @@ grpc::Status RemoteContact::attempt_open(grpc::ClientContext& call, const v1::Op
   }
   const grpc::Status status = reader->Finish();
   if (damaged && !opened) return {grpc::StatusCode::UNAVAILABLE, wire::corrupted_message_error("reply").what()};
-  return opened ? grpc::Status::OK : status;  // a session that is there is there, whatever became of the call
+  return opened ? grpc::Status::OK : status;  // an opened session exists even if the call failed
 }
 
 void RemoteContact::hold_sessions() {
@@ -299,7 +297,7 @@ void RemoteContact::close_sessions() noexcept {
     v1::CloseSessionRequest request;
     v1::CloseSessionResponse response;
     request.set_session_id(id);
-    // A session that cannot be closed expires on the server; a destructor has nobody to tell.
+    // A session that cannot be closed expires on the server; a destructor cannot report the error.
     if (stub_->CloseSession(&context, request, &response).error_code() == grpc::StatusCode::UNAVAILABLE) break;
   }
   session_ids_.clear();
@@ -341,7 +339,7 @@ std::shared_ptr<const PendingRequest> RemoteContact::post(RequestKind kind, std:
   queued->responses.resize(states.size());
   queue_.push_back({.posted = queued});
   if (queue_.size() - n_sent() < min_requests_per_message) return queued;
-  // After a loss nothing is under way any more: all is sent again, and nothing is to be waited for.
+  // After a loss nothing is in flight: everything is sent again, and no wait is needed.
   if (sent_.size() == max_messages_in_flight) {
     call_with_retry([this] { return sent_.empty() ? ExchangeStream::Outcome::done : receive_reply(); });
   }
@@ -371,7 +369,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   v1::EvaluateBatchRequest request;
   v1::EvaluateBatchResponse response;
   request.set_session_id(session_ids_.at(pair));
-  request.set_without_tangents(!tangents);
+  request.set_skip_tangents(!tangents);
   for (const PairState& state : states) wire::to_proto(state, *request.add_states());
   wire::set_message_checksum(request);
   const auto timeout = time_for(states.size());
@@ -384,7 +382,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   record_exchange(std::chrono::steady_clock::now() - begin, response.server_time());
   if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
     throw Error(ErrorCode::internal,
-                fmt::format("{} answered {} states instead of {}", peer_, response.pairs_size(), states.size()));
+                fmt::format("{} returned {} states instead of {}", peer_, response.pairs_size(), states.size()));
   }
   std::vector<BatchEntry> entries(states.size());
   const FieldPath root("response");
@@ -435,7 +433,7 @@ MotionResponses RemoteContact::commit_motion(std::int64_t first_step, std::span<
     const int n = there ? response.pairs(static_cast<int>(i)).results_size() : 0;
     const bool complete = response.has_error() ? n < static_cast<int>(n_states) : n == static_cast<int>(n_states);
     if (!there || !complete || n != response.pairs(0).results_size()) {
-      throw Error(ErrorCode::internal, fmt::format("{} answered {} pairs, pair {} with {} of {} states", what,
+      throw Error(ErrorCode::internal, fmt::format("{} returned {} pairs, pair {} with {} of {} states", what,
                                                    response.pairs_size(), i, n, n_states));
     }
     auto& own = answers.responses.emplace_back(static_cast<std::size_t>(n));
@@ -454,7 +452,7 @@ void RemoteContact::fill(const QueuedRequest& queued, v1::ExchangeRequest& reque
   const PendingRequest& pending = *queued.posted;
   const bool commits = pending.kind == RequestKind::commit;
   request.set_kind(commits ? v1::ExchangeRequest::KIND_COMMIT : v1::ExchangeRequest::KIND_EVALUATE);
-  request.set_without_tangents(!queued.needs_tangents && !commits);
+  request.set_skip_tangents(!queued.needs_tangents && !commits);
   while (request.pairs_size() > std::ssize(pending.states)) request.mutable_pairs()->RemoveLast();
   while (request.pairs_size() < std::ssize(pending.states)) request.add_pairs();
   for (int i = 0; i < request.pairs_size(); ++i) {
@@ -485,14 +483,14 @@ ExchangeStream::Outcome RemoteContact::send_waiting() {
 ExchangeStream::Outcome RemoteContact::receive_reply() {
   const std::size_t n = sent_.front();
   const auto begin = std::chrono::steady_clock::now();
-  // As patient as with one question after the other.
+  // The deadline is that of separate requests.
   const auto outcome = stream_->receive(reply_, deadline(n));
   if (outcome != ExchangeStream::Outcome::done) return outcome;
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
   record_exchange(std::chrono::steady_clock::now() - begin, std::min(reply_.server_time(), waited.count()));
   const std::uint64_t expected = sequence_ + 1 - sent_.size();
   if (reply_.sequence() != expected || reply_.following_size() + 1 != static_cast<int>(n)) {
-    throw Error(ErrorCode::internal, fmt::format("{} answered request {} with {} answers instead of {} with {}", peer_,
+    throw Error(ErrorCode::internal, fmt::format("{} returned reply {} with {} responses instead of {} with {}", peer_,
                                                  reply_.sequence(), reply_.following_size() + 1, expected, n));
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -507,7 +505,7 @@ void RemoteContact::read_response(const v1::ExchangeResponse& reply, PendingRequ
   pending.error = refusal([&] {
     if (static_cast<std::size_t>(reply.pairs_size()) != pending.states.size()) {
       throw Error(ErrorCode::internal,
-                  fmt::format("{} answered {} pairs instead of {}", peer_, reply.pairs_size(), pending.states.size()));
+                  fmt::format("{} returned {} pairs instead of {}", peer_, reply.pairs_size(), pending.states.size()));
     }
     const FieldPath root("reply");
     for (std::size_t i = 0; i < pending.states.size(); ++i) {
@@ -526,7 +524,7 @@ bool RemoteContact::is_server_active(std::chrono::milliseconds silent) {
   for (const auto& id : session_ids_) request.add_session_ids(id);
   v1::GetActivityResponse response;
   const grpc::Status status = stub_->GetActivity(&context, request, &response);
-  // A connection that is lost shows by itself, and a server that cannot be asked may be at work.
+  // A lost connection is detected elsewhere, and a server without response to the query may be busy.
   const bool works = status.ok() ? response.idle() < 0.5 * std::chrono::duration<double>(silent).count()
                                  : status.error_code() != grpc::StatusCode::NOT_FOUND;
   if (!works) ++n_watchdog_losses_;
@@ -538,7 +536,7 @@ ExchangeStream::Outcome RemoteContact::announce_sessions() {
     stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_, reply_watchdog(),
                                                message_socket(options_.endpoint));
     n_named_ = 0;
-    sent_.clear();  // whatever was under way is asked again
+    sent_.clear();  // requests in flight are repeated
     sequence_ = 0;
   }
   if (n_named_ == session_ids_.size()) return ExchangeStream::Outcome::done;
@@ -557,10 +555,10 @@ ExchangeStream::Outcome RemoteContact::announce_sessions() {
   return outcome;
 }
 
-// Only the last commit can be repeated. A question that was posted before an earlier one is answered under the history
-// of today: who does not wait for an answer asks what does not depend on the history.
+// Only the last commit can be repeated. A deferred request before an earlier commit is evaluated with the current
+// history; deferred requests therefore must not depend on the history.
 void RemoteContact::skip_committed(std::int64_t committed_step) {
-  std::size_t n_old = 0;  // questions before the last commit that has arrived
+  std::size_t n_old = 0;  // requests before the last commit that has arrived
   for (std::size_t i = 0; i < queue_.size(); ++i) {
     const PendingRequest& pending = *queue_[i].posted;
     if (pending.kind == RequestKind::commit && pending.step <= committed_step) n_old = i;
@@ -580,7 +578,7 @@ void RemoteContact::skip_committed(std::int64_t committed_step) {
 
 void RemoteContact::call_with_retry(const std::function<ExchangeStream::Outcome()>& step) {
   try {
-    // A run that has been stopped may still have something to ask, but waits for nobody.
+    // A stopped run may still send requests, but does not wait for a reconnection.
     const bool stopped_before = stop_.stop_requested();
     timeout_ = options_.exchange_timeout;
     if (stopped_before) timeout_ = std::min(timeout_.value_or(after_stop), after_stop);
@@ -597,7 +595,7 @@ void RemoteContact::call_with_retry(const std::function<ExchangeStream::Outcome(
         throw Error(ErrorCode::cancelled, called("Exchange") + ": stopped on request");
       }
       if (!lost || !backoff.pause()) throw_typed(error);
-      // A transport that is dead may still look connected; the next loss then tells.
+      // A dead transport may still appear connected; the next loss then reveals it.
       (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.remaining(), poll_interval));
     }
   } catch (const Error& error) {
@@ -620,8 +618,7 @@ void RemoteContact::throw_timeout() {
   const bool commits = pending && queue_.front().posted->kind == RequestKind::commit;
   throw Error(
       ErrorCode::deadline,
-      fmt::format("{} did not answer {} of step {} within {:.3g} s; it may hang, be overloaded or need a longer "
-                  "exchange timeout, or none (mbs_server --exchange-timeout)",
+      fmt::format("{} did not respond to {} of step {} within {:.3g} s; it may hang, be overloaded or need a longer exchange timeout, or none (mbs_server --exchange-timeout)",
                   peer_, commits ? "commit" : "evaluate", pending ? queue_.front().posted->step : -1,
                   static_cast<double>(timeout_->count()) / 1000.0),
       {}, true);
@@ -629,7 +626,7 @@ void RemoteContact::throw_timeout() {
 
 Error RemoteContact::drop_stream(bool& lost) {
   const grpc::Status status = stream_->finish(Clock::now() + options_.close_timeout);
-  // A server that ends a stream in good order while we have a question was told to stop; it may come back.
+  // A server that ends a stream regularly during a request is stopping; it may be restarted.
   lost = status.ok() || is_connection_lost(status, stream_->context());
   Error error = status.ok() ? unavailable_error(called("Exchange") +
                                                 ": the server ended the stream; it may be shutting "
@@ -671,8 +668,8 @@ void RemoteContact::restore_state(std::span<const std::string> states) {
       restore_pair(i, states[i]);
     }
   } catch (...) {
-    // A call that failed may have had its effect, so its pair is put back as well. When even that fails the server is
-    // out of reach, and the first error says so.
+    // A failed call may have been executed, so that its pair is restored as well. If this fails, too, the server is
+    // unreachable, and the first error reports it.
     try {
       for (std::size_t i = 0; i < n_touched; ++i) restore_pair(i, before[i]);
     } catch (const Error&) {
@@ -707,8 +704,8 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
   wire::to_proto(state, *message.mutable_state());
   wire::to_proto(request, message);
   wire::set_message_checksum(message);
-  // A server that stands still for longer than an answer may take is asked again, as one that has gone is: there is no
-  // other way to have these fields, and nothing else is waiting.
+  // A server that exceeds the timeout is called again, like an absent one: the fields cannot be obtained otherwise, and
+  // no other request waits.
   Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.reconnect_timeout, stop_);
   for (bool answered = false; !answered;) {
     try {

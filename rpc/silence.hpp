@@ -1,7 +1,7 @@
-/// What a client does while a reply to wait for without bound does not come.
+/// Watchdog of unbounded waits for a reply.
 ///
-/// The pings of a connection show that the other end is there, not that it has received the request: without TLS a
-/// changed byte in the length of a message makes either end wait for bytes that nobody sends.
+/// The pings of a connection show that the other end exists, not that it has received the request: without TLS a
+/// corrupted length of a message makes an end wait for bytes that are never sent.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -13,19 +13,20 @@
 namespace heelstrike::rpc {
 
 struct ReplyWatchdog {
-  std::chrono::milliseconds period{0};  ///< 0 = the peer is not asked
-  /// Asked from time to time, from any thread. False = the peer does not work on the request: it counts as lost.
+  std::chrono::milliseconds period{0};  ///< 0 = the peer is not queried
+  /// Called periodically, from any thread. False = the peer does not process the request: the connection counts as
+  /// lost.
   std::function<bool()> is_peer_active{};
 };
 
-/// Cancels a call that the peer does not work on.
+/// Cancels a call that the peer does not process.
 class WatchdogThread {
  public:
-  /// @param silence  outlives the watch
+  /// @param reply_watchdog  must outlive this object
   WatchdogThread(const ReplyWatchdog& reply_watchdog, grpc::ClientContext& context);
 
  private:
-  std::jthread thread_;  ///< ends at once when it is told to
+  std::jthread thread_;  ///< ends at once on request
 };
 
 }  // namespace heelstrike::rpc

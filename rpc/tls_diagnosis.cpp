@@ -37,7 +37,7 @@ using Bio = std::unique_ptr<BIO, OpensslDeleter<BIO_free>>;
 using Certificate = std::unique_ptr<X509, OpensslDeleter<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, OpensslDeleter<EVP_PKEY_free>>;
 
-/// A connection whose reads and writes end after a while.
+/// A connection with timeouts of reads and writes.
 class ProbeSocket {
  public:
   ProbeSocket(const Address& address, std::chrono::milliseconds timeout) {
@@ -74,7 +74,7 @@ class ProbeSocket {
     const std::unique_ptr<addrinfo, OpensslDeleter<::freeaddrinfo>> all(found);
     for (const addrinfo* one = found; one != nullptr && fd_ < 0; one = one->ai_next) {
       open(one->ai_family);
-      limit(timeout);  // of the connecting, too
+      limit(timeout);  // also limits connect()
       if (::connect(fd_, one->ai_addr, one->ai_addrlen) != 0) close_socket();
     }
   }
@@ -93,8 +93,7 @@ std::string from_verification(long result, const Endpoint& endpoint, const std::
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return fmt::format(
-          "its certificate is not for the name '{}'; use the name it is for in the address, or give it "
-          "with --tls-authority",
+          "its certificate is not valid for the name '{}'; use the name of the certificate in the address, or set it with --tls-authority",
           name);
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
@@ -103,7 +102,7 @@ std::string from_verification(long result, const Endpoint& endpoint, const std::
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return fmt::format(
-          "its certificate was not signed by the authority in {}; give the file of the one that signed it",
+          "its certificate was not signed by the authority in {}; give the file of the authority that signed it",
           endpoint.tls.ca_file);
     default:
       return fmt::format("its certificate is not accepted: {}", X509_verify_cert_error_string(result));
@@ -120,7 +119,7 @@ std::string from_alert(const Endpoint& endpoint) {
       return "it does not use TLS; leave --tls-ca out, or give the server a certificate";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return "it asks for a client certificate; give one with --tls-cert and --tls-key";
+      return "it requires a client certificate; give one with --tls-cert and --tls-key";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
@@ -145,7 +144,7 @@ Context context_of(const Endpoint& endpoint) {
   return context;
 }
 
-/// OpenSSL writes in a way that ends the process when the peer has hung up; here that is an error of the write.
+/// Blocks SIGPIPE: OpenSSL writes to a closed connection would otherwise end the process instead of failing.
 class SigpipeBlocker {
  public:
   SigpipeBlocker() {
@@ -165,7 +164,7 @@ class SigpipeBlocker {
   sigset_t signal_{}, before_{};
 };
 
-/// The handshake, and the first word of the server after it: with TLS 1.3 it refuses a client only then.
+/// Performs the handshake and reads the first data of the server: with TLS 1.3 it rejects a client only then.
 std::string perform_handshake(const Endpoint& endpoint, const Address& address, int socket) {
   const SigpipeBlocker no_signal;
   const Context context = context_of(endpoint);
@@ -184,7 +183,7 @@ std::string perform_handshake(const Endpoint& endpoint, const Address& address, 
   return verified.empty() ? from_alert(endpoint) : verified;
 }
 
-/// A server with TLS answers what is none with an alert.
+/// A server with TLS replies to plain text with an alert.
 bool has_tls_alert_reply(int socket) {
   const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   char first = 0;

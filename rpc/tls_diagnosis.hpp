@@ -1,4 +1,4 @@
-/// Why two sides do not get to talk to each other. gRPC knows it and keeps it to itself.
+/// Diagnosis of failed connections, whose cause gRPC does not report.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,13 @@
 
 namespace heelstrike::rpc {
 
-/// Connects once more, by hand, and looks where that ends: nobody there, one side with TLS and the other without,
-/// authority, name or date of a certificate, a client certificate that is missing or not accepted.
-/// @returns a sentence with what to do; empty when nothing is wrong that can be seen from here
+/// Connects again, without gRPC, to find the cause: no server, TLS on one side only, authority, name or date of a
+/// certificate, a client certificate that is missing or not accepted. @returns a sentence with the remedy; empty
+/// without a detectable cause
 [[nodiscard]] std::string diagnose(const Endpoint& endpoint, std::chrono::milliseconds timeout);
 
-/// @param certificate, key  PEM texts; @param what  whose they are, for the message
-/// @throws Error{invalid_input} when the key is not the certificate's
+/// @param certificate, key  PEM texts; @param what  their owner, for the message @throws Error{invalid_input} if the
+/// key does not match the certificate
 void check_key_pair(const std::string& certificate, const std::string& key, const std::string& what);
 
 }  // namespace heelstrike::rpc

@@ -13,7 +13,7 @@ namespace heelstrike::config {
 namespace {
 
 KeySchema budget_key(const char* name, const char* meaning, const char* fallback) {
-  // Beyond 2^53 the numbers of a file are no longer whole.
+  // Whole numbers above 2^53 are not exact in a file.
   return {.name = name,
           .kind = KeyKind::integer,
           .meaning = meaning,
@@ -24,12 +24,12 @@ KeySchema budget_key(const char* name, const char* meaning, const char* fallback
 KeySchema budget_keys() {
   return {.name = "budget",
           .kind = KeyKind::map,
-          .meaning = "what the run may use; it ends with an error of type `limit` where that does not suffice",
+          .meaning = "limits of the run; exceeding one ends the run with an error of type `limit`",
           .keys = {budget_key("rows", "rows of the time series", "2000000"),
                    budget_key("steps", "accepted steps of the integrator", "10000000"),
                    budget_key("evaluations", "evaluations of the equations of motion or of balance", "1000000000"),
                    budget_key("stalled_steps",
-                              "steps tried in a row that together advance the time by less than a billionth of "
+                              "consecutive trial steps that together advance the time by less than a billionth of "
                               "end_time",
                               "20000")}};
 }
@@ -42,10 +42,10 @@ std::vector<KeySchema> integrator_keys() {
           number("atol", "m, m/s, -, 1/s", {.min = 1e-18, .max = 1e3},
                  "absolute tolerance per step of every coordinate; not for fixed-step methods",
                  fmt::format("{}", defaults.atol)),
-          number("max_step", "s", times, "largest step; not limited when not given"),
+          number("max_step", "s", times, "largest step; unlimited by default"),
           {.name = "max_rejections",
            .kind = KeyKind::integer,
-           .meaning = "consecutive rejected steps after which the run gives up",
+           .meaning = "consecutive rejected steps after which the run fails",
            .fallback = fmt::format("{}", defaults.max_rejections),
            .range = {.min = 1.0, .max = 1e6}}};
 }
@@ -57,7 +57,7 @@ bool is_rigid(const Catalog& catalog, const std::string& backend) {
 
 KeySchema integrator_key(const Catalog& catalog, const std::string& default_integrator) {
   const DefaultIntegrators& defaults = catalog.default_integrators;
-  KeySchema name = text("name", fmt::format("method; when not given {} with contact ({} where some pair is rigid), {} "
+  KeySchema name = text("name", fmt::format("method; default: {} with contact ({} with a rigid pair), {} "
                                             "with `forces` but no contact, else {}",
                                             defaults.with_contact, defaults.with_rigid_contact, defaults.with_forces,
                                             defaults.otherwise));
@@ -100,7 +100,7 @@ void check_plate_name(const Field& field, const Scenario& scenario) {
   if (std::ranges::find(names, field.text()) != names.end()) return;
   field.refuse(names.empty() ? "a foot with the key `plate` in the section `motion`"
                              : fmt::format("one of {}", fmt::join(names, ", ")),
-               fmt::format("'{}'", excerpt(field.text())), suggestion(field.text(), names, "name one of these"));
+               fmt::format("'{}'", excerpt(field.text())), suggestion(field.text(), names, "choose one of these"));
 }
 
 BalanceSpec read_balance(const Field& field, Scenario& scenario) {
@@ -130,33 +130,31 @@ BalanceSpec read_balance(const Field& field, Scenario& scenario) {
 KeySchema balance_keys() {
   KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
   force.required = true;
-  force.keys.push_back(text("plate", "MOTION.FOOT: what the plate of this foot measured"));
+  force.keys.push_back(text("plate", "MOTION.FOOT: measured force of the plate of this foot"));
   return {
       .name = "balance",
       .kind = KeyKind::named,
       .meaning =
-          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
-          "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
+          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the ground exerts a prescribed force; `kinematic` and `inverse` keep their prescribed positions",
       .keys = {required(text_list("bodies", "names of the bodies")), force,
                number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
-                      "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
+                      "with less force the bodies keep their prescribed position, or are raised out of contact", "20")}};
 }
 
 KeySchema max_residual_key() {
   return number("max_residual", "-", {.min = 1e-10, .max = 0.01},
-                "what may be left of the forces at work, with a warning, where contact forces that jump from facet to "
-                "facet of a mesh leave no better equilibrium",
+                "accepted relative residual of equilibrium, with a warning, if contact forces that are discontinuous between facets of a mesh prevent a smaller one",
                 "1e-5");
 }
 
 KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator) {
-  KeySchema type = text("type", "what is computed");
+  KeySchema type = text("type", "type of analysis");
   type.fallback = catalog.analyses.front().name;
   KeySchema variant = variant_of(std::move(type), catalog.analyses,
                                  {required(number("end_time", "s", times, "end of the run; it starts at 0")),
                                   budget_keys(), integrator_key(catalog, default_integrator)});
   variant.name = "analysis";
-  variant.meaning = "what is computed";
+  variant.meaning = "type of analysis";
   variant.required = true;
   return variant;
 }
@@ -210,13 +208,13 @@ void read_balances(const Field& field, Scenario& scenario) {
     for (std::size_t i = 0; i + 1 < balances.size(); ++i) {
       for (const auto& body : balances.back().bodies) {
         if (std::ranges::find(balances[i].bodies, body) == balances[i].bodies.end()) continue;
-        entry["bodies"].refuse("bodies that no other balance moves", fmt::format("'{}' twice", body), "name it once");
+        entry["bodies"].refuse("bodies that are in no other balance", fmt::format("'{}' twice", body), "name it once");
       }
     }
   }
 }
 
-/// Impulses of rigid bodies are found by one integrator only.
+/// Only one integrator supports impulses of rigid bodies.
 void check_rigid_pairs(const Field& field, const Scenario& scenario, const Catalog& catalog) {
   const std::string& needed = catalog.default_integrators.with_rigid_contact;
   if (scenario.analysis.integrator.name == needed) return;
@@ -225,7 +223,7 @@ void check_rigid_pairs(const Field& field, const Scenario& scenario, const Catal
     field["integrator"]["name"].refuse(
         fmt::format("'{}', for the rigid bodies of contact.{}", needed, pair.spec.name),
         fmt::format("'{}'", scenario.analysis.integrator.name),
-        "leave it out; others take joints with `unilateral: true`, where it is known what touches");
+        "leave it out; other integrators support joints with `unilateral: true` for known contacts");
   }
 }
 

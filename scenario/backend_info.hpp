@@ -13,7 +13,7 @@ struct BackendInfo {
   std::string summary;
   std::string reference;  ///< key in docs/references.bib
   std::vector<ParameterSchema> parameters;
-  std::vector<std::string> surface_pairs;  ///< "sphere-plane": shapes of main and partner body it accepts
+  std::vector<std::string> surface_pairs;  ///< "sphere-plane": accepted shapes of main and partner body
 };
 
 /// Schemas in the form of the scenario parser.

@@ -12,22 +12,21 @@ namespace heelstrike::config {
 
 namespace {
 
-/// Positive definite, and no principal moment above the sum of the two others: otherwise no distribution of mass has
-/// it.
+/// Positive definite, and no principal moment above the sum of the two others, as for every mass distribution.
 void check_inertia(const Field& field, const Matrix3& inertia) {
   const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
   const std::string found = fmt::format("principal moments {:g}, {:g}, {:g}", principal[0], principal[1], principal[2]);
-  constexpr double min_inertia = 1e-24;  // [kg m^2] a grain of 1e-12 kg has more at a micrometre
+  constexpr double min_inertia = 1e-24;  // [kg m^2] a grain of 1e-12 kg exceeds this at a radius of gyration of 1 um
   if (!(principal[0] >= min_inertia)) {
     field.refuse(
         fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", min_inertia), found,
         "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
   }
-  // A thin plate meets the bound exactly; its decimal text may miss it by a few roundings.
+  // A thin plate satisfies the bound with equality; its decimal text may violate it by rounding.
   constexpr double slack = 1.0 + 1e-9;
   if (principal[2] > (principal[0] + principal[1]) * slack) {
     field.refuse("an inertia [kg m^2] whose largest principal moment is at most the sum of the two others", found,
-                 "no body has such moments: check the values and that they are about the centre of mass");
+                 "such moments are impossible: check the values and that they are about the centre of mass");
   }
 }
 
@@ -49,7 +48,7 @@ KeySchema body_keys() {
   return {
       .name = "bodies",
       .kind = KeyKind::named,
-      .meaning = "the rigid bodies by name; `ground` is always there and is not listed",
+      .meaning = "the rigid bodies by name; `ground` always exists and is not listed",
       .keys = {
           required(number("mass", "kg", masses, "mass")),
           {.name = "inertia",
@@ -66,7 +65,7 @@ KeySchema body_keys() {
           vector3("velocity", "m/s", speeds, "initial velocity of the body's origin, world axes"),
           vector3("angular_velocity", "rad/s", speeds, "initial angular velocity, world axes"),
           text("starts_with",
-               "instead of these four: a body whose initial pose and velocities it takes, e.g. one that follows a "
+               "instead of these four: a body with the same initial pose and velocities, e.g. one that follows a "
                "recording"),
       }};
 }
@@ -74,7 +73,7 @@ KeySchema body_keys() {
 BodySpec read_body(const Field& field) {
   if (field.name() == "ground") {
     field.refuse("a name other than 'ground'", "'ground'",
-                 "ground is always there and never moves: choose another name");
+                 "ground always exists and is fixed: choose another name");
   }
   return {.name = field.name(),
           .mass = field["mass"].number(),
@@ -92,7 +91,7 @@ std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodi
   if (std::ranges::find(names, field.text()) != names.end()) return field.text();
   field.refuse(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
                fmt::format("'{}'", excerpt(field.text())),
-               suggestion(field.text(), names, "add it to `bodies` or name another"));
+               suggestion(field.text(), names, "add it to `bodies` or choose another"));
 }
 
 std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies) {
@@ -101,7 +100,7 @@ std::vector<std::string> read_joint_bodies(const Field& field, const std::vector
     names.push_back(read_body_name(Field(field.document(), *item, field.path()), bodies, true));
   }
   if (names.size() != 2) {
-    field.refuse("two bodies [a, b]", fmt::format("{}", names.size()), "name `ground` where the joint holds to it");
+    field.refuse("two bodies [a, b]", fmt::format("{}", names.size()), "name `ground` for a joint to it");
   }
   if (names[0] == names[1]) {
     field.refuse("two different bodies", fmt::format("'{}' twice", names[0]), "name the other body");
@@ -114,9 +113,9 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
   const Field start = field["starts_with"];
   const std::string other = read_body_name(start, bodies, false);
   if (other == body.name || !std::ranges::find(bodies, other, &BodySpec::name)->starts_with.empty()) {
-    start.refuse("a body that has its own initial pose", fmt::format("'{}'", other), "name another");
+    start.refuse("a body without `starts_with`", fmt::format("'{}'", other), "name another");
   }
-  // A default counts as not given.
+  // A default counts as absent.
   const auto refuse = [&](const char* key, bool given) {
     if (given) field[key].refuse("no initial values beside `starts_with`", fmt::format("`{}`", key), "remove one");
   };

@@ -1,5 +1,4 @@
-/// What a scenario may be made of. Whoever knows the types hands them to the reader of scenarios: the reader itself
-/// knows none by name.
+/// The types available in scenarios. They are passed to the scenario reader, which contains no names of types.
 #pragma once
 
 #include <functional>
@@ -12,25 +11,25 @@
 
 namespace heelstrike {
 
-/// One type of joint, force element, driver, integrator, analysis or coupling scheme, as the reader sees it.
+/// One type of joint, force element, driver, integrator, analysis or coupling scheme for the reader.
 struct ElementType {
   std::string name;                          ///< as in the file
   std::string meaning;                       ///< one sentence
-  std::vector<config::KeySchema> keys = {};  ///< besides those that all types of its section have
+  std::vector<config::KeySchema> keys = {};  ///< in addition to those of all types of its section
   std::vector<std::string> functions = {};   ///< keys of a force element that are functions of time
-  /// Refuses by Field::refuse what no table of keys can say; may be empty. `scenario` has what stands before the
-  /// section in the order of reading: bodies, analysis, joints, forces, motion, drivers, contact, coupling.
+  /// Checks beyond the table of keys, by Field::refuse; may be empty. `scenario` contains the preceding sections in the
+  /// order of reading: bodies, analysis, joints, forces, motion, drivers, contact, coupling.
   std::function<void(const config::Field& field, const Scenario& scenario)> check = {};
 };
 
-/// A type of joint. One that holds two bodies has the keys of config::attachment_keys().
+/// A type of joint. One between two bodies has the keys of config::attachment_keys().
 struct JointSchema : ElementType {
   JointCoordinates coordinates = {};
 };
 
-/// A type of driver, recognised by its name being one of the keys of an entry: of several the first in the catalog.
+/// A type of driver, identified by its name as a key of the entry; of several the first in the catalog.
 struct DriverSchema : ElementType {
-  /// Reads everything but the name and refuses what is wrong; files that it names are added to the scenario's.
+  /// Reads and checks everything but the name; adds its files to those of the scenario.
   std::function<void(const config::Field& field, DriverSpec& driver, Scenario& scenario)> read;
 };
 
@@ -38,10 +37,10 @@ struct AnalysisSchema : ElementType {
   AnalysisTraits traits = {};
 };
 
-/// The integrator of a scenario that names none.
+/// Default integrators.
 struct DefaultIntegrators {
   std::string with_contact, with_forces, otherwise;
-  std::string with_rigid_contact{};  ///< of some pair, whatever the others are
+  std::string with_rigid_contact{};  ///< if any pair is rigid
 };
 
 struct Catalog {
@@ -57,24 +56,24 @@ struct Catalog {
 
 namespace config {
 
-/// How a type holds its two bodies.
+/// Attachment of a type to its two bodies.
 struct AttachmentKeys {
-  enum class Points { optional, one, two };  ///< two: the ends on a and on b may be apart
+  enum class Points { optional, one, two };  ///< two: the ends on a and on b may differ
   enum class Axes { none, one, two };        ///< two: the axes on a and on b differ
   Points points = Points::one;
   Axes axes = Axes::none;
   const char* point_meaning = "the point, in the world at the initial poses";
 };
 
-/// Keys that say how a type holds its two bodies: `bodies`, and in the world `point`, `axis`, or `points`, `axes` in
-/// the frames of the bodies.
+/// Keys of the attachment to two bodies: `bodies`, and in the world `point`, `axis`, or `points`, `axes` in the frames
+/// of the bodies.
 [[nodiscard]] std::vector<KeySchema> attachment_keys(const AttachmentKeys& use);
-/// What they say. @throws Mistake for unknown bodies and for numbers that say no direction
+/// Reads these keys. @throws Mistake for unknown bodies and for zero directions
 [[nodiscard]] Attachment read_attachment(const Field& field, const std::vector<BodySpec>& bodies);
 
-/// An entry that is of one of several types: its key `choice` says which, and each type adds its own keys.
-/// @param choice  a text, whose choices and meaning are completed from the types; without a name, the first type whose
-///                name is among the keys is meant
+/// An entry of one of several types: its key `choice` selects the type, and each type adds its keys. @param choice  a
+/// text, whose choices and meaning are completed from the types; without a name, the first type whose name is among the
+/// keys is selected
 /// @param shared  keys of all types
 template <typename Type>
 [[nodiscard]] KeySchema variant_of(KeySchema choice, const std::vector<Type>& types,
@@ -84,7 +83,7 @@ template <typename Type>
   return variant;
 }
 
-/// The type of that name. @throws Error{internal}: the schema should have refused it
+/// The type of that name. @throws Error{internal} if missing: the schema must have rejected it
 template <typename Types>
 [[nodiscard]] const auto& type_named(const Types& types, const std::string& name) {
   for (const auto& type : types) {

@@ -17,11 +17,10 @@ std::vector<KeySchema> material_keys() {
   return {required(number("youngs_modulus", "Pa", moduli, "Young's modulus")),
           required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true},
                           "Poisson's ratio; nearly incompressible: 0.49 to 0.4999 with a mixed element")),
-          number("density", "kg/m^3", densities, "density; 0 where it is not needed", "0"),
+          number("density", "kg/m^3", densities, "density; 0 if not needed", "0"),
           {.name = "law",
            .kind = KeyKind::parameters,
-           .meaning = "`material_law` and its constants for this material, by the names that they have in `parameters` "
-                      "of fem_full; without it those of `parameters` hold"}};
+           .meaning = "`material_law` and its constants for this material, with the names in `parameters` of fem_full; default: those of `parameters`"}};
 }
 
 /// Materials of parts of a body.
@@ -29,10 +28,9 @@ KeySchema materials_key() {
   KeySchema key{.name = "materials",
                 .kind = KeyKind::named,
                 .meaning =
-                    "materials of element sets (layers, physical groups) by name; elsewhere `material` holds, and "
-                    "where sets overlap the later one",
+                    "materials of element sets (layers, physical groups) by name; elsewhere `material` applies, and in overlapping sets the later one",
                 .keys = material_keys()};
-  key.keys.push_back(text("set", "name of the element set when it is not the name of this entry"));
+  key.keys.push_back(text("set", "name of the element set; default: the name of this entry"));
   return key;
 }
 
@@ -46,7 +44,7 @@ KeySchema side_keys(std::string name, std::string meaning) {
               surface_keys(),
               {.name = "material",
                .kind = KeyKind::map,
-               .meaning = "elastic material; without it the body is rigid, or the back-end's own parameters say it",
+               .meaning = "elastic material; without it the body is rigid or defined by parameters of the back-end",
                .keys = material_keys()},
               materials_key(),
           }};
@@ -54,8 +52,7 @@ KeySchema side_keys(std::string name, std::string meaning) {
 
 ParameterValue read_parameter(const Field& field);
 
-/// What stands in a map of parameters. A name that is mistyped may have a dot in it, which Field::name() takes for the
-/// end of another name.
+/// Reads a map of parameters. A mistyped name may contain a dot, which Field::name() interprets as a separator.
 void read_parameters(const Field& owner, const std::string& key, ParameterMap& to, Mistakes& mistakes) {
   const std::size_t prefix = owner.path().size() + key.size() + 2;
   for (const Field& parameter : owner.entries_of(key)) {
@@ -108,7 +105,7 @@ ParameterValue read_parameter(const Field& field) {
   return list;
 }
 
-/// A number given with its unit, or in quotes, deserves a better answer than "found a text".
+/// Specific advice for a number with a unit or in quotes.
 void check_units(const Field& field, std::span<const ParameterSchema> schema) {
   const auto known = std::ranges::find(schema, field.name(), &ParameterSchema::name);
   if (known == schema.end() || known->kind != ParameterKind::number) return;
@@ -118,7 +115,7 @@ void check_units(const Field& field, std::span<const ParameterSchema> schema) {
                number_advice(field.node(), known->unit));
 }
 
-/// Repeats what `checked_parameters` says with the place in the file.
+/// Adds the position in the file to errors of `checked_parameters`.
 void check_parameters(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema) {
   const std::string where = pair.path() + ".parameters";
   try {
@@ -137,7 +134,7 @@ bool has_parameter(std::span<const ParameterSchema> schema, const std::string& n
   return std::ranges::any_of(schema, [&](const ParameterSchema& s) { return s.name == name || s.former_name == name; });
 }
 
-/// A parameter of other back-ends is no slip of the pen: says of which.
+/// Reports the back-ends to which a foreign parameter belongs.
 void throw_foreign_checkpoint(const Field& parameter, std::span<const ParameterSchema> schema, const BackendSchemas& backends) {
   if (has_parameter(schema, parameter.name())) return;
   std::vector<std::string> others;
@@ -146,11 +143,11 @@ void throw_foreign_checkpoint(const Field& parameter, std::span<const ParameterS
   }
   if (others.empty()) return;
   throw mistake_at(parameter.document(), parameter.node(), parameter.path(),
-                   fmt::format("{}: unknown key; it is a parameter of {}: take one of these as `backend`, or remove it",
+                   fmt::format("{}: unknown key; it is a parameter of {}: choose one of these as `backend`, or remove it",
                                parameter.path(), fmt::join(others, ", ")));
 }
 
-/// Every given parameter by itself, then which ones are missing.
+/// Checks every given parameter separately, then reports missing ones.
 void check_each_parameter(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema,
                           const BackendSchemas& backends, Mistakes& mistakes) {
   std::vector<ParameterSchema> optional(schema.begin(), schema.end());
@@ -173,12 +170,12 @@ void record_file_digests(const ParameterMap& parameters, std::span<const Paramet
   for (const ParameterSchema& key : schema) {
     const auto given = parameters.find(key.name);
     if (!key.is_file || given == parameters.end()) continue;
-    const auto* name = std::get_if<std::string>(&given->second);  // another kind of value has been refused
+    const auto* name = std::get_if<std::string>(&given->second);  // another kind of value was rejected before
     if (name != nullptr && !name->empty()) files.push_back(*name);
   }
 }
 
-/// @param files  those that parameters name are appended
+/// @param files  files of parameters are appended
 void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends,
                    std::vector<std::string>& files, Mistakes& mistakes) {
   if (backends.empty()) return;
@@ -201,7 +198,7 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
       if (!material.has("law")) continue;
       mistakes.attempt([&] {
         material["law"].refuse("a back-end of finite elements, e.g. fem_full", spec.backend,
-                               "laws of materials mean nothing to it: remove the law");
+                               "it does not use laws of materials: remove the law");
       });
     }
   }
@@ -233,7 +230,7 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
   pair.partner_body = pair.spec.partner.name;
   if (!pair.main_body.empty() && pair.main_body == pair.partner_body) {
     field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
-                                    "a body has no contact with itself: name the other body");
+                                    "a body cannot be in contact with itself: name the other body");
   }
   read_parameters(field, "parameters", pair.spec.parameters, mistakes);
   check_backend(field, pair.spec, backends, scenario.files, mistakes);
@@ -250,7 +247,7 @@ void check_shared_bodies(const Field& root, const Scenario& scenario, const Back
   if (!shared) return;
   const Field pair = root.entries_of("contact")[shared->later];
   pair[shared->is_partner ? "partner" : "main"]["body"].refuse(
-      "an elastic body in one pair only", fmt::format("the same body in contact.{} too", specs[shared->earlier].name),
+      "an elastic body in one pair only", fmt::format("the same body also in contact.{}", specs[shared->earlier].name),
       shared_body_advice);
 }
 

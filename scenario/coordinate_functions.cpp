@@ -17,9 +17,9 @@ struct TableKey {
 constexpr std::array<TableKey, 4> tables = {
     {{"spline", "cubic spline whose ends have the third derivative of the cubic through four points (SIMM)",
       Joining::spline},
-     {"natural_spline", "cubic spline that ends without curvature", Joining::natural},
-     {"lines", "straight from point to point; its derivative jumps there", Joining::lines},
-     {"steps", "the value of the point before", Joining::steps}}};
+     {"natural_spline", "cubic spline without curvature at both ends", Joining::natural},
+     {"lines", "piecewise linear; its derivative is discontinuous at the points", Joining::lines},
+     {"steps", "the value of the preceding point", Joining::steps}}};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::vector<KeySchema> coordinate_function_keys() {
   for (const TableKey& table : tables) {
     keys.push_back({.name = table.name,
                     .kind = KeyKind::map,
-                    .meaning = std::string(table.meaning) + "; straight behind both ends",
+                    .meaning = std::string(table.meaning) + "; linear extrapolation",
                     .keys = {required(number_list("x", "-", function_numbers, "increasing values of the coordinate")),
                              required(number_list("y", "-", function_numbers, "as many values"))}});
   }

@@ -1,4 +1,4 @@
-/// Functions of the coordinates of joints as a scenario says them.
+/// Functions of joint coordinates in a scenario.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace heelstrike::config {
 
-/// Keys of one function, of which an entry has exactly one.
+/// Keys of functions; an entry has exactly one.
 [[nodiscard]] std::vector<KeySchema> coordinate_function_keys();
-/// @throws Mistake for none or several of the keys, and for tables that are none
+/// @throws Mistake for none or several of the keys, and for invalid tables
 [[nodiscard]] ScalarFunctionPtr read_coordinate_function(const Field& field);
 
 }  // namespace heelstrike::config

@@ -4,11 +4,11 @@
 namespace heelstrike::config {
 
 KeySchema coupling_keys(const Catalog& catalog) {
-  KeySchema scheme = text("scheme", "when the contact partner is asked, and what acts meanwhile");
+  KeySchema scheme = text("scheme", "times of contact evaluation, and the forces between them");
   if (!catalog.couplings.empty()) scheme.fallback = catalog.couplings.front().name;
   KeySchema variant = variant_of(std::move(scheme), catalog.couplings);
   variant.name = "coupling";
-  variant.meaning = "how the multibody side and its contact partner come together";
+  variant.meaning = "coupling of the multibody side and its contact partner";
   return variant;
 }
 

@@ -17,7 +17,7 @@ KeySchema degree_key() {
           .choices = {"cubic", "quintic"}};
 }
 
-/// Repeats what a function of time found wrong with the place in the file.
+/// Adds the position in the file to errors of a function of time.
 template <typename Make>
 TimeFunctionPtr made_function(const Field& field, Make make) {
   try {
@@ -65,7 +65,7 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
                           .fallback = "time"},
                          degree_key(),
                          number("scale", "-", function_numbers,
-                                unit == "rad" ? "factor on the values; where it is 1 or -1, degrees (`inDegrees=yes` "
+                                unit == "rad" ? "factor on the values; if it is 1 or -1, degrees (`inDegrees=yes` "
                                                 "in the header, or a heading that ends in _deg) become radians"
                                               : "factor on the values, e.g. 0.0174532925 for degrees",
                                 "1")}}}};

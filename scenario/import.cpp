@@ -10,44 +10,38 @@ KeySchema import_keys() {
       .name = import_section,
       .kind = KeyKind::map,
       .meaning =
-          "a part of a model of OpenSim 4, which gives sections of the scenario (gravity, bodies, analysis and output "
-          "among them) as `heelstrike import-osim` writes them; sections here add to those, and a key that both give "
-          "is refused",
+          "a part of an OpenSim 4 model, imported as sections of the scenario (including gravity, bodies, analysis and output) as by `heelstrike import-osim`; sections here are added, and a key in both is an error",
       .keys = {
-          required(text("osim", "the model, .osim of version 4; `${NAME}` stands for a variable of the environment")),
+          required(text("osim", "the model, .osim of version 4; `${NAME}` is replaced by an environment variable")),
           text_list(
               "subset",
-              "joints whose bodies are taken, with all ligaments and muscles between them; without, the whole model"),
-          text_list("hold",
-                    "joints that are held where their coordinates are: what hangs on them becomes part of the bodies "
-                    "of the subset, and muscles that reach there come along"),
+              "joints whose bodies are imported, with all ligaments and muscles between them; default: the whole model"),
+          text_list("lock_joints",
+                    "joints locked at their coordinates: bodies beyond them are merged into those of the subset, and muscles attached there are imported"),
           {.name = "coordinates",
            .kind = KeyKind::parameters,
            .meaning =
-               "values of coordinates in the place of the model's defaults [rad or m], `hip_flex_r: 0.44`; bodies "
-               "stand and what is held is held there"},
+               "values of coordinates instead of the model's defaults [rad or m], `hip_flex_r: 0.44`; initial poses and locked joints use them"},
           text_list("geometry", "further folders of mesh files"),
           {.name = "meshes",
            .kind = KeyKind::parameters,
-           .meaning = "another file for a contact mesh, by its name, or for the surface below it, by `NAME.back`"},
+           .meaning = "replacement file for a contact mesh, by its name, or for its back surface, by `NAME.back`"},
           number("flexion", "rad", {.min = -2.0 * std::numbers::pi, .max = 2.0 * std::numbers::pi},
-                 "bends the first joint of the subset with six coordinates to this value of its first one, in "
-                 "equilibria; without, nothing drives the scenario"),
+                 "drives the first joint of the subset with six coordinates to this value of its first one, through equilibria; by default nothing is driven"),
           text("motion",
-               "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which "
-               "follows it in time"),
-          number("draw", "N", loads, "after `flexion`, on the bent body along its x axis, in further equilibria"),
-          text_list("without", "ligaments and muscles that are left out; `ACLam` is all its lines"),
+               "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which is driven in time"),
+          number("drawer_force", "N", loads, "force after `flexion` on the driven body along its x axis, through further equilibria"),
+          text_list("exclude", "ligaments and muscles that are excluded; `ACLam` excludes all its lines"),
           number("activation", "-", {.min = 0.0, .max = 1.0},
-                 "of all muscles, constant; none = what is set later, or their least one"),
+                 "of all muscles, constant; none = the value set later, or their minimum"),
           {.name = "rigid_tendons",
            .kind = KeyKind::flag,
-           .meaning = "tendons of all muscles are rigid; in equilibria they are anyway",
+           .meaning = "tendons of all muscles are rigid; in equilibria they always are",
            .fallback = "false"},
           {.name = "set",
            .kind = KeyKind::parameters,
            .meaning =
-               "changes of what is imported, by dotted keys as of `--set`: `contact.layers: lumped` of all pairs, "
+               "changes of the imported model, by dotted keys as for `--set`: `contact.layers: lumped` of all pairs, "
                "`forces.MUSCLE.passive_strain: 0.7`"},
       }};
 }

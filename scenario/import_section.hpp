@@ -1,5 +1,5 @@
-/// The section of a scenario that names a foreign model. Whoever reads the file puts what the model gives in its place
-/// (library/runs/import_section.hpp), so that all others see an ordinary scenario.
+/// The section of a scenario that imports a foreign model. It is replaced by the imported model when the file is read
+/// (library/runs/import_section.hpp), so that all other code uses an ordinary scenario.
 #pragma once
 
 #include "scenario/schema/schema.hpp"

@@ -38,7 +38,7 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   }
   if (field.has("side")) {
     shape.side = read_direction(field["side"]);
-    // The axis of a cylinder points to no side of it.
+    // The axial component is not a side of a cylinder.
     if (field.has("cylinder")) shape.side.z() = 0.0;
     if (!(shape.side.norm() > 0.1)) {
       field["side"].refuse("a direction across the axis of the cylinder, which is z", "one along it",
@@ -63,7 +63,7 @@ LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, 
     point.within = within["coordinate"].text();
     const auto range = within["range"].numbers();
     point.range = {range[0], range[1]};
-    if (!(range[0] < range[1])) within["range"].refuse("a range [from, to]", "none", "exchange its numbers");
+    if (!(range[0] < range[1])) within["range"].refuse("a range [from, to] with from < to", "none", "exchange its numbers");
   }
   if (!field.has("wrap")) return point;
   const Field wrap = field["wrap"];
@@ -88,7 +88,7 @@ LineSpec read_line(const Field& field, const std::string& name, const std::vecto
   const std::string& first = line.points.front().body;
   if (std::ranges::all_of(line.points, [&](const LinePoint& point) { return point.body == first; })) {
     path.refuse("points in at least two bodies", fmt::format("all in '{}'", first),
-                "its length would never change: name the body of the other insertion");
+                "its length would be constant: name the body of the other insertion");
   }
   return line;
 }
@@ -101,7 +101,7 @@ bool LinePoint::depends_on_coordinates() const {
 
 namespace {
 
-/// How a point follows the coordinates of joints.
+/// Dependence of a point on coordinates of joints.
 std::vector<KeySchema> coordinate_keys() {
   KeySchema moves{.name = "moves",
                   .kind = KeyKind::map,
@@ -116,7 +116,7 @@ std::vector<KeySchema> coordinate_keys() {
   return {std::move(moves),
           {.name = "within",
            .kind = KeyKind::map,
-           .meaning = "the line goes through the point only while a coordinate of a custom joint is in a range",
+           .meaning = "the point is active only while a coordinate of a custom joint is in a range",
            .keys = {required(text("coordinate", "its name")),
                     required(number_list("range", "rad or m", coordinates, "[from, to]", {2}))}}};
 }
@@ -125,10 +125,10 @@ std::vector<KeySchema> coordinate_keys() {
 
 KeySchema path_key() {
   KeySchema point{.kind = KeyKind::map,
-                  .meaning = "a point that the line goes through",
-                  .keys = {required(text("body", "that the point is fixed in, or `ground`")),
+                  .meaning = "a point of the line",
+                  .keys = {required(text("body", "body in which the point is fixed, or `ground`")),
                            required(number_list("point", "m", coordinates, "in the frame of the body", {3})),
-                           text("wrap", "name in `surfaces`: the way to the next point may wrap over it")}};
+                           text("wrap", "name in `surfaces`: the segment to the next point may wrap over it")}};
   for (KeySchema& key : coordinate_keys()) point.keys.push_back(std::move(key));
   return {.name = "path",
           .kind = KeyKind::list,
@@ -142,16 +142,15 @@ KeySchema wrap_surfaces_key() {
       .kind = KeyKind::named,
       .meaning = "smooth surfaces that lines of this entry wrap over, by name",
       .keys = {
-          required(text("body", "that carries it, or `ground`")), number("sphere", "m", radii, "radius of a sphere"),
+          required(text("body", "body to which it belongs, or `ground`")), number("sphere", "m", radii, "radius of a sphere"),
           number("cylinder", "m", radii, "radius of a cylinder along z"),
           number("length", "m", lengths,
-                 "of a cylinder: lines that meet and leave it beyond its ends do not wrap, as in OpenSim; without, "
-                 "it has no ends"),
+                 "of a cylinder: lines with tangent points beyond its ends do not wrap, as in OpenSim; infinite by default"),
           number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
           vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
-          quaternion("orientation", "of its axes against those of the body"),
+          quaternion("orientation", "of its axes relative to those of the body"),
           number_list("side", "-", direction_entries,
-                      "direction in its frame: lines pass on this side of it; without, on the shorter way", {3})}};
+                      "direction in its frame: lines pass on this side; by default on the shorter path", {3})}};
 }
 
 std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {
@@ -195,7 +194,7 @@ void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies)
       line.keys["path"].refuse(
           fmt::format("points outside the surface '{}'", surface.name),
           fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
-          "a line cannot wrap over a surface around its own insertion: make the surface smaller or leave out `wrap`");
+          "a line cannot wrap over a surface that contains its insertion: make the surface smaller or leave out `wrap`");
     }
   }
 }

@@ -1,4 +1,4 @@
-/// The ways of ligaments and muscles as a scenario says them: points fixed in bodies, surfaces that they wrap over.
+/// Paths of ligaments and muscles in a scenario: points fixed in bodies and wrap surfaces.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace heelstrike::config {
 
-/// A surface that lines wrap over; its frame's z axis is the axis of a cylinder.
+/// A wrap surface; the z axis of its frame is the axis of a cylinder.
 struct WrapSpec {
   std::string name;
   std::string body;
@@ -29,9 +29,9 @@ struct LinePoint {
   };
   std::string body;
   Vector3 point = Vector3::Zero();  ///< [m] in the frame of the body
-  std::optional<WrapSpec> wrap;     ///< on the way to the next point
+  std::optional<WrapSpec> wrap;     ///< on the segment to the next point
   std::array<Move, 3> moves = {};   ///< [m] added to `point`
-  std::string within = {};          ///< coordinate while which is in `range` the point counts; empty = always
+  std::string within = {};          ///< the point is active while this coordinate is in `range`; empty = always
   std::array<double, 2> range = {};
 
   [[nodiscard]] bool depends_on_coordinates() const;
@@ -48,18 +48,18 @@ struct LineSpec {
 [[nodiscard]] KeySchema path_key();
 [[nodiscard]] KeySchema wrap_surfaces_key();
 
-/// The lines of an entry: those in `lines`, or the one of its own `path`; none where it has neither.
-/// @throws Mistake for an unknown body or surface, fewer than two points, a line that holds one body only
+/// The lines of an entry: those in `lines`, or the one of its `path`; none without both. @throws Mistake for an unknown
+/// body or surface, fewer than two points, a line on a single body
 [[nodiscard]] std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies);
 
-/// False where a body of the line starts where another one is, so that its pose is not known yet, and where a point
-/// depends on coordinates of joints.
+/// False if a body of the line has `starts_with`, so that its pose is not yet known, or if a point depends on
+/// coordinates of joints.
 [[nodiscard]] bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies);
 
 /// Length of the straight lines between the points at the initial poses [m].
 [[nodiscard]] double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies);
 
-/// Refuses a point of a line that lies inside a surface which the line wraps over from or to there.
+/// Rejects a point of a line inside the wrap surface of an adjacent segment.
 void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies);
 
 }  // namespace heelstrike::config

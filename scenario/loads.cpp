@@ -21,7 +21,7 @@ KeySchema load_keys() {
               vector3("point", "m", coordinates, "point of application of the force in the body's frame"),
               {.name = "frame",
                .kind = KeyKind::text,
-               .meaning = "axes in which force and torque are given: of the world, or turning with the body",
+               .meaning = "axes of force and torque: fixed in the world or in the body",
                .fallback = "world",
                .choices = {"world", "body"}},
           }};

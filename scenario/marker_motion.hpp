@@ -1,4 +1,4 @@
-/// The section `motion` of a scenario: recorded markers that bodies follow.
+/// The section `motion` of a scenario: recorded markers followed by bodies.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace heelstrike {
 
-/// Where the axes of the file point in the world: "x", "-x", "y", ... For a laboratory with y up and z to the right
+/// Directions of the axes of the file in the world: "x", "-x", "y", ... For a laboratory with y up and z to the right
 /// and a world with z up and y to the left this is {x: "x", y: "z", z: "-y"}.
 struct AxisNames {
   std::string x = "x";
@@ -19,17 +19,18 @@ struct AxisNames {
 
 /// Markers of one foot by name.
 struct FootMarkers {
-  std::vector<std::string> hindfoot;  ///< at least three, on the part behind the metatarsophalangeal joints
+  std::vector<std::string> hindfoot;  ///< at least three, posterior to the metatarsophalangeal joints
   std::string heel;                   ///< with `toe_tip` the direction and the length of the foot
   std::string toe_tip;
   std::string toe_lateral;  ///< with `toe_medial` the metatarsophalangeal axis
   std::string toe_medial;
   std::vector<std::string> origin;  ///< static trial: their mean is the foot's origin, e.g. both malleoli
-  double toe_axis_depth = 0.0;      ///< [m] >= 0, of the metatarsophalangeal axis below the line of its two markers
+  double toe_axis_depth = 0.0;      ///< [m] >= 0, depth of the metatarsophalangeal axis below the line of its two
+                                    ///< markers
 };
 
-/// Where the surface of a foot lies on its markers: pose of the surface's frame M in the hindfoot frame H of the static
-/// trial, R_HM = Rz Ry Rx, and how far the surface's toes are bent when the marked ones are straight.
+/// Registration of a foot surface on its markers: pose of the surface's frame M in the hindfoot frame H of the static
+/// trial, R_HM = Rz Ry Rx, and the toe angle of the surface at zero recorded toe angle.
 struct FootRegistration {
   Vector3 position = Vector3::Zero();  ///< [m] origin of M in H
   Vector3 angles = Vector3::Zero();    ///< [rad] about x (roll), y (pitch, toes down > 0), z (yaw)
@@ -45,7 +46,7 @@ struct FootSpec {
   std::string where;                             ///< "file:line: motion.NAME.feet.NAME", for messages
 };
 
-/// One recording: a walking trial with its static trial, perhaps with force plates.
+/// One recording: a walking trial with its static trial, optionally with force plates.
 struct MarkerMotionSpec {
   std::string name;
   std::string markers;                     ///< .trc file of the trial
@@ -56,7 +57,7 @@ struct MarkerMotionSpec {
   double max_gap = 0.1;                    ///< [s] longest gap of a marker that is filled
   std::optional<double> cutoff;            ///< [Hz] of the low-pass filter; none = unfiltered
   int order = 4;                           ///< of the filter, both passes together
-  std::optional<Vector3> ground_velocity;  ///< [m/s] in the world; none = found from the flat foot
+  std::optional<Vector3> ground_velocity;  ///< [m/s] in the world; none = from the flat foot
   std::vector<FootSpec> feet;
   std::string where;  ///< "file:line: motion.NAME"
 };

@@ -12,7 +12,7 @@ KeySchema axes_keys() {
   const auto axis = [](const std::string& name, const std::string& fallback) {
     return KeySchema{.name = name,
                      .kind = KeyKind::text,
-                     .meaning = "where the " + name + " axis of the files points in the world",
+                     .meaning = "direction of the " + name + " axis of the files in the world",
                      .fallback = fallback,
                      .choices = {"x", "y", "z", "-x", "-y", "-z"}};
   };
@@ -29,11 +29,10 @@ KeySchema registration_keys() {
       .name = "registration",
       .kind = KeyKind::map,
       .meaning =
-          "where the surface of the foot lies on the markers; with it hindfoot and toes both follow with the "
-          "frame of the surface, so that one mesh serves both",
+          "pose of the foot surface relative to the markers; hindfoot and toes then both use the frame of the surface, so that one mesh serves both",
       .keys = {required(vector3("position", "m", coordinates, "origin of the surface in the hindfoot's frame", "")),
                vector3("angles", "rad", angles,
-                       "turns of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
+                       "rotations of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
                        "x first"),
                number("toe_angle", "rad", {.min = -1.0, .max = 1.0}, "added to the angle of the toes, up > 0", "0")}};
 }
@@ -45,13 +44,13 @@ KeySchema feet_keys() {
               "the feet by name; x of a foot's frame points forward (heel to toe tip, in the ground plane of the "
               "static trial), z up",
           .keys = {
-              required(text_list("hindfoot", "at least three markers behind the metatarsophalangeal joints")),
+              required(text_list("hindfoot", "at least three markers posterior to the metatarsophalangeal joints")),
               required(text("heel", "marker at the heel")),
               required(text("toe_tip", "marker at the tip of the toes")),
-              required(text("toe_lateral", "marker at the outer end of the metatarsophalangeal axis")),
-              required(text("toe_medial", "marker at its inner end")),
+              required(text("toe_lateral", "marker at the lateral end of the metatarsophalangeal axis")),
+              required(text("toe_medial", "marker at its medial end")),
               number("toe_axis_depth", "m", {.min = 0.0, .max = 0.1},
-                     "of that axis below the line of its two markers, which lie on top of the foot", "0"),
+                     "depth of that axis below the line of its two markers, which are on the dorsum of the foot", "0"),
               required(text_list("origin",
                                  "markers of the static trial whose mean is the origin of the hindfoot, e.g. "
                                  "both malleoli; that of the toes is the middle of the metatarsophalangeal "
@@ -92,7 +91,7 @@ KeySchema motion_keys() {
   return {
       .name = "motion",
       .kind = KeyKind::named,
-      .meaning = "recordings of a walking person, by name, for drivers with `follow`",
+      .meaning = "gait recordings by name, for drivers with `follow`",
       .keys = {
           required(text("markers", "trial, a .trc file, relative to the scenario file")),
           required(text("static", "static trial with the feet flat, a .trc file")),
@@ -101,16 +100,16 @@ KeySchema motion_keys() {
                "folder then has ground_reactions.mot with the same columns"),
           axes_keys(),
           number("start", "s", instants, "time of the files at which the run begins", "0"),
-          number("max_gap", "s", {.min = 0.0, .max = times.max}, "longest gap of a marker that a spline fills", "0.1"),
+          number("max_gap", "s", {.min = 0.0, .max = times.max}, "longest marker gap that is filled by a spline", "0.1"),
           number("cutoff", "Hz", frequencies,
-                 "low-pass of the markers without lag: 3 dB here after both passes; unfiltered when not given"),
+                 "zero-lag low-pass of the markers: 3 dB frequency after both passes; unfiltered by default"),
           {.name = "order",
            .kind = KeyKind::integer,
            .meaning = "order of the low-pass, both passes together; even",
            .fallback = "4",
            .range = {.min = 2.0, .max = 16.0}},
           number_list("ground_velocity", "m/s", speeds,
-                      "velocity of the ground in the world (treadmill); found from the flat foot when not given", {3}),
+                      "velocity of the ground in the world (treadmill); by default from the flat foot", {3}),
           required(feet_keys()),
       }};
 }

@@ -19,23 +19,22 @@ KeySchema field_keys() {
   return {
       .name = "fields",
       .kind = KeyKind::map,
-      .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none when not given",
+      .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none by default",
       .opt_in = true,
-      .keys = {number("interval", "s", times, "distance of the files in simulated time; needed without `at`"),
+      .keys = {number("interval", "s", times, "interval of the files in simulated time; required without `at`"),
                {.name = "at",
                 .kind = KeyKind::text,
-                .meaning = "contact: at the onset, the peaks and the end of every contact of a forward analysis, with "
-                           "`interval` also there",
+                .meaning = "contact: at the onset, the peaks and the end of every contact of a forward analysis, in addition to `interval`",
                 .choices = {"contact"}},
                {.name = "mesh",
                 .kind = KeyKind::text,
                 .meaning = "the boundary as triangles, or all tetrahedra",
                 .fallback = "surface",
                 .choices = {"surface", "volume"}},
-               text_list("quantities", "which of " + names + "; all when not given"),
+               text_list("quantities", "which of " + names + "; default: all"),
                {.name = "contact_only",
                 .kind = KeyKind::flag,
-                .meaning = "true: only while the pair touches",
+                .meaning = "true: only while the pair is in contact",
                 .fallback = "false"}}};
 }
 
@@ -43,7 +42,7 @@ FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
   const double end_time = analysis.end_time;
   const bool at_events = field.has("at");
   if (at_events && !analysis.traits.finds_events) {
-    field["at"].refuse("a forward analysis, whose steps find the instants of contact",
+    field["at"].refuse("a forward analysis, whose steps locate contact events",
                        fmt::format("`type: {}`", analysis.type),
                        "give `interval` instead: its frames are those of the rows");
   }
@@ -55,7 +54,7 @@ FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
                      .quantities = {},
                      .contact_only = field["contact_only"].flag(),
                      .at_events = at_events};
-  // A file name has five digits, and nobody looks at more pictures.
+  // File names have five digits.
   constexpr double max_files = 100'000;
   if (output.interval > 0.0 && end_time / output.interval > max_files) {
     field["interval"].refuse(fmt::format("at least {} s, for at most {} files", end_time / max_files, max_files),
@@ -83,23 +82,22 @@ KeySchema output_keys() {
           .meaning = "what is written",
           .required = true,
           .keys = {
-              required(number("interval", "s", times, "distance of the regular rows of timeseries.csv")),
+              required(number("interval", "s", times, "interval of the regular rows of timeseries.csv")),
               {.name = "accelerations",
                .kind = KeyKind::flag,
-               .meaning = "write the accelerations of all bodies too, so that `recorded` drivers repeat the motion "
+               .meaning = "also write the accelerations of all bodies, so that `recorded` drivers repeat the motion "
                           "exactly at the rows",
                .fallback = "false"},
               {.name = "steps",
                .kind = KeyKind::text,
-               .meaning = "accepted steps of the integrator that become rows of their own: none, those in contact, all",
+               .meaning = "accepted steps of the integrator that become additional rows: none, those in contact, all",
                .fallback = "contact",
                .choices = {"none", "contact", "all"}},
               number("checkpoint_period", "s", {.min = 0.0, .max = times.max},
-                     "wall time between checkpoints, from which a run that was cut off goes on; 0 for none. Results do "
-                     "not depend on it",
+                     "wall time between checkpoints, from which an interrupted run is resumed; 0 for none. Results do not depend on it",
                      "10"),
               number("checkpoint_interval", "s", times,
-                     "forward: simulated time between further checkpoints; the integrator starts anew at each"),
+                     "forward: simulated time between further checkpoints; the integrator restarts at each"),
               field_keys(),
           }};
 }

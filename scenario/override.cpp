@@ -65,7 +65,7 @@ Assignment read_assignment(const std::string& assignment) {
   return result;
 }
 
-/// `map` with the value at `keys` replaced; maps on the way are made where they are absent.
+/// `map` with the value at `keys` replaced; missing maps on the path are created.
 NodePointer replaced(const Node& map, std::span<const std::string> keys, const NodePointer& value) {
   auto copy = std::make_shared<Node>(map);
   if (copy->type == Node::Type::null) copy->type = Node::Type::map;
@@ -104,15 +104,15 @@ std::optional<KeySchema> find_key(const KeySchema& schema, const std::string& na
 [[noreturn]] void throw_invalid_name(const Assignment& assignment, const std::string& name, const Keys& known) {
   throw_invalid_assignment(assignment.note, fmt::format("{}", fmt::join(assignment.keys, ".")),
                     fmt::format("expected one of {}, found '{}'; {}", fmt::join(known, ", "), config::excerpt(name),
-                                suggestion(name, known, "name one of them")));
+                                suggestion(name, known, "choose one of them")));
 }
 
-/// Refuses a path that leads nowhere. Things with a name of their own must be in the file already.
+/// Rejects an invalid path. Named entries must already be in the file.
 void check_path(const Assignment& assignment, const Keys& keys, const Node& root, KeySchema schema) {
   const Node* node = &root;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string& key = keys[i];
-    if (schema.kind == KeyKind::parameters) return;  // known to the back-end only, which parse_scenario asks
+    if (schema.kind == KeyKind::parameters) return;  // checked by parse_scenario with the schema of the back-end
     const auto next = find_key(schema, key);
     if (!next) throw_invalid_name(assignment, key, names_in(schema));
     node = node == nullptr ? nullptr : node->find(key);
@@ -125,7 +125,7 @@ void check_path(const Assignment& assignment, const Keys& keys, const Node& root
   }
 }
 
-/// The places that one `contact...` key means.
+/// The positions to which one `contact...` key refers.
 std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root, const KeySchema& pair_schema) {
   const Node* contact = root.find("contact");
   const Keys pairs = names_in(contact);
@@ -181,7 +181,7 @@ namespace config {
 NodePointer copy_without_lines(const Node& node, const std::string& note) {
   auto copy = std::make_shared<Node>(node);
   if (!note.empty()) copy->note = note;
-  copy->line = 0;  // a line of another text means nothing in the file
+  copy->line = 0;  // a line of another text is invalid in the file
   copy->flow = true;
   for (auto& item : copy->items) item = copy_without_lines(*item, note);
   for (auto& entry : copy->entries) {
@@ -194,7 +194,7 @@ NodePointer copy_without_lines(const Node& node, const std::string& note) {
 std::string with_change(std::string_view yaml, const std::string& file_name, const Entry& change,
                         const std::string& where, const Catalog& catalog) {
   std::string value = emit_document(*copy_without_lines(*change.value, ""));
-  value.pop_back();  // the end of its line
+  value.pop_back();  // its line end
   const std::string note = fmt::format("--set {}={} ({})", excerpt(change.key), excerpt(value), where);
   return assigned(load_map(yaml, file_name),
                   {.note = note, .keys = keys_in(change.key, note), .value = copy_without_lines(*change.value, note)},
@@ -205,7 +205,7 @@ std::string with_change(std::string_view yaml, const std::string& file_name, con
 
 namespace {
 
-/// Laws of materials mean something to elastic bodies alone.
+/// Removes laws of materials, which apply to elastic bodies only.
 NodePointer without_laws(NodePointer root, const std::string& pair, std::vector<std::string>& dropped) {
   const auto drop = [&](Keys keys) {
     const Node* node = root.get();

@@ -1,5 +1,4 @@
-/// Changes of a scenario's tree that say in messages where they come from. `with_override` (scenario.hpp) is the one
-/// for the command line.
+/// Changes of a scenario's tree with their origin for messages. `with_override` (scenario.hpp) serves the command line.
 #pragma once
 
 #include <memory>
@@ -14,11 +13,11 @@ struct Catalog;
 
 namespace heelstrike::config {
 
-/// A copy for another place: without lines, maps in braces. @param note  where the values come from; empty = as before
+/// A copy for another position: without lines, maps in braces. @param note  origin of the values; empty = unchanged
 [[nodiscard]] std::shared_ptr<const Node> copy_without_lines(const Node& node, const std::string& note);
 
-/// What `with_override` does with "key=value", for a dotted key and its value as they stand in a file.
-/// @param where  file and line of the change, which messages about the value name
+/// As `with_override` of "key=value", for a dotted key and its value in a file. @param where  file and line of the
+/// change, for messages about the value
 /// @returns the changed YAML text. @throws Error{invalid_input}
 [[nodiscard]] std::string with_change(std::string_view yaml, const std::string& file_name, const Entry& change,
                                       const std::string& where, const Catalog& catalog);

@@ -15,9 +15,9 @@ namespace heelstrike {
 
 namespace {
 
-using namespace config;  // NOLINT(google-build-using-namespace): the reader of the whole file names every section
+using namespace config;  // NOLINT(google-build-using-namespace): the reader of the file uses every section
 
-/// Before all other checks: a file of a newer version has keys that this program cannot know.
+/// Precedes all other checks, because a file of a newer version may have unknown keys.
 void check_version(const Document& document) {
   const Node& root = *document.root;
   if (root.type != Node::Type::map) return;
@@ -35,17 +35,17 @@ void check_version(const Document& document) {
   }
 }
 
-/// Files are read before.
+/// Imports must be resolved before.
 void check_imported(const Document& document) {
   const Node* section = document.root->type == Node::Type::map ? document.root->find(import_section) : nullptr;
   if (section == nullptr) return;
-  config::refuse(document, *section, import_section, "a scenario in which the model stands in place of its name",
+  config::refuse(document, *section, import_section, "a scenario with the imported model",
                  "the name",
                  "give the file to heelstrike run, validate or another program that reads it from the disk");
 }
 
-/// Reads a scenario section by section and keeps what is wrong. What refers to something that could not be read is left
-/// for the time when that has been mended: it would only repeat the same mistake in other words.
+/// Reads a scenario by sections and collects errors. Entries that refer to an invalid section are skipped, because
+/// their errors would be consequences.
 class Reader {
  public:
   Reader(std::shared_ptr<const Document> document, const Catalog& catalog, Mistakes& mistakes)
@@ -84,7 +84,7 @@ class Reader {
   }
 
  private:
-  /// A body that could not be read keeps its name, which others refer to.
+  /// An invalid body keeps its name for references.
   void read_bodies(Scenario& scenario) {
     for (const Field& body : root_.entries_of("bodies")) {
       scenario.bodies.emplace_back().name = body.name();
@@ -105,14 +105,14 @@ class Reader {
     return std::ranges::none_of(sections, [&](const std::string& section) { return mistakes_.touch(section); });
   }
 
-  /// @param needs  sections that it refers to
+  /// @param needs  sections to which it refers
   template <typename Work>
   void attempt(const std::string& section, std::vector<std::string> needs, Work work) {
     needs.push_back(section);
     if (root_.has(section) && readable(needs)) mistakes_.attempt([&] { work(root_[section]); });
   }
 
-  /// The entries of a section of named things.
+  /// The entries of a section of named entries.
   template <typename Work>
   void entries(const std::string& section, const std::vector<std::string>& needs, Work work) {
     if (!readable(needs)) return;

@@ -1,7 +1,7 @@
 /// A scenario: model, contact pairs, analysis and output of one run, as read from one YAML file.
 ///
-/// The text is parsed once by the client (to say line and key of every mistake) and again by the multibody server from
-/// the same text, with the same code.
+/// The text is parsed by the client (to report line and key of every error) and again by the multibody server, with the
+/// same code.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace heelstrike {
 
-/// A rigid body; its frame's origin is where `position` says, its centre of mass anywhere in it.
+/// A rigid body; `position` is that of its frame's origin, which need not be the centre of mass.
 struct BodySpec {
   std::string name;
   double mass = 0.0;                         ///< [kg] > 0
@@ -32,19 +32,18 @@ struct BodySpec {
   Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in body axes
   Pose X_WB;                                 ///< initial pose in the world
   Twist V_WB;                    ///< initial twist, expressed in the world, linear part at the body's origin
-  std::string starts_with = {};  ///< body whose initial pose and twist it takes, e.g. one that follows a recording
+  std::string starts_with = {};  ///< body with the same initial pose and twist, e.g. one that follows a recording
 };
 
-/// A function of time as written in the file: known at once, or a column of a motion file that travels with the
-/// scenario.
+/// A function of time as written in the file: explicit, or a column of a motion file that is sent with the scenario.
 struct FunctionSpec {
-  TimeFunctionPtr function;  ///< none while `file` is to be read
+  TimeFunctionPtr function;  ///< none until `file` is read
   std::string file;
   std::string column;
   std::string time_column;
   int degree = 3;         ///< of the spline through the column
   double scale = 1.0;     ///< factor on the column's values
-  bool is_angle = false;  ///< in rad: a file may say that its column is in degrees
+  bool is_angle = false;  ///< in rad; the column of a file may be in degrees
   std::string where;      ///< "file:line: key", for messages
 };
 
@@ -59,35 +58,35 @@ struct LoadSpec {
   std::map<std::string, FunctionSpec> functions;  ///< fx, fy, fz [N], tx, ty, tz [N m], added to the constants
 };
 
-/// Where a joint or force element holds its two bodies, as the file says it: in the world at the initial poses, or in
-/// the frame of each body.
+/// Attachment of a joint or force element to its two bodies: in the world at the initial poses, or in the frame of each
+/// body.
 struct Attachment {
   std::vector<std::string> bodies = {};      ///< [a, b], names in `bodies` or "ground"
   bool in_world = true;                      ///< points and axes are in the world at the initial poses
   std::vector<Vector3> points = {};          ///< [m] none or one in the world, or one in the frame of each body
-  std::optional<Vector3> second_point = {};  ///< [m] the end on b, in the world, where it is another one
+  std::optional<Vector3> second_point = {};  ///< [m] the end on b, in the world, if different
   std::vector<Vector3> axes = {};            ///< unit vectors, likewise
-  std::optional<Vector3> second_axis = {};   ///< the axis on b, in the world, where it is another one
+  std::optional<Vector3> second_axis = {};   ///< the axis on b, in the world, if different
 };
 
-/// What joints and force elements of all types have. What else the file says of one is in `keys`, checked against the
-/// table of its type, for whoever builds that type.
+/// Common data of joints and force elements. All other keys are in `keys`, checked against the table of the type, for
+/// the builder of that type.
 struct ElementSpec {
   std::string name;
   std::string type;                                  ///< name in the catalog
-  std::shared_ptr<const config::Document> document;  ///< that `keys` reads from
+  std::shared_ptr<const config::Document> document;  ///< source of `keys`
   config::Field keys;
-  std::optional<Attachment> ends = {};                 ///< of a type that holds two bodies
-  std::map<std::string, FunctionSpec> functions = {};  ///< by key, of a type that has some
+  std::optional<Attachment> ends = {};                 ///< of a type with two bodies
+  std::map<std::string, FunctionSpec> functions = {};  ///< by key, of types with functions
   std::string where = {};                              ///< "file:line: forces.NAME", for messages
 };
 
-/// Coordinates of a joint that are free and that drivers, springs and gears may refer to.
+/// Free coordinates of a joint, for drivers, springs and gears.
 struct JointCoordinates {
   bool angle = false;         ///< about the joint's axis
   bool displacement = false;  ///< along the joint's axis
-  bool rotation = false;      ///< all turns about the joint's point
-  bool named = false;         ///< those in its key `coordinates`
+  bool rotation = false;      ///< all rotations about the joint's point
+  bool named = false;         ///< the coordinates in its key `coordinates`
 };
 
 struct JointSpec : ElementSpec {
@@ -95,13 +94,13 @@ struct JointSpec : ElementSpec {
   bool reactions = false;             ///< force and torque become columns of the time series
 };
 
-/// Table of the poses of bodies that a run or a measurement recorded.
+/// Table of recorded poses of bodies, from a run or a measurement.
 struct RecordSpec {
   std::string file;         ///< empty = none
-  std::string time_column;  ///< empty = `time_s` or `time`, whichever is there
+  std::string time_column;  ///< empty = `time_s` or `time`, whichever exists
   std::string where;        ///< "file:line: drivers.NAME.recorded", for messages
-  /// What the file says of the driven body, or of the bodies a and b of the driven joint; null for ground, and while
-  /// the file is to be read.
+  /// Records of the driven body, or of the bodies a and b of the driven joint; null for ground, and until the file is
+  /// read.
   std::vector<BodyRecordPtr> bodies;
 };
 
@@ -129,37 +128,37 @@ struct IntegratorSpec {
   double rtol = 1e-8;              ///< [-]
   double atol = 1e-10;             ///< [m, -, m/s, 1/s] for all coordinates
   std::optional<double> max_step;  ///< [s]
-  int max_rejections = 50;         ///< consecutive rejected steps after which the run gives up
-  std::optional<int> order;        ///< largest order (BDF methods) or order (Runge-Kutta); none = the method's own
+  int max_rejections = 50;         ///< consecutive rejected steps after which the run fails
+  std::optional<int> order;        ///< largest order (BDF methods) or order (Runge-Kutta); none = default of the method
   std::optional<double> step;      ///< [s] > 0 fixed-step methods, which require it
   double baumgarte_alpha = 5.0;    ///< [1/s] >= 0 fixed-step methods; alpha = beta = 5 is critical damping,
   double baumgarte_beta = 5.0;     ///< the values of [machado2012] section 3.5
 };
 
-/// Bodies of a hybrid analysis that are moved along the vertical until the ground carries them with a given force.
+/// Bodies of a hybrid analysis that are moved along the vertical until the ground exerts a prescribed force.
 struct BalanceSpec {
   std::string name;
   std::vector<std::string> bodies;  ///< moved together
-  std::string plate;                ///< MOTION.FOOT: force of that foot's plate; empty = `force` is given
+  std::string plate;                ///< MOTION.FOOT: force of that foot's plate; empty = `force` is used
   FunctionSpec force;               ///< [N] vertical force of the ground on the bodies
-  double threshold = 20.0;          ///< [N] below it the bodies stay where they are prescribed, but out of contact
+  double threshold = 20.0;          ///< [N] below it the bodies keep their prescribed position, but out of contact
   std::string where;                ///< "file:line: analysis.balance.NAME"
 };
 
-/// What a run may use before it is ended with Error{limit}.
+/// Limits of a run; exceeding one raises Error{limit}.
 struct RunBudget {
   std::int64_t rows = 2'000'000;             ///< of the time series
   std::int64_t steps = 10'000'000;           ///< accepted steps of the integrator
   std::int64_t evaluations = 1'000'000'000;  ///< of the equations of motion or of balance
-  std::int64_t stalled_steps = 20'000;       ///< tried steps that advance the time by less than a billionth of the run
+  std::int64_t stalled_steps = 20'000;       ///< trial steps that advance the time by less than a billionth of the run
 };
 
-/// What a type of analysis does, for those who prepare its input or show its results.
+/// Properties of a type of analysis, for preparation of input and display of results.
 struct AnalysisTraits {
-  bool finds_events = false;  ///< its steps find the instants at which contact begins and ends
+  bool finds_events = false;  ///< its steps locate the begin and end of contact
   bool prescribed = false;    ///< drivers prescribe the motion; nothing is integrated
-  bool balances = false;      ///< bodies find their height from the force that carries them
-  bool loads = false;         ///< loads of joints and drivers are its result
+  bool balances = false;      ///< heights of bodies follow from the supporting force
+  bool loads = false;         ///< it computes loads of joints and drivers
 };
 
 struct AnalysisSpec {
@@ -172,12 +171,12 @@ struct AnalysisSpec {
   RunBudget budget = {};
 };
 
-/// How the multibody side and its contact partner come together. What else the file says of a scheme is in `keys`,
-/// checked against the table of that scheme, for whoever builds it.
+/// Coupling of the multibody side and its contact partner. All other keys are in `keys`, checked against the table of
+/// the scheme, for its builder.
 struct CouplingSpec {
   std::string scheme;                                ///< name in the catalog; empty = the catalog's first
-  std::shared_ptr<const config::Document> document;  ///< that `keys` reads from
-  std::optional<config::Field> keys = {};            ///< there when `scheme` is
+  std::shared_ptr<const config::Document> document;  ///< source of `keys`
+  std::optional<config::Field> keys = {};            ///< set if `scheme` is
 };
 
 enum class StepRows { none, contact, all };
@@ -187,15 +186,15 @@ struct FieldOutput {
   double interval = 0.0;                ///< [s] 0 = only at contact events
   FieldMesh mesh = FieldMesh::surface;  ///< boundary triangles or tetrahedra
   std::vector<std::string> quantities;  ///< empty = all
-  bool contact_only = false;            ///< only while the pair touches
+  bool contact_only = false;            ///< only while the pair is in contact
   bool at_events = false;               ///< also at onset, peak and end of every contact of a forward analysis
 };
 
 struct OutputSpec {
-  double interval = 0.0;                      ///< [s] distance of the regular rows
+  double interval = 0.0;                      ///< [s] interval of the regular rows
   bool accelerations = false;                 ///< of all bodies, as columns
-  StepRows steps = StepRows::contact;         ///< which accepted steps become rows of their own
-  double checkpoint_period = 10.0;            ///< [s] wall time between checkpoints; 0 = none by the clock
+  StepRows steps = StepRows::contact;         ///< accepted steps that become additional rows
+  double checkpoint_period = 10.0;            ///< [s] wall time between checkpoints; 0 = none by wall time
   std::optional<double> checkpoint_interval;  ///< [s] simulated time between further ones; none = no further ones
   std::optional<FieldOutput> fields = {};     ///< none = no fields
 };
@@ -214,38 +213,36 @@ struct Scenario {
   AnalysisSpec analysis;
   CouplingSpec coupling = {};
   OutputSpec output;
-  std::vector<std::string> notes;  ///< what reading the recordings found and the user should know
-  std::vector<std::string> files;  ///< files that travel with the scenario, as named in it, each once
+  std::vector<std::string> notes;  ///< notes for the user from reading the recordings
+  std::vector<std::string> files;  ///< files sent with the scenario, as named in it, each once
 };
 
-/// Parameter schemas of the known back-ends by name; where they come from (registry, RPC) does not matter here.
+/// Parameter schemas of the known back-ends by name, from the registry or by RPC.
 using BackendSchemas = std::map<std::string, std::vector<ParameterSchema>>;
 
-/// What a scenario may be made of: the types of joints, force elements and so on, and the contact back-ends
-/// (scenario/catalog.hpp).
+/// The available types of joints, force elements etc., and the contact back-ends (scenario/catalog.hpp).
 struct Catalog;
 
-/// Parses and checks. Every mistake is Error{invalid_input} whose message starts with "file:line: key: ", names what
-/// was expected (with unit and range) and what was found, and suggests the nearest known key or name.
+/// Parses and checks. Every mistake raises Error{invalid_input}. Its message starts with "file:line: key: ", states
+/// what was expected (with unit and range) and found, and suggests the nearest known key or name.
 /// @param yaml       the text
 /// @param file_name  for messages and for `Scenario::name`
 /// @param catalog    without back-ends, their names and parameters are not checked here
 [[nodiscard]] Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const Catalog& catalog);
 
-/// The files that travel with the scenario (meshes), relative to the scenario file. A mesh surface names its file in
-/// `asset_name`; whoever has the content fills in `sha256`.
+/// The files sent with the scenario (meshes), relative to the scenario file. A mesh surface names its file in
+/// `asset_name`; `sha256` is set after the content is read.
 [[nodiscard]] std::vector<std::string> referenced_files(const Scenario& scenario);
 
 /// One `--set key=value`; value is YAML. `contact.PARAMETER=v` sets a parameter of all pairs,
 /// `contact.PAIR.PARAMETER=v` of one, any other dotted key replaces that key's value. An unknown key is an error that
-/// suggests the nearest one. The changed value carries a comment `# --set key=value`, so that messages about it name
-/// the option, not a line.
+/// suggests the nearest one. The changed value has a comment `# --set key=value`, so that messages about it refer to
+/// the option instead of a line.
 /// @returns the changed YAML text. @throws Error{invalid_input}
 [[nodiscard]] std::string with_override(std::string_view yaml, const std::string& file_name,
                                         const std::string& assignment, const Catalog& catalog);
 
-/// Replaces the back-end of every pair; parameters that the new back-end does not know are dropped and named in
-/// `dropped`.
+/// Replaces the back-end of every pair; parameters unknown to the new back-end are removed and listed in `dropped`.
 [[nodiscard]] std::string with_backend(std::string_view yaml, const std::string& file_name, const std::string& backend,
                                        const BackendSchemas& backends, std::vector<std::string>& dropped);
 

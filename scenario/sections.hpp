@@ -1,5 +1,4 @@
-/// The sections of a scenario file: of each its keys, and how it is read once they have been checked. One source file
-/// per section.
+/// The sections of a scenario file: the keys of each and its reader for checked values. One source file per section.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +16,11 @@ namespace heelstrike::config {
 // bodies.cpp
 [[nodiscard]] KeySchema body_keys();
 [[nodiscard]] BodySpec read_body(const Field& field);
-/// Name of a body that exists; `ground` counts where `with_ground`.
+/// Name of an existing body; `ground` is accepted if `with_ground`.
 [[nodiscard]] std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodies, bool with_ground);
 /// The two bodies of a joint or force element, [a, b]; either may be `ground`.
 [[nodiscard]] std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies);
-/// A body that starts with another one, once all are known.
+/// Checks a body with `starts_with` after all bodies are known.
 void check_start(const Field& field, const BodySpec& body, const std::vector<BodySpec>& bodies);
 
 // functions.cpp
@@ -36,7 +35,7 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 [[nodiscard]] LoadSpec read_load(const Field& field, Scenario& scenario);
 
 // catalog.cpp
-/// Name, type, place and ends of a joint or force element.
+/// Name, type, location and ends of a joint or force element.
 [[nodiscard]] ElementSpec read_element(const Field& field, std::shared_ptr<const Document> document,
                                        const Scenario& scenario);
 
@@ -61,7 +60,7 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 // surfaces.cpp
 [[nodiscard]] KeySchema surface_keys();
 [[nodiscard]] Surface read_surface(const Field& choice, std::vector<std::string>& files);
-/// What keys alone cannot say. @param is_rigid  the body has no material
+/// Checks beyond single keys. @param is_rigid  the body has no material
 void check_surface(const Field& choice, const Surface& surface, bool is_rigid);
 
 // contact.cpp
@@ -71,19 +70,19 @@ void check_surface(const Field& choice, const Surface& surface, bool is_rigid);
 void check_shared_bodies(const Field& root, const Scenario& scenario, const BackendSchemas& backends);
 
 // analysis.cpp
-/// Bodies that find their height, of analyses whose motion is prescribed.
+/// Bodies in vertical balance, for analyses with prescribed motion.
 [[nodiscard]] KeySchema balance_keys();
-/// Of a static analysis: what may be left of the forces at work [-].
+/// Accepted relative residual of a static analysis [-].
 [[nodiscard]] KeySchema max_residual_key();
 [[nodiscard]] KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator);
-/// The integrator of a file that names none. @param root  as read, not yet checked
+/// The default integrator. @param root  unchecked file
 [[nodiscard]] std::string default_integrator(const Node& root, const Catalog& catalog);
-/// A grid that is known not to fit into its budget is refused before anything is computed.
+/// Rejects a grid that exceeds its budget before the computation.
 void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
                 const char* key);
 [[nodiscard]] AnalysisSpec read_analysis(const Field& field, const Catalog& catalog);
 void read_balances(const Field& field, Scenario& scenario);
-/// Where the type of the analysis refuses something.
+/// Checks required by the type of the analysis.
 void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog);
 
 // coupling.cpp

@@ -1,7 +1,7 @@
 /// One elastic body in two contact pairs.
 ///
-/// Every pair has an elastic body to itself: it is condensed for that pair, and what another pair does to it is not
-/// felt. Such models are refused.
+/// An elastic body is condensed for one pair, without the effect of other pairs. Models with an elastic body in two
+/// pairs are therefore rejected.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace heelstrike {
 
-/// Whether bodies of a back-end with these parameters are elastic as a whole: then they say how a body is held.
+/// True if bodies of a back-end with these parameters are elastic as a whole; the parameters then define the clamp.
 [[nodiscard]] bool has_elastic_bodies(std::span<const ParameterSchema> schema);
 
 struct SharedBody {
@@ -24,16 +24,16 @@ struct SharedBody {
   bool is_partner = false;  ///< which side of the later pair
 };
 
-/// The first body with a material that is in two pairs of back-ends with elastic bodies. Pieces of one body that lie in
-/// different places, come from different files or are cut out by different boxes are bodies of their own.
-/// @param elastic  whether bodies of a back-end are elastic, by its name
+/// The first body with a material that is in two pairs of back-ends with elastic bodies. Pieces of one body at
+/// different positions, from different files or cut by different boxes count as separate bodies. @param elastic  true
+/// for the name of a back-end with elastic bodies
 [[nodiscard]] std::optional<SharedBody> find_shared_body(std::span<const PairSpec> pairs,
                                                          const std::function<bool(const std::string&)>& elastic);
 
-/// What to do about it, after "found ...; ".
+/// Remedy, after "found ...; ".
 extern const std::string shared_body_advice;
 
-/// @throws Error{invalid_input} when there is one
+/// @throws Error{invalid_input} if there is a shared body
 void refuse_shared_bodies(std::span<const PairSpec> pairs, const std::function<bool(const std::string&)>& elastic);
 
 }  // namespace heelstrike

@@ -6,8 +6,8 @@ namespace heelstrike::config {
 
 namespace {
 
-/// The value of a key as it travels. A list of lists becomes one list; a named map of numbers becomes its names, joined
-/// by commas, and one list for each key of its entries: `layers` and `layers.height`.
+/// Flat value of a key. A list of lists becomes one list; a named map of numbers becomes its names, joined by commas,
+/// and one list for each key of its entries: `layers` and `layers.height`.
 void read_value(const Field& field, const KeySchema& key, ParameterMap& values) {
   switch (key.kind) {
     case KeyKind::number:
@@ -51,7 +51,7 @@ void read_value(const Field& field, const KeySchema& key, ParameterMap& values) 
   }
 }
 
-/// The value that a message is about: the deepest one on the way to `path` that the file has.
+/// The value to which a message refers: the deepest one on `path` that the file contains.
 Field value_at(const Field& field, const std::string& path) {
   for (const Field& entry : field.entries()) {
     if (path == entry.path() || path.starts_with(entry.path() + ".")) return value_at(entry, path);

@@ -15,7 +15,7 @@ namespace heelstrike::client {
 
 /// Distance between the bodies in two runs of the same scenario.
 struct PositionError {
-  double largest = 0.0;   ///< [m] distance of the origins of a body in both runs, maximum over all bodies and times of both
+  double largest = 0.0;   ///< [m] distance of the origins of a body, maximum over all bodies and times
   double relative = 0.0;  ///< [-] relative to the largest distance of a body from its start in the reference run
 };
 /// @throws Error{invalid_input} when the runs do not have the same bodies

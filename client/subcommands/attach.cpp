@@ -1,4 +1,4 @@
-// heelstrike attach: collects a run that somebody has submitted to a shared multibody server.
+// heelstrike attach: collects a run that was submitted to a shared multibody server.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,14 +26,14 @@ struct AttachOptions {
   ServerOptions servers;
 };
 
-/// What a client of this run has left when it died.
+/// The folder is an incomplete run of the same scenario, left by an earlier client of this run.
 bool is_folder_of(const fs::path& path, const RunRequest& request) {
   std::error_code ignored;
   return fs::exists(path / "INCOMPLETE", ignored) && fs::exists(path / "scenario.yaml", ignored) &&
          read_whole_file(path / "scenario.yaml") == request.yaml;
 }
 
-/// A run that was itself resumed has its beginning only in the folder that it was resumed in.
+/// The rows before the resumption of a resumed run exist only in the folder in which it was resumed.
 RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   const bool is_same_run = is_folder_of(path, request);
@@ -45,8 +45,8 @@ RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
   }
   if (!is_same_run) {
     throw input_error("output",
-                      fmt::format("run {} was resumed, and the rows before that are in the folder that it was "
-                                  "resumed in: expected that one, found {}; name it with -o",
+                      fmt::format("run {} was resumed, and the rows before that are in the folder in which it was "
+                                  "resumed: expected that one, found {}; name it with -o",
                                   options.run_id, path.string()));
   }
   RunFolder folder = RunFolder::resume(path);
@@ -69,14 +69,14 @@ ExitCode attach(const AttachOptions& options, bool json, const std::stop_token& 
 }  // namespace
 
 void add_attach(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("attach", "Collect a run that goes on, or has ended, on a shared mbs_server");
+  auto* command = program.add_subcommand("attach", "Collect a current or completed run of a shared mbs_server");
   const auto options = std::make_shared<AttachOptions>();
   command->add_option("run_id", options->run_id, "Identifier of the run: in run.log, and listed by heelstrike watch")
       ->type_name("RUN_ID")
       ->required();
   command
       ->add_option("-o,--output", options->output,
-                   "Run folder to make, or the one that a client of this run left when it died; default "
+                   "Run folder to create, or the folder that an earlier client of this run left; default "
                    "runs/SCENARIO-BACKEND[-N]")
       ->type_name("FOLDER");
   command->add_flag("--force", options->force, "Overwrite the run in an existing folder");
@@ -85,9 +85,9 @@ void add_attach(CLI::App& program, Invocation& invocation) {
   add_server_options(*command, options->servers);
   command->get_option("--mbs")->required();
   add_footer(*command,
-             "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine dies\n"
+             "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine fails\n"
              "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
-             "The folder is, byte for byte, the one that the first client would have written. Ctrl-C stops the run.");
+             "The folder equals, byte for byte, the one that the first client would have written. Ctrl-C stops the run.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return attach(*options, invocation.json, stop);

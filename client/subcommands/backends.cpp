@@ -1,4 +1,4 @@
-// heelstrike backends: what contact models exist, with their parameters.
+// heelstrike backends: lists the contact models and their parameters.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -83,7 +83,7 @@ Json to_json(const BackendInfo& backend) {
 void print_one(const BackendInfo& backend) {
   Table head;
   head.header = {"back-end", backend.name};
-  head.rows = {{"what it is", backend.summary}};
+  head.rows = {{"summary", backend.summary}};
   if (!backend.reference.empty()) head.rows.push_back({"reference", backend.reference});
   head.rows.push_back({"surfaces", fmt::format("main-partner: {}", fmt::join(backend.surface_pairs, ", "))});
   fmt::print("{}\n", head.fitted(screen_width(Stream::out)));
@@ -98,7 +98,7 @@ void print_one(const BackendInfo& backend) {
 
 void print_all(const std::vector<BackendInfo>& backends) {
   Table table;
-  table.header = {"back-end", "what it is"};
+  table.header = {"back-end", "summary"};
   for (const BackendInfo& backend : backends) table.rows.push_back({backend.name, backend.summary});
   fmt::print("{}\nheelstrike backends NAME shows its surfaces and every parameter.\n",
              table.fitted(screen_width(Stream::out)));
@@ -141,17 +141,17 @@ void add_backends(CLI::App& program, Invocation& invocation) {
   const auto options = std::make_shared<BackendsOptions>();
   command->add_option("name", options->name, "Back-end to show in full")->type_name("NAME");
   command->add_flag("--json", invocation.json, "Print as JSON");
-  const std::string group = "Server (none named: the back-ends of this program)";
-  command->add_option("--fem", options->servers.fem, "Address of a running fem_server to ask: host:port or unix:/path")
+  const std::string group = "Server (default: the back-ends of this program)";
+  command->add_option("--fem", options->servers.fem, "Address of a running fem_server: host:port or unix:/path")
       ->type_name("ADDRESS")
       ->group(group);
   command->add_option("--tls-ca", options->servers.tls.ca_file, "Certificate of the authority to trust")
       ->type_name("FILE")
       ->group(group);
-  command->add_option("--tls-cert", options->servers.tls.certificate_file, "Own certificate")
+  command->add_option("--tls-cert", options->servers.tls.certificate_file, "Client certificate")
       ->type_name("FILE")
       ->group(group);
-  command->add_option("--tls-key", options->servers.tls.key_file, "Key of the own certificate")
+  command->add_option("--tls-key", options->servers.tls.key_file, "Key of the client certificate")
       ->type_name("FILE")
       ->group(group);
   add_footer(*command, "  heelstrike backends\n  heelstrike backends flores\n  heelstrike backends --json");

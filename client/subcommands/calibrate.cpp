@@ -1,4 +1,4 @@
-// heelstrike calibrate: find the modulus (or the height of the clamp) that gives a force at a depth.
+// heelstrike calibrate: identifies the modulus (or the height of the clamp) that gives a force at a depth.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -71,7 +71,7 @@ CalibrationTask make_task(const CalibrateOptions& options, const RunRequest& req
   task.depth = parse_small_length(options.depth, "--depth");
   if (!(task.depth > 0.0))
     throw input_error("depth", fmt::format("--depth: expected a length > 0, found '{}'", options.depth));
-  // Without a unit it is metres; nobody presses a body by half a metre and leaves the unit away.
+  // A bare number is in metres; a depth of half a metre indicates a missing unit.
   const bool has_unit = options.depth.find('m') != std::string::npos;
   if (!has_unit && task.depth >= 0.5) {
     throw input_error("depth", fmt::format("--depth: {} is a depth of {} m; did you mean {}mm?", options.depth,
@@ -126,6 +126,7 @@ void report(const CalibrationResult& result, const CalibrationTask& task, bool a
   table.header = {"E MPa", "clamp mm", "force N", "area cm^2", "peak kPa", "time s"};
   for (const CalibrationTrial& t : result.trials) table.rows.push_back(cells(t));
   fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
+  //  Numbers on the terminal have the units of the task; the JSON output is in SI units.
   fmt::print("E = {:.6g} Pa{} gives {:.6g} N at {:.4g} mm\n", found.youngs_modulus,
              found.clamp_height ? fmt::format(" with the clamp at z >= {:.4g} mm", *found.clamp_height * 1e3) : "",
              found.force, task.depth * 1e3);
@@ -137,7 +138,7 @@ void report(const CalibrationResult& result, const CalibrationTask& task, bool a
   fmt::print("             dF/ddepth = {:.5g} N/mm\n", found.stiffness * 1e-3);
 }
 
-/// All that a trial depends on besides what is tried.
+/// Everything that a trial depends on except the identified value.
 std::string identity_of(const CalibrateOptions& options, const RunRequest& request) {
   std::string all = fmt::format("{}\n{}\n{}\n{}\n", sha256_hex(request.yaml), options.depth, options.pair,
                                 fmt::join(options.direction, " "));
@@ -149,7 +150,7 @@ ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_toke
   if (options.registration) {
     return calibrate_registration({options.scenario, options.overrides, options.free, options.moduli}, as_json, stop);
   }
-  if (!options.moduli.empty()) throw input_error("moduli", "--moduli: expected together with --registration");
+  if (!options.moduli.empty()) throw input_error("moduli", "--moduli: requires --registration");
   if (options.depth.empty() || !(options.force > 0.0)) {
     throw input_error("depth", "expected --depth LENGTH and --force N, or --registration, found neither; see --help");
   }
@@ -182,7 +183,7 @@ ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_toke
 
 void add_calibrate(CLI::App& program, Invocation& invocation) {
   auto* command =
-      program.add_subcommand("calibrate", "Find the modulus that gives a force at a depth, with sensitivities");
+      program.add_subcommand("calibrate", "Identify the modulus that gives a force at a depth, with sensitivities");
   const auto options = std::make_shared<CalibrateOptions>();
   add_scenario_argument(*command, options->scenario);
   auto* depth = command->add_option("--depth", options->depth, "Overlap of the undeformed shapes, e.g. 8.8mm")
@@ -193,7 +194,7 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   command
       ->add_flag(
           "--registration", options->registration,
-          "Instead: place the feet's surfaces on their markers, from the centres of pressure of incomplete stances")
+          "Instead: identify the registration of the feet's surfaces from the centres of pressure of incomplete stances")
       ->excludes(depth)
       ->excludes(force);
   command
@@ -204,14 +205,14 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   command
       ->add_option("--moduli", options->moduli,
                    "For --registration: Young's moduli [Pa] to try, ascending, e.g. 2e5,4e5,8e5; the registration is "
-                   "fitted with each, and the one of the least error is refined")
+                   "fitted with each, and the modulus of the least error is refined")
       ->type_name("PA,PA,..");
   command->add_option("--pair", options->pair, "Contact pair, when the scenario has several")->type_name("NAME");
   command
       ->add_option("--direction", options->direction,
-                   "Direction of the partner's motion in the main body's frame: x y z; default out of a plane partner")
+                   "Direction of the partner's motion in the main body's frame: x y z; default: the normal of a plane partner")
       ->expected(3);
-  command->add_option("--fit", options->fit, "What is found: the modulus, or the height of the clamp (clamped_box)")
+  command->add_option("--fit", options->fit, "Identified value: the modulus, or the height of the clamp (clamped_box)")
       ->check(CLI::IsMember({"modulus", "clamp"}))
       ->capture_default_str();
   command->add_option("--clamp-range", options->clamp_range, "LOW:HIGH for --fit clamp, e.g. -20mm:10mm")
@@ -219,12 +220,12 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   command->add_option("--clamp-step", options->clamp_step, "Difference for dF/dz")
       ->type_name("LENGTH")
       ->capture_default_str();
-  command->add_option("--tolerance", options->tolerance, "Of the force, relative")
+  command->add_option("--tolerance", options->tolerance, "Relative tolerance of the force")
       ->check(CLI::Range(1e-9, 0.1))
       ->capture_default_str();
   command
       ->add_option("--journal", options->journal,
-                   "File that keeps every trial; the same command again takes those that are there from it")
+                   "Journal of all trials; a repeated command reuses them")
       ->type_name("FILE")
       ->excludes("--registration");
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");

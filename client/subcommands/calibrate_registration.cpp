@@ -16,7 +16,7 @@
 namespace heelstrike::client {
 namespace {
 
-/// How the residual of a task is written.
+/// Name and units of the residual of a task.
 struct Residual {
   const char* name;
   const char* unit;
@@ -69,7 +69,7 @@ void print(const FootRegistrationResult& r, const RegistrationTask& task) {
   for (std::size_t p = 0; p < task.free.size(); ++p) {
     const auto parameters = registration_parameters();
     const bool angle = std::ranges::find(parameters, task.free[p], &RegistrationParameter::name)->unit == "rad";
-    // One degree or one millimetre is what a reader can picture.
+    // Output per degree or millimetre, which is easier to interpret than per radian or metre.
     const double unit = angle ? 0.017453292519943295 : 1e-3;
     table.rows.push_back(
         {task.free[p], angle ? "deg" : "mm", number_text(registration_value(r.before, task.free[p]) / unit, 4),
@@ -113,9 +113,9 @@ void print(const ModulusScan& scan, const Residual& residual) {
              table.fitted(screen_width(Stream::out)));
   const double modulus = scan.trials[scan.best].modulus;
   if (scan.at_end) {
-    fmt::print("least at E = {:.4g} Pa, an end of --moduli: scan further before using it\n\n", modulus);
+    fmt::print("minimum at E = {:.4g} Pa, an end of --moduli: extend the scan before using it\n\n", modulus);
   } else {
-    fmt::print("least at E = {:.4g} Pa, standard deviation {:.0f} % (frames taken as independent)\n\n", modulus,
+    fmt::print("minimum at E = {:.4g} Pa, standard deviation {:.0f} % (frames taken as independent)\n\n", modulus,
                100.0 * scan.relative_deviation);
   }
 }

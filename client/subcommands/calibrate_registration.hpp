@@ -1,5 +1,5 @@
-/// `heelstrike calibrate --registration`: the constants that place a foot's
-/// surface on its markers, from force plates.
+/// `heelstrike calibrate --registration`: the constants that place the surface of a foot relative to its markers, from
+/// force plates.
 #pragma once
 
 #include <filesystem>

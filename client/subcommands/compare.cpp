@@ -1,4 +1,4 @@
-// heelstrike compare: one scenario with several back-ends or coupling schemes, one table, one folder.
+// heelstrike compare: one scenario with several back-ends or coupling schemes in one table and one folder.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -72,7 +72,7 @@ std::string coupling_key(const std::string& assignment) {
   return assignment.substr(section.size(), assignment.find_first_of(".=", section.size()) - section.size());
 }
 
-/// The assignments that a scheme knows; the others are for the other schemes of the comparison.
+/// The assignments that a scheme has; the others are for the other schemes of the comparison.
 std::vector<std::string> known_assignments(const std::vector<std::string>& assignments, const ElementType& scheme) {
   std::vector<std::string> known;
   std::ranges::copy_if(assignments, std::back_inserter(known), [&](const std::string& assignment) {
@@ -93,7 +93,7 @@ Variant scheme_variant(const CompareOptions& options, const ElementType& scheme,
   return variant;
 }
 
-/// The step becomes a part of a scenario and of a folder's name. Its range is checked with the scenario.
+/// The text of the step becomes part of the scenario and of a folder name. Its range is checked with the scenario.
 void require_number(const std::string& step) {
   double value = 0.0;
   const auto [end, failure] = std::from_chars(step.data(), step.data() + step.size(), value);
@@ -102,8 +102,7 @@ void require_number(const std::string& step) {
                                                config::excerpt(step)));
 }
 
-/// The schemes in the order of the command, each with every macro step; before them the one that they are measured
-/// against.
+/// The schemes in the order of the command, each with every macro step, preceded by their reference run.
 std::vector<Variant> scheme_variants(const CompareOptions& options, const Catalog& catalog) {
   std::vector<std::string> names;
   for (const ElementType& scheme : catalog.couplings) names.push_back(scheme.name);
@@ -115,11 +114,11 @@ std::vector<Variant> scheme_variants(const CompareOptions& options, const Catalo
       throw input_error("schemes", "--schemes: " + unknown_name_message("coupling scheme", name, names));
     }
     if (std::ranges::count(options.schemes, name) > 1) {
-      throw input_error("schemes", fmt::format("--schemes: '{}' is there twice; name every scheme once", name));
+      throw input_error("schemes", fmt::format("--schemes: '{}' is named twice; name every scheme once", name));
     }
     if (name == reference.name) continue;
     if (options.macro_steps.empty()) {
-      throw input_error("macro-steps", fmt::format("--macro-steps: missing; '{}' exchanges at macro steps: give their "
+      throw input_error("macro-steps", fmt::format("--macro-steps: missing; '{}' exchanges at macro steps: specify their "
                                                    "lengths in seconds, e.g. --macro-steps 1e-5,1e-4",
                                                    name));
     }
@@ -131,7 +130,7 @@ std::vector<Variant> scheme_variants(const CompareOptions& options, const Catalo
   return variants;
 }
 
-/// A key of `coupling` that none of the schemes knows is a mistake of the command.
+/// A key of `coupling` that no scheme has is an error of the command.
 void check_coupling_keys(const CompareOptions& options, const Catalog& catalog) {
   for (const std::string& assignment : options.overrides.assignments) {
     const std::string key = coupling_key(assignment);
@@ -154,7 +153,7 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
       throw input_error("backends", "--backends: " + unknown_name_message("back-end", name, known));
     }
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
-      throw input_error("backends", fmt::format("--backends: '{}' is there twice; name every back-end once", name));
+      throw input_error("backends", fmt::format("--backends: '{}' is named twice; name every back-end once", name));
     }
     seen.push_back(name);
   }
@@ -164,7 +163,7 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
   }
 }
 
-/// An assignment that no compared back-end accepts is a mistake of the command, not of a back-end.
+/// An assignment that no compared back-end accepts is an error of the command.
 void check_assignments(const CompareOptions& options, const BackendSchemas& schemas) {
   if (options.overrides.assignments.empty()) return;
   const auto accepted = [&](const std::vector<std::string>& assignments, std::exception_ptr& refusal) {
@@ -173,7 +172,7 @@ void check_assignments(const CompareOptions& options, const BackendSchemas& sche
         (void)load_request(options.scenario, {.backend = backend, .assignments = assignments}, schemas);
         return true;
       } catch (const Error& error) {
-        // The back-end that has a similar name to offer says most.
+        // The message of a back-end with a similar name is the most helpful one.
         const bool helpful = std::string_view(error.what()).find("did you mean") != std::string_view::npos;
         if (!refusal || helpful) refusal = std::current_exception();
       }
@@ -200,7 +199,7 @@ void make_folder(const fs::path& folder, bool force) {
   if (fs::exists(folder, failure)) {
     if (!force) {
       throw file_error(folder.string(),
-                       fmt::format("output folder {} exists; choose another one with -o, or write into it "
+                       fmt::format("output folder {} exists; choose another one with -o, or overwrite it "
                                    "with --force",
                                    folder.string()));
     }
@@ -208,12 +207,12 @@ void make_folder(const fs::path& folder, bool force) {
   }
   fs::create_directories(folder, failure);
   if (failure) {
-    throw file_error(folder.string(), fmt::format("output folder {} cannot be made: {}; choose another one with -o",
+    throw file_error(folder.string(), fmt::format("output folder {} cannot be created: {}; choose another one with -o",
                                                   folder.string(), failure.message()));
   }
 }
 
-/// Anew, or where a comparison that was cut off has left it.
+/// Creates the folder, or continues an interrupted run in it.
 RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRequest& request) {
   if (options.resume && can_resume(path, request.yaml)) {
     try {
@@ -222,7 +221,7 @@ RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRe
       request.resume_from = folder.checkpoint();
       return folder;
     } catch (const Error& error) {
-      print_message("warning", fmt::format("{} begins anew: {}", path.string(), error.what()));
+      print_message("warning", fmt::format("{} is restarted from its beginning: {}", path.string(), error.what()));
     }
   }
   return {path,
@@ -231,8 +230,8 @@ RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRe
           {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}};
 }
 
-/// A variant that cannot run the scenario, or fails in it, is a row with its reason; trouble with files or servers is
-/// not.
+/// A variant that cannot run the scenario, or fails, is a row with its reason; errors of files or servers end the
+/// comparison.
 ComparisonRow run_one(const CompareOptions& options, const Variant& variant, const BackendSchemas& schemas,
                       Runner& runner, const fs::path& folder, bool quiet, std::stop_token stop) {
   ComparisonRow row{.backend = variant.label, .folder = {}, .summary = {}, .failure = {}};
@@ -262,7 +261,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
   return row;
 }
 
-/// What the command says, checked as far as it can be without a run.
+/// Variants of the command, checked as far as possible without a run.
 std::vector<Variant> checked_variants(const CompareOptions& options, const BackendSchemas& schemas) {
   if (options.schemes.empty()) {
     check_assignments(options, schemas);
@@ -270,7 +269,7 @@ std::vector<Variant> checked_variants(const CompareOptions& options, const Backe
   }
   if (!options.reference.empty()) {
     throw input_error("reference",
-                      "--reference: for --backends; schemes are measured against the run without macro "
+                      "--reference: for --backends; schemes are compared with the run without macro "
                       "steps: remove it");
   }
   const Catalog catalog = scenario_catalog(schemas);
@@ -280,7 +279,7 @@ std::vector<Variant> checked_variants(const CompareOptions& options, const Backe
   return variants;
 }
 
-/// Of the last row, against the first one.
+/// Computes the position error of the last row relative to the first one.
 void measure_position(Comparison& comparison, const fs::path& folder) {
   ComparisonRow& row = comparison.rows.back();
   const ComparisonRow& reference = comparison.rows.front();
@@ -311,7 +310,7 @@ void print_comparison(const Comparison& comparison, const fs::path& folder, cons
 ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   if (options.schemes.empty()) check_names(options, schemas);
-  // A mistake in the scenario itself is not the fault of a back-end and must not become a row.
+  // An error in the scenario itself must not become a row of a back-end.
   (void)load_request(options.scenario, {}, schemas, stop);
   const std::vector<Variant> variants = checked_variants(options, schemas);
   const fs::path folder = comparison_folder(options);
@@ -341,7 +340,7 @@ void add_compare(CLI::App& program, Invocation& invocation) {
       program.add_subcommand("compare", "Run a scenario with several back-ends or coupling schemes and compare them");
   const auto options = std::make_shared<CompareOptions>();
   add_scenario_argument(*command, options->scenario);
-  auto* subject = command->add_option_group("what", "What is compared");
+  auto* subject = command->add_option_group("what", "Compared variants");
   subject->add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
       ->delimiter(',')
       ->type_name("NAME,NAME,...");
@@ -351,16 +350,17 @@ void add_compare(CLI::App& program, Invocation& invocation) {
                       ->delimiter(',')
                       ->type_name("NAME,NAME,...");
   subject->require_option(1);
+  //  Positions of bodies are compared for schemes only: back-ends are different models, schemes solve the same one.
   command->add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
       ->delimiter(',')
       ->needs(schemes)
       ->type_name("H,H,...");
-  command->add_option("--reference", options->reference, "Back-end to give deviations from")->type_name("NAME");
-  command->add_option("-o,--output", options->output, "Folder to make; default runs/SCENARIO-comparison[-N]")
+  command->add_option("--reference", options->reference, "Reference back-end of the deviations")->type_name("NAME");
+  command->add_option("-o,--output", options->output, "Folder to create; default runs/SCENARIO-comparison[-N]")
       ->type_name("FOLDER");
   command->add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
   command->add_flag("--resume", options->resume,
-                    "In an existing folder: keep the runs that are complete, go on with the one that was cut off");
+                    "In an existing folder: keep complete runs, resume the interrupted one");
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
   command->add_flag("--json", invocation.json, "Print the comparison as JSON");
@@ -370,8 +370,8 @@ void add_compare(CLI::App& program, Invocation& invocation) {
       "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
       "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n"
       "  heelstrike compare examples/bouncing_ball.yaml --schemes gauss_seidel,implicit --macro-steps 1e-5,1e-6\n\n"
-      "A back-end that fails is a row with its reason; the exit code is then 3.\n"
-      "One without some of its frames keeps its numbers; the exit code is then 7.");
+      "A failed back-end is a row with its reason; the exit code is then 3.\n"
+      "A run without some of its frames keeps its numbers; the exit code is then 7.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return compare(*options, invocation.json, stop);

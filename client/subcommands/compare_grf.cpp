@@ -1,4 +1,4 @@
-// heelstrike compare-grf: ground reactions of a run beside those of force plates.
+// heelstrike compare-grf: ground reactions of a run compared with those of force plates.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,8 +39,8 @@ std::vector<ForcePlate> plates_in(const fs::path& file, const std::string& what)
 /// The first file of the run folder that has columns of force plates.
 std::vector<ForcePlate> predicted_plates(const fs::path& run) {
   if (!fs::is_directory(run)) {
-    throw input_error("RUN", fmt::format("expected a run folder, found no folder {}; name the folder that `heelstrike "
-                                         "run` made",
+    throw input_error("RUN", fmt::format("expected a run folder, found no folder {}; name the folder of `heelstrike "
+                                         "run`",
                                          run.string()));
   }
   for (const char* name : {ground_reactions_file, "forces.sto", "timeseries.csv"}) {
@@ -52,13 +52,13 @@ std::vector<ForcePlate> predicted_plates(const fs::path& run) {
     }
   }
   if (fs::exists(run / "INCOMPLETE")) {
-    throw input_error("RUN", fmt::format("{}: expected the ground reactions of a run, found one that ended before its "
+    throw input_error("RUN", fmt::format("{}: expected the ground reactions of a run, found a run that ended before its "
                                          "first row: {}",
                                          run.string(), read_file(run / "INCOMPLETE", "run")));
   }
   throw input_error("RUN",
                     fmt::format("{}: expected columns ground_force_vx, ... in {}, forces.sto or timeseries.csv, found "
-                                "none; give the feet of the scenario's `motion` a `plate` and run again",
+                                "none; add `plate` to the feet of the scenario's `motion` and run again",
                                 run.string(), ground_reactions_file));
 }
 
@@ -67,13 +67,13 @@ struct GrfReport {
   Vector3 up = Vector3::Zero();
   PrescribedLoads given;
   GroundPath ground;
-  bool has_scenario = false;  ///< else nothing is known of what was given
+  bool has_scenario = false;  ///< else the prescribed components are unknown
   std::vector<StanceComparison> stances;
   std::vector<ForcePlate> measured;
   std::vector<ForcePlate> predicted;
 };
 
-/// What the run folder tells about its own making.
+/// Reads the scenario of the run folder.
 void read_making(const fs::path& run, GrfReport& report) {
   const fs::path file = run / "scenario.yaml";
   if (!fs::exists(file)) return;
@@ -83,7 +83,7 @@ void read_making(const fs::path& run, GrfReport& report) {
   if (fs::exists(run / "timeseries.csv")) report.ground = ground_path(scenario, read_timeseries(run));
 }
 
-/// Rows without a solution are no rows: the prediction has a gap there. Half an interval is for rounding.
+/// Frames without a solution have no rows: the prediction has a gap there. Half an interval allows for rounding.
 double max_gap(const GrfReport& report) {
   return report.has_scenario ? 1.5 * report.given.interval : std::numeric_limits<double>::infinity();
 }
@@ -111,8 +111,8 @@ GrfReport compare_all(const CompareGrfOptions& options) {
   }
   if (report.stances.empty()) {
     throw input_error("measured",
-                      fmt::format("{}: expected a stance (force above {} N) during the run, {} to {} s, found none; do "
-                                  "both have the same clock?",
+                      fmt::format("{}: expected a stance (force above {} N) during the run, {} to {} s, found none; check that "
+                                  "both have the same clock",
                                   options.measured.string(), options.threshold, report.predicted.front().times.front(),
                                   report.predicted.front().times.back()));
   }
@@ -125,7 +125,7 @@ std::string vertical_name(const GrfReport& report) {
   return std::string("v") + "xyz"[axis];
 }
 
-/// Components of a plate that the run was given.
+/// Components of a plate that are prescribed in the run.
 std::vector<std::string> find_prescribed_components(const GrfReport& report, const StanceComparison& c) {
   const auto& plates = report.given.plates;
   if (std::ranges::find(plates, c.plate) == plates.end()) return {};
@@ -137,22 +137,22 @@ bool is_given(const GrfReport& report, const StanceComparison& c, const Componen
 }
 
 std::string origin(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
-  if (!report.has_scenario) return "not known";
+  if (!report.has_scenario) return "unknown";
   return is_given(report, c, e) ? "given" : "predicted";
 }
 
-/// What the numbers mean, below the table.
+/// Explanation of the numbers, below the table.
 std::string explanation(const GrfReport& report, const StanceComparison& c) {
   std::string text;
   if (!find_prescribed_components(report, c).empty()) {
-    text += fmt::format("{} was given to the run (hybrid analysis): its row says how closely the run met it. ",
+    text += fmt::format("{} is prescribed in the run (hybrid analysis): its row shows how closely the run satisfies it. ",
                         vertical_name(report));
     text += "The other components and the centre of pressure are predicted.";
   } else if (!report.has_scenario) {
-    text += "The folder has no scenario.yaml: what the run was given is not known.";
+    text += "The folder has no scenario.yaml: the prescribed components are unknown.";
   }
   if (c.n_missing > 0) {
-    text += fmt::format("{}{} of {} measured rows are left out, because frames of the run have no solution there.",
+    text += fmt::format("{}{} of {} measured rows are skipped, because frames of the run have no solution there.",
                         text.empty() ? "" : " ", c.n_missing, c.n_missing + c.rows.size());
   }
   return text;
@@ -162,7 +162,7 @@ std::string title(const StanceComparison& c) {
   std::string text = fmt::format("{}  stance {:.3f} to {:.3f} s", c.plate, c.stance.start, c.stance.end);
   if (!c.stance.complete()) text += ", cut by the recording";
   if (c.from > c.stance.start || c.to < c.stance.end) {
-    text += fmt::format(", compared from {:.3f} to {:.3f} s, which the run covers", c.from, c.to);
+    text += fmt::format(", compared in the run, from {:.3f} to {:.3f} s", c.from, c.to);
   }
   return text;
 }
@@ -202,7 +202,7 @@ void print_text(const GrfReport& report) {
       fmt::print("centre of pressure, 10 to 90 % of stance: error {:.1f} mm rms, {:.1f} mm at most ({} samples)\n",
                  1e3 * c.cop_rms, 1e3 * c.cop_max, c.cop_samples);
     } else {
-      fmt::print("centre of pressure: no samples between 10 and 90 % of stance in which both are loaded\n");
+      fmt::print("centre of pressure: no samples with both loaded between 10 and 90 % of stance\n");
     }
   }
 }
@@ -284,7 +284,7 @@ report::GrfPage page_of(const GrfReport& report, const CompareGrfOptions& option
   return page;
 }
 
-/// Every compared row of every stance, for other programs.
+/// All compared rows of all stances, for other programs.
 std::string rows_csv(const GrfReport& report) {
   std::string text = "plate,stance,time_s,stance_percent";
   for (const char* who : {"measured", "run"}) {
@@ -329,16 +329,16 @@ ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
 
 void add_compare_grf(CLI::App& program, Invocation& invocation) {
   auto* command =
-      program.add_subcommand("compare-grf", "Compare the ground reactions of a run with those of force plates");
+      program.add_subcommand("compare-grf", "Compare the ground reactions of a run with force plates");
   const auto options = std::make_shared<CompareGrfOptions>();
   command->add_option("RUN", options->run, "Run folder")->required();
   command->add_option("--measured", options->measured, "Measured ground forces, OpenSim .mot")
       ->required()
       ->type_name("FILE");
-  command->add_option("--mass", options->mass, "Body mass [kg]; mean load of the plates over the file when not given")
+  command->add_option("--mass", options->mass, "Body mass [kg]; default: from the mean load of the plates over the file")
       ->check(CLI::PositiveNumber)
       ->type_name("KG");
-  command->add_option("--threshold", options->threshold, "Vertical force [N] above which a foot stands")
+  command->add_option("--threshold", options->threshold, "Vertical force [N] above which a foot is in stance")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->type_name("N");

@@ -1,4 +1,4 @@
-// heelstrike condense: prepare the contact of a scenario and keep it in the cache.
+// heelstrike condense: prepares the contact of a scenario and stores it in the cache.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ struct CondenseOptions {
 ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token& stop) {
   const RunRequest request =
       load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
-  (void)find_pair_warnings(request);  // the preparation tells them
+  (void)find_pair_warnings(request);  // the preparation reports the warnings
   const ContactSetup setup = contact_setup(request);
   std::vector<std::string> stages;
   std::unique_ptr<Contact> contact;

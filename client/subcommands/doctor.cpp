@@ -1,4 +1,4 @@
-// heelstrike doctor: are the servers there, healthy, and of the same version?
+// heelstrike doctor: checks that servers are reachable, healthy, and of the same version.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,12 +39,12 @@ using Json = nlohmann::ordered_json;
 struct Check {
   std::string what;
   bool ok = false;
-  bool optional = false;  ///< nobody is ill without it
+  bool optional = false;  ///< its failure does not make the system unhealthy
   std::string detail;
   ExitCode code = ExitCode::ok;
 };
 
-/// Runs one check; what it throws is the finding.
+/// Runs one check; its exception is the finding.
 bool add_check(std::vector<Check>& checks, std::string what, const std::function<std::string()>& examine) {
   Check check{.what = std::move(what), .ok = false, .optional = false, .detail = {}, .code = ExitCode::ok};
   try {
@@ -62,7 +62,7 @@ std::string compare_versions(const v1::VersionInfo& version, const std::string& 
   rpc::check_version(version, peer);
   if (version.version() != program_version) {
     throw Error(ErrorCode::version_mismatch,
-                fmt::format("this program is version {}, {} is version {}; install the same on both sides",
+                fmt::format("this program is version {}, {} is version {}; install the same version on both sides",
                             program_version, peer, version.version()));
   }
   return fmt::format("version {}, contract {}", version.version(), version.contract());
@@ -71,7 +71,7 @@ std::string compare_versions(const v1::VersionInfo& version, const std::string& 
 using Clock = std::chrono::steady_clock;
 constexpr auto response_timeout = rpc::default_connect_timeout;  // all servers together
 
-/// A server under examination. Connecting begins at once, so that several servers share the time for it.
+/// A server under test. Connecting begins in the constructor, so that several servers share the time for it.
 class ServerUnderTest {
  public:
   ServerUnderTest(rpc::Endpoint endpoint, const std::string& program)
@@ -87,10 +87,10 @@ class ServerUnderTest {
   [[nodiscard]] const rpc::Endpoint& endpoint() const { return endpoint_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
 
-  /// @returns whether it passed everything
+  /// @returns true when all checks passed
   template <class Service, class Request>
   bool examine(std::vector<Check>& checks, Clock::time_point until) const {
-    const bool there = add_check(checks, peer_ + " is there", [&] {
+    const bool there = add_check(checks, peer_ + " is reachable", [&] {
       if (refusal_) throw *refusal_;
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       rpc::wait_for_ready(*channel_, endpoint_, std::max(left, std::chrono::milliseconds{100}));
@@ -108,11 +108,11 @@ class ServerUnderTest {
                     [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
           return compare_versions(version, peer_);
         });
-    return same && add_check(checks, peer_ + " has room", [&] { return room(*stub); });
+    return same && add_check(checks, peer_ + " has capacity", [&] { return room(*stub); });
   }
 
  private:
-  /// @throws Error{limit} when something is full: who asks for a place will be refused
+  /// @throws Error{limit} when a resource is exhausted: further requests would be rejected
   template <class Stub>
   [[nodiscard]] std::string room(Stub& stub) const {
     v1::Capacity capacity;
@@ -125,7 +125,7 @@ class ServerUnderTest {
       text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", place.used(), place.limit(), place.resource());
     }
     if (full) {
-      throw Error(ErrorCode::limit, "full: " + text + "; who asks for a further place is refused", "capacity", true);
+      throw Error(ErrorCode::limit, "full: " + text + "; further requests are rejected", "capacity", true);
     }
     return text;
   }
@@ -133,10 +133,10 @@ class ServerUnderTest {
   rpc::Endpoint endpoint_;
   std::string peer_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::optional<Error> refusal_;  ///< why there is no channel
+  std::optional<Error> refusal_;  ///< reason for a missing channel
 };
 
-/// Keeps the rows of the trial run.
+/// Stores the rows of the trial run.
 class TrialSink : public RunSink {
  public:
   void on_schema(std::span<const Column> /*columns*/) override {}
@@ -148,7 +148,7 @@ class TrialSink : public RunSink {
   std::size_t n_rows = 0;
 };
 
-// A ball that falls freely for 10 ms, 0.1 m above the ground: after that it must have 9.81e-2 m/s and no contact.
+// A ball in free fall for 10 ms, 0.1 m above the ground: its final velocity is 9.81e-2 m/s and no contact occurs.
 constexpr const char* trial_scenario = R"(heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
@@ -201,9 +201,9 @@ std::string trial_exchange(const rpc::Endpoint& fem, std::stop_token stop) {
         std::span(&pair, 1), {}, {.run_id = "doctor", .on_progress = {}, .stop = std::move(stop)});
     contact->evaluate(0, 0, std::span(&state, 1), std::span(&response, 1));
   } catch (const Error& error) {
-    // A server at work up to its limit is not ill.
+    // A server at its limits is healthy.
     if (error.code() != ErrorCode::limit) throw;
-    return std::string("not tried: ") + error.what();
+    return std::string("not tested: ") + error.what();
   }
   const double force = response.F_A.force.norm();
   if (!(std::abs(force - expected) <= 1e-9 * expected)) {
@@ -218,7 +218,7 @@ std::string verdict(const Check& check) {
   return coloured("FAIL", Colour::red, Stream::out);
 }
 
-/// Servers named by the user.
+/// Checks of the servers that the user named.
 std::vector<Check> examine_named(const ServerOptions& options, std::stop_token stop) {
   std::vector<Check> checks;
   std::optional<ServerUnderTest> fem;
@@ -227,13 +227,13 @@ std::vector<Check> examine_named(const ServerOptions& options, std::stop_token s
   if (!options.fem.empty()) fem.emplace(rpc::Endpoint{.address = options.fem, .tls = options.tls}, "fem_server");
   if (!options.mbs.empty()) mbs.emplace(rpc::Endpoint{.address = options.mbs, .tls = options.tls}, "mbs_server");
   if (fem && fem->examine<v1::ContactService, v1::GetVersionRequest>(checks, until)) {
-    add_check(checks, fem->peer() + " answers an exchange", [&] { return trial_exchange(fem->endpoint(), stop); });
+    add_check(checks, fem->peer() + " evaluates a contact", [&] { return trial_exchange(fem->endpoint(), stop); });
   }
   if (mbs) mbs->examine<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, until);
   return checks;
 }
 
-/// What runs on this machine need beside the servers.
+/// Checks of the helpers that local runs need beside the servers.
 void examine_helpers(std::vector<Check>& checks, const std::stop_token& stop) {
   add_check(checks, "the mesher works", [&] { return check_mesher(stop); });
   add_check(checks, "the cache can be written", [] { return check_cache(); });
@@ -283,13 +283,13 @@ ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
 
 void add_doctor(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand(
-      "doctor", "Check servers, mesher, cache and plotting: there, healthy, of the same version");
+      "doctor", "Check servers (reachable, healthy, same version), mesher, cache and plotting");
   const auto options = std::make_shared<ServerOptions>();
   add_server_options(*command, *options);
   command->add_flag("--json", invocation.json, "Print as JSON");
   add_footer(*command,
-             "  heelstrike doctor                          starts a private pair of servers and tries it\n"
-             "  heelstrike doctor --fem localhost:50051    asks a running one; for health checks of containers");
+             "  heelstrike doctor                          starts a private pair of servers and tests it\n"
+             "  heelstrike doctor --fem localhost:50051    tests a running server; for health checks of containers");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return doctor(*options, invocation.json, stop);

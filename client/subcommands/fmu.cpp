@@ -1,4 +1,4 @@
-// heelstrike fmu: a scenario as a functional mock-up unit.
+// heelstrike fmu: exports a scenario as a functional mock-up unit.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,14 +28,14 @@ struct FmuOptions {
   fs::path file;
 };
 
-/// Folder of what units are stepped by, beside the programs' one, as built or as installed.
+/// Folder of the FMU binaries, relative to that of the programs, as built or as installed.
 fs::path fmu_parts() {
   const fs::path prefix = module_folder().parent_path();
   const fs::path installed = prefix / HEELSTRIKE_LIBDIR / "heelstrike";
   for (const fs::path& folder : {installed, prefix / "lib"}) {
     if (::access((folder / fmu_binary_file).c_str(), R_OK) == 0) return folder;
   }
-  throw file_error(installed.string(), "the binaries for units are not there; install heelstrike again");
+  throw file_error(installed.string(), "the binaries for FMUs are missing; install heelstrike again");
 }
 
 ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
@@ -57,17 +57,17 @@ ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_toke
 
 void add_fmu(CLI::App& program, Invocation& invocation) {
   auto* command =
-      program.add_subcommand("fmu", "Make a functional mock-up unit (FMI 3.0 or 2.0) of a scenario or of a contact");
+      program.add_subcommand("fmu", "Export a scenario or a contact as a functional mock-up unit (FMI 3.0 or 2.0)");
   const auto options = std::make_shared<FmuOptions>();
   add_scenario_argument(*command, options->scenario);
-  command->add_option("-o,--output", options->file, "The unit (default: SCENARIO.fmu in this folder)")
+  command->add_option("-o,--output", options->file, "The FMU (default: SCENARIO.fmu in this folder)")
       ->type_name("FILE");
   command
       ->add_option("--contact", options->kind.pair,
-                   "A unit of this contact pair alone: relative motion in, wrench and its derivatives out")
+                   "An FMU of this contact pair only: relative motion in, wrench and its derivatives out")
       ->type_name("PAIR");
   command->add_flag("--model-exchange", options->kind.model_exchange,
-                    "Equations of motion without an integrator, of free bodies; else a unit for co-simulation");
+                    "Model exchange: equations of motion of free bodies; default: co-simulation");
   command->add_option("--fmi", options->kind.version, "Version of the standard (default 3)")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, FmiVersion>{{"2", FmiVersion::v2}, {"3", FmiVersion::v3}}));

@@ -1,4 +1,4 @@
-// heelstrike hdf5: a run folder as one HDF5 file.
+// heelstrike hdf5: writes a run folder as one HDF5 file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// heelstrike import: a URDF or MJCF model as a scenario and a folder of meshes; a C3D trial as motion files.
+// heelstrike import: converts a URDF or MJCF model to a scenario and a folder of meshes; a C3D trial to motion files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -59,7 +59,7 @@ models::UrdfOptions urdf_options(const RobotOptions& options, const std::stop_to
   return import_options;
 }
 
-/// The outermost element tells the format, whatever the file is called.
+/// The root element determines the format, independently of the file name.
 models::TreeModel read_model(const RobotOptions& options, const std::string& text, const std::stop_token& stop) {
   check_xml_nesting(text, options.model.string(), "model");
   pugi::xml_document document;
@@ -71,7 +71,7 @@ models::TreeModel read_model(const RobotOptions& options, const std::string& tex
   }
   if (root == "mujoco") {
     if (options.for_urdf()) {
-      throw input_error("model", fmt::format("{}: --package and --base are for URDF; an MJCF model has its own folders "
+      throw input_error("model", fmt::format("{}: --package and --base are for URDF; an MJCF model defines its folders "
                                              "and joints",
                                              options.model.string()));
     }
@@ -80,7 +80,7 @@ models::TreeModel read_model(const RobotOptions& options, const std::string& tex
   throw input_error(
       "model", fmt::format("{}: expected a URDF model (<robot>), an MJCF model (<mujoco>) or a C3D trial, found {}{}",
                            options.model.string(),
-                           !parsed ? fmt::format("no XML (line {}: {})",
+                           !parsed ? fmt::format("text that is not XML (line {}: {})",
                                                  line_of_offset(text, static_cast<std::size_t>(parsed.offset)),
                                                  parsed.description())
                                    : fmt::format("<{}>", printable(root, 60)),
@@ -94,8 +94,8 @@ ExitCode import_file(const RobotOptions& options, bool as_json, const std::stop_
     return write_import(options.model, options.folder, models::import_tree(model, options.repair), as_json);
   }
   if (options.for_robots()) {
-    throw input_error("model", fmt::format("{}: --package, --base, --keyframe, --skip-meshes and those of inertias "
-                                           "are for robots; this is a C3D trial",
+    throw input_error("model", fmt::format("{}: --package, --base, --keyframe, --skip-meshes and the repairs of inertias "
+                                           "are for robot models; this is a C3D trial",
                                            options.model.string()));
   }
   return write_trial(options.model, bytes, options.folder, as_json);
@@ -105,28 +105,28 @@ ExitCode import_file(const RobotOptions& options, bool as_json, const std::stop_
 
 void add_import(CLI::App& program, Invocation& invocation) {
   auto* command =
-      program.add_subcommand("import", "Make a scenario of a URDF or MJCF model, or motion files of a C3D trial");
+      program.add_subcommand("import", "Convert a URDF or MJCF model to a scenario, or a C3D trial to motion files");
   const auto options = std::make_shared<RobotOptions>();
   command->add_option("MODEL", options->model, "Model file: URDF, or MJCF of MuJoCo 2 and 3; or a C3D file")
       ->required();
   command
       ->add_option("--package", options->packages,
-                   "Folder of a package whose meshes a URDF model names; may be given several times")
+                   "Folder of a package of a URDF model, for its meshes; repeatable")
       ->type_name("NAME=FOLDER");
-  command->add_option("--base", options->base, "Root link of a URDF model: part of the ground, or free to move")
+  command->add_option("--base", options->base, "Root link of a URDF model: fixed to the ground, or free")
       ->check(CLI::IsMember({"fixed", "free"}))
       ->capture_default_str();
-  command->add_option("--keyframe", options->keyframe, "Keyframe of an MJCF model that is the initial pose")
+  command->add_option("--keyframe", options->keyframe, "Keyframe of an MJCF model with the initial pose")
       ->type_name("NAME");
-  command->add_flag("--skip-meshes", options->skip_meshes, "Leave mesh files out, and tell so");
+  command->add_flag("--skip-meshes", options->skip_meshes, "Skip mesh files, and list them");
   command->add_flag("--balance-inertia", options->repair.balance,
-                    "Principal moments of which one exceeds the sum of the others become their mean");
-  command->add_option("--bound-mass", options->repair.min_mass, "Least mass of every moving body [kg]")
+                    "Replace principal moments by their mean where one exceeds the sum of the others");
+  command->add_option("--bound-mass", options->repair.min_mass, "Minimum mass of every moving body [kg]")
       ->check(CLI::Range(0.0, 1e12))
       ->type_name("MASS");
   command
       ->add_option("--bound-inertia", options->repair.min_moment,
-                   "Least principal moment of inertia of every moving body [kg m^2]")
+                   "Minimum principal moment of inertia of every moving body [kg m^2]")
       ->check(CLI::Range(0.0, 1e12))
       ->type_name("MOMENT");
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");

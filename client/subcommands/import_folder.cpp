@@ -51,7 +51,7 @@ void write_missed(const fs::path& folder, const std::vector<std::string>& omissi
   write_text(folder / "NOT_IMPORTED.txt", missed);
 }
 
-/// @param target  a folder, or the scenario in it
+/// @param target  a folder, or the path of the scenario in it
 fs::path write_folder(const fs::path& model, const fs::path& target, const models::Import& import) {
   const bool named = target.extension() == ".yaml";
   const fs::path folder = named ? target.parent_path() : target;
@@ -66,7 +66,7 @@ fs::path write_folder(const fs::path& model, const fs::path& target, const model
   return scenario;
 }
 
-/// @param what  key of the answer in JSON: "scenario"
+/// @param what  key of the output in JSON: "scenario"
 ExitCode print_import(const std::string& what, const nlohmann::json& written, const std::vector<std::string>& taken,
               const std::vector<std::string>& omissions, bool as_json) {
   if (as_json) {
@@ -78,12 +78,12 @@ ExitCode print_import(const std::string& what, const nlohmann::json& written, co
   }
   fmt::print("\nimported:\n");
   for (const std::string& line : taken) fmt::print("  {}\n", line);
-  fmt::print("\nnot imported, or in another way:\n");
+  fmt::print("\nskipped or approximated:\n");
   for (const std::string& line : omissions) fmt::print("  {}\n", line);
   return ExitCode::ok;
 }
 
-/// Channels that are of no plate, as a storage of OpenSim.
+/// Channels that belong to no plate, as an OpenSim storage.
 std::string analog_text(const C3dTrial& trial, const std::vector<std::size_t>& others) {
   const std::vector<double> times = trial.analog_times();
   std::string text = fmt::format("analog\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime",
@@ -111,7 +111,7 @@ std::string events_text(const std::vector<C3dEvent>& events) {
   return text;
 }
 
-/// Ends of names and contents of the files that a trial becomes.
+/// Name suffixes and contents of the files of a trial.
 using TrialFiles = std::vector<std::pair<std::string, std::string>>;
 
 TrialFiles trial_files(C3dTrial trial, const std::string& name, std::vector<std::string>& taken,

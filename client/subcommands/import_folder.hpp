@@ -1,4 +1,4 @@
-/// What importers of foreign models leave and say.
+/// Output of the importers of foreign models.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 
 namespace heelstrike::client {
 
-/// Writes the scenario, named like the model or as `folder` says when it ends in .yaml, its meshes and
-/// NOT_IMPORTED.txt, and prints what was imported and what was not, as JSON on request.
-/// @throws Error{invalid_input} for a folder that has a scenario of this name already
+/// Writes the scenario, named after the model or by `folder` if that ends in .yaml, its meshes and NOT_IMPORTED.txt,
+/// and prints the imported and the omitted elements, optionally as JSON.
+/// @throws Error{invalid_input} for a folder that already has a scenario of this name
 /// @throws Error for a folder that cannot be written to
 ExitCode write_import(const std::filesystem::path& model, const std::filesystem::path& folder,
                       const models::Import& import, bool as_json);
 
-/// Writes what a C3D file has into the folder, in files named like it: markers (.trc), ground reactions (.mot), other
-/// analog channels (_analog.sto), events (_events.csv), and NOT_IMPORTED.txt; and prints what they are.
+/// Writes the content of a C3D file into files of the folder with the same stem: markers (.trc), ground reactions
+/// (.mot), other analog channels (_analog.sto), events (_events.csv), and NOT_IMPORTED.txt; and prints a list.
 /// @param bytes  content of `file`
-/// @throws Error{invalid_input} for what is not a C3D file that can be read, and for a folder that has a file of one of
+/// @throws Error{invalid_input} for a file that is not a readable C3D file, and for a folder that has a file of one of
 /// these names
 ExitCode write_trial(const std::filesystem::path& file, std::string_view bytes, const std::filesystem::path& folder,
                      bool as_json);

@@ -1,4 +1,4 @@
-// heelstrike import-osim: a part of an OpenSim 4 model as a scenario and a folder of meshes.
+// heelstrike import-osim: converts an OpenSim 4 model or a part of it to a scenario and a folder of meshes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,9 +29,9 @@ struct ImportOptions {
   std::vector<fs::path> geometry;
   std::vector<std::string> meshes;
   std::vector<std::string> coordinates;
-  std::optional<double> flexion, draw, activation;
+  std::optional<double> flexion, drawer_force, activation;
   fs::path motion;
-  std::vector<std::string> without;
+  std::vector<std::string> excluded;
   bool rigid_tendons = false;
   Overrides overrides;
   fs::path folder;
@@ -40,7 +40,7 @@ struct ImportOptions {
 osim::ImportOptions make_import_options(const ImportOptions& options) {
   osim::ImportOptions import_options{.joints = options.joints, .held = options.held, .meshes = {}, .folders = {}};
   import_options.drawer_force = options.drawer_force;
-  import_options.without = options.without;
+  import_options.excluded = options.excluded;
   import_options.activation = options.activation;
   import_options.rigid_tendons = options.rigid_tendons;
   constexpr double per_degree = std::numbers::pi / 180.0;
@@ -67,7 +67,7 @@ osim::ImportOptions make_import_options(const ImportOptions& options) {
   return import_options;
 }
 
-/// @param scenario  its comments are lost but for the first line
+/// @param scenario  its comments are lost except for the first line
 void apply(const Overrides& overrides, const std::string& name, std::string& scenario) {
   if (overrides.assignments.empty()) return;
   const std::string first_line = scenario.substr(0, scenario.find('\n') + 1);
@@ -94,54 +94,54 @@ ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop
 }  // namespace
 
 void add_import_osim(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("import-osim", "Make a scenario of an OpenSim 4 model or of a part of it");
+  auto* command = program.add_subcommand("import-osim", "Convert an OpenSim 4 model or a part of it to a scenario");
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
   command
       ->add_option(
           "--subset", options->joints,
-          "Joints whose bodies are taken, with all ligaments and muscles between them; without, the whole model")
+          "Joints whose bodies are imported, with all ligaments and muscles between them; default: the whole model")
       ->delimiter(',')
       ->type_name("JOINT");
   command
       ->add_option("--lock-joints", options->held,
-                   "Joints that are held where their coordinates are: what hangs on them becomes part of the bodies of "
-                   "the subset, and muscles that reach there come along")
+                   "Joints that are locked at their coordinates: bodies attached by them are merged with the bodies of "
+                   "the subset, and muscles attached to them are imported")
       ->delimiter(',')
       ->type_name("JOINT");
   command
       ->add_option("--coordinate", options->coordinates,
-                   "Value of a coordinate instead of its default [degrees, of shifts m]; may be given several times")
+                   "Value of a coordinate instead of its default [degrees, of translations m]; repeatable")
       ->type_name("NAME=VALUE");
-  command->add_option("--geometry", options->geometry, "Further folder of mesh files; may be given several times")
+  command->add_option("--geometry", options->geometry, "Further folder of mesh files; repeatable")
       ->type_name("FOLDER");
   command
       ->add_option(
           "--mesh", options->meshes,
-          "Another file for a contact mesh, or for the surface below it, NAME.back; may be given several times")
+          "Another file for a contact mesh, or for the surface below it, NAME.back; repeatable")
       ->type_name("NAME=FILE");
   auto* flexion = command
                       ->add_option("--flexion", options->flexion,
-                                   "Bend the first joint of the subset with six coordinates to this value of its "
-                                   "first one [degrees], in 20 equilibria; without, nothing drives the scenario")
+                                   "Flex the first joint of the subset with six coordinates to this value of its "
+                                   "first coordinate [degrees], in 20 equilibria; default: no driver")
                       ->type_name("ANGLE");
   command
       ->add_option("--motion", options->motion,
-                   "Motion file (.mot, .sto, .csv) with a column named like this coordinate, which follows it in time; "
-                   "of a whole model, all coordinates that have a column follow theirs")
+                   "Motion file (.mot, .sto, .csv) with a column of this name, which prescribes the coordinate; "
+                   "of a whole model, all coordinates with a column are prescribed")
       ->excludes(flexion)
       ->type_name("FILE");
   command
       ->add_option("--drawer-force", options->drawer_force,
-                   "After --flexion pull the bent body along its x axis, forwards [N], in 20 more equilibria")
+                   "After --flexion apply an anterior force to the flexed body along its x axis [N], in 20 more equilibria")
       ->needs(flexion)
       ->type_name("FORCE");
-  command->add_option("--exclude", options->without, "Ligaments and muscles that are left out; ACLam is all its lines")
+  command->add_option("--exclude", options->excluded, "Ligaments and muscles to skip; ACLam selects all its lines")
       ->delimiter(',')
       ->type_name("NAME");
   command->add_option("--activation", options->activation, "Constant activation of all muscles, 0 to 1")
       ->check(CLI::Range(0.0, 1.0));
-  command->add_flag("--rigid-tendons", options->rigid_tendons, "Tendons of all muscles are rigid");
+  command->add_flag("--rigid-tendons", options->rigid_tendons, "Use rigid tendons in all muscles");
   add_set_option(*command, options->overrides);
   command->add_option("-o,--output", options->folder, "Folder to write to, or FOLDER/NAME.yaml")
       ->required()

@@ -39,17 +39,17 @@ json numbers_schema(const KeySchema& key) {
 }
 
 json text_schema(const std::vector<std::string>& choices) {
-  // YAML takes a name like 12 or `on` for a number or a truth value; the program does not mind.
+  // YAML reads a name like 12 or `on` as a number or a boolean; the program accepts both.
   if (choices.empty()) return {{"type", {"string", "number", "boolean"}}};
   json schema = {{"enum", choices}};
-  // Where it says so itself, a choice like 1 may stand without quotes.
+  // If all alternatives are explicit, a choice like 1 may be written without quotes.
   for (const std::string& choice : choices) {
     if (const json value = json::parse(choice, nullptr, false); value.is_number()) schema["enum"].push_back(value);
   }
   return schema;
 }
 
-/// A default as it stands in the table: YAML that is JSON too, or a bare word.
+/// A default as in the table: YAML that is also JSON, or a bare word.
 json default_value(const std::string& yaml) {
   const json value = json::parse(yaml, nullptr, false);
   return value.is_discarded() ? json(yaml) : value;
@@ -81,7 +81,7 @@ json parameter_schema(const ParameterSchema& parameter) {
   return schema;
 }
 
-/// "If the pair's back-end is this one, its parameters are these."
+/// "If the back-end of the pair is this one, its parameters are these."
 json backend_rule(const std::string& key, const std::string& backend, const std::vector<ParameterSchema>& parameters) {
   json map{{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
   bool some_required = false;
@@ -110,7 +110,7 @@ json map_schema(const KeySchema& key, const BackendSchemas& backends) {
   return schema;
 }
 
-/// Keys of one form stand together: one of the lists of what each form requires, and no key of another form beside.
+/// The keys of one form occur together: one of the lists of required keys, and no key of another form.
 void add_forms(json& schema, const KeySchema& type) {
   std::vector<std::string> forms;
   for (const KeySchema& key : type.keys) {
@@ -141,8 +141,8 @@ json type_schema(const KeySchema& type, const KeySchema& choice, const BackendSc
   return schema;
 }
 
-/// The keys of one of the types. Where a key chooses, the others are checked by what it says, so that messages name
-/// the chosen type only; where it is not given and has no default, any type may be meant.
+/// The keys of one of the types. If the selecting key is present, the other keys are checked for its type only, so that
+/// messages name only that type; if it is absent and has no default, any type is valid.
 json variant_schema(const KeySchema& variant, const BackendSchemas& backends) {
   const KeySchema& choice = variant.keys.front();
   json schema{{"type", "object"}};
@@ -221,7 +221,7 @@ json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
   json schema = key_schema(scenario, backends);
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "Heelstrike scenario";
-  // What a scenario and its sections need, besides the version, may come from the model that it imports.
+  // The required keys of a scenario, except the version, may come from the imported model.
   schema["if"] = {{"required", {config::import_section}}};
   json alone = {{"required", std::exchange(schema["required"], json{"heelstrike"})}};
   const auto move_required = [](json& from, json& to) {

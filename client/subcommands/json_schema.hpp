@@ -8,9 +8,9 @@
 
 namespace heelstrike::client {
 
-/// What a JSON Schema can say of the table: kinds, ranges, choices, required and unknown keys, defaults. What depends
-/// on other values (names that must exist, orders of an integrator) only `heelstrike validate` knows.
-/// @param backends  their parameters are checked by the pair's `backend`; empty = any parameters
+/// Kinds, ranges, choices, required and unknown keys, and defaults of the table. Constraints that depend on other
+/// values (existing names, orders of an integrator) are checked by `heelstrike validate` only.
+/// @param backends  parameters are checked for the `backend` of the pair; empty = any parameters
 [[nodiscard]] nlohmann::json json_schema(const config::KeySchema& scenario, const BackendSchemas& backends);
 
 }  // namespace heelstrike::client

@@ -1,4 +1,4 @@
-// heelstrike mesh: check a surface, repair it when asked, fill it with tetrahedra, a layer with prisms.
+// heelstrike mesh: checks a surface, repairs it on request, fills it with tetrahedra, or a layer with prisms.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -83,8 +83,8 @@ MeshRefinement parse_refinement(const std::string& text) {
   return import_options;
 }
 
-/// knee-femur, knee-tibia, knee-femur-bone, knee-tibia-bone, all with -left or without; none for other names and for
-/// files that have such a name.
+/// knee-femur, knee-tibia, knee-femur-bone, knee-tibia-bone, with an optional -left; none for other names and for
+/// existing files of such a name.
 std::optional<KneeSurface> knee_named(const MeshOptions& options) {
   const auto words = split(options.input, '-');
   if (words.size() < 2 || words.size() > 4 || words[0] != "knee" || fs::exists(options.input)) return std::nullopt;
@@ -113,8 +113,8 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
     job.keep_prisms = options.prisms;
     if (options.prisms && options.order == 2) {
       throw input_error("order",
-                        "--order 2: the prisms of a layer have 6 nodes, and there are none with more here; "
-                        "leave --order or --prisms out");
+                        "--order 2: the prisms of a layer have 6 nodes, and higher orders are not available; "
+                        "remove --order or --prisms");
     }
     job.search_distance = parse_small_length(options.search_distance, "--search-distance");
     job.min_thickness = parse_small_length(options.min_thickness, "--min-thickness");
@@ -140,7 +140,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   if (!options.slivers.empty()) job.repairs.sliver_thickness = parse_small_length(options.slivers, "--slivers");
   if (!options.within.empty()) job.repairs.sliver_distance = parse_small_length(options.within, "--max-displacement");
   if (!options.within.empty() && options.slivers.empty()) {
-    throw input_error("within", "--max-displacement: says how far --slivers may move the surface; give --slivers too");
+    throw input_error("within", "--max-displacement: requires --slivers, whose displacement it limits");
   }
   const auto asked = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
   job.repairs.remove_degenerate = asked("degenerate");
@@ -157,7 +157,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
     const bool has_volume = fills || holds_volume(job);
     if (job.output_format != "stl" && !has_volume) {
       throw input_error("size",
-                        fmt::format("--size: missing; {} holds tetrahedra, say how large", options.output.string()));
+                        fmt::format("--size: missing; expected the edge length of the tetrahedra in {}", options.output.string()));
     }
   }
   return job;
@@ -202,21 +202,21 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
 void add_layer_options(CLI::App& command, MeshOptions& options) {
   command
       .add_option("--layer", options.between,
-                  "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular one with normals\n"
-                  "outward, and INNER behind it, the bone; open surfaces too")
+                  "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular surface with normals\n"
+                  "outward, and INNER behind it, the bone; also open surfaces")
       ->expected(2)
       ->type_name("OUTER INNER");
   command.add_option("--layers", options.layers, "Layers of prisms, three tetrahedra each, between the surfaces")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
   command.add_flag("--prisms", options.prisms,
-                   "Keep the prisms of the layer whole, for element: wedge6 and wedge6_mixed");
-  command.add_option("--search-distance", options.search_distance, "How far behind OUTER the INNER surface may lie")
+                   "Keep the prisms of the layer, for element: wedge6 and wedge6_mixed");
+  command.add_option("--search-distance", options.search_distance, "Largest distance of the INNER surface behind OUTER")
       ->type_name("LENGTH")
       ->capture_default_str();
   command
       .add_option("--min-thickness", options.min_thickness,
-                  "Where the surfaces meet or cross, the layer is made this thick")
+                  "Minimum thickness of the layer, where the surfaces touch or cross")
       ->type_name("LENGTH")
       ->capture_default_str();
 }
@@ -224,26 +224,26 @@ void add_layer_options(CLI::App& command, MeshOptions& options) {
 }  // namespace
 
 void add_mesh(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("mesh", "Check a surface, repair it when asked, fill it with tetrahedra");
+  auto* command = program.add_subcommand("mesh", "Check a surface, repair it on request, fill it with tetrahedra");
   const auto options = std::make_shared<MeshOptions>();
   command
       ->add_option(
           "input", options->input,
           fmt::format(
-              "File with a {}; `foot` or `foot-right` for the project's own foot; `knee-femur`, `knee-tibia`,\n"
-              "`knee-femur-bone`, `knee-tibia-bone` for surfaces of its knee (`-left` at the end: of a left one)",
+              "File with a {}; `foot` or `foot-right` for the parametric foot; `knee-femur`, `knee-tibia`,\n"
+              "`knee-femur-bone`, `knee-tibia-bone` for surfaces of the parametric knee (append `-left` for a left knee)",
               readable_formats()))
       ->type_name("FILE");
   add_layer_options(*command, *options);
   command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
       ->type_name("FILE");
-  command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; without it only a check")
+  command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; default: check only")
       ->type_name("LENGTH");
   command->add_option("--edge", options->edge, "Edge length of the triangles of a parametric knee")
       ->type_name("LENGTH");
   command
       ->add_option("--refine", options->refine,
-                   "Smaller elements in a place; repeatable. box:x0,y0,z0,x1,y1,z1:SIZE, ball:x,y,z,r:SIZE or\n"
+                   "Local refinement; repeatable. box:x0,y0,z0,x1,y1,z1:SIZE, ball:x,y,z,r:SIZE or\n"
                    "group:NAME,DISTANCE:SIZE, lengths in metres or with a unit")
       ->type_name("PLACE:SIZE")
       ->allow_extra_args(false)
@@ -253,31 +253,31 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
       ->capture_default_str();
   command
       ->add_option("--order", options->order,
-                   "1: nodes at the corners; 2: between them too, 10 of tetrahedra and 27 of hexahedra")
+                   "1: nodes at the corners; 2: also between them, 10 of tetrahedra and 27 of hexahedra")
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
   command->add_option("--scale", options->length_scale, "Metres per unit of the file: 0.001 for millimetres")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--keep-surface", options->keep_surface, "Keep the triangles as they are, fill the inside only");
-  command->add_option("--time-limit", options->time_limit, "Seconds after which the mesher is stopped")
+  command->add_flag("--keep-surface", options->keep_surface, "Keep the triangles unchanged, fill the interior only");
+  command->add_option("--time-limit", options->time_limit, "Time limit of the mesher [s]")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->type_name("SECONDS");
   command
       ->add_option("--repair", options->repair,
-                   "Repairs before the check: degenerate, duplicates (drop such triangles), orientation (turn\n"
-                   "triangles outward); nothing is repaired unasked")
+                   "Repairs before the check: degenerate, duplicates (remove such triangles), orientation (turn\n"
+                   "triangles outward); default: no repair")
       ->delimiter(',')
       ->check(CLI::IsMember({"degenerate", "duplicates", "orientation"}));
-  command->add_option("--merge", options->merge, "Repair: vertices closer than this become one")->type_name("LENGTH");
+  command->add_option("--merge", options->merge, "Repair: merge vertices closer than this")->type_name("LENGTH");
   command
       ->add_option("--slivers", options->slivers,
-                   "Repair: triangles thinner than this are drawn together or turned, see --max-displacement")
+                   "Repair: collapse or flip triangles thinner than this, see --max-displacement")
       ->type_name("LENGTH");
-  command->add_option("--max-displacement", options->within, "How far --slivers may move the surface; default twice its length")
+  command->add_option("--max-displacement", options->within, "Largest displacement of the surface by --slivers; default twice its length")
       ->type_name("LENGTH");
-  command->add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most so many edges")
+  command->add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most this number of edges")
       ->type_name("EDGES");
   command->add_flag("--json", invocation.json, "Print the report as JSON");
   add_footer(*command,

@@ -19,17 +19,17 @@ void add_tls_options(CLI::App& command, rpc::ClientTls& tls, const std::string& 
   command.add_option("--tls-ca", tls.ca_file, "Certificate of the authority to trust; switches encryption on")
       ->type_name("FILE")
       ->group(group);
-  command.add_option("--tls-cert", tls.certificate_file, "Own certificate, when the servers ask for one")
+  command.add_option("--tls-cert", tls.certificate_file, "Client certificate, when the servers request one")
       ->type_name("FILE")
       ->group(group);
-  command.add_option("--tls-key", tls.key_file, "Key of the own certificate")->type_name("FILE")->group(group);
+  command.add_option("--tls-key", tls.key_file, "Key of the client certificate")->type_name("FILE")->group(group);
   command.add_option("--tls-authority", tls.authority, "Name expected in the servers' certificates")
       ->type_name("NAME")
       ->group(group);
 }
 
 void add_server_options(CLI::App& command, ServerOptions& options) {
-  const std::string group = "Servers (none named: both are started for the occasion)";
+  const std::string group = "Servers (default: a private pair is started)";
   command.add_option("--mbs", options.mbs, "Address of a running mbs_server: host:port or unix:/path")
       ->type_name("ADDRESS")
       ->group(group);
@@ -42,7 +42,7 @@ void add_server_options(CLI::App& command, ServerOptions& options) {
           [&options](double seconds) {
             options.reconnect_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
           },
-          "How long a lost connection to a named server is tried again [s] (default 300)")
+          "Time for retries of a lost connection to a named server [s] (default 300)")
       ->check(CLI::Range(0.0, 86400.0))
       ->type_name("SECONDS")
       ->group(group);
@@ -54,7 +54,7 @@ void add_connection_options(CLI::App& command, ConnectionOptions& options) {
   command.add_flag("--in-process", options.in_process, "Compute in this process: no servers, no sockets")
       ->excludes("--mbs")
       ->excludes("--fem")
-      ->group("Servers (none named: both are started for the occasion)");
+      ->group("Servers (default: a private pair is started)");
 }
 
 void add_set_option(CLI::App& command, Overrides& overrides) {
@@ -69,12 +69,12 @@ void add_set_option(CLI::App& command, Overrides& overrides) {
 }
 
 void add_exit_with_parent(CLI::App& command) {
-  // Killed, not stopped: who starts the sweep again shall find its runs free and go on with them.
+  // SIGKILL instead of a stop: the run remains resumable when the sweep is started again.
   command
       .add_option_function<pid_t>("--exit-with-parent",
                                   [](pid_t parent) {
                                     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-                                    // A parent that ended before is told to nobody.
+                                    // The kernel sends no signal for a parent that has already ended.
                                     if (::getppid() != parent) ::raise(SIGKILL);
                                   })
       ->group("");
@@ -98,7 +98,7 @@ ContactFactory contact_factory(const ServerOptions& options) {
   rpc::RemoteContactOptions remote;
   remote.endpoint = {.address = options.fem, .tls = options.tls};
   remote.reconnect_timeout = options.reconnect_timeout;
-  remote.is_server_known = true;  // it has told its back-ends, with which the scenario was read
+  remote.is_server_known = true;  // it has reported its back-ends, with which the scenario was read
   return rpc::open_remote_contact(remote);
 }
 

@@ -1,4 +1,4 @@
-/// Options that several subcommands share, with one wording.
+/// Options that several subcommands share, with the same wording.
 #pragma once
 
 #include <filesystem>
@@ -28,18 +28,18 @@ void add_server_options(CLI::App& command, ServerOptions& options);
 void add_connection_options(CLI::App& command, ConnectionOptions& options);
 /// --set, repeatable
 void add_set_option(CLI::App& command, Overrides& overrides);
-/// --exit-with-parent, not in the help: for the runs that a sweep starts
+/// --exit-with-parent, hidden from the help: for the runs that a sweep starts
 void add_exit_with_parent(CLI::App& command);
 /// SCENARIO
 void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario);
 /// Example and exit codes at the end of --help.
 void add_footer(CLI::App& command, const std::string& examples);
 
-/// The back-ends of the contact server that was named, else those of this program. @throws as rpc::list_backends
+/// The back-ends of the named contact server, else those of this program. @throws as rpc::list_backends
 [[nodiscard]] std::vector<BackendInfo> known_backends(const ServerOptions& options);
-/// Contact at the contact server that was named, else in this process.
+/// Contact on the named contact server, else in this process.
 [[nodiscard]] ContactFactory contact_factory(const ServerOptions& options);
-/// @param log  for servers that are started. @throws as RemoteRunner
+/// @param log  log file of started servers. @throws as RemoteRunner
 [[nodiscard]] std::unique_ptr<Runner> make_runner(const ConnectionOptions& options, const std::filesystem::path& log);
 
 }  // namespace heelstrike::client

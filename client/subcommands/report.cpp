@@ -1,4 +1,4 @@
-// heelstrike report: makes the page of a run folder or a comparison again.
+// heelstrike report: writes the page of a run folder or a comparison again.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -70,7 +70,7 @@ ExitCode report_on(const ReportOptions& options, bool json) {
 }  // namespace
 
 void add_report(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("report", "Make the page (report.html) or pictures of a run or a comparison");
+  auto* command = program.add_subcommand("report", "Write the page (report.html) or charts of a run or a comparison");
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("folder", options->folder, "Run folder, or folder of a comparison or sweep")
       ->required()
@@ -87,7 +87,7 @@ void add_report(CLI::App& program, Invocation& invocation) {
   command->add_option("--height", options->style.height_cm, "Height of a chart in cm")
       ->check(CLI::Range(2.0, 100.0))
       ->capture_default_str();
-  command->add_option("--font-size", options->style.font_points, "Size of the letters in points")
+  command->add_option("--font-size", options->style.font_points, "Font size in points")
       ->check(CLI::Range(3.0, 72.0))
       ->capture_default_str();
   command->add_flag("--json", invocation.json, "Print the written files as JSON");

@@ -1,4 +1,4 @@
-// heelstrike resume: a run that was cut off goes on in its folder, from its last checkpoint.
+// heelstrike resume: continues an interrupted run in its folder, from its last checkpoint.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ struct ResumeOptions {
   ConnectionOptions connection;
 };
 
-/// Its client died between the end of the run and its page.
+/// The client ended after the run was complete and before its page was written.
 bool is_report_missing(const fs::path& run) {
   std::error_code ignored;
   return fs::exists(run / "summary.json", ignored) && incomplete_reason(run).empty() &&
@@ -37,7 +37,7 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
   if (has_command(options.folder)) repeat_command(options.folder);
   if (is_report_missing(options.folder)) {
     (void)report::write_report(options.folder, scenario_catalog());
-    print_message("note", fmt::format("{} is complete; only its page was missing", options.folder.string()));
+    print_message("note", fmt::format("{} is complete; its missing page was written", options.folder.string()));
     return ExitCode::ok;
   }
   RunFolder folder = RunFolder::resume(options.folder);
@@ -56,25 +56,25 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
 }  // namespace
 
 void add_resume(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("resume", "Go on with a run, a sweep or a comparison that was cut off");
+  auto* command = program.add_subcommand("resume", "Continue an interrupted run, sweep or comparison");
   const auto options = std::make_shared<ResumeOptions>();
   command->add_option("run", options->folder, "Run folder, marked INCOMPLETE, or the folder of a sweep or comparison")
       ->type_name("RUN")
       ->required();
   command
-      ->add_option("--inputs", options->inputs, "Folder of the files that the scenario names; default where they were")
+      ->add_option("--inputs", options->inputs, "Folder of the files that the scenario names; default: their original folder")
       ->type_name("FOLDER");
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
-  command->add_flag("--hdf5", options->hdf5, "Leave the rows as timeseries.h5, compressed, in place of timeseries.csv");
+  command->add_flag("--hdf5", options->hdf5, "Write the rows to timeseries.h5, compressed, instead of timeseries.csv");
   add_exit_with_parent(*command);
   add_connection_options(*command, options->connection);
   add_footer(*command,
-             "  heelstrike run examples/gait_forward.yaml -o out    # the machine dies\n"
+             "  heelstrike run examples/gait_forward.yaml -o out    # the machine fails\n"
              "  heelstrike resume out\n\n"
-             "A run goes on from its last checkpoint; options of the run that are not in its scenario (--mbs, "
+             "A run continues from its last checkpoint; options that are not in its scenario (--mbs, "
              "--in-process, --hdf5)\n"
-             "are given again. A sweep or comparison is its command given again: finished runs are kept.");
+             "have to be repeated. A sweep or comparison repeats its command: finished runs are kept.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return resume(*options, invocation.json, stop);

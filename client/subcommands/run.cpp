@@ -1,4 +1,4 @@
-// heelstrike run: one scenario, one run folder.
+// heelstrike run: runs one scenario into one run folder.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,8 +27,8 @@ struct RunOptions {
   ConnectionOptions connection;
 };
 
-/// Removes the folder of a run that never began, because of a mistake in it, so that the corrected command can be given
-/// again.
+/// Removes the new folder of a run that failed to start because of an error in its input, so that the corrected command
+/// can be repeated.
 class NewFolderGuard {
  public:
   explicit NewFolderGuard(fs::path path) : path_(std::move(path)), is_new_(!fs::exists(path_)) {}
@@ -49,7 +49,7 @@ class NewFolderGuard {
 ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   const RunRequest request = load_request(options.scenario, options.overrides, schemas, stop);
-  (void)find_pair_warnings(request);  // the preparation tells them
+  (void)find_pair_warnings(request);  // the preparation reports the warnings
   for (const std::string& note : request.notes) print_message("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   NewFolderGuard fresh(path);
@@ -61,7 +61,7 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
     fresh.keep_folder();
     return code;
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::file) fresh.keep_folder();  // a full disk: `resume` goes on once there is room again
+    if (error.code() == ErrorCode::file) fresh.keep_folder();  // a full disk: the run can be resumed
     throw;
   }
 }
@@ -72,7 +72,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand("run", "Run a scenario and write a run folder");
   const auto options = std::make_shared<RunOptions>();
   add_scenario_argument(*command, options->scenario);
-  command->add_option("-o,--output", options->output, "Run folder to make; default runs/SCENARIO-BACKEND[-N]")
+  command->add_option("-o,--output", options->output, "Run folder to create; default runs/SCENARIO-BACKEND[-N]")
       ->type_name("FOLDER");
   command->add_flag("--force", options->force, "Overwrite the run in an existing folder");
   command
@@ -81,7 +81,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
-  command->add_flag("--hdf5", options->hdf5, "Leave the rows as timeseries.h5, compressed, in place of timeseries.csv");
+  command->add_flag("--hdf5", options->hdf5, "Write the rows to timeseries.h5, compressed, instead of timeseries.csv");
   add_exit_with_parent(*command);
   add_connection_options(*command, options->connection);
   add_footer(

@@ -26,10 +26,10 @@ void print_summary(const RunSummary& summary, const Scenario& scenario, const fs
   }
   if (summary.status == "completed") return;
   const bool has_end = summary.status == "incomplete";
-  // The reason is the last line of an incomplete run, where scripts and people look for it.
+  // The reason is printed last for a failed run, where scripts and users look for it.
   if (summary.error && !has_end) print_message("error", fmt::format("the run failed: {}", summary.error->what()));
   fmt::print(
-      stderr, "heelstrike: the run folder {} is marked incomplete; it holds {}\n", folder.string(),
+      stderr, "heelstrike: the run folder {} is marked incomplete; it contains {}\n", folder.string(),
       has_end ? "every frame that has a solution" : fmt::format("everything up to t = {:g} s", summary.simulated_time));
   if (summary.error && has_end) print_message("error", fmt::format("incomplete: {}", summary.error->what()));
 }
@@ -47,7 +47,7 @@ ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& fol
   const fs::path& path = folder.path();
   report::write_shapes(folder, body_shapes(request.scenario, request.files, report::shown_triangles));
   const RunSummary summary = execute(runner, request, folder, summary_options.quiet || summary_options.json, stop);
-  // While it goes on, and when it may be resumed, its rows are text that survives the death of the process row by row.
+  // During a run, and while it is resumable, rows are text, which survives the death of the process row by row.
   const bool as_hdf5 = summary_options.hdf5 && summary.status == "completed";
   if (as_hdf5) write_hdf5_table(path);
   (void)report::write_report(path, scenario_catalog());

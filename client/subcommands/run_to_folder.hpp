@@ -1,4 +1,4 @@
-/// What `run` and `resume` have in common: a run goes into its folder, gets its page, and is told.
+/// Common part of `run` and `resume`: runs into a folder, writes its page, and prints the summary.
 #pragma once
 
 #include <stop_token>
@@ -9,17 +9,17 @@
 
 namespace heelstrike::client {
 
-/// How much the terminal is told, and what a run leaves.
+/// Output on the terminal and format of the rows.
 struct SummaryOptions {
   bool quiet = false;  ///< only errors
-  bool json = false;   ///< the summary as JSON in place of sentences
-  bool hdf5 = false;   ///< a completed run has timeseries.h5 in place of timeseries.csv
+  bool json = false;   ///< the summary as JSON instead of text
+  bool hdf5 = false;   ///< a completed run has timeseries.h5 instead of timeseries.csv
 };
 
-/// Runs `request`, as execute(). @returns what the program ends with
+/// Runs `request`, as execute(). @returns the exit code of the program
 [[nodiscard]] ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder,
                                      const SummaryOptions& summary_options, const std::stop_token& stop);
-/// The same, with a runner made for it.
+/// The same, with a runner for `connection`.
 [[nodiscard]] ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const ConnectionOptions& connection,
                                      const SummaryOptions& summary_options, const std::stop_token& stop);
 

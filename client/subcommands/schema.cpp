@@ -1,4 +1,4 @@
-// heelstrike schema: every key of a scenario file.
+// heelstrike schema: lists every key of a scenario file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* command_name = "command.json";
 
-/// Without the name of the program.
+/// Arguments of this program without its name.
 std::vector<std::string> own_arguments() {
   const std::string line = read_whole_file("/proc/self/cmdline");
   std::vector<std::string> arguments;
@@ -30,7 +30,7 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-/// The folder may have been moved, and a comparison without a name for it would make a new one.
+/// Names the folder explicitly: it may have been moved, and a comparison without -o would create a new one.
 std::vector<std::string> with_folder(const std::vector<std::string>& arguments, const fs::path& folder) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -69,8 +69,8 @@ void repeat_command(const fs::path& folder) {
     texts = with_folder(json.at("arguments").get<std::vector<std::string>>(), folder);
     working_folder = json.at("working_folder").get<std::string>();
   } catch (const nlohmann::json::exception& e) {
-    throw file_error(file.string(), fmt::format("{}: expected the command that made this folder, found: {}; give the "
-                                                "command again",
+    throw file_error(file.string(), fmt::format("{}: expected the command that created this folder, found: {}; repeat the "
+                                                "command manually",
                                                 file.string(), e.what()));
   }
   std::error_code failure;
@@ -83,7 +83,7 @@ void repeat_command(const fs::path& folder) {
     ::execv("/proc/self/exe", arguments.data());
     failure = {errno, std::generic_category()};
   }
-  throw file_error(file.string(), fmt::format("{}: the command that made this folder cannot be given again from {}: {}",
+  throw file_error(file.string(), fmt::format("{}: the command that created this folder cannot be repeated from {}: {}",
                                               file.string(), working_folder.string(), failure.message()));
 }
 

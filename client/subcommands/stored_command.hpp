@@ -1,16 +1,16 @@
-/// The command that has made a folder of several runs, so that it can be given again.
+/// The command that created a folder of several runs, stored for repetition.
 #pragma once
 
 #include <filesystem>
 
 namespace heelstrike::client {
 
-/// Writes command.json into `folder`: the arguments of this program and where it was started. @throws Error{file}
+/// Writes command.json into `folder`: the arguments of this program and its working folder. @throws Error{file}
 void store_command(const std::filesystem::path& folder);
-/// The folder has been made by a command that is remembered.
+/// The folder has a stored command.
 [[nodiscard]] bool has_command(const std::filesystem::path& folder);
-/// Becomes that command, writing into `folder`, wherever that is now, and going on with what is there. Does not return.
-/// @throws Error{file} when there is none or it cannot be given again
+/// Replaces this process by that command, with output to `folder` at its current location, which continues existing
+/// runs. Does not return. @throws Error{file} when no command is stored or it cannot be repeated
 [[noreturn]] void repeat_command(const std::filesystem::path& folder);
 
 }  // namespace heelstrike::client

@@ -13,11 +13,11 @@ class App;
 
 namespace heelstrike::client {
 
-/// What the command line asked for.
+/// Result of parsing the command line.
 struct Invocation {
-  /// Set by the subcommand that was named. May throw Error.
+  /// Set by the selected subcommand. May throw Error.
   std::function<ExitCode(std::stop_token)> action;
-  bool json = false;  ///< results, and errors too, as JSON on stdout
+  bool json = false;  ///< results and errors as JSON on stdout
 };
 
 using AddSubcommand = void (*)(CLI::App& program, Invocation& invocation);

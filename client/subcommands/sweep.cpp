@@ -1,4 +1,4 @@
-// heelstrike sweep: a grid of runs of one scenario, each in a process of its own.
+// heelstrike sweep: a grid of runs of one scenario, each in a separate process.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -49,8 +49,8 @@ struct Task {
   SweepPoint point;
   Overrides overrides;
   State state = State::waiting;
-  bool found = false;       ///< done by an earlier sweep into the same folder
-  bool can_resume = false;  ///< begun by an earlier sweep, and its folder has a checkpoint
+  bool found = false;       ///< completed by an earlier sweep into the same folder
+  bool can_resume = false;  ///< begun by an earlier sweep and has a checkpoint
   std::unique_ptr<ChildProcess> child;
   ComparisonRow row;
 };
@@ -115,13 +115,13 @@ void start(Task& task, const SweepOptions& options, const fs::path& folder) {
   task.state = State::running;
 }
 
-/// Takes the result of a run that has ended.
+/// Stores the result of a run that has ended.
 void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
   task.child.reset();
   const bool refused =
       !how.by_signal && (how.code == to_int(ExitCode::file) || how.code == to_int(ExitCode::bad_input));
   if (refused && std::exchange(task.can_resume, false)) {
-    task.state = State::waiting;  // nothing to go on from: once more from its beginning
+    task.state = State::waiting;  // the checkpoint is unusable: restart from the beginning
     return;
   }
   const fs::path run = folder / task.point.folder;
@@ -203,7 +203,7 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   std::error_code failure;
   fs::create_directories(folder / "logs", failure);
   if (failure)
-    throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
+    throw file_error(folder.string(), fmt::format("{} cannot be created: {}", folder.string(), failure.message()));
   store_command(folder);
   run_all(tasks, options, folder, stop);
   Comparison comparison;
@@ -220,7 +220,7 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   if (!json && !options.quiet) fmt::print("results     {}\n", page.string());
   for (const std::string& failure : comparison.failures()) print_message("error", failure);
   if (stop.stop_requested()) {
-    fmt::print(stderr, "heelstrike: stopped; the same command goes on where it stopped\n");
+    fmt::print(stderr, "heelstrike: stopped; the same command continues the sweep\n");
     return ExitCode::interrupted;
   }
   return comparison.exit_code();
@@ -240,19 +240,19 @@ void add_sweep(CLI::App& program, Invocation& invocation) {
   command
       ->add_option(
           "-o,--output", options->output,
-          "Folder; default runs/SCENARIO-sweep. Runs that are complete in it are not run again, those that were "
-          "cut off go on")
+          "Folder; default runs/SCENARIO-sweep. Complete runs in it are kept, interrupted ones are "
+          "resumed")
       ->type_name("FOLDER");
-  command->add_option("--jobs", options->jobs, "Runs at once; default one per core")->type_name("N");
+  command->add_option("--jobs", options->jobs, "Number of parallel runs; default one per core")->type_name("N");
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
   command->add_flag("--json", invocation.json, "Print the table as JSON");
   add_footer(*command,
              "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n\n"
-             "A run that fails is a row with its reason; the exit code is then 3. The same command given again, or\n"
-             "`heelstrike resume FOLDER`, runs only what is missing, failed or has changed, and goes on with what was\n"
-             "cut off.");
+             "A failed run is a row with its reason; the exit code is then 3. The same command, or\n"
+             "`heelstrike resume FOLDER`, runs only missing, failed or changed points, and resumes\n"
+             "interrupted runs.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) { return sweep(*options, invocation.json, stop); };
   });

@@ -1,4 +1,4 @@
-/// Options of an encrypted connection, with one wording.
+/// Options of an encrypted connection, with the same wording for all programs.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// heelstrike validate: all checks of a scenario, and what was understood and built.
+// heelstrike validate: checks a scenario, and prints its interpretation and the assembled model.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -53,7 +53,7 @@ std::string joined(const std::vector<std::string>& words) {
   return words.empty() ? "-" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// What kind of joint or driver a constraint is, in the scenario's words.
+/// Kind of joint or driver of a constraint, as named in the scenario.
 std::string kind_of(const ConstraintDescription& constraint, const Scenario& scenario) {
   if (constraint.prescribes) return "driver";
   const auto joint = std::ranges::find(scenario.joints, constraint.name, &JointSpec::name);
@@ -81,7 +81,7 @@ void print_model(const Scenario& scenario, const ModelDescription& model) {
   fmt::print("\nforces: {}\n", joined(model.forces));
   fmt::print(
       "{} degrees of freedom: 6 of each of {} bodies, less {} equations of joints and {} of drivers; {} redundant "
-      "equations are left out\n",
+      "equations are removed\n",
       model.degrees_of_freedom, scenario.bodies.size(), equations_of(model, false), equations_of(model, true),
       model.n_redundant);
   for (const std::string& note : model.notes) fmt::print("{}\n", printable(note));
@@ -117,7 +117,7 @@ void print_text(const RunRequest& request, const BuiltModel& model) {
              analysis.integrator.max_step ? fmt::format(", steps up to {:g} s", *analysis.integrator.max_step) : "");
   fmt::print("output every {:g} s\n", scenario.output.interval);
   for (const AssetContent& file : request.files) fmt::print("file {} ({} bytes)\n", file.name, file.content.size());
-  if (!request.not_imported.empty()) fmt::print("\nnot imported, or in another way:\n");
+  if (!request.not_imported.empty()) fmt::print("\nskipped or approximated:\n");
   for (const std::string& line : request.not_imported) fmt::print("  {}\n", printable(line));
 }
 
@@ -195,7 +195,7 @@ ExitCode validate(const ValidateOptions& options, bool json, const std::stop_tok
 }  // namespace
 
 void add_validate(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("validate", "Check a scenario and show what was understood");
+  auto* command = program.add_subcommand("validate", "Check a scenario and show its interpretation");
   const auto options = std::make_shared<ValidateOptions>();
   add_scenario_argument(*command, options->scenario);
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");

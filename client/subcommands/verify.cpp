@@ -1,4 +1,4 @@
-// heelstrike verify: are the files of a run what it wrote?
+// heelstrike verify: checks that the files of a run are unmodified.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder itself, or those of the rows of a sweep or comparison.
+/// The folder itself, or the folders of the rows of a sweep or comparison.
 std::vector<fs::path> runs_in(const fs::path& folder) {
   std::vector<fs::path> runs;
   std::error_code none;
@@ -54,7 +54,7 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
       damaged = damaged || !check.faults.empty();
       incomplete = incomplete || !reason.empty();
       if (quiet || json || !check.faults.empty()) continue;
-      fmt::print("{}: {} files are what the run wrote\n", run.string(), check.n_files);
+      fmt::print("{}: {} files are unmodified\n", run.string(), check.n_files);
     }
   }
   if (json) fmt::print("{}\n", nlohmann::ordered_json{{"runs", report}}.dump(2));
@@ -65,19 +65,19 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
 }  // namespace
 
 void add_verify(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("verify", "Check that the files of a finished run are what the run wrote");
+  auto* command = program.add_subcommand("verify", "Check that the files of a finished run are unmodified");
   const auto folders = std::make_shared<std::vector<fs::path>>();
   const auto quiet = std::make_shared<bool>(false);
-  command->add_option("run", *folders, "Run folder, or folder of a comparison or sweep; several are checked in turn")
+  command->add_option("run", *folders, "Run folder, or folder of a comparison or sweep; several are checked one by one")
       ->type_name("RUN")
       ->required();
-  command->add_flag("--quiet", *quiet, "Only what is wrong");
-  command->add_flag("--json", invocation.json, "Print what was found as JSON");
+  command->add_flag("--quiet", *quiet, "Print errors only");
+  command->add_flag("--json", invocation.json, "Print the result as JSON");
   add_footer(
       *command,
       "  heelstrike verify runs/bouncing_ball-flores\n\n"
       "Every file is compared with the SHA-256 in summary.json or timing.json, and these with their own. run.log\n"
-      "is no result and has none. A file that differs is named, and the exit code is 5.");
+      "is not a result and has none. A modified file is reported, and the exit code is 5.");
   command->callback([&invocation, folders, quiet] {
     invocation.action = [&invocation, folders, quiet](std::stop_token) {
       return verify(*folders, *quiet, invocation.json);

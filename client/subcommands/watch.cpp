@@ -1,4 +1,4 @@
-// heelstrike watch: where runs stand, read from their folders while they are written or from a multibody server.
+// heelstrike watch: shows the state of runs, from their folders during writing or from a multibody server.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ std::unique_ptr<LiveRuns> open_runs(const WatchOptions& options) {
   return std::make_unique<FolderRuns>(folders);
 }
 
-/// Waits, but not beyond a request to stop.
+/// Waits, but returns early on a stop request.
 void pause(const std::stop_token& stop, std::chrono::milliseconds time) {
   std::mutex mutex;
   std::condition_variable_any wake;
@@ -67,17 +67,17 @@ void pause(const std::stop_token& stop, std::chrono::milliseconds time) {
 
 struct Picture {
   std::string text;
-  bool over = true;  ///< of all runs shown
+  bool over = true;  ///< true when all shown runs have ended
 };
 
-/// The chosen run, or those that go on, or, when none does, the latest ones.
+/// The selected run, or the current runs, or, if none is running, the latest ones.
 Picture picture_of(LiveRuns& runs, const std::string& wanted) {
   Picture picture;
   std::size_t n_shown = 0;
   for (const LiveRunEntry& entry : runs.list()) {
     if (!wanted.empty() && entry.id != wanted) continue;
     if (n_shown++ == max_shown) break;
-    // What has ended long ago is not fetched again, only what somebody follows.
+    // Runs that have ended are not fetched again unless they are selected.
     const bool follow = !entry.state.over() || !wanted.empty() || !runs.can_cancel();
     if (follow) {
       const auto run = runs.find(entry.id);
@@ -98,7 +98,7 @@ Picture picture_of(LiveRuns& runs, const std::string& wanted) {
 ExitCode watch_in_terminal(LiveRuns& runs, const WatchOptions& options, const std::stop_token& stop) {
   const bool terminal = ::isatty(STDOUT_FILENO) != 0;
   std::ptrdiff_t n_lines = 0;
-  // A server's run is known here only after its first events have come.
+  // The state of a run on a server is available only after its first events have arrived.
   if (options.once && runs.can_cancel()) {
     (void)picture_of(runs, options.run);
     pause(stop, redraw_distance);
@@ -119,11 +119,11 @@ ExitCode watch_in_browser(LiveRuns& runs, const WatchOptions& options, const std
   if (options.page.allow_stop && !runs.can_cancel()) {
     throw input_error(
         "--allow-stop",
-        "--allow-stop: a run folder can only be looked at; name the address of its multibody server to stop "
+        "--allow-stop: a run folder is read-only; name the address of its multibody server to stop "
         "the run");
   }
   const LivePage page(runs, options.page);
-  fmt::print("watching {} at {}\nCtrl-C ends the page, not the runs\n", runs.source(), page.url());
+  fmt::print("watching {} at {}\nCtrl-C closes the page, not the runs\n", runs.source(), page.url());
   std::fflush(stdout);
   while (!stop.stop_requested()) pause(stop, std::chrono::hours{1});
   return ExitCode::ok;
@@ -138,27 +138,27 @@ ExitCode watch(const WatchOptions& options, const std::stop_token& stop) {
 
 void add_watch(CLI::App& program, Invocation& invocation) {
   auto* command =
-      program.add_subcommand("watch", "Show where runs stand while they go, in the terminal or on a local page");
+      program.add_subcommand("watch", "Show the progress of runs in the terminal or on a local page");
   const auto options = std::make_shared<WatchOptions>();
   command
       ->add_option("what", options->what,
                    "Run folders, or the address of a running mbs_server: host:port or unix:/path")
       ->required()
       ->type_name("RUN|ADDRESS");
-  command->add_option("--run", options->run, "Only this run of the server")->type_name("ID");
-  auto* once = command->add_flag("--once", options->once, "Print the state now and end");
+  command->add_option("--run", options->run, "Show only this run of the server")->type_name("ID");
+  auto* once = command->add_flag("--once", options->once, "Print the current state and exit");
   auto* web =
       command->add_flag("--web", options->web, "Serve a page to this machine (127.0.0.1) instead")->excludes(once);
-  command->add_option("--port", options->page.port, "Port of the page; any free one when not given")
+  command->add_option("--port", options->page.port, "Port of the page; default: any free port")
       ->check(CLI::Range(1, 65535))
       ->needs(web);
   command
-      ->add_flag("--allow-stop", options->page.allow_stop, "Let the page stop runs; its address then carries a token")
+      ->add_flag("--allow-stop", options->page.allow_stop, "Allow the page to stop runs; its address then has a token")
       ->needs(web);
   add_tls_options(*command, options->tls, "Encryption");
   add_footer(*command,
              "  heelstrike watch runs/bouncing_ball-flores\n"
-             "  heelstrike watch 127.0.0.1:50061 --web --allow-stop\n\nWatching cannot disturb a run.");
+             "  heelstrike watch 127.0.0.1:50061 --web --allow-stop\n\nWatching does not affect a run.");
   command->callback([&invocation, options] {
     invocation.action = [options](std::stop_token stop) { return watch(*options, stop); };
   });

@@ -14,7 +14,7 @@ inline constexpr std::uint64_t max_file_bytes = 2ULL << 30;
 /// Limits of reading.
 struct ReadLimits {
   std::uint64_t max_bytes = max_file_bytes;
-  double reconnect_timeout = 10.0;  ///< [s] > 0 longest time without data from a pipe
+  double timeout = 10.0;  ///< [s] > 0 longest time without data from a pipe
   std::stop_token stop = {};
 };
 

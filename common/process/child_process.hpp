@@ -37,8 +37,8 @@ class ChildProcess {
   /// Readable after the end of the process.
   [[nodiscard]] int descriptor() const { return process_->descriptor(); }
   /// Exit status if the process has ended; waits up to the timeout for the end.
-  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds reconnect_timeout = {}) {
-    return process_->ended(reconnect_timeout);
+  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds timeout = {}) {
+    return process_->ended(timeout);
   }
   /// Sends SIGTERM, waits up to `grace`, then kills the program.
   void stop(std::chrono::milliseconds grace);

@@ -111,7 +111,7 @@ Process::~Process() {
 }
 
 std::optional<ProcessEnd> Process::ended(std::chrono::milliseconds timeout) {
-  if (!end_ && wait_readable(pid_file_.get(), Clock::now() + reconnect_timeout)) (void)wait();
+  if (!end_ && wait_readable(pid_file_.get(), Clock::now() + timeout)) (void)wait();
   return end_;
 }
 

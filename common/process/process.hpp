@@ -50,7 +50,7 @@ class Process {
   /// Readable after the end of the process.
   [[nodiscard]] int descriptor() const { return pid_file_.get(); }
   /// Exit status if the process has ended; waits up to the timeout for the end.
-  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds reconnect_timeout = {});
+  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds timeout = {});
 
   ProcessEnd wait();
   /// Sends a signal unless the process has ended.

@@ -134,11 +134,11 @@ class RunFolder::Lock {
   /// Tries to acquire the lock. A killed process holds its lock until the kernel has released its memory. A sweep that
   /// is restarted immediately finds its runs in this state and waits for their end.
   [[nodiscard]] bool taken() const {
-    constexpr std::chrono::milliseconds reconnect_timeout{1'000};
+    constexpr std::chrono::milliseconds timeout{1'000};
     constexpr std::chrono::milliseconds poll_interval{10};
     for (std::chrono::milliseconds waited{0};; waited += poll_interval) {
       if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
-      if (waited >= reconnect_timeout) return false;
+      if (waited >= timeout) return false;
       std::this_thread::sleep_for(poll_interval);
     }
   }

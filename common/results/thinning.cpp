@@ -41,7 +41,7 @@ std::vector<std::size_t> rows_with_extremes(std::span<const double> values, std:
 std::vector<std::size_t> rows_with_extremes(std::span<const double> table, std::size_t n_columns, std::size_t budget) {
   const std::size_t n_rows = table.size() / n_columns;
   if (n_rows <= budget) return all_rows(n_rows);
-  std::vector<bool> is_imported(n_rows, false);
+  std::vector<bool> kept(n_rows, false);
   std::vector<double> column(n_rows);
   for (std::size_t c = 0; c < n_columns; ++c) {
     for (std::size_t row = 0; row < n_rows; ++row) column[row] = table[row * n_columns + c];

@@ -41,7 +41,8 @@ std::vector<ParameterSchema> body_set_parameters() {
   s.push_back(
       text_parameter("contact_set", "face set for contact; empty = the whole surface outside the clamp", ""));
   s.push_back(
-      list_parameter("contact_box", "m", "contact only on faces with their centre in this box (lower corner, then upper)"));
+      list_parameter("contact_box", "m",
+                     "contact only on faces with their centre in this box (lower corner, then upper)"));
   s.push_back(
       list_parameter("contact_direction", "-", "contact only on faces that point this way; also the pole of a ball"));
   s.push_back(number_parameter("contact_angle", "rad", "maximum angle between a face normal and contact_direction",

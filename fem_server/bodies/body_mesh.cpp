@@ -141,7 +141,7 @@ void refine_contact(const SurfaceMesh& surface, const ParameterScope& place, Siz
   field.refinements.push_back({.region = std::move(region), .size = size});
 }
 
-/// Rejects mesh sizes that would use up time and memory before the mesher could reach the element limit.
+/// Rejects element sizes that far exceed the element limit, before the mesher uses up time and memory.
 void check_element_count(double volume, double size, const ParameterScope& place, const PrepareContext& context) {
   constexpr double regular = 8.485281374;  // regular tetrahedra of edge 1 in a unit cube; meshes have 0.8 to 1.3 times
                                            // this

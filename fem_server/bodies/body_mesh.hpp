@@ -25,7 +25,7 @@ namespace heelstrike::fem {
 /// True if the body is the layer below a surface, which defines the clamped set and the contact set.
 [[nodiscard]] bool is_layer(const Surface& surface);
 
-/// Number of elements through the thickness of a layer, such that they are as high as wide.
+/// Number of elements through the thickness of a layer: thickness over element_size, rounded, at least one.
 /// @throws Error{invalid_input} for a surface without a layer and for more than max_layers
 [[nodiscard]] std::uint32_t count_elements_through(const Surface& surface, const ParameterScope& place);
 

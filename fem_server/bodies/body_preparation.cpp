@@ -246,7 +246,7 @@ ParameterSchema element_parameter() {
       std::string(from_mesh), element_names());
   s.removed_choices = {
       {"hex20",
-       "sides with eight nodes have corners with negative areas, which cannot bear a pressure; expected hex27, which "
+       "sides with eight nodes have corners with negative areas, which cannot carry a pressure; expected hex27, which "
        "a mesh with 20 nodes is converted to"}};
   s.former_name = "element_order";
   s.former_values = "tet4 instead of 1, tet10 instead of 2";
@@ -294,7 +294,7 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
   s.push_back(number_parameter("min_approach_velocity", "m/s", "lower bound of the approach velocity in the damping",
                                1e-3, positive));
   s.push_back(number_parameter("max_penetration", "m",
-                               "largest overlap that is solved; default: a quarter of the smallest extent of "
+                               "maximum overlap that is solved; default: a quarter of the smallest extent of "
                                "the body",
                                std::nullopt, positive));
   std::ranges::move(region_parameters("the main body's contact surface", "the main body"),

@@ -44,8 +44,8 @@ void check_support(const ContactBody& body, const ParameterScope& place) {
                                        key));
   }
   if (std::ranges::all_of(body.materials, [](const Material& m) { return m.density == 0.0; })) {
-    throw input_error(key, fmt::format("{}: inertia relief balances the load by the body's inertia; set for its "
-                                       "material a density [kg/m^3] above 0",
+    throw input_error(key, fmt::format("{}: inertia relief balances the load by the body's inertia; its "
+                                       "material needs a density [kg/m^3] above 0",
                                        key));
   }
 }

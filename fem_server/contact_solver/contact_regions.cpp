@@ -23,11 +23,11 @@ RegionSurface contact_surface_of(const VolumeMesh& mesh, const PressureRecovery&
     }
     faces.triangles.push_back(corners);
   }
-  RegionSurface surface = cut_surface("surface that may touch", faces);
+  RegionSurface surface = cut_surface("contact surface", faces);
   for (const auto& [name, set] : mesh.face_sets) {
     std::vector<bool> triangles;
     for (const ElementFace face : recovery.faces()) triangles.push_back(std::ranges::binary_search(set, face));
-    // Sets elsewhere on the body are none of this surface, and the one that chose it does not cut it.
+    // Sets elsewhere on the body are not part of this surface, and the set that selects it does not divide it.
     if (name != chosen && std::ranges::find(triangles, true) != triangles.end())
       surface.sets.emplace_back(name, std::move(triangles));
   }

@@ -17,8 +17,8 @@ double closing_speed(const ContactSolution& solved, const PairState& state) {
   return gap_wrench(solved.closest, state.X_AB.p).dot(state.V_AB.vector());
 }
 
-/// What the touching nodes bear of a region, but for its largest pressure.
-/// @param area_of  [m^2] of a touching node
+/// Load of the active nodes in a region, except its peak pressure.
+/// @param area_of  [m^2] of an active node
 template <typename AreaOf>
 RegionLoad region_load(const ContactRegion& region, const ContactSolution& solved, std::span<const double> normal_forces,
                        const AreaOf& area_of) {
@@ -33,7 +33,7 @@ RegionLoad region_load(const ContactRegion& region, const ContactSolution& solve
   return load;
 }
 
-/// Area and largest pressure, of the whole and of regions.
+/// Area and peak pressure, of the whole and of regions.
 void fill_pressure(const ContactSolution& solved, const PressureRecovery& recovery,
                    std::span<const ContactRegion> regions, std::span<const double> normal_forces, Response& response) {
   if (recovery.empty()) {
@@ -71,7 +71,7 @@ void check_depth(const ContactSolution& solved, const ContactOptions& options, c
   const double depth = -solved.gap;
   if (depth <= options.max_penetration) return;
   throw RecoverableError(
-      fmt::format("bodies overlap by {} m, deeper than max_penetration = {} m at t = {} s; take a smaller "
+      fmt::format("bodies overlap by {} m, deeper than max_penetration = {} m at t = {} s; use a smaller "
                   "step, correct the initial pose or raise max_penetration",
                   depth, options.max_penetration, state.t));
 }

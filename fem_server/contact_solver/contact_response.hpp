@@ -1,5 +1,4 @@
-/// From a solved contact to what the multibody side is told, and what a commit latches. Shared by fem_condensed and
-/// fem_full.
+/// Response and latched approach velocity from a solved contact. Shared by fem_condensed and fem_full.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +14,26 @@
 
 namespace heelstrike::fem {
 
-/// A solved contact; `nodes` is empty when there is none.
+/// A solved contact; `nodes` is empty without contact.
 struct ContactSolution {
-  double gap = 0.0;                     ///< [m] smallest, of the undeformed shapes; of an old dent when nothing touches
+  double gap = 0.0;                     ///< [m] smallest, of the undeformed shapes; without contact, of a residual
+                                        ///< deformation
   ContactNodeState closest;                 ///< candidate with that gap, undeformed
-  std::vector<std::uint32_t> touching;  ///< candidates that touch, ascending
+  std::vector<std::uint32_t> touching;  ///< active candidates, ascending
   std::vector<ContactNodeState> nodes;      ///< the same
   NodeDerivatives derivatives;
-  double dissipated = 0.0;  ///< [J] by friction, and by the material, since the commit
-  double slip_speed = 0.0;  ///< [m/s] as of Response, of the commit before
+  double dissipated = 0.0;  ///< [J] by friction and material, since the commit
+  double slip_speed = 0.0;  ///< [m/s] see Response, of the previous commit
   SolverStatistics statistics;
 };
 
 /// @throws RecoverableError when the undeformed shapes overlap by more than the limit
 void check_depth(const ContactSolution& solved, const ContactOptions& options, const PairState& state);
 
-/// Response but for the stored energy of other things than displaced forces.
+/// Response except the stored energy not due to displaced forces.
 /// @param recovery        of the pressure, for these candidates; empty = forces by areas
-/// @param regions         of these candidates, whose loads are told; the same number of loads in any case
-/// @param approach_velocity  [m/s] latched at onset; none = not in contact
+/// @param regions         of these candidates, whose loads are reported; the number of loads is constant
+/// @param approach_velocity  [m/s] latched at onset; none = no contact
 [[nodiscard]] Response answer(const ContactSolution& solved, const ContactOptions& options,
                               const PressureRecovery& recovery, std::span<const ContactRegion> regions,
                               const std::optional<double>& approach_velocity, const PairState& state);
@@ -42,17 +42,17 @@ void check_depth(const ContactSolution& solved, const ContactOptions& options, c
 [[nodiscard]] double slip_speed_after(const ContactSolution& solved, const ContactOptions& options,
                                       const PairState& state);
 
-/// Approach speed in force after a commit: latched at onset, cleared at separation.
+/// Approach velocity in force after a commit: latched at onset, cleared at separation.
 [[nodiscard]] std::optional<double> latched_speed(const ContactSolution& solved, const ContactOptions& options,
                                                   const std::optional<double>& before, const PairState& state);
 
-/// Factor of the hysteresis on the force of each touching node, for pictures.
+/// Factor of the hysteresis on the force of each active node, for field output.
 [[nodiscard]] std::vector<double> hysteresis_factors(const ContactSolution& solved, const ContactOptions& options,
                                                      const std::optional<double>& approach_velocity,
                                                      const PairState& state);
 
 /// @param recovery       not empty
-/// @param normal_forces  [N] one per touching node
+/// @param normal_forces  [N] one per active node
 [[nodiscard]] RecoveredPressure recovered_pressure(const ContactSolution& solved, const PressureRecovery& recovery,
                                                    std::span<const double> normal_forces);
 

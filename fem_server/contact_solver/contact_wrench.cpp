@@ -38,7 +38,7 @@ Matrix6 gap_wrench_derivative(const ContactNodeState& node, const Vector3& p_AB)
   return result;
 }
 
-/// From tangents of a wrench about B's origin to those of one about A's.
+/// Converts tangents of a wrench about B's origin to those of one about A's.
 void move_tangents_to_A(const Vector3& p_AB, Response& response) {
   response.dF_A_dX.topRows<3>() += skew(p_AB) * response.dF_A_dX.bottomRows<3>();
   response.dF_A_dX.topRightCorner<3, 3>() -= skew(response.F_A.force);
@@ -78,18 +78,18 @@ Matrix36 force_rotation(const ContactNodeState& node, const Vector3& p_AB) {
 
 namespace {
 
-/// What one touching node contributes to the wrench.
+/// Contribution of one active node to the wrench.
 struct NodeWrench {
   Vector6 G;      ///< wrench of unit pressure
   Vector6 W;      ///< wrench before hysteresis
-  Vector3 y;      ///< [m] where the force acts
+  Vector3 y;      ///< [m] point of action
   double rate;    ///< [m/s] of approach
   double factor;  ///< of the hysteresis, <= 0 = no force
 };
 
 NodeWrench node_wrench(const ContactNodeState& node, const PairState& state, const Hysteresis& hysteresis) {
   NodeWrench result;
-  // The force acts where A has been displaced to, which is u + u_B: the normal turns with the relative displacement.
+  // The force acts at the displaced position of A, u + u_B: the normal rotates with the relative displacement.
   result.G = gap_wrench(node, state.X_AB.p) + stack(node.u_B.cross(node.surface.normal), Vector3::Zero());
   result.y = node.x + node.u + node.u_B;
   result.W = node.lambda * result.G + stack((result.y - state.X_AB.p).cross(node.traction), node.traction);
@@ -144,7 +144,7 @@ void fill_wrench(const std::vector<ContactNodeState>& nodes, const NodeDerivativ
       if (differentiated) add_tangents(node, derivatives, i, state, hysteresis, own, response);
     }
     normal_forces.push_back(std::max(own.factor, 0.0) * node.lambda);
-    // The factor holds for the traction too; what the elastic traction loses by slipping is told by the increment.
+    // The factor also applies to the traction; slip dissipation of the elastic traction is part of the increment.
     const double friction_power = node.traction.dot(point_velocity(state.V_AB, own.y - state.X_AB.p));
     response.dissipated_power += (std::max(own.factor, 0.0) - 1.0) * (node.lambda * own.rate + friction_power);
     response.stored_energy += 0.5 * node.u.dot(node.lambda * node.surface.normal + node.traction);

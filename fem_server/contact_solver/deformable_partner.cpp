@@ -7,7 +7,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Of a weight: points on an edge of a triangle.
+/// Tolerance of weights for points on an edge of a triangle.
 constexpr double weight_rounding = 1e-9;
 
 }  // namespace
@@ -53,7 +53,7 @@ double add_weights(const ContactTriangle& triangle, const Vector3& weights,
 }
 
 void merge_entries(std::vector<WeightedNodes::Entry>& entries) {
-  // Sums of one node in the order they were added: the bits are the same everywhere.
+  // Sums for one node in the order of addition: the bits are the same everywhere.
   std::ranges::stable_sort(entries, {}, &WeightedNodes::Entry::first);
   std::size_t n = 0;
   for (const WeightedNodes::Entry& entry : entries) {

@@ -20,7 +20,8 @@ StickPoint stick_point_of(const StickPointHistory& memory, const std::function<d
   const double gap_before = std::max(gap_at(X_BA_committed * x), 0.0);
   const double travel = gap_before - surface.gap;
   const double fraction = surface.gap < 0.0 ? gap_before / travel : 1.0;
-  const Vector3 here = x + (*memory.X_AB * p_BQ - x);  // present place: reference position and committed displacement
+  const Vector3 here = x + (*memory.X_AB * p_BQ - x);  // current position: reference position and committed
+                                                       // displacement
   stick_point.p_AP = (1.0 - fraction) * p_AQ + fraction * here;
   stick_point.dp_dX = (1.0 - fraction) * carried;
   if (fraction < 1.0) {

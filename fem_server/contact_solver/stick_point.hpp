@@ -1,4 +1,4 @@
-/// Where a touching node sticks: what friction knows of where it came from. Shared by fem_condensed and fem_full.
+/// Stick point of an active node: the history of friction. Shared by fem_condensed and fem_full.
 #pragma once
 
 #include <functional>
@@ -8,25 +8,25 @@
 
 namespace heelstrike::fem {
 
-/// Where a node would stick, and how that point of B moves with the pose.
+/// Stick point of a node and its derivative by the pose.
 struct StickPoint {
   Vector3 p_AP = Vector3::Zero();     ///< [m] the point in A
   Matrix36 dp_dX = Matrix36::Zero();  ///< its derivative
 };
 
-/// What the last commit knows of one node.
+/// Committed data of one node.
 struct StickPointHistory {
-  std::optional<Pose> X_AB;         ///< committed pose; none = nothing has been committed
+  std::optional<Pose> X_AB;         ///< committed pose; none = no commit yet
   std::optional<Vector3> p_BStick;  ///< [m] point of B; none = the node was far from B
   bool touched = false;             ///< it carried force
 };
 
-/// A touching node sticks to the point of B that it was committed to. A node that has come down since the commit sticks
-/// to where it met B: between its committed place relative to B and the present one, at the fraction of the way where
-/// the undeformed gap went through zero. Deformation since the commit counts as slip in full.
+/// An active node sticks to its committed point of B. A node in contact since the commit sticks to the point of onset:
+/// between its committed position relative to B and the current one, at the fraction at which the undeformed gap is
+/// zero. The whole deformation since the commit counts as slip.
 /// @param gap_at   [m] gap of a point of B's frame
 /// @param x        [m] reference position of the node
-/// @param surface  of B at x, at the present pose, in A
+/// @param surface  of B at x, at the current pose, in A
 [[nodiscard]] StickPoint stick_point_of(const StickPointHistory& memory,
                                         const std::function<double(const Vector3&)>& gap_at, const Pose& X_AB,
                                         const Vector3& x, const SurfacePoint& surface);

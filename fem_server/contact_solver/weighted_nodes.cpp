@@ -52,7 +52,7 @@ SurfaceCompliance weighted(const SurfaceCompliance& compliance, const WeightedNo
   const std::size_t n = W.n_places();
   const bool turned = R != Matrix3::Identity();
   std::vector<double> data(9 * n * n);
-  std::vector<Block> displaced(used.size());  // the used nodes, by unit forces on one place
+  std::vector<Block> displaced(used.size());  // the used nodes, by unit forces on one point
   for (std::size_t j = 0; j < n; ++j) {
     std::ranges::fill(displaced, Block::Zero());
     for (const auto& [node, weight] : W.at(j)) {

@@ -1,4 +1,4 @@
-/// Places of a contact that lie between the nodes of a body: weighted sums of nodes, and what the compliance becomes.
+/// Contact points between the nodes of a body: weighted sums of nodes, and their compliance.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace heelstrike::fem {
 
-/// For each place the contact nodes of one body that it moves with, and their weights. The force on a place goes to the
-/// nodes with the same weights.
+/// For each point, the contact nodes of one body that it moves with, and their weights. The force on a point is
+/// distributed to the nodes with the same weights.
 class WeightedNodes {
  public:
   using Entry = std::pair<std::uint32_t, double>;  ///< (contact node, weight)
@@ -23,10 +23,10 @@ class WeightedNodes {
 
   /// Ascending.
   [[nodiscard]] std::vector<std::uint32_t> used_nodes() const;
-  /// The same places, their nodes counted among some. @param nodes  ascending, all that are used
+  /// The same points, with node numbers relative to a subset. @param nodes  ascending, all used nodes
   [[nodiscard]] WeightedNodes among(std::span<const std::uint32_t> nodes) const;
 
-  /// Forces on all nodes from forces on some places.
+  /// Forces on all nodes from forces on some points.
   /// @param places  their numbers; `forces` has one entry for each
   [[nodiscard]] std::vector<Vector3> distributed(std::span<const std::uint32_t> places, std::span<const Vector3> forces,
                                                  std::size_t n_nodes) const;
@@ -36,12 +36,12 @@ class WeightedNodes {
   std::vector<std::size_t> ends_;
 };
 
-/// W C W^T: displacement of the places by forces on the places.
-/// @param R  turns the compliance into the axes of the result
+/// W C W^T: displacements of the points by forces on the points.
+/// @param R  rotates the compliance to the axes of the result
 [[nodiscard]] SurfaceCompliance weighted(const SurfaceCompliance& compliance, const WeightedNodes& W,
                                          const Matrix3& R = Matrix3::Identity());
 
-/// @pre as many nodes
+/// @pre equal numbers of nodes
 [[nodiscard]] SurfaceCompliance sum(const SurfaceCompliance& a, const SurfaceCompliance& b);
 
 }  // namespace heelstrike::fem

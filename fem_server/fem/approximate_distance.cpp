@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// About exp(-599), still far above the smallest number: with less the logarithm would soon measure underflow.
+/// About exp(-599), far above the smallest double: below, underflow would falsify the logarithm.
 constexpr double min_phi = 1e-260;
 
 std::vector<bool> surface_nodes(const VolumeMesh& mesh) {
@@ -50,8 +50,8 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (!fixed[i]) row[i] = n++;
   }
-  // The mass is lumped: with it the matrix has the signs of a discrete maximum principle, as far as no dihedral angle
-  // is obtuse, and phi stays positive on meshes coarser than c.
+  // With lumped mass and without obtuse dihedral angles the matrix satisfies a discrete maximum principle, and phi
+  // stays positive on meshes coarser than c.
   std::vector<Eigen::Triplet<double>> entries;
   Eigen::VectorXd rhs = Eigen::VectorXd::Zero(n);
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
@@ -71,7 +71,7 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
                              geometry.gradients.row(static_cast<Eigen::Index>(a))
                                  .dot(geometry.gradients.row(static_cast<Eigen::Index>(b)));
         if (row[nodes[b]] < 0) {
-          // phi = 1 on the surface, and the mass, being lumped, does not couple to it.
+          // phi = 1 on the surface; the lumped mass does not couple to it.
           rhs[i] -= value;
         } else {
           entries.emplace_back(i, row[nodes[b]], value);
@@ -90,11 +90,11 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
     const double value = phi[row[i]];
     if (!(value > min_phi)) {
       throw input_error("length",
-                        fmt::format("the approximate distance has no value at node {} for c = {} m: phi = {}; "
-                                    "take a larger c or a finer mesh",
+                        fmt::format("the approximate distance is undefined at node {} for c = {} m: phi = {}; "
+                                    "use a larger c or a finer mesh",
                                     i, length, value));
     }
-    // Where the mesh breaks the maximum principle phi may exceed one by a little.
+    // Where the mesh violates the maximum principle phi may slightly exceed one.
     distance[i] = std::max(0.0, -length * std::log(value));
   }
   return distance;

@@ -26,12 +26,12 @@ Box box_of(const Points& points) {
   return box;
 }
 
-/// Finds the tetrahedron that holds a point.
+/// Finds the tetrahedron that contains a point.
 class ElementGrid {
  public:
   explicit ElementGrid(const VolumeMesh& mesh) : mesh_(mesh), box_(box_of(mesh.nodes)) {
     const Vector3 extent = box_.high - box_.low;
-    // A few elements to a cell on the average: finer cells would only list large elements more often.
+    // A few elements per cell on average: finer cells would only list large elements repeatedly.
     cell_ = std::cbrt(extent.prod() / static_cast<double>(mesh.n_elements())) * 1.5;
     for (Eigen::Index k = 0; k < 3; ++k) n_[k] = static_cast<std::int64_t>(extent[k] / cell_) + 1;
     cells_.resize(static_cast<std::size_t>(n_[0] * n_[1] * n_[2]));
@@ -58,8 +58,7 @@ class ElementGrid {
       const auto x = corners(e);
       Matrix3 edges;
       edges << x[1] - x[0], x[2] - x[0], x[3] - x[0];
-      // Barycentric coordinates; all of them are at least zero inside. Points on a common face belong to either
-      // element.
+      // Barycentric coordinates, non-negative inside. Points on a common face belong to either element.
       const Vector3 w = edges.inverse() * (p - x[0]);
       constexpr double rounding = -1e-12;
       const double first = 1.0 - w.sum();
@@ -115,7 +114,7 @@ class ApproximatePartner final : public SignedDistance {
       }
       if (gradient.isZero(0.0)) continue;  // all nodes on the surface: the function is constant
       for (std::size_t a = 0; a < 4; ++a) {
-        // Mean by volume: the rule of linear elements has one point, whose weight is the volume.
+        // Volume-weighted mean: the rule of linear elements has one point, whose weight is the volume.
         gradients_[nodes[a]] += geometry.weight * gradient;
         volumes[nodes[a]] += geometry.weight;
       }
@@ -137,10 +136,10 @@ class ApproximatePartner final : public SignedDistance {
     }
     const bool flat = std::ranges::all_of(nodes, [&](std::uint32_t n) { return distance_[n] == 0.0; });
     const double slope = inward.norm();
-    constexpr double min_slope = 0.2;  // half way between two faces: no direction leads out
+    constexpr double min_slope = 0.2;  // midway between two faces the direction outwards is undefined
     if (flat || slope < min_slope) return surface_->closest(p_BQ);
-    // Along the steepest descent the function falls to zero within distance / slope, if its slope stays what it is. The
-    // function grows inwards, the gap outwards.
+    // Linear extrapolation along steepest descent reaches zero at distance / slope. The function increases inwards, the
+    // gap outwards.
     return {.gap = -distance / slope, .normal = -inward / slope, .curvature = Matrix3::Zero(), .bend = 0.0};
   }
 

@@ -13,8 +13,8 @@ void add_matrix(const CellTerms& terms, SparseMatrix& matrix) {
   const std::size_t n_rows = terms.dofs.size();
   for (std::size_t b = 0; b < n_rows; b += 3) {
     const std::int64_t column = terms.dofs[b];
-    // The three columns of a node have the same pattern, and the three rows of a node follow each other in it: one
-    // search serves nine entries.
+    // The three columns of a node have the same pattern with three consecutive rows per node: one search serves nine
+    // entries.
     const std::int64_t length = outer[column + 1] - outer[column];
     const std::int64_t* first = inner + outer[column];
     for (std::size_t a = 0; a < n_rows; a += 3) {
@@ -59,14 +59,13 @@ void NodalPressures::add(const CellTerms& terms) {
 void NodalPressures::add_stiffness(SparseMatrix& matrix, unsigned n_threads) const {
   if (couplings_.empty()) return;
   const PressureSpace& pressures = body_.pressures();
-  // Every part has columns of its own, to which it adds all pressures in their order: whoever adds, the bits are the
-  // same.
+  // Every part owns its columns and adds all pressures in order: the bits do not depend on the threads.
   const auto add_to = [&](std::size_t begin, std::size_t end) {
     const auto holds = [&](std::uint32_t node) { return node >= begin && node < end; };
     for (std::size_t a = 0; a < pressures.size(); ++a) {
       const auto nodes = pressures.nodes(a);
       if (nodes.back() < begin || nodes.front() >= end) continue;
-      // With the root on both sides the sum is symmetric to the bit.
+      // The square root on both factors makes the sum symmetric to the bit.
       const Eigen::Matrix3Xd b = std::sqrt(body_.pressure_lambda(a) / body_.pressure_volume(a)) * couplings_[a];
       for (std::size_t j = 0; j < nodes.size(); ++j) {
         if (!holds(nodes[j])) continue;
@@ -75,7 +74,7 @@ void NodalPressures::add_stiffness(SparseMatrix& matrix, unsigned n_threads) con
           const std::int64_t column = 3 * static_cast<std::int64_t>(nodes[j]) + l;
           const std::int64_t* row = matrix.innerIndexPtr() + matrix.outerIndexPtr()[column];
           double* value = matrix.valuePtr() + matrix.outerIndexPtr()[column];
-          // Both lists ascend: one walk down the column finds all nodes.
+          // Both lists ascend: one pass over the column finds all nodes.
           for (std::size_t i = 0; i < nodes.size(); ++i) {
             const std::int64_t wanted = 3 * static_cast<std::int64_t>(nodes[i]);
             while (*row != wanted) {

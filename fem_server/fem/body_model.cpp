@@ -19,12 +19,12 @@ LameConstants lame_constants(const Material& material) {
   if (!(E > 0.0)) {
     throw input_error("materials.youngs_modulus", fmt::format("Young's modulus must be > 0 Pa, found {} Pa", E));
   }
-  // lambda grows without bound towards 0.5, where displacements alone can no longer tell the pressure.
+  // lambda is unbounded towards 0.5, where displacements alone no longer determine the pressure.
   if (!(nu >= 0.0 && nu < 0.5)) {
     throw input_error(
         "materials.poissons_ratio",
         fmt::format(
-            "Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue take 0.499 or 0.4999 "
+            "Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue use 0.499 or 0.4999 "
             "and a mixed element (element: tet10_mixed, tet4_mixed, wedge6_mixed, hex8 or hex27)",
             nu));
   }
@@ -73,7 +73,7 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
   for (const std::uint32_t node : nodes) part.mesh_.nodes.push_back(mesh_.nodes[node]);
   for (const std::uint32_t e : elements) {
     for (const std::uint32_t node : mesh_.element(e)) {
-      // Node numbers of the part keep the order of the body, so that sorted lists of either stay sorted.
+      // Nodes of the part keep the order of the body, so that sorted lists remain sorted.
       const auto place = std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin();
       part.mesh_.connectivity.push_back(static_cast<std::uint32_t>(place));
     }
@@ -93,7 +93,7 @@ void BodyModel::assign_materials(std::span<const Material> materials) {
              earlier.law == material.law;
     });
     first_element_like_.push_back(static_cast<std::uint32_t>(alike - materials.begin()));
-    // Later materials win: a general one is given first, and sets replace it where they are.
+    // Later materials override earlier ones: a general material comes first, and sets replace it locally.
     if (material.set.empty()) {
       std::fill(material_of_.begin(), material_of_.end(), index);
       continue;
@@ -110,8 +110,8 @@ void BodyModel::assign_materials(std::span<const Material> materials) {
   }
   const auto orphan = std::find(material_of_.begin(), material_of_.end(), none);
   if (orphan != material_of_.end()) {
-    throw input_error("materials", fmt::format("{} of {} elements have no material, the first is element {}; give one "
-                                               "material without a set",
+    throw input_error("materials", fmt::format("{} of {} elements have no material, the first is element {}; specify "
+                                               "one material without a set",
                                                std::count(material_of_.begin(), material_of_.end(), none),
                                                mesh_.n_elements(), orphan - material_of_.begin()));
   }
@@ -123,7 +123,7 @@ void BodyModel::check_elements() const {
   for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
     bool good = true;
     for (std::size_t q = 0; q < reference_.stiffness.weights.size(); ++q) {
-      // What the integrals see: the determinant at the points of the stiffness rule.
+      // The integrals use the determinant at the points of the stiffness rule.
       good = good && point_geometry(reference_.stiffness, e, q).weight > 0.0;
     }
     if (!good && n_bad++ == 0) first = e;
@@ -132,7 +132,7 @@ void BodyModel::check_elements() const {
   const Vector3& p = mesh_.nodes[mesh_.element(first)[0]];
   throw input_error("mesh",
                     fmt::format("{} of {} elements are inverted or degenerate, the first is element {} near ({}, {}, "
-                                "{}) m; mesh the body again",
+                                "{}) m; remesh the body",
                                 n_bad, mesh_.n_elements(), first, p.x(), p.y(), p.z()));
 }
 
@@ -159,7 +159,7 @@ const BodyCells& BodyModel::cells() const {
 
 NodeGraph node_graph(const BodyModel& body) {
   const VolumeMesh& mesh = body.mesh();
-  // A pressure couples all nodes that it acts on, among them all of its elements.
+  // A pressure couples all nodes of its elements.
   const bool by_pressure = body.pressures().kind() == PressureKind::nodal;
   const std::size_t n_groups = by_pressure ? body.pressures().size() : mesh.n_elements();
   const auto group = [&](std::size_t i) { return by_pressure ? body.pressures().nodes(i) : mesh.element(i); };
@@ -194,7 +194,7 @@ SparseMatrix sparsity_pattern(const BodyModel& body) {
   const NodeGraph graph = node_graph(body);
   const auto n = static_cast<Eigen::Index>(body.n_dofs());
   SparseMatrix matrix(n, n);
-  // In 3x3 blocks; entries that happen to be zero stay in the pattern.
+  // In 3x3 blocks; entries that are zero by value remain in the pattern.
   const std::int64_t n_entries = 9 * std::ssize(graph.inner);
   matrix.resizeNonZeros(n_entries);
   std::int64_t* outer = matrix.outerIndexPtr();
@@ -322,13 +322,13 @@ StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
 
 ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> faces) {
   const VolumeMesh& mesh = body.mesh();
-  // Of six-node faces the middles alone: the consistent area of their corners is zero (docs/theory/contact_fem.md,
+  // For six-node faces only mid-side nodes: the consistent area of their corners is zero (docs/theory/contact_fem.md,
   // section 1).
   const std::size_t first = mesh.nodes_per_element == 10 ? 3 : 0;
   std::map<std::uint32_t, Vector3> area_vectors;
   std::map<std::uint32_t, double> areas;
   for (const ElementFace face : faces) {
-    // Sides with four corners come in parts; each stands for its share of the side.
+    // Quadrilateral sides are split into parts, each with an equal fraction of the side.
     const double n_parts = mesh.parts_of_side(face.face);
     const double share = 1.0 / n_parts;
     const ShapeTable& rule = n_parts > 1.0 ? body.reference().quadrilateral : body.reference().triangle;
@@ -338,13 +338,12 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
       for (std::size_t a = 0; a < nodes.size(); ++a) {
         J += mesh.nodes[nodes[a]] * rule.gradients[q].row(static_cast<Eigen::Index>(a));
       }
-      // Area vector of the quadrature point; curved faces have another one at each.
+      // Area vector of the quadrature point; it varies on curved faces.
       const Vector3 normal = share * rule.weights[q] * J.col(0).cross(J.col(1));
       for (std::size_t a = first; a < nodes.size(); ++a) {
         const double N = rule.values[q][static_cast<Eigen::Index>(a)];
         area_vectors.try_emplace(nodes[a], Vector3::Zero()).first->second += N * normal;
-        // The area is that of the surface, the mean normal that of its projection: on a curved part |sum| is smaller
-        // than the sum.
+        // The area is that of the surface, the vector sum that of its projection: on a curved part |sum| is smaller.
         areas[nodes[a]] += N * normal.norm();
       }
     }

@@ -77,7 +77,7 @@ std::optional<Content> read_cache_file(const fs::path& path, std::string_view ma
   content.resize((size - header.size()) / width);
   file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(width * content.size()));
   if (!file || header.substr(magic.size() + digest_length) != digest_of(std::as_bytes(std::span(content)))) {
-    return discard("is damaged");
+    return discard("is corrupt");
   }
   return content;
 }

@@ -41,7 +41,7 @@ void add_coupling_terms(const ReferenceElement& reference, PressureKind kind, st
 }
 
 void condense_pressure(const LameConstants& constants, double volume, CellTerms& terms) {
-  // With the root on both sides the sum is symmetric to the bit.
+  // The square root on both factors makes the sum symmetric to the bit.
   const Eigen::VectorXd b = std::sqrt(constants.lambda / volume) * terms.couplings.col(0);
   terms.matrix.noalias() += b * b.transpose();
 }
@@ -54,7 +54,7 @@ void add_linear_point(const PointGeometry& geometry, const LameConstants& consta
       Matrix3 block =
           constants.lambda * g.row(a).transpose() * g.row(b) + constants.mu * g.row(b).transpose() * g.row(a);
       block.diagonal().array() += constants.mu * g.row(a).dot(g.row(b));
-      // Symmetric as a whole: block (b, a) is the transpose of block (a, b).
+      // Block (b, a) is the transpose of block (a, b).
       matrix.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
     }
   }
@@ -65,7 +65,7 @@ void linear_cell(const ReferenceElement& reference, PressureKind kind, const Cel
   terms.matrix.setZero(3 * places.cols(), 3 * places.cols());
   terms.couplings.setZero(3 * places.cols(), n_cell_pressures(reference, kind));
   LameConstants at_points = constants;
-  if (kind != PressureKind::pointwise) at_points.lambda = 0.0;  // comes by the pressures
+  if (kind != PressureKind::pointwise) at_points.lambda = 0.0;  // contributed by the pressures
   double volume = 0.0;
   for (std::size_t q = 0; q < reference.stiffness.weights.size(); ++q) {
     const PointGeometry geometry = point_geometry(reference.stiffness, places, q);

@@ -27,7 +27,7 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
   const VolumeMesh& mesh = body.mesh();
   const std::uint32_t header[2] = {mesh.nodes_per_element, support.inertia_relief ? 1U : 0U};
   append(bytes, header, 2);
-  // Only when there are pressures: what was condensed without them keeps its key.
+  // Only with pressures: bodies condensed without them keep their key.
   if (const auto kind = static_cast<std::uint32_t>(body.pressures().kind()); kind != 0) append(bytes, &kind, 1);
   append(bytes, reinterpret_cast<const double*>(mesh.nodes.data()), 3 * mesh.nodes.size());
   append(bytes, mesh.connectivity.data(), mesh.connectivity.size());
@@ -37,7 +37,7 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
     materials.insert(materials.end(), {c.mu, c.lambda, support.inertia_relief ? c.density : 0.0});
   }
   append(bytes, materials.data(), materials.size());
-  // Which elements of several materials share pressures.
+  // Sharing of pressures between elements of several materials.
   if (body.pressures().kind() == PressureKind::nodal && body.n_materials() > 1) {
     std::vector<std::uint32_t> alike;
     for (std::size_t e = 0; e < mesh.n_elements(); ++e) alike.push_back(body.first_element_like(e));
@@ -52,7 +52,7 @@ SurfaceCompliance cached_compliance(const std::string& directory, const BodyMode
                                     std::span<const std::uint32_t> candidates, const Progress& progress,
                                     const std::stop_token& stop, const MemoryLimit& limit) {
   const auto make = [&] { return condense(body, support, candidates, progress, stop, limit); };
-  if (directory.empty()) return make();  // without the price of the key
+  if (directory.empty()) return make();  // skips the cost of the key
   const std::size_t n = candidates.size();
   return cached<std::vector<double>>(
       directory,

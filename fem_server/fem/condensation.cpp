@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Degrees of freedom by role. Order within each list is ascending.
+/// Degrees of freedom by role, each list ascending.
 struct Partition {
   std::vector<std::int64_t> inner;
   std::vector<std::int64_t> candidates;
@@ -42,13 +42,13 @@ void check_candidates(const BodyModel& body, const Support& support, std::span<c
     if (!std::binary_search(support.clamped_nodes.begin(), support.clamped_nodes.end(), node)) continue;
     const Vector3& p = body.mesh().nodes[node];
     throw input_error("candidates",
-                      fmt::format("candidate node {} at ({}, {}, {}) m is clamped; a clamped node cannot take "
-                                  "contact, take it out of one of the sets",
+                      fmt::format("candidate node {} at ({}, {}, {}) m is clamped; a clamped node cannot "
+                                  "carry contact; remove it from one of the sets",
                                   node, p.x(), p.y(), p.z()));
   }
 }
 
-/// Terms that turn the compliance G of the isostatically held body into that of the free one:
+/// Terms that convert the compliance G of the isostatically supported body to that of the free body:
 /// C_ij = G_ij - Y_i B_j^T - B_i Y_j^T + B_i Q B_j^T with Y = S^T G M R, B = S^T R (R^T M R)^-1, Q = R^T M G M R.
 struct ReliefTerms {
   SixColumns Y;
@@ -73,7 +73,7 @@ ReliefTerms relief_terms(const BodyModel& body, const SparseCholesky& factor, co
     terms.B.row(i) = modes.row(dof) * inverse;
   }
   terms.Q = MR.transpose() * GMR;
-  // Symmetric but for rounding; made so to the bit, as block (j, i) of the compliance is the transpose of (i, j).
+  // Symmetrised to the bit, because block (j, i) of the compliance is the transpose of (i, j).
   terms.Q = (0.5 * (terms.Q + terms.Q.transpose())).eval();
   return terms;
 }
@@ -86,7 +86,7 @@ std::string task(std::size_t n_candidates) {
   return fmt::format("condensing this body to {} candidate nodes", n_candidates);
 }
 
-/// (L L^T)^-1 by panels of columns, only the rows from the panel downwards; the rest follows from symmetry.
+/// (L L^T)^-1 by panels of columns, for rows from the panel downwards only; the rest follows from symmetry.
 std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* relief, const Progress& progress,
                                    const std::stop_token& stop) {
   const auto n = L.rows() / 3;
@@ -97,8 +97,8 @@ std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* 
   for_each_panel(n, [&](Eigen::Index first, Eigen::Index width) {
     check_stop(stop);
     const Eigen::Index n_rows = 3 * (n - first);
-    // Columns of the unit matrix have zeros above the panel, and so has L^-1 of them; L^-T of what follows needs the
-    // trailing triangle alone. With the symmetric half left out this is a third of the work.
+    // Columns of the identity are zero above the panel, and so is L^-1 applied to them; L^-T then needs the trailing
+    // triangle only. Without the symmetric half this is a third of the work.
     Eigen::MatrixXd panel = Eigen::MatrixXd::Identity(n_rows, 3 * width);
     const auto trailing = L.bottomRightCorner(n_rows, n_rows);
     solve_lower(trailing, panel);
@@ -136,7 +136,7 @@ Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& prog
     const Eigen::Index width = 3 * n_nodes;
     const Eigen::Index last = first + width;
     auto panel = product.block(first, first, n - first, width);
-    // Columns first to last of L L^T need the same rows of L, and these end at column `last`.
+    // Columns first to last of L L^T need the same rows of L, which end at column `last`.
     panel.noalias() = L.block(first, 0, n - first, last) * L.block(first, 0, width, last).transpose();
     auto corner = panel.topRows(width);
     corner = (0.5 * (corner + corner.transpose())).eval();
@@ -151,9 +151,9 @@ Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& prog
 void check_support(const Support& support) {
   if (support.inertia_relief != support.clamped_nodes.empty()) {
     throw input_error("support", support.inertia_relief
-                                     ? "the body is clamped and has support: inertia_relief; choose one of them"
-                                     : "the body is free to move: nothing holds translations along x, y, z and "
-                                       "rotations about x, y, z; name a clamped_set or clamped_box, or use "
+                                     ? "the body is clamped and has support: inertia_relief; use only one of them"
+                                     : "the body is not supported: translations along x, y, z and "
+                                       "rotations about x, y, z are free; set clamped_set or clamped_box, or use "
                                        "support: inertia_relief with a density");
   }
 }
@@ -167,7 +167,7 @@ std::vector<bool> clamped_dofs(const BodyModel& body, std::span<const std::uint3
 SurfaceCompliance::SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks)
     : n_nodes_(n_nodes), data_(std::move(blocks)) {
   if (data_.size() != 9 * n_nodes * n_nodes)
-    throw Error(ErrorCode::internal, "compliance: size does not fit its nodes");
+    throw Error(ErrorCode::internal, "compliance: size does not match its nodes");
   for (std::size_t i = 0; i < n_nodes; ++i) self_.emplace_back(block(i, i));
 }
 
@@ -191,8 +191,8 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
   Partition partition = partition_dofs(body, candidates, fixed);
   SixColumns modes;
   if (support.inertia_relief) {
-    // Six dofs, held at zero, make K definite. Which ones does not matter, because the load is balanced; they must not
-    // be candidates, whose rows the last block has to contain.
+    // Six dofs fixed at zero make K definite. The choice is arbitrary, because the load is balanced, but excludes
+    // candidates, whose rows must be in the last block.
     modes = inertia_modes(body).modes;
     for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
     partition = partition_dofs(body, candidates, fixed);
@@ -212,12 +212,12 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
       check_memory(limit, condensation_memory(factor.size(), candidates.size()), task(candidates.size()));
       if (!factor.factorize(K)) {
         throw input_error("support",
-                          "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of "
-                          "the mesh connected, and do at least three clamped nodes not lie on one line?)");
+                          "the stiffness matrix is singular: the clamped set leaves a rigid motion free (are all parts "
+                          "of the mesh connected, and are at least three clamped nodes not collinear?)");
       }
       check_stop(stop);
       if (support.inertia_relief) relief = relief_terms(body, factor, modes, partition.candidates);
-      // The sparse factor is released before the dense inverse takes its memory.
+      // The sparse factor is released before the dense inverse is allocated.
       L = factor.last_block();
     }
     progress("condense", 0.5);
@@ -240,9 +240,9 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
     Eigen::MatrixXd L;
     {
       SparseMatrix K = linear_stiffness(body);
-      // A shift on the candidates makes the last block definite without touching the elimination of the others.
-      // Of the size of the stiffness itself: a smaller one leaves the factor near singular, a larger one costs digits
-      // when it is taken off.
+      // A shift on the candidates makes the last block definite without affecting the elimination of the others. Its
+      // magnitude is that of the stiffness: a smaller shift leaves the factor nearly singular, a larger one loses
+      // digits when it is subtracted.
       shift = K.diagonal().maxCoeff();
       for (const std::int64_t dof : partition.candidates) K.coeffRef(dof, dof) += shift;
       check_stop(stop);
@@ -250,11 +250,13 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
       SparseCholesky factor(K, std::move(order));
       check_stop(stop);
       check_memory(limit, condensation_memory(factor.size(), candidates.size()), task(candidates.size()));
-      if (!factor.factorize(K)) throw input_error("candidates", "the body can still move when all candidates are held");
+      if (!factor.factorize(K)) {
+        throw input_error("candidates", "the body has a free rigid motion with all candidates fixed");
+      }
       L = factor.last_block();
     }
     K_star = symmetric_product(L, progress, stop);
-    // A cancellation of the order of the largest entries, which costs their rounding and no more.
+    // Cancellation at the magnitude of the largest entries costs no more than their rounding error.
     K_star.diagonal().array() -= shift;
   });
   return K_star;

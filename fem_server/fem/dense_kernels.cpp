@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <utility>
 
-// The names are those of BLAS and LAPACK.
+// Names of BLAS and LAPACK.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
@@ -47,7 +47,7 @@ void triangular_solve(const char* transposed, Eigen::Ref<const Eigen::MatrixXd> 
   const int n = as_int(rhs.rows());
   const int n_rhs = as_int(rhs.cols());
   if (n == 0 || n_rhs == 0) return;
-  // A block of a larger matrix may be given: the stride is that of the whole.
+  // The argument may be a block of a larger matrix, whose stride applies.
   const int lda = as_int(factor.outerStride());
   const int ldb = as_int(rhs.outerStride());
   const double one = 1.0;
@@ -56,7 +56,7 @@ void triangular_solve(const char* transposed, Eigen::Ref<const Eigen::MatrixXd> 
 
 }  // namespace
 
-/// A weak symbol: other libraries than OpenBLAS do not have the function, and the reference BLAS has no threads.
+/// Weak symbol: only OpenBLAS provides the function; the reference BLAS has no threads.
 void use_one_blas_thread() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
@@ -84,7 +84,7 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const int n = as_int(rhs.cols());
   const int k = as_int(matrix.cols());
   if (m == 0 || n == 0) return;
-  // BLAS leaves the result alone when there is nothing to add up; it has to be zero.
+  // BLAS does not write the result of an empty sum, which must be zero.
   if (k == 0) {
     result.setZero();
     return;
@@ -94,7 +94,7 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const double zero = 0.0;
   const int step = 1;
   if (n == 1) {
-    // One column is a matter of memory traffic, and dgemm packs its operands first.
+    // One column is limited by memory traffic, and dgemm would pack its operands first.
     dgemv_("N", &m, &k, &one, matrix.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
     return;
   }
@@ -111,7 +111,7 @@ void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<cons
   const double one = 1.0;
   const double zero = 0.0;
   const int step = 1;
-  // Half of the memory traffic of a full matrix, which is what a product costs.
+  // The product is memory-bound: half of the traffic of a full matrix.
   dsymv_("L", &n, &one, lower.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
 }
 
@@ -174,7 +174,7 @@ void multiply_symmetric(const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rh
   const float one = 1.0F;
   const float zero = 0.0F;
   const int step = 1;
-  // One column is a matter of memory traffic: half of the matrix.
+  // One column is limited by memory traffic: read half of the matrix.
   ssymv_("L", &n, &one, matrix.data(), &n, rhs.data(), &step, &zero, result.data(), &step);
 }
 
@@ -188,8 +188,8 @@ bool invert_in_place(Eigen::MatrixXf& matrix) {
   int info = 0;
   spotrf_("L", &n, matrix.data(), &n, &info);
   if (info != 0) return false;
-  // By the upper triangle: with the lower one OpenBLAS 0.3.21 reads past an alignment and crashes from 133 rows on, on
-  // processors that it does not know and takes for its oldest.
+  // Upper triangle: with the lower one OpenBLAS 0.3.21 crashes from 133 rows on by a misaligned read on unknown
+  // processors, for which it selects its oldest kernels.
   matrix.triangularView<Eigen::StrictlyUpper>() = matrix.transpose();
   spotri_("U", &n, matrix.data(), &n, &info);
   matrix.triangularView<Eigen::StrictlyLower>() = matrix.transpose();
@@ -208,7 +208,7 @@ bool SingleCholesky::factorize(Eigen::MatrixXf matrix) {
   const int n = as_int(factor_.rows());
   if (n == 0) return true;
   int info = 0;
-  // A matrix that double precision finds definite may fail here when its condition number comes near 1e7.
+  // A matrix that is definite in double precision may fail here if its condition number approaches 1e7.
   spotrf_("L", &n, factor_.data(), &n, &info);
   return info == 0;
 }
@@ -221,7 +221,7 @@ void SingleCholesky::solve(Eigen::VectorXf& rhs) const {
   strsv_("L", "T", "N", &n, factor_.data(), &n, rhs.data(), &step);
 }
 
-/// Pivots that are exactly zero are refused; near ones only make the preconditioner worse.
+/// Only exact zero pivots are rejected; small pivots merely degrade the preconditioner.
 bool SingleLu::factorize(Eigen::MatrixXf matrix) {
   lu_ = std::move(matrix);
   const int n = as_int(lu_.rows());
@@ -241,7 +241,7 @@ void SingleLu::solve(Eigen::Ref<Eigen::MatrixXf> rhs) const {
   if (n_rhs == 1) {  // sgetrs would pack the whole factor first
     const int step = 1;
     for (int i = 0; i < n; ++i) std::swap(rhs(i, 0), rhs(pivots_[static_cast<std::size_t>(i)] - 1, 0));
-    // P A = L U: rows are exchanged in the order of LAPACK, which counts them from one; L has a unit diagonal.
+    // P A = L U: LAPACK row exchanges with one-based indices; L has a unit diagonal.
     strsv_("L", "N", "U", &n, lu_.data(), &n, rhs.data(), &step);
     strsv_("U", "N", "N", &n, lu_.data(), &n, rhs.data(), &step);
     return;

@@ -12,15 +12,15 @@ namespace {
 
 const ModuleFile module_file(element_library_file);
 
-/// [B] that loading the module maps, with the threads of its libraries.
+/// [B] address space mapped by loading the module, including the threads of its libraries.
 constexpr double mapped_by_module = 0.7e9;
 
 void check_addresses(const std::filesystem::path& file) {
-  // Asked before: a library that finds no memory while it starts may wait for it for ever.
+  // Checked first: a library without memory during initialisation may block forever.
   if (const double left = available_address_space(); left < mapped_by_module) {
     throw limit_error("memory",
-                      fmt::format("memory: expected {:.1f} GB of addresses to load {}, found that the process "
-                                  "can have {:.1f} GB more; give it more (ulimit -v, the container's limit)",
+                      fmt::format("memory: expected {:.1f} GB of address space to load {}, found {:.1f} GB "
+                                  "available to the process; raise its limit (ulimit -v, container limit)",
                                   1e-9 * mapped_by_module, file.string(), 1e-9 * left));
   }
 }

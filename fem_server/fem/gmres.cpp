@@ -6,7 +6,7 @@ namespace heelstrike::fem {
 
 bool gmres(const LinearMap& apply, const LinearMap& precondition, const Eigen::VectorXd& rhs, double tolerance,
            Eigen::Index limit, Eigen::Ref<Eigen::VectorXd> x, int& iterations) {
-  // Flexible form, x = Z y: no further use of the preconditioner at the end.
+  // Flexible form, x = Z y: avoids a final application of the preconditioner.
   Eigen::VectorXd residual = rhs;
   if (!x.isZero(0.0)) residual -= apply(x);
   const double target = tolerance * rhs.norm();
@@ -26,19 +26,19 @@ bool gmres(const LinearMap& apply, const LinearMap& precondition, const Eigen::V
     Z.col(n) = precondition(V.col(n));
     Eigen::VectorXd w = apply(Z.col(n));
     for (Eigen::Index i = 0; i <= n; ++i) {
-      // Modified Gram-Schmidt: each product with what is left of w, which loses less orthogonality than with w itself.
+      // Modified Gram-Schmidt: products use the updated w, which preserves orthogonality better than the original w.
       H(i, n) = V.col(i).dot(w);
       w -= H(i, n) * V.col(i);
     }
     H(n + 1, n) = w.norm();
-    // Zero means that the space holds the solution; the rotation below then makes the residual zero.
+    // Zero is the lucky breakdown: the Krylov space contains the solution and the rotation below zeroes the residual.
     if (H(n + 1, n) > 0.0) V.col(n + 1) = w / H(n + 1, n);
     for (Eigen::Index i = 0; i < n; ++i) {
       const double upper = rotations(0, i) * H(i, n) + rotations(1, i) * H(i + 1, n);
       H(i + 1, n) = -rotations(1, i) * H(i, n) + rotations(0, i) * H(i + 1, n);
       H(i, n) = upper;
     }
-    // A column of zeros: the matrix is singular on this space, and x stays as it was.
+    // A zero column: the matrix is singular on this space, and x is unchanged.
     const double length = std::hypot(H(n, n), H(n + 1, n));
     if (!(length > 0.0) || !std::isfinite(length)) return false;
     rotations.col(n) << H(n, n) / length, H(n + 1, n) / length;

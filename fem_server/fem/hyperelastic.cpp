@@ -13,8 +13,8 @@ namespace {
 
 /// Energy, stress and stiffness of the isotropic part of one point, in its principal axes.
 struct PrincipalPoint {
-  Matrix3 U = Matrix3::Identity();      ///< principal axes at present
-  Matrix3 V = Matrix3::Identity();      ///< and at rest
+  Matrix3 U = Matrix3::Identity();      ///< current principal axes
+  Matrix3 V = Matrix3::Identity();      ///< reference principal axes
   Vector3 slope = Vector3::Zero();      ///< [Pa] W_i
   Matrix3 normal = Matrix3::Zero();     ///< [Pa] W_ij: dP_ii / dF_jj
   Matrix3 normal_terms = Matrix3::Zero();   ///< [Pa] dP_ij / dF_ij, i != j
@@ -41,7 +41,7 @@ struct PrincipalPoint {
 };
 
 /// @param factor  of the isochoric stress and stiffness
-/// @param mixed   as in PointLaw::add_point: of K = lambda + 2/3 mu the part lambda belongs to the pressures
+/// @param mixed   as in PointLaw::add_point: the part lambda of K = lambda + 2/3 mu belongs to the pressures
 /// @pre det F > 0
 PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, const Matrix3& F, double factor,
                                std::optional<double> mixed) {
@@ -59,7 +59,7 @@ PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, co
   const StretchEnergy w = law.at(l_iso);
   point.energy = c.mu * w.value;
   point.volume_energy = 0.5 * K * log_J * log_J;
-  // By logarithmic strains, of which the isochoric ones are the deviator: t_i = l dw/dl and its derivatives.
+  // In logarithmic strains, whose deviator is the isochoric part: t_i = l dw/dl and its derivatives.
   const Vector3 t = l_iso.cwiseProduct(w.slope);
   Matrix3 t_by_strain = l_iso.asDiagonal() * w.curvature * l_iso.asDiagonal();
   t_by_strain.diagonal() += t;
@@ -72,7 +72,8 @@ PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, co
   point.slope = inverse.cwiseProduct(kirchhoff);
   point.normal = inverse.asDiagonal() * kirchhoff_by_strain * inverse.asDiagonal();
   point.normal.diagonal() -= inverse.cwiseProduct(point.slope);
-  // Of nearly equal stretches the quotient loses the digits of their difference, its limit is off by the square of it.
+  // For nearly equal stretches the quotient suffers cancellation in their difference; the error of its limit is
+  // quadratic in it.
   const double nearly_equal = std::cbrt(std::numeric_limits<double>::epsilon());
   for (Eigen::Index i = 0; i < 3; ++i) {
     for (Eigen::Index j = 0; j < 3; ++j) {
@@ -94,7 +95,7 @@ struct FiberPoint {
   Matrix3 H = Matrix3::Zero();   ///< [-] structure: E = H : C - 1
   Matrix3 FH = Matrix3::Zero();  ///< [-]
   double energy = 0.0;           ///< [J/m^3]
-  double slope = 0.0;            ///< [Pa] q / 2, which is dW_f / dE of elastic fibres
+  double slope = 0.0;            ///< [Pa] q / 2, dW_f / dE for elastic fibres
   double curvature = 0.0;        ///< [Pa]
   double dissipated = 0.0;       ///< [J/m^3] since the commit
 
@@ -112,7 +113,7 @@ double fiber_energy(const FiberFamilies& fibers, double E) {
 
 /// [-] E of a fibre with the elastic tension s = 2 k1 E exp(k2 E^2) > 0 [Pa].
 double strain_of_tension(const FiberFamilies& fibers, double s) {
-  // In ln E the equation is convex and rises: from the right Newton's method does not overshoot.
+  // In ln E the equation is convex and increasing: Newton's method from the right does not overshoot.
   const double target = std::log(s / (2.0 * fibers.stiffness));
   double log_E = target;
   for (int i = 0; i < 200; ++i) {
@@ -124,7 +125,8 @@ double strain_of_tension(const FiberFamilies& fibers, double s) {
   return std::exp(log_E);
 }
 
-/// The tension of relaxing fibres. @param s  [Pa] elastic, of the body's strain. @param after  as PronySeries::advance
+/// Tension of relaxing fibres. @param s [Pa] elastic tension at the strain of the body @param after as
+/// PronySeries::advance
 void relax(const FiberFamilies& fibers, double s, const PointHistoryVariables& memory, std::span<double> after,
            FiberPoint& point) {
   const auto step = fibers.prony.step<double>(memory);
@@ -134,7 +136,7 @@ void relax(const FiberFamilies& fibers, double s, const PointHistoryVariables& m
     point.slope = 0.5 * q;
     point.curvature *= step.factor;
   } else {
-    // Slack: its own length, at which it bears nothing.
+    // Slack: the fibre takes the length at which its tension is zero.
     point.slope = 0.0;
     point.curvature = 0.0;
     s = std::max(0.0, -step.offset / step.factor);
@@ -145,8 +147,8 @@ void relax(const FiberFamilies& fibers, double s, const PointHistoryVariables& m
   point.dissipated = energies.dissipated;
 }
 
-/// From the gradient of the displacement: at rest E is zero to the last bit.
-/// @param memory  of this family
+/// Evaluated from the displacement gradient, so that E is exactly zero in the reference state.
+/// @param memory  history variables of this family
 FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, const Matrix3& G,
                        const PointHistoryVariables& memory, std::span<double> after = {}) {
   FiberPoint point;
@@ -165,7 +167,7 @@ FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, co
   return point;
 }
 
-/// Stress and stiffness of h : C_iso / 2, the part of the isochoric stress that is known before the step.
+/// Stress and stiffness of h : C_iso / 2, the part of the isochoric stress known before the step.
 struct MemoryPoint {
   Matrix3 h = Matrix3::Zero();        ///< [Pa]
   Matrix3 Fh = Matrix3::Zero();       ///< [Pa]
@@ -191,7 +193,7 @@ struct MemoryPoint {
   }
 };
 
-/// Where the isotropic part and each family of fibres have their numbers in the memory of a point.
+/// Offsets of the isotropic part and of each fibre family in the history variables of a point.
 template <class T>
 std::span<T> isotropic_part(const HyperelasticLaw& law, std::span<T> values) {
   return values.empty() ? values : values.first(law.prony.memory_size());
@@ -202,7 +204,7 @@ std::span<T> fiber_part(const HyperelasticLaw& law, std::size_t family, std::spa
   return values.empty() ? values : values.subspan(law.prony.memory_size() + family * size, size);
 }
 
-/// Hands stress and stiffness of all parts of the law to `add`, and returns the energy.
+/// Passes stress and stiffness of all parts of the law to `add` and returns the energy.
 /// @pre det F > 0
 template <class Add>
 double visit_parts(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& G,
@@ -240,7 +242,7 @@ class HyperelasticPoints final : public PointLaw {
     const auto& g = geometry.gradients;
     PointPower work;
     work.forces.setZero(3, g.rows());
-    // The logarithms have no value: the step that led here is to be shortened.
+    // The logarithms are undefined: the caller reduces the step.
     if (!((Matrix3::Identity() + G).determinant() > 0.0)) {
       work.valid = false;
       return work;
@@ -254,7 +256,7 @@ class HyperelasticPoints final : public PointLaw {
       }
     });
     work.energy = geometry.weight * energy;
-    // Exponentials and powers overflow on the way of a step that is too long.
+    // Exponentials and powers may overflow if the step is too large.
     work.valid = std::isfinite(work.energy) && work.forces.allFinite();
     return work;
   }
@@ -300,7 +302,7 @@ Hyperelastic hyperelastic_response(const HyperelasticLaw& law, const LameConstan
     response.P += part.stress();
     for (Eigen::Index J = 0; J < 3; ++J) {
       for (Eigen::Index L = 0; L < 3; ++L) {
-        response.tangent.block<3, 3>(3 * J, 3 * L) += part.block(Vector3::Fmu(J), Vector3::Fmu(L));
+        response.tangent.block<3, 3>(3 * J, 3 * L) += part.block(Vector3::Unit(J), Vector3::Unit(L));
       }
     }
   });

@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Sparse matrices: a value and the number of its row.
+/// [B] per entry of a sparse matrix: value and row index.
 constexpr double sparse_entry = sizeof(double) + sizeof(std::int64_t);
 
 [[nodiscard]] Error refusal_of(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
@@ -24,13 +24,13 @@ constexpr double sparse_entry = sizeof(double) + sizeof(std::int64_t);
   return limit_error(
       limit.key,
       fmt::format("{}: {} would take about {} ({} for the stiffness, {} for its factors, {} for dense matrices), {}; "
-                  "take larger elements, another kind of element, or fewer contact nodes (contact_set, contact_box, "
+                  "use larger elements, another kind of element, or fewer contact nodes (contact_set, contact_box, "
                   "contact_direction), or {}",
                   limit.key, what, memory_text(need.total()), memory_text(need.matrices), memory_text(need.factors),
                   memory_text(need.dense), found, advice_for_process));
 }
 
-constexpr std::string_view raise_process_limit = "give the process more (ulimit -v, the container's limit)";
+constexpr std::string_view raise_process_limit = "raise the memory limit of the process (ulimit -v, container limit)";
 
 }  // namespace
 
@@ -39,7 +39,7 @@ double available_address_space() {
   if (::getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) {
     return std::numeric_limits<double>::infinity();
   }
-  double pages = 0.0;  // stays so where there is no /proc: then only what is too much for the whole limit is refused
+  double pages = 0.0;  // zero without /proc: then only requests above the whole limit are rejected
   std::ifstream("/proc/self/statm") >> pages;
   return static_cast<double>(own.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
@@ -49,7 +49,7 @@ MemoryNeed matrix_memory(double n_entries) {
 }
 
 MemoryNeed factorisation_memory(const FactorSize& size, double n_factors) {
-  // Each factorisation has a copy of the lower triangle in its own order.
+  // Each factorisation stores a copy of the lower triangle in its order.
   return {.matrices = sparse_entry * size.matrix * (1.0 + 0.5 * n_factors),
           .factors = sizeof(double) * (n_factors * size.factor + size.front)};
 }
@@ -70,7 +70,7 @@ std::string memory_text(double bytes) {
 
 void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what) {
   if (limit.held + need.total() <= limit.bytes) return;
-  const std::string held = limit.held > 0.0 ? fmt::format(", of which {} are taken", memory_text(limit.held)) : "";
+  const std::string held = limit.held > 0.0 ? fmt::format(", of which {} are in use", memory_text(limit.held)) : "";
   throw refusal_of(limit, need, what, fmt::format("allowed are {}{}", memory_text(limit.bytes), held),
                    "raise this limit");
 }
@@ -80,7 +80,7 @@ void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const 
   try {
     work();
   } catch (const std::bad_alloc&) {
-    throw refusal_of(limit, need, what, "the process could not have it", raise_process_limit);
+    throw refusal_of(limit, need, what, "the allocation failed", raise_process_limit);
   }
 }
 
@@ -88,7 +88,7 @@ void within_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::
                    const std::function<void()>& work) {
   check_memory(limit, need, what);
   if (const double left = available_address_space(); need.total() > left) {
-    throw refusal_of(limit, need, what, fmt::format("the process can have {} more", memory_text(left)),
+    throw refusal_of(limit, need, what, fmt::format("{} are available to the process", memory_text(left)),
                      raise_process_limit);
   }
   with_memory_report(limit, need, what, work);

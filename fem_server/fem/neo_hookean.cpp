@@ -13,7 +13,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// @param dilatation  [-] ln J, or what a mixed body sees of it
+/// @param dilatation  [-] ln J, or its interpolated value in a mixed body
 Matrix3 piola_stress(const LameConstants& constants, const Matrix3& F, double dilatation) {
   const Matrix3 inverse_transposed = F.inverse().transpose();
   return constants.mu * (F - inverse_transposed) + constants.lambda * dilatation * inverse_transposed;
@@ -44,7 +44,7 @@ double PointLaw::dilatation(const Matrix3& G) const {
 
 namespace {
 
-/// @param dilatation  [-] tr G, or what a mixed body sees of it
+/// @param dilatation  [-] tr G, or its interpolated value in a mixed body
 Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation) {
   Matrix3 stress = c.mu * (G + G.transpose());
   stress.diagonal().array() += c.lambda * dilatation;
@@ -53,7 +53,7 @@ Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation
 
 PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
                        std::optional<double> mixed, Eigen::MatrixXd& tangent) {
-  // Hooke's law in the place of P: without finite rotations all stress tensors are the same.
+  // Hooke's law for P: for infinitesimal rotations all stress tensors coincide.
   const Matrix3 stress = hooke_stress(c, G, mixed.value_or(G.trace()));
   const Matrix3 own = mixed ? hooke_stress(c, G, 0.0) : stress;
   LameConstants pointwise = c;
@@ -65,15 +65,15 @@ PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, c
 }
 
 /// dP = mu dF + (mu - lambda ln J) F^-T dF^T F^-T + lambda (F^-T : dF) F^-T; with h = F^-T grad N the blocks are
-/// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T. In a mixed body ln J is that of the pressures, and the
-/// last term is theirs.
+/// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T. In a mixed body ln J is interpolated from the pressures,
+/// and the last term belongs to them.
 PointPower neo_hookean_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
                             std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   const Matrix3 F = Matrix3::Identity() + G;
   const double J = F.determinant();
   PointPower work;
   work.forces.setZero(3, geometry.gradients.rows());
-  // ln J has no value: the step that led here is to be shortened.
+  // ln J is undefined: the caller reduces the step.
   if (!(J > 0.0)) {
     work.valid = false;
     return work;
@@ -82,7 +82,7 @@ PointPower neo_hookean_point(const PointGeometry& geometry, const LameConstants&
   const CellGradients h = g * F.inverse();
   const double dilatation = mixed ? *mixed : std::log(J);
   const double lambda = mixed ? 0.0 : c.lambda;
-  // Turns negative under strong expansion; the tangent may then be indefinite, as the material is.
+  // Negative under strong expansion; the tangent may then be indefinite, as is the material.
   const double second = c.mu - c.lambda * dilatation;
   for (Eigen::Index b = 0; b < g.rows(); ++b) {
     for (Eigen::Index a = 0; a < g.rows(); ++a) {
@@ -139,7 +139,7 @@ const MaterialLaw MaterialLaw::neo_hookean(std::make_shared<const NeoHookeanLaw>
 
 namespace {
 
-/// Where the memory of each element begins, and behind the last one where all ends.
+/// Offset of the history variables of each element, followed by the total number.
 std::vector<std::size_t> history_variable_offsets(const BodyModel& body, const MaterialLaws& laws) {
   const std::size_t n_points = body.reference().stiffness.weights.size();
   std::vector<std::size_t> first{0};
@@ -157,7 +157,7 @@ std::size_t memory_size(const BodyModel& body, const MaterialLaws& laws) {
 
 StressColumns stress(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                      const BodyHistoryVariables& memory) {
-  // Points come in the order of the memory.
+  // Points are visited in the order of the history variables.
   std::size_t first = 0;
   return point_stresses(
       body, u,
@@ -231,7 +231,7 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws
   equations.force = Eigen::VectorXd::Zero(u.size());
   const std::vector<double> means = mean_dilatations(
       body, u, [&](std::size_t element, const Matrix3& G) { return laws.of(body, element).dilatation(G); }, n_threads);
-  // The logarithm of a determinant that is not positive is no number.
+  // The logarithm of a non-positive determinant is NaN.
   equations.valid = std::ranges::all_of(means, [](double mean) { return std::isfinite(mean); });
   if (!equations.valid) return equations;
   for (std::size_t a = 0; a < means.size(); ++a) {
@@ -242,7 +242,7 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws
   body.cells().sum(
       [&](CellTerms& terms) {
         const std::size_t e = terms.cell;
-        std::array<double, 27> mixed{};  // as many as the largest rule has
+        std::array<double, 27> mixed{};  // size of the largest rule
         for (std::size_t q = 0; q < n_points && !means.empty(); ++q) mixed[q] = dilatation_at(body, means, e, q);
         const PointHistoryVariables own = memory.at(places[e], places[e + 1] - places[e]);
         deformed_cell(body.reference(), body.pressures().kind(), body.places(e), body.of_nodes(e, u), laws.of(body, e),

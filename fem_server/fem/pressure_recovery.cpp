@@ -9,11 +9,11 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-/// Cosine of the largest angle between a loaded face and the partner, as of the default of contact_angle.
+/// Cosine of the maximum angle between a loaded face and the partner, equal to the default of contact_angle.
 constexpr double facing = 0.5;
-/// Exchanges between corners. With their second-order error given back, five leave 2 % of 11 % of scatter on the worst
-/// ball at a / h = 10 and are right to some per cent at a / h = 3, where more would flatten the contact. Middles of
-/// edges hardly scatter.
+/// Number of exchanges between corners. With second-order sharpening, five reduce a scatter of 11 % to 2 % on the worst
+/// ball at a / h = 10 and are accurate to some per cent at a / h = 3, where more would flatten the contact. Mid-side
+/// nodes scatter little.
 constexpr int exchanges = 5;
 
 /// Position of a node in an ascending list.
@@ -26,13 +26,13 @@ std::uint32_t position_of(std::uint32_t node, std::span<const std::uint32_t> asc
 
 void PressureRecovery::distribute_side(const VolumeMesh& mesh, ElementFace face, Face& own) {
   const bool first = mesh.parts_of_side(face.face) > 1 && mesh.part_of_side(face.face) % 2 == 0;
-  // Of a side with four nodes each stands for a quarter: those on the diagonal for a quarter of both halves, the others
-  // for half of theirs.
+  // Each node of a four-node side represents a quarter of it: diagonal nodes a quarter of both halves, the others half
+  // of their triangle.
   if (mesh.parts_of_side(face.face) == 2) own.parts = {4.0, first ? 2.0 : 4.0, first ? 4.0 : 2.0};
   if (mesh.parts_of_side(face.face) != 8) return;
-  // Of one with nine a corner stands for a 36th, the middle of an edge for 4, the centre for 16; two, two and all of
-  // its eight parts have them. Integrals of products over the whole side, in 900ths of it: corner and middle 8, which
-  // one part has, middle and centre 32, corner and centre 4, which two have.
+  // On a nine-node side a corner represents 1/36, a mid-side node 4/36, the centre 16/36; they belong to two, two and
+  // all of its eight parts. Integrals of products over the side, in 900ths: corner and mid-side 8 (in one part),
+  // mid-side and centre 32, corner and centre 4 (each in two parts).
   own.parts = {9.0, 9.0 / 4.0, 9.0 / 4.0};
   constexpr double corner_middle = 900.0 / (8.0 * 8.0);
   constexpr double middle_centre = 900.0 / (8.0 * 16.0);
@@ -139,7 +139,7 @@ std::vector<std::uint32_t> PressureRecovery::loaded_faces(std::span<const std::u
     const auto faces = around_node_[touching[i]];
     bool any = false;
     for (const std::uint32_t f : faces) {
-      // Outward normals of the two bodies point against each other where they meet.
+      // Outward normals of the two bodies are opposed in contact.
       if (faces_[f].normal.dot(normals[i]) > -facing) continue;
       is_loaded[f] = 1;
       any = true;
@@ -163,7 +163,7 @@ std::vector<PressureRecovery::Edge> PressureRecovery::edges_between(std::span<co
       const std::uint32_t i = nodes[k];
       const std::uint32_t j = nodes[(k + 1) % 3];
       if (i == none || j == none || place[i] == none || place[j] == none) continue;
-      // What the rim of a cut carries too much or too little is no scatter of its neighbours.
+      // The error of forces at the rim of a cut must not spread to its neighbours.
       if (on_rim_[i] || on_rim_[j]) continue;
       edges.push_back({.i = place[i], .j = place[j], .weight = faces_[f].area / faces_[f].couplings[k]});
     }
@@ -171,7 +171,8 @@ std::vector<PressureRecovery::Edge> PressureRecovery::edges_between(std::span<co
   return edges;
 }
 
-/// Equation (0) of docs/theory/contact_fem.md. What i receives j gives: the sum of the forces is kept to rounding.
+/// Equation (0) of docs/theory/contact_fem.md. The force received by i is taken from j: the total force is conserved to
+/// rounding.
 void PressureRecovery::exchange(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures) {
   Eigen::VectorXd change(pressures.rows());
   for (auto pressure : pressures.colwise()) {
@@ -185,16 +186,16 @@ void PressureRecovery::exchange(std::span<const Edge> edges, const Eigen::Vector
   }
 }
 
-/// 1 + n (1 - S) for the n exchanges S that were made: to second order it returns the curvature that they took.
+/// 1 + n (1 - S) for n exchanges S: restores the lost curvature to second order.
 void PressureRecovery::sharpen(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures) {
-  // Judged by the normal force; the tangential components follow with the same shares.
+  // Limited by the normal force; tangential components use the same factors.
   const Eigen::VectorXd normal = pressures.col(0);
   Eigen::VectorXd given = Eigen::VectorXd::Zero(normal.size());
   for (const auto& [i, j, weight] : edges) {
     const double force = exchanges * weight * (normal[i] - normal[j]);
     given[force > 0.0 ? j : i] += std::abs(force);
   }
-  // No node gives more force than it has.
+  // No node transfers more force than it carries.
   Eigen::VectorXd share = Eigen::VectorXd::Ones(normal.size());
   for (Eigen::Index i = 0; i < normal.size(); ++i) {
     if (given[i] > areas[i] * normal[i]) share[i] = areas[i] * normal[i] / given[i];
@@ -210,7 +211,7 @@ void PressureRecovery::sharpen(std::span<const Edge> edges, const Eigen::VectorX
     }
     pressure += change.cwiseQuotient(areas);
   }
-  pressures.col(0) = pressures.col(0).cwiseMax(0.0);  // rounding of a node that gave all
+  pressures.col(0) = pressures.col(0).cwiseMax(0.0);  // rounding where all force was transferred
 }
 
 Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loaded,
@@ -228,8 +229,8 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
     }
     return result;
   }
-  // The field that is linear between the middles, projected on hat functions with lumped mass: the integral of it times
-  // the hat function of a corner is a sixth of the area times the values of the two edges that meet there.
+  // Lumped projection of the field that is linear between mid-side nodes onto hat functions: its integral times the hat
+  // function of a corner is a sixth of the area times the values of the two adjacent edges.
   std::vector<double> areas(vertex_nodes_.size(), 0.0);
   std::vector<Vector3> normals(vertex_nodes_.size(), Vector3::Zero());
   for (const std::uint32_t f : loaded) {
@@ -244,10 +245,10 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
   }
   for (std::uint32_t v = 0; v < areas.size(); ++v) {
     if (areas[v] == 0.0) continue;
-    // Around the rim of the contact hats reach over faces that bear nothing.
+    // At the rim of the contact the hat functions extend over unloaded faces.
     double area = areas[v];
     for (const std::uint32_t f : around_vertex_[v]) {
-      // Of the same side of an edge only: hats do not reach around it.
+      // Only faces on the same side of a sharp edge: hat functions do not extend around it.
       const bool bears = std::ranges::binary_search(loaded, f);
       if (!bears && faces_[f].normal.dot(normals[v].normalized()) >= facing) area += faces_[f].area;
     }
@@ -263,7 +264,7 @@ void PressureRecovery::extrapolate_to_rim(std::span<const std::uint32_t> loaded,
     known[v] = !rim_vertex_[v] && at_vertices(v, 0) > 0.0;
     if (rim_vertex_[v]) at_vertices.row(v).setZero();
   }
-  // A tooth of a ragged cut may have nothing but vertices on the rim: these come after their neighbours.
+  // A tooth of a ragged cut may consist of rim vertices only: these are filled after their neighbours.
   for (bool continues = true; continues;) {
     Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(at_vertices.rows(), at_vertices.cols());
     std::vector<double> weights(known.size(), 0.0);
@@ -289,19 +290,19 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
                                             const Eigen::MatrixXd& forces, std::span<const double> covered) const {
   RecoveredPressure result;
   result.faces = loaded_faces(touching, normals);
-  // Only touching nodes have a pressure: their positions in `touching` number them.
+  // Only nodes in contact have a pressure: they are numbered by their positions in `touching`.
   std::vector<std::uint32_t> place(n_nodes_, none);
   for (std::uint32_t i = 0; i < touching.size(); ++i) place[touching[i]] = i;
   Eigen::VectorXd& areas = result.areas;
   areas = Eigen::VectorXd::Zero(forces.rows());
   for (const std::uint32_t f : result.faces) {
     for (std::size_t j = 0; j < 3; ++j) {
-      // A third of the straight triangle, for corners of linear and middles of quadratic faces alike.
+      // A third of the straight triangle, for corners of linear and mid-side nodes of quadratic faces.
       const std::uint32_t i = faces_[f].nodes[j];
       if (i != none && place[i] != none) areas[place[i]] += faces_[f].area / faces_[f].parts[j];
     }
   }
-  // Of the faces around each touching node: how much of them meets the partner.
+  // Fraction of the faces around each node in contact that is covered by the partner.
   Eigen::VectorXd share = Eigen::VectorXd::Ones(areas.size());
   for (Eigen::Index i = 0; i < areas.size() && !covered.empty(); ++i) {
     const double own = covered[static_cast<std::size_t>(i)];

@@ -7,7 +7,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Symmetric matrices as six numbers, and numbers as one.
+/// Symmetric matrices as six numbers, scalars as one.
 void read(std::span<const double> values, std::size_t i, Matrix3& T) {
   T.setZero();
   if (values.empty()) return;
@@ -61,7 +61,7 @@ double mean_decay(double x) {
 template <class T>
 double squared_overstress(const T& before, const T& growth, double x) {
   if (!(x > 0.0)) return 0.0;
-  // Of short steps the closed form is a difference of large numbers, and Simpson's rule is good to x^4.
+  // For short steps the closed form suffers cancellation; Simpson's rule is accurate to x^4.
   if (x < 0.02) {
     const auto at = [&](double s) -> T { return std::exp(-s) * before + s / x * mean_decay(s) * growth; };
     return x / 6.0 * (square(before) + 4.0 * square(at(0.5 * x)) + square(at(x)));
@@ -94,7 +94,8 @@ PronySeries::Energies PronySeries::advance(const PointHistoryVariables& memory, 
   Energies energies;
   const T change = S - read<T>(memory.values, 0);
   write(S, after, 0);
-  // For small strain it is mu but for the strain itself, while the energy loses digits with the square of the strain.
+  // For small strain the secant modulus is mu to first order, while the energy loses digits with the square of the
+  // strain.
   const double small = std::cbrt(std::numeric_limits<double>::epsilon());
   const double strain = std::sqrt(square(S)) / (2.0 * mu);
   const double secant = strain > small ? mu * strain * strain / energy : 1.0;

@@ -12,14 +12,14 @@
 
 namespace heelstrike::fem {
 
-/// CHOLMOD's settings and messages of one matrix.
+/// CHOLMOD settings and status of one matrix.
 struct CholmodWorkspace {
   explicit CholmodWorkspace(int kind) {
     cholmod_l_start(&common);
     common.supernodal = kind;
     common.postorder = 0;  // a postordering could move candidate dofs away from the end
     common.print = 0;
-    common.try_catch = 1;  // a matrix that is not positive definite is an answer, not a message
+    common.try_catch = 1;  // an indefinite matrix is a regular result and prints no message
     common.nmethods = 1;
   }
   ~CholmodWorkspace() { cholmod_l_finish(&common); }
@@ -31,15 +31,15 @@ struct CholmodWorkspace {
 
 namespace {
 
-/// @param done  a pointer or flag of CHOLMOD that is zero after a failure
+/// @param done  pointer or flag of CHOLMOD that is zero after a failure
 template <class Done>
 void require(const Done& done, const cholmod_common& common, const char* what) {
   if (done) return;
   if (common.status == CHOLMOD_OUT_OF_MEMORY) throw std::bad_alloc();
-  throw Error(ErrorCode::internal, fmt::format("{} failed: CHOLMOD's status {}", what, common.status));
+  throw Error(ErrorCode::internal, fmt::format("{} failed: CHOLMOD status {}", what, common.status));
 }
 
-/// The part of a graph between `nodes`, in their order, as CHOLMOD reads it; both triangles.
+/// Subgraph of `nodes`, in their order, in CHOLMOD format with both triangles.
 struct PartGraph {
   PartGraph(const NodeGraph& graph, const std::vector<std::int64_t>& nodes) {
     std::vector<std::int64_t> local(graph.outer.size() - 1, -1);
@@ -66,7 +66,7 @@ struct PartGraph {
   cholmod_sparse sparse{};
 };
 
-/// Nodes that carry these dofs, by their first appearance.
+/// Nodes of these dofs in order of first appearance.
 std::vector<std::int64_t> nodes_of(std::span<const std::int64_t> dofs) {
   std::vector<std::int64_t> nodes;
   std::unordered_set<std::int64_t> known;
@@ -76,16 +76,16 @@ std::vector<std::int64_t> nodes_of(std::span<const std::int64_t> dofs) {
   return nodes;
 }
 
-/// Nested dissection of the graph of the nodes: a third of the size of the dof graph, same quality.
+/// Nested dissection of the node graph: a third of the size of the dof graph at the same quality.
 std::vector<std::int64_t> nested_dissection(const NodeGraph& whole, const std::vector<std::int64_t>& nodes,
                                             cholmod_common& common) {
   PartGraph graph(whole, nodes);
   std::vector<SuiteSparse_long> order(nodes.size());
-  // METIS seeds and draws from rand() of the C library, which all threads share: two at once would disturb each other's
-  // order, and with it the last bits of every result.
+  // METIS seeds and uses rand() of the C library, which all threads share: concurrent calls would change the order, and
+  // with it the last bits of every result.
   static std::mutex factorisation_mutex;
   const std::scoped_lock lock(factorisation_mutex);
-  // gRPC draws from it too, for the jitter of each new connection: an order counts when it has come out twice running.
+  // gRPC also uses it for the jitter of each new connection: an order is accepted when two consecutive runs agree.
   std::vector<SuiteSparse_long> before;
   while (!nodes.empty() && (before.empty() || before != order)) {
     before = order;
@@ -97,7 +97,7 @@ std::vector<std::int64_t> nested_dissection(const NodeGraph& whole, const std::v
   return result;
 }
 
-/// Entries of the factor of one number per node, in the order of the nodes.
+/// Entries of the factor with one scalar per node, in the order of the nodes.
 double node_factor(const NodeGraph& whole, const std::vector<std::int64_t>& nodes, cholmod_common& common) {
   if (nodes.empty()) return 0.0;
   PartGraph graph(whole, nodes);
@@ -144,8 +144,8 @@ Elimination::Elimination(const NodeGraph& graph, std::span<const std::int64_t> i
   dof_at_.insert(dof_at_.end(), last.begin(), last.end());
   std::ranges::copy(nodes_of(last), std::back_inserter(order));
   size_.matrix = 9.0 * static_cast<double>(graph.inner.size());
-  // Of c entries in the column of a node one is the diagonal, whose block is a triangle of 6 in place of 9. The last
-  // block is stored as a square.
+  // One of c entries in the column of a node is diagonal, whose block is a triangle of 6 instead of 9. The last block
+  // is stored as a square.
   const auto n_last = static_cast<double>(n_last_);
   size_.factor =
       9.0 * node_factor(graph, order, work.common) - 3.0 * static_cast<double>(order.size()) + 0.5 * n_last * n_last;
@@ -193,7 +193,7 @@ SparseCholesky::SparseCholesky(const SparseMatrix& K, Elimination order) : self_
   }
   self_->build_pattern(K);
   self_->fill_values(K);
-  // The order is the one made before; CHOLMOD's own would not keep the candidates last.
+  // The precomputed order is used; an order of CHOLMOD would not keep the candidates last.
   self_->common.method[0].ordering = CHOLMOD_NATURAL;
   self_->factor = cholmod_l_analyze(self_->matrix, &self_->common);
   require(self_->factor, self_->common, "symbolic factorisation of the stiffness matrix");
@@ -241,8 +241,8 @@ Eigen::MatrixXd SparseCholesky::last_block() const {
   const auto* values = static_cast<const double*>(L.x);
   for (std::size_t s = 0; s < L.nsuper; ++s) {
     const SuiteSparse_long n_rows = row_start[s + 1] - row_start[s];
-    // A supernode may begin before the block and end within it. Its columns are dense below their diagonal, with rows
-    // listed in L.s; all rows from the diagonal on lie in the block, because it comes last.
+    // A supernode may start before the block and end within it. Its columns are dense below the diagonal, with rows
+    // listed in L.s; all rows from the diagonal on lie in the block, because it is last.
     for (SuiteSparse_long column = std::max(super[s], first_last); column < super[s + 1]; ++column) {
       const double* entries = values + value_start[s] + (column - super[s]) * n_rows;
       for (SuiteSparse_long i = column - super[s]; i < n_rows; ++i) {

@@ -30,7 +30,7 @@ StretchLaw StretchLaw::ogden(const std::vector<double>& exponents, const std::ve
   for (std::size_t p = 0; p < exponents.size(); ++p) {
     terms.push_back({.power = exponents[p], .weight = 2.0 * shares[p] / (exponents[p] * exponents[p])});
   }
-  return {fmt::format("ogden with exponents [{}] and shares [{}]", fmt::join(exponents, ", "), fmt::join(shares, ", ")),
+  return {fmt::format("ogden with exponents [{}] and fractions [{}]", fmt::join(exponents, ", "), fmt::join(shares, ", ")),
           std::move(terms)};
 }
 
@@ -62,7 +62,7 @@ StretchEnergy StretchLaw::at(const Vector3& stretches) const {
 
 namespace {
 
-/// Smallest resistance to isochoric changes of the logarithmic strains, per unit of the shear modulus.
+/// Minimum tangent stiffness for isochoric changes of the logarithmic strains, relative to the shear modulus.
 double min_tangent_stiffness(const StretchLaw& law, const Vector3& stretches) {
   const StretchEnergy energy = law.at(stretches);
   Matrix3 by_strains = stretches.asDiagonal() * energy.curvature * stretches.asDiagonal();
@@ -80,7 +80,7 @@ struct Mode {
 constexpr std::array<Mode, 3> modes{{{"uniaxial", -0.5, -0.5}, {"biaxial", 1.0, -2.0}, {"planar shear", 0.0, -1.0}}};
 
 std::optional<Instability> first_instability(const StretchLaw& law) {
-  // From 1 outwards, in steps of 1 %: laws change over tens of per cent.
+  // From 1 outwards in steps of 1 %: laws vary on a scale of tens of per cent.
   constexpr int n_steps = 70;
   for (int step = 0; step <= n_steps; ++step) {
     for (const Mode& mode : modes) {
@@ -100,9 +100,9 @@ void require_stable(const StretchLaw& law, const std::string& where) {
   const auto found = first_instability(law);
   if (!found) return;
   throw input_error(
-      where, fmt::format("{}: {} is not stable (Drucker): expected growing stress for stretches from 0.5 to 2, found "
-                         "that it falls at {} stretch {:.3g}; fit the constants to data of both tension and shear, or "
-                         "take fewer terms",
+      where, fmt::format("{}: {} is not stable (Drucker): expected increasing stress for stretches from 0.5 to 2, "
+                         "found a decrease at {} stretch {:.3g}; fit the constants to data of both tension "
+                         "and shear, or use fewer terms",
                          where, law.description(), found->mode, found->stretch));
 }
 

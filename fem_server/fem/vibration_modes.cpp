@@ -22,7 +22,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Consistent mass [kg] between nodes, alike in the three directions.
+/// Consistent mass [kg] between nodes, identical in the three directions.
 Eigen::SparseMatrix<double> node_mass(const BodyModel& body) {
   std::vector<Eigen::Triplet<double>> entries;
   entries.reserve(body.mesh().connectivity.size() * body.mesh().nodes_per_element);
@@ -45,7 +45,7 @@ Eigen::SparseMatrix<double> node_mass(const BodyModel& body) {
   return mass;
 }
 
-/// Three directions of each node one after the other, as dofs are numbered.
+/// Three components per node in dof order.
 using ThreeColumns = Eigen::Matrix<double, Eigen::Dynamic, 3, Eigen::RowMajor>;
 
 Eigen::VectorXd times(const Eigen::SparseMatrix<double>& node_mass, const Eigen::VectorXd& x) {
@@ -70,18 +70,18 @@ class Flexibility {
     order_.emplace(node_graph(body), free, std::span<const std::int64_t>());
   }
 
-  /// What the factorisation will take, before it; exact after it.
+  /// Predicted size before the factorisation, exact size after it.
   [[nodiscard]] FactorSize size() const { return factor_ ? factor_->size() : order_->size(); }
 
-  /// @param check  asked when the size is exact, before the factor takes its memory
+  /// @param check  called when the size is exact, before the factor is allocated
   void factorize(const BodyModel& body, const std::function<void()>& check) {
     const SparseMatrix K = linear_stiffness(body);
     factor_.emplace(K, std::move(*order_));
     check();
     if (!factor_->factorize(K)) {
       throw input_error("support",
-                        "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of the "
-                        "mesh connected, and do at least three clamped nodes not lie on one line?)");
+                        "the stiffness matrix is singular: the clamped set leaves a rigid motion free (are all parts "
+                        "of the mesh connected, and are at least three clamped nodes not collinear?)");
     }
   }
 
@@ -104,16 +104,16 @@ class Flexibility {
 
   InertiaModes relief_;  ///< empty = clamped
   std::size_t n_free_ = 0;
-  std::optional<Elimination> order_;  ///< until there is a factor
+  std::optional<Elimination> order_;  ///< until the factorisation
   std::optional<SparseCholesky> factor_;
 };
 
-/// The factorisation, or its factor with the vectors of the Lanczos iteration: ARPACK's, and the modes in deal.II's
-/// vectors, as found and as they are told.
+/// Maximum of the factorisation and of its factor with the vectors of the Lanczos iteration: those of ARPACK, and the
+/// modes in deal.II vectors and in the result.
 MemoryNeed modal_memory(const FactorSize& size, std::size_t n_dofs, std::size_t n_modes) {
   MemoryNeed first = factorisation_memory(size);
   MemoryNeed then = first;
-  then.matrices /= 3.0;  // the stiffness as it was assembled, two of three parts, is gone
+  then.matrices /= 3.0;  // the assembled stiffness, two of three parts, is released
   then.dense = sizeof(double) * static_cast<double>(n_dofs * (lanczos_vectors(n_modes) + 3 * n_modes));
   return first.total() > then.total() ? first : then;
 }
@@ -122,21 +122,21 @@ void check_mass(const BodyModel& body) {
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
     if (body.material(e).density > 0.0) continue;
     throw input_error("density",
-                      fmt::format("a body that vibrates has mass everywhere, found element {} with a density "
-                                  "of {} kg/m^3; give its material a density",
+                      fmt::format("a vibrating body needs a positive density everywhere, found element {} "
+                                  "with a density of {} kg/m^3; specify a density for its material",
                                   e, body.material(e).density));
   }
 }
 
-/// ARPACK tells through deal.II only in debug builds that it has not converged.
+/// Convergence check of a mode, because ARPACK in deal.II reports non-convergence in debug builds only.
 /// @param compliant  K^-1 M shape
 void check_mode(double omega, const Eigen::VectorXd& shape, const Eigen::VectorXd& compliant) {
-  constexpr double allowed = 1e-8;  // rounding of K^-1 leaves 1e-11 on bodies of 1e5 unknowns
+  constexpr double allowed = 1e-8;  // rounding of K^-1 gives 1e-11 for 1e5 unknowns
   const double residual = (shape - omega * omega * compliant).norm() / shape.norm();
   if (omega > 0.0 && residual < allowed) return;
   throw Error(ErrorCode::internal,
-              fmt::format("a vibration mode of {} rad/s is none: it misses K phi = omega^2 M phi by "
-                          "{} of itself, allowed is {}; take another number of modes",
+              fmt::format("the vibration mode of {} rad/s did not converge: relative residual of K "
+                          "phi = omega^2 M phi is {}, allowed is {}; use another number of modes",
                           omega, residual, allowed));
 }
 
@@ -180,8 +180,8 @@ VibrationModes vibration_modes(const BodyModel& body, const Support& support, st
   if (lanczos_vectors(n_modes) > flexibility.n_free()) {
     throw input_error(
         "modes",
-        fmt::format("modes: expected at most {} for the {} unknowns that the body has, found {}; "
-                    "take fewer modes, or a finer mesh",
+        fmt::format("modes: expected at most {} for the {} unknowns of the body, found {}; use "
+                    "fewer modes or a finer mesh",
                     flexibility.n_free() < lanczos_vectors(0) ? 0 : (flexibility.n_free() - lanczos_vectors(0)) / 2,
                     flexibility.n_free(), n_modes));
   }

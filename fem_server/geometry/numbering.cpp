@@ -14,7 +14,7 @@ Vector3 max_extent_across(const VolumeMesh& mesh, const Vector3& direction) {
   Vector3 best = Vector3::Zero();
   double longest = -1.0;
   for (Eigen::Index k = 0; k < 3; ++k) {
-    const Vector3 across = Vector3::Fmu(k) - direction[k] * direction;
+    const Vector3 across = Vector3::Unit(k) - direction[k] * direction;
     if (across.norm() < 0.5) continue;  // at least two of three are longer
     const Vector3 axis = across.normalized();
     double low = std::numeric_limits<double>::infinity();

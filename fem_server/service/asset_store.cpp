@@ -21,7 +21,7 @@ bool is_digest(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// Letters, digits and "._- ": no separator, no hidden file, nothing that another layer could decode into one.
+/// Letters, digits and "._- ": excludes separators, hidden files and encoded forms of them.
 bool is_plain_name(const std::string& name) {
   constexpr char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._- ";
   return !name.empty() && name.size() <= 255 && name.front() != '.' &&
@@ -73,8 +73,8 @@ bool AssetStore::contains(const std::string& sha256) const {
 void AssetStore::insert(AssetContent asset) {
   const std::string digest = sha256_hex(asset.content);
   if (digest != asset.sha256) {
-    throw input_error("header.sha256", fmt::format("asset '{}': the header says sha256 {}, the content has {}; was the "
-                                                   "file changed while it was sent?",
+    throw input_error("header.sha256", fmt::format("asset '{}': the header has sha256 {}, the content {}; the file may "
+                                                   "have changed during the upload",
                                                    asset.name, asset.sha256, digest));
   }
   const std::size_t size = asset.content.size();

@@ -30,7 +30,7 @@ namespace {
 
 using wire::FieldPath;
 
-/// A name that a client chose, fit for a line of the log where nobody quotes it.
+/// A client-supplied name, sanitised for unquoted use in a log line.
 std::string for_log(std::string text) {
   text = text.substr(0, 64);
   std::ranges::replace_if(
@@ -46,13 +46,13 @@ void send_progress(grpc::ServerWriter<v1::OpenSessionResponse>& writer, std::str
   writer.Write(event);
 }
 
-/// @throws wire::corrupted_message_error. The request is gRPC's own object, which nobody else reads.
+/// @throws wire::corrupted_message_error. The request object belongs to gRPC and has no other reader.
 template <typename Request>
 void require_intact(const Request& request) {
   wire::require_intact(const_cast<Request&>(request), "request");
 }
 
-/// The states of a batch that can be read, and for each state of the request why it cannot be (null = it can).
+/// The valid states of a batch, and for each state of the request its parse error (null = valid).
 struct ReadStates {
   explicit ReadStates(const v1::EvaluateBatchRequest& request)
       : refusals(static_cast<std::size_t>(request.states_size())) {
@@ -72,7 +72,8 @@ struct ReadStates {
   std::vector<std::unique_ptr<const Error>> refusals;
 };
 
-/// The sessions and states of a request for commits along prescribed motion; the sessions are in use while it lives.
+/// Sessions and states of a request for commits along prescribed motion; the sessions count as in use during its
+/// lifetime.
 struct PrescribedMotion {
   /// @throws Error{invalid_input}, Error{limit}, Error{not_found}
   PrescribedMotion(const v1::CommitMotionRequest& request, SessionTable& table, const SessionTable::Client& client,
@@ -133,7 +134,7 @@ void CallCounter::begin_drain() {
 
 void CallCounter::require_open() const {
   const std::lock_guard lock(mutex_);
-  if (draining_) throw unavailable_error("the contact server is shutting down and takes no new work; use another one");
+  if (draining_) throw unavailable_error("the contact server is shutting down and accepts no new work; use another one");
 }
 
 bool CallCounter::wait_idle(std::chrono::milliseconds timeout) {
@@ -144,7 +145,7 @@ bool CallCounter::wait_idle(std::chrono::milliseconds timeout) {
 WorkerSemaphore::Slot::Slot(WorkerSemaphore& slots, const std::stop_token& stop) : slots_(slots) {
   std::unique_lock lock(slots_.mutex_);
   slots_.freed_.wait(lock, stop, [this] { return slots_.free_ > 0; });
-  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client's call ended before its turn came");
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client's call ended while it was queued");
   --slots_.free_;
 }
 
@@ -168,7 +169,7 @@ ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::f
 
 namespace {
 
-/// A limit that is reached here is one of this server: it may have room later, and another one may have more.
+/// Marks a reached limit as specific to this server: capacity may be available later or on another server.
 Error of_this_server(const Error& error) {
   if (error.code() != ErrorCode::limit) return error;
   return {error.code(), error.what(), error.field(), true};
@@ -237,7 +238,7 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
   if (assets_.contains(header.sha256())) return response.set_already_stored(true);
 
   AssetContent asset{.sha256 = header.sha256(), .name = header.name(), .content = {}};
-  asset.content.reserve(header.size_bytes());  // pages are taken as they are written; growing would copy and double
+  asset.content.reserve(header.size_bytes());  // pages are committed on write; growing would copy and double the memory
   bool any_chunk = false;
   while (reader.Read(&part)) {
     if (part.part_case() != v1::UploadAssetRequest::kChunk || part.chunk().size() > rpc::upload_chunk_bytes) {
@@ -247,10 +248,10 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
                       part.has_header() ? "another header" : fmt::format("{} bytes", part.chunk().size())));
     }
     if (asset.content.size() + part.chunk().size() > header.size_bytes()) {
-      throw input_error("chunk", fmt::format("asset '{}': more content than the {} bytes that the header says",
+      throw input_error("chunk", fmt::format("asset '{}': more content than the {} bytes declared in the header",
                                              header.name(), header.size_bytes()));
     }
-    call.take(part.chunk().size());
+    call.reserve(part.chunk().size());
     any_chunk = true;
     asset.content += part.chunk();
   }
@@ -290,7 +291,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   const auto begin = std::chrono::steady_clock::now();
 
   const rpc::CallWatch::Call call(calls_, context);
-  std::deque<AssetStore::Content> assets;  // keeps what the preparation refers to
+  std::deque<AssetStore::Content> assets;  // keeps assets of the preparation alive
   const PrepareContext prepare{
       .asset = [&](const AssetKey& file) -> const AssetContent& { return *assets.emplace_back(assets_.find(file)); },
       .on_progress = [&](std::string_view stage, double fraction) { send_progress(writer, stage, fraction); },
@@ -308,7 +309,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
                  for_log(request.run_id()), for_log(pair.name), for_log(pair.backend), to_string(error.code()),
                  one_line(error.what()));
     session.reset();
-    // What a preparation has freed in small pieces would stay with the process.
+    // Otherwise small blocks freed by the preparation stay with the process.
     ::malloc_trim(0);
     throw;
   }
@@ -324,7 +325,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   opened.set_history_independent(entry->session().traits().history_independent);
   opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
   wire::set_message_checksum(event);
-  if (!writer.Write(event)) sessions_.close(entry->id(), client);  // nobody will ever know the id
+  if (!writer.Write(event)) sessions_.close(entry->id(), client);  // the client did not receive the id
   spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(),
                entry->number(), for_log(pair.name), for_log(pair.backend),
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());

@@ -41,7 +41,7 @@ void evaluate_into(OpenSession& session, const v1::PairRequest& request, const E
 
 void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
   if (static_cast<std::size_t>(request.following_size()) >= max_requests) {
-    throw limit_error("more", fmt::format("more: this server accepts {} questions in a message, found {}",
+    throw limit_error("more", fmt::format("more: this server accepts {} requests in a message, found {}",
                                           max_requests, request.following_size() + 1));
   }
   while (reply.following_size() < request.following_size()) reply.add_following();
@@ -86,7 +86,7 @@ OpenSession& ExchangeHandler::session_of(const v1::ExchangeRequest& request, std
   auto& known = held_[i];
   if (id.empty() && known) {
     if (known->session().is_open()) return known->session();
-    (void)sessions_.find(known->session().id(), client_);  // says why it is no longer there
+    (void)sessions_.find(known->session().id(), client_);  // throws with the reason for its absence
   }
   if (!known || !known->session().is_open() || known->session().id() != id) {
     known.reset();

@@ -49,33 +49,33 @@ void add_options(CLI::App& app, Settings& settings) {
   app.set_version_flag("--version", fmt::format("fem_server {} (contract {})", program_version, contract_version));
   rpc::add_server_options(app, settings.program);
   app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
-  app.add_option("--assets-folder", settings.assets_folder, "folder whose files clients may name as meshes");
+  app.add_option("--assets-folder", settings.assets_folder, "folder of mesh files that clients may use by name");
   app.add_option("--cache-dir", settings.cache_folder,
-                 "folder that keeps meshes and condensations; '' = keep none (default $XDG_CACHE_HOME/heelstrike)");
-  app.add_option("--max-mesh-elements", limits.max_mesh_elements, "tetrahedra or triangles of one mesh")
+                 "cache folder for meshes and condensations; '' = no cache (default $XDG_CACHE_HOME/heelstrike)");
+  app.add_option("--max-mesh-elements", limits.max_mesh_elements, "maximum tetrahedra or triangles of one mesh")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
-  app.add_option("--max-sessions", limits.max_sessions, "contact sessions open at a time")->capture_default_str();
-  add_bytes_option(app, "--max-asset-mib", limits.max_asset_bytes, "largest uploaded file");
-  add_bytes_option(app, "--max-asset-store-mib", limits.max_asset_store_bytes, "all uploaded files together");
+  app.add_option("--max-sessions", limits.max_sessions, "maximum open contact sessions")->capture_default_str();
+  add_bytes_option(app, "--max-asset-mib", limits.max_asset_bytes, "maximum size of an uploaded file");
+  add_bytes_option(app, "--max-asset-store-mib", limits.max_asset_store_bytes, "maximum total size of uploaded files");
   add_bytes_option(app, "--max-memory-mib", limits.max_memory_bytes,
                    "resident memory above which no session is opened, 0 = no limit");
   add_bytes_option(app, "--max-upload-mib", limits.max_upload_bytes,
-                   "unfinished uploads together, half of it for one client");
+                   "maximum total size of unfinished uploads, half of it for one client");
   add_time_option(app, "--idle-timeout", limits.idle_timeout,
-                  "a session whose client is there, without a call for so long, is closed");
-  add_time_option(app, "--lease", limits.lease, "a session whose client has gone for so long is closed");
+                  "time without a call after which a session with a connected client is closed");
+  add_time_option(app, "--lease", limits.lease, "time after which a session of a disconnected client is closed");
   add_time_option(app, "--min-lease", limits.min_lease,
-                  "when all sessions or streams are taken, one whose client has gone, or has been silent, for so long "
-                  "gives way");
-  app.add_option("--max-streams", limits.streams.max_streams, "Exchange streams open at a time")
+                  "minimum absence or inactivity of a client before its session or stream is evicted when all are in "
+                  "use");
+  app.add_option("--max-streams", limits.streams.max_streams, "maximum open Exchange streams")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   app.add_option("--max-streams-per-client", limits.streams.max_per_client,
-                 "Exchange streams of one client (certificate, else machine) (default half of them)")
+                 "maximum Exchange streams of one client (certificate, else machine) (default half of all)")
       ->check(CLI::Range(1, 100'000));
   add_time_option(app, "--unused-stream-timeout", limits.streams.unused,
-                  "an Exchange stream that holds no session for so long is closed");
+                  "time after which an Exchange stream without session is closed");
   app.add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
@@ -116,7 +116,7 @@ int run_program(int argc, char** argv) {
   settings.program.listen.addresses = {"127.0.0.1:50051"};
   settings.program.health_services = {v1::ContactService::service_full_name()};
   CLI::App app{
-      "The contact partner of Heelstrike: answers relative poses with wrenches and tangents.\n"
+      "Contact server of Heelstrike: computes contact wrenches and tangents from relative poses.\n"
       "Example: fem_server --listen 127.0.0.1:50051 --listen unix:/run/heelstrike/fem.sock"};
   add_options(app, settings);
   try {

@@ -14,7 +14,7 @@ prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
-/// [s] from 10 us, half a decade apart: a point law takes one microsecond, a condensed mesh milliseconds, a full one
+/// [s] half decades from 10 us: a point law takes a microsecond, a condensed mesh milliseconds, a full-order one
 /// seconds.
 const prometheus::Histogram::BucketBoundaries latency_bounds = {10e-6, 30e-6,  100e-6, 300e-6, 1e-3, 3e-3, 10e-3,
                                                                 30e-3, 100e-3, 300e-3, 1.0,    3.0,  10.0};
@@ -35,7 +35,7 @@ Metrics::Metrics()
                    .Add({}, latency_bounds)) {
   auto& errors = prometheus::BuildCounter()
                      .Name("heelstrike_errors_total")
-                     .Help("Errors answered to clients, by code")
+                     .Help("Errors returned to clients, by code")
                      .Register(*registry_);
   for (std::size_t i = 0; i < errors_.size(); ++i) {
     std::string code(to_string(static_cast<ErrorCode>(i)));

@@ -69,7 +69,7 @@ std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
     const std::size_t used = resident_bytes();
     if (used > limits_.max_memory_bytes) {
       throw limit_error("memory",
-                        fmt::format("the server uses {} MiB of memory, its limit is {} MiB; close sessions or "
+                        fmt::format("the server uses {} MiB of memory, the limit is {} MiB; close sessions or "
                                     "try again later",
                                     used >> 20, limits_.max_memory_bytes >> 20));
     }
@@ -78,7 +78,7 @@ std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
   const std::unique_lock lock(mutex_);
   if (sessions_.size() + reserved_ >= limits_.max_sessions) evicted = evict_locked();
   if (sessions_.size() + reserved_ >= limits_.max_sessions) {
-    throw limit_error("sessions", fmt::format("all {} sessions of the server are taken; close one, try again later or "
+    throw limit_error("sessions", fmt::format("all {} sessions of the server are in use; close one, try again later or "
                                               "raise --max-sessions",
                                               limits_.max_sessions));
   }
@@ -103,8 +103,8 @@ Error SessionTable::unknown() const {
   const auto seconds = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000.0; };
   return not_found_error(
       fmt::format(
-          "this session is not open here; it was closed, or it expired after {:g} s without a call ({:g} s after "
-          "its client had gone), or it belongs to another client, or the server has been restarted; open a new "
+          "this session is not open on this server; it was closed, or it expired after {:g} s without a call ({:g} s after "
+          "its client disconnected), or it belongs to another client, or the server has been restarted; open a new "
           "one",
           seconds(limits_.idle_timeout), seconds(limits_.lease)),
       "session_id");
@@ -171,7 +171,7 @@ std::size_t SessionTable::size() const {
 
 OpenSession::Clock::time_point SessionTable::expire() {
   const auto now = OpenSession::Clock::now();
-  // A stream may let go at any time, which starts the lease of its sessions.
+  // A stream may release its sessions at any time, which starts their lease.
   auto next = now + std::min(limits_.idle_timeout, limits_.lease);
   std::vector<std::shared_ptr<OpenSession>> expired;
   {

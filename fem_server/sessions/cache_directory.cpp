@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of "NAME.PID.N.tmp"; 0 when the name is another.
+/// PID in "NAME.PID.N.tmp"; 0 for another name.
 pid_t writer_of(const fs::path& file) {
   const std::string number = file.stem().stem().extension().string();  // ".PID"
   pid_t pid = 0;
@@ -38,7 +38,7 @@ bool is_orphaned(const fs::directory_entry& entry) {
 }  // namespace
 
 std::string default_cache_directory() {
-  // The base directory specification asks to ignore relative paths.
+  // The XDG base directory specification requires relative paths to be ignored.
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
     return std::string(cache) + "/heelstrike";
   }
@@ -50,7 +50,7 @@ std::string default_cache_directory() {
 
 OrphanedFiles remove_orphaned_files(const std::string& directory) {
   OrphanedFiles removed;
-  std::error_code ignored;  // another process may clean up at the same time; what stays is for the next start
+  std::error_code ignored;  // another process may clean up concurrently; the next start removes the rest
   for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
     if (!is_orphaned(*it)) continue;
     std::error_code failure;

@@ -12,9 +12,9 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// The state as a remote session would receive it. Session makes the pose canonical once more, after the wire as here.
+/// The state as a remote session receives it. Session canonicalises the pose again, as after the wire.
 PairState in_wire_frame(const PairState& state) {
-  if (!state.X_AB.R.allFinite()) return state;  // Session refuses it with the pair's name
+  if (!state.X_AB.R.allFinite()) return state;  // Session rejects it with the name of the pair
   return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
 }
 

@@ -20,7 +20,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Canonical bytes of a specification; every list is preceded by its length, so that no two specifications share them.
+/// Canonical bytes of a specification; every list is preceded by its length, which makes the encoding unique.
 class SpecWriter {
  public:
   void put(std::string_view text) { writer_.put(text); }
@@ -52,7 +52,7 @@ class SpecWriter {
       put(m.poissons_ratio);
       put(m.density);
       put(std::string_view(m.set));
-      if (!m.law.empty()) put(m.law);  // a material without one keeps the bytes that it had
+      if (!m.law.empty()) put(m.law);  // the encoding of a material without law is unchanged
     }
   }
 
@@ -67,8 +67,8 @@ class SpecWriter {
     for (const double x : values) put(x);
   }
 
-  /// The kinds that are older than the map of values keep the bytes that they had, so that states saved then are still
-  /// accepted. New kinds do not enter here.
+  /// Surface kinds older than the map of values keep their encoding, so that earlier saved states remain valid. New
+  /// kinds are not listed here.
   template <typename... Kinds>
   [[nodiscard]] bool write_legacy_kind(const Surface& surface) {
     return (write_as<Kinds>(surface) || ...);
@@ -144,7 +144,7 @@ std::string pair_digest(const PairSpec& pair, const ParameterMap& parameters) {
 
 namespace {
 
-/// A mesh that is named only: its content belongs to the digest, because its owner may change the file.
+/// Adds the content digest of meshes given by name only, because the owner may change the file.
 PairSpec add_digests(PairSpec pair, const PrepareContext& context) {
   for (ContactBody* body : {&pair.main, &pair.partner}) {
     const auto file = asset_of(body->surface);
@@ -153,7 +153,7 @@ PairSpec add_digests(PairSpec pair, const PrepareContext& context) {
   return pair;
 }
 
-/// Other files that are named only, by name their digests.
+/// Digests by name of other files given by name only.
 using NamedFiles = std::map<std::string, std::string>;
 
 ParameterMap add_digests(ParameterMap parameters, const NamedFiles& files) {

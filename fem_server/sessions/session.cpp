@@ -41,7 +41,7 @@ bool is_bitwise_equal(const PairState& a, const PairState& b) {
          is_bitwise_equal(a.V_AB.v.data(), b.V_AB.v.data(), 3);
 }
 
-/// Checked, and with the pose as it looks after a trip over the wire.
+/// Checks a state and rounds its pose as in the wire format.
 PairState canonical(const PairState& state, const std::string& pair) {
   check_finite(state, pair);
   return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
@@ -53,8 +53,8 @@ void check_stop(const std::stop_token& stop, const char* what) {
 
 constexpr const char* motion_commits_name = "commits along prescribed motion";
 
-/// How many states of a batch a thread takes at once: neighbours share work, but towards the end nobody may be left
-/// with a large share.
+/// Number of batch states that a thread takes at once: adjacent states share work, but chunks shrink towards the end to
+/// balance the load.
 std::size_t shared_states(std::size_t left, unsigned n_threads) {
   constexpr std::size_t most = 8;
   return std::clamp<std::size_t>(left / (2 * std::max<std::size_t>(n_threads, 1)), 1, most);
@@ -140,7 +140,7 @@ void Session::evaluate_entries(const History& history, std::span<const PairState
       for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(answered[k]);
     });
     if (!together) return;
-    // Not enough memory for all of them at once, say: whom it concerns shows one by one.
+    // E.g. insufficient memory for the whole batch: evaluate one by one to find the affected states.
   }
   for (std::size_t k = 0; k < places.size(); ++k) handle_request(k);
 }
@@ -155,7 +155,7 @@ Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairSta
   }
   if (step != last.step + 1) {
     throw order_error(
-        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
+        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed consecutively", pair_.name,
                     last.step + 1, step));
   }
   return {.step = step, .state = state, .committed = commit_after(last, state), .repetition = false};
@@ -165,7 +165,7 @@ Committed Session::commit_after(const CommittedState& last, const PairState& sta
   const PairState at = canonical(state, pair_.name);
   Committed committed = backend_->commit(*last.history, at);
   if (last.step >= 0 || traits().history_independent || !(committed.response.gap <= 0.0)) return committed;
-  // Before the first commit friction knows no place that it holds on to: the answer has no stiffness along the surface.
+  // Before the first commit friction has no stick point: the response has no tangential stiffness.
   Response held;
   if (refusal([&] { held = backend_->evaluate(*committed.history, at); })) return committed;
   committed.response.dF_A_dX = held.dF_A_dX;
@@ -178,7 +178,7 @@ void Session::check_current(const PreparedCommit& prepared) const {
   const bool published = prepared.step == committed_.step && is_bitwise_equal(prepared.state, committed_.state);
   if (next || published) return;
   throw order_error(
-      fmt::format("pair '{}': another commit or restore came between the two halves of the commit of step {}; "
+      fmt::format("pair '{}': another commit or restore intervened between the two phases of the commit of step {}; "
                   "the session is at step {}",
                   pair_.name, prepared.step, committed_.step));
 }
@@ -189,7 +189,7 @@ void Session::publish(PreparedCommit prepared) {
 }
 
 std::vector<std::unique_lock<std::mutex>> Session::locked(std::span<Session* const> sessions) {
-  // In the order of addresses: two streams that commit the same sessions cannot wait for each other.
+  // Locks in order of addresses avoid deadlock between streams that commit the same sessions.
   std::vector<Session*> ordered(sessions.begin(), sessions.end());
   std::ranges::sort(ordered, std::less<>());
   std::vector<std::unique_lock<std::mutex>> locks;
@@ -222,10 +222,10 @@ Response Session::repeated(const CommittedState& committed_state, std::int64_t s
   }
   if (before != nullptr && is_bitwise_equal(state, *before)) return *response;
   throw order_error(
-      fmt::format("pair '{}': step {} is committed already, {}; commit step {} next, or repeat the last commit with "
+      fmt::format("pair '{}': step {} is already committed, {}; commit step {} next, or repeat the last commit with "
                   "the same input",
                   pair_.name, step,
-                  before == nullptr ? std::string("and too long ago to be repeated")
+                  before == nullptr ? std::string("and too old to be repeated")
                                     : fmt::format("with another state (t = {} s, now {} s)", before->t, state.t),
                   committed_state.step + 1));
 }
@@ -245,14 +245,14 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
   const CommittedState last = committed_state();
   if (first_step < 0 || first_step > last.step + 1) {
     throw order_error(
-        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
+        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed consecutively", pair_.name,
                     last.step + 1, first_step));
   }
   PreparedMotion prepared{.first_step = first_step, .base_history = last.history, .states = {}, .committed = {}, .error = {}};
   std::shared_ptr<const History> history = last.history;
   for (const PairState& state : states) {
     check_stop(stop, motion_commits_name);
-    // The state that another session refused is still tried: the first session to refuse it is the one that is told.
+    // The state that another session rejected is still tried: the error of the first rejecting session is reported.
     if (prepared.states.size() > rejected) break;
     const std::int64_t step = first_step + std::ssize(prepared.states);
     Committed committed;
@@ -277,7 +277,7 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
   if (n == 0) return;
   const std::vector<std::unique_lock<std::mutex>> locks = locked(sessions);
   const auto last_step = [&](std::size_t i) { return prepared[i].first_step + static_cast<std::int64_t>(n) - 1; };
-  // A retry may run beside the call that it repeats.
+  // A retry may run concurrently with the call that it repeats.
   const auto published = [&](std::size_t i) {
     const CommittedState& committed_state = sessions[i]->committed_;
     if (committed_state.step != last_step(i)) return false;
@@ -291,7 +291,7 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     if (sessions[i]->committed_.history == prepared[i].base_history || published(i)) continue;
     throw order_error(fmt::format(
-        "pair '{}': another commit or restore came between the two halves of the commits of steps {} to {}; the "
+        "pair '{}': another commit or restore intervened between the two phases of the commits of steps {} to {}; the "
         "session is at step {}",
         sessions[i]->pair_.name, prepared[i].first_step, last_step(i), sessions[i]->committed_.step));
   }
@@ -339,7 +339,7 @@ std::string Session::fields(const PairState& state, const FieldRequest& request)
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work) {
   const auto n_expensive = static_cast<std::size_t>(
       std::ranges::count_if(sessions, [](const Session* session) { return session->traits().expensive; }));
-  // The number of processors is read from a file at every question, which costs more than a point law.
+  // hardware_concurrency() reads a file at every call, which costs more than a point law.
   const std::size_t n_threads = n_expensive < 2 ? 1 : std::min<std::size_t>(n_expensive, std::thread::hardware_concurrency());
   if (n_threads < 2) {
     for (std::size_t i = 0; i < sessions.size(); ++i) work(i);
@@ -370,8 +370,8 @@ MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, st
                                    std::span<const std::vector<PairState>> states, const std::stop_token& stop) {
   const std::size_t n = states.empty() ? 0 : states.front().size();
   if (states.size() != sessions.size() || std::ranges::any_of(states, [n](const auto& s) { return s.size() != n; })) {
-    throw input_error("pairs", fmt::format("commits from step {}: expected as many states for each of {} pairs, found "
-                                           "{} pairs, the first with {} states",
+    throw input_error("pairs", fmt::format("commits from step {}: expected the same number of states for each of {} "
+                                           "pairs, found {} pairs, the first with {} states",
                                            first_step, sessions.size(), states.size(), n));
   }
   std::vector<Session::PreparedMotion> prepared(sessions.size());

@@ -17,7 +17,7 @@ constexpr std::size_t digest_length = 64;
 
 }  // namespace
 
-// Found by their arguments, so not in the unnamed namespace.
+// Outside the unnamed namespace for argument-dependent lookup.
 template <class Archive>
 void transfer(Archive& archive, MaybeConst<PairState> auto& state) {
   archive(state.t, state.X_AB, state.V_AB.w, state.V_AB.v);
@@ -73,10 +73,10 @@ SessionRecord session_record(std::string_view bytes, const std::string& pair, co
   StateReader reader(bytes.substr(0, n), what);
   reader(record);
   reader.finish();
-  // Last: what can be told more precisely has been told.
+  // Checked last, because the checks above report more specific errors.
   if (bytes.substr(n) != sha256_hex(bytes.substr(0, n))) {
-    throw input_error("state", fmt::format("{}: expected bytes that end with their SHA-256, found {} that do not: they "
-                                           "are damaged",
+    throw input_error("state", fmt::format("{}: expected bytes that end with their SHA-256, found {} with a mismatch: "
+                                           "they are corrupt",
                                            what, bytes.size()));
   }
   return record;

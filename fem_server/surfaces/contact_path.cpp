@@ -7,7 +7,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Angle of two unit vectors over its sine, and the derivative by the cosine.
+/// Angle between two unit vectors over its sine, and the derivative with respect to the cosine.
 struct AngleOverSine {
   double value;
   double by_cosine;
@@ -17,28 +17,28 @@ AngleOverSine angle_over_sine(const Vector3& from, const Vector3& to) {
   const double cosine = from.dot(to);
   const double sine = from.cross(to).norm();
   const double angle = std::atan2(sine, cosine);
-  // Below, the differences of nearly equal numbers; the series leave out terms of angle^4, 1e-12.
+  // The series avoids cancellation at small angles; omitted terms are of order angle^4, 1e-12.
   if (angle < 1e-3) return {1.0 + angle * angle / 6.0, -1.0 / 3.0 - 2.0 / 15.0 * angle * angle};
-  const double g = angle / std::max(sine, 1e-12);  // opposite points: any way round
+  const double g = angle / std::max(sine, 1e-12);  // antipodal points: the path is arbitrary
   return {g, (cosine * g - 1.0) / std::max(sine * sine, 1e-24)};
 }
 
-/// Radius on which the contact point runs, and its derivative by the pose of B.
+/// Radius on which the contact point moves, and its derivative with respect to the pose of B.
 struct MovingRadius {
   double value;
   RowVector6 dX;
 };
 
-/// The contact point lies in the middle of the overlap, gap / 2 from the surface: on this radius the slip is what the
-/// force at that point does work on. (On the radius of the undeformed sphere a share of depth / (2 R) of all that turns
-/// was work that nobody had done.) The mean of start and end, without the time before the contact.
+/// The contact point lies at the midpoint of the overlap, gap / 2 from the surface: on this radius the slip is
+/// work-conjugate to the force at that point. (On the undeformed radius a fraction depth / (2 R) of the rotation would
+/// produce spurious work.) The mean of start and end, without the time before contact.
 MovingRadius path_radius(double radius, const ContactPointPosition& before, const PointGeometry& now) {
   return {.value = radius + 0.25 * (std::min(before.geometry.gap, 0.0) + std::min(now.gap, 0.0)),
           .dX = 0.25 * now.dgap_dX};
 }
 
-/// Way of the contact point over a sphere of signed radius r while its normal turns from m0 to m: a tangent vector at
-/// m0.
+/// Path of the contact point over a sphere of signed radius r while its normal rotates from m0 to m, as a tangent
+/// vector at m0.
 MovingVector slip_path_at_start(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
   const auto [g, dg] = angle_over_sine(m0.value, m.value);
   const double c = m0.value.dot(m.value);
@@ -48,7 +48,7 @@ MovingVector slip_path_at_start(const MovingRadius& r, const MovingVector& m0, c
           .dX = g * direction * r.dX + r.value * (direction * (dg * dc) + g * (m.dX - m0.value * dc - c * m0.dX))};
 }
 
-/// The same way as a tangent vector at m.
+/// The same path as a tangent vector at m.
 MovingVector slip_path_at_end(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
   const auto [g, dg] = angle_over_sine(m0.value, m.value);
   const double c = m0.value.dot(m.value);
@@ -58,21 +58,21 @@ MovingVector slip_path_at_end(const MovingRadius& r, const MovingVector& m0, con
           .dX = g * direction * r.dX + r.value * (direction * (dg * dc) + g * (m.value * dc + c * m.dX - m0.dX))};
 }
 
-/// Part of a vector along the plane with normal n.
+/// Projection of a vector onto the plane with normal n.
 MovingVector tangential(const MovingVector& x, const Vector3& n, const Matrix36& dn) {
   const double normal = n.dot(x.value);
   return {.value = x.value - normal * n,
           .dX = x.dX - n * (n.transpose() * x.dX) - n * (x.value.transpose() * dn) - normal * dn};
 }
 
-/// Derivative of R^T v for a vector with derivative dv when R turns with the rotation of B.
+/// Derivative of R^T v for a vector with derivative dv when R rotates with B.
 Matrix36 rotate_back(const Matrix3& R, const Vector3& v, const Matrix36& dv) {
   Matrix36 d = dv;
   d.leftCols<3>() += skew(v);
   return R.transpose() * d;
 }
 
-/// Takes a tangent vector at n0 to n along the great circle.
+/// Parallel transport of a tangent vector from n0 to n along the great circle.
 MovingVector transported(const MovingVector& w, const Vector3& n0, const Vector3& n, const Matrix36& dn) {
   const double d = std::max(1.0 + n0.dot(n), 1e-12);
   const double along = w.value.dot(n) / d;
@@ -82,8 +82,8 @@ MovingVector transported(const MovingVector& w, const Vector3& n0, const Vector3
 }
 
 struct SlipPaths {
-  MovingVector start;  ///< tangent at the earlier contact
-  MovingVector end;    ///< tangent at the present contact
+  MovingVector start;  ///< tangent at the earlier contact point
+  MovingVector end;    ///< tangent at the current contact point
 };
 
 SlipPaths slip_path_on_A(double radius, const ContactPointPosition& before, const PointGeometry& now) {
@@ -98,7 +98,7 @@ SlipPaths slip_path_on_A(double radius, const ContactPointPosition& before, cons
   return {slip_path_at_start(r, m0, m), slip_path_at_end(r, m0, m)};
 }
 
-/// In A: the start as B lay then, the end as it lies now.
+/// Expressed in A: the start with the earlier pose of B, the end with the current one.
 SlipPaths slip_path_on_B(double radius, const ContactPointPosition& before, const PointGeometry& now, const Pose& X_AB) {
   const Matrix3 turn = X_AB.R * before.X_AB.R.transpose();
   if (radius == 0.0) {
@@ -133,7 +133,7 @@ TransportedSlip slip_after(const PointPair& pair, const ContactPointPosition& be
   } else if (now.gap > 0.0) {
     share = before.geometry.gap / (before.geometry.gap - now.gap);
   }
-  // Half of the slip as seen at the start, half as seen at the end: second order where the bodies spin.
+  // Average of the slip at start and end: second order for spinning bodies.
   const Vector3 at_start = A.start.value - B.start.value;
   const Vector3 at_end = A.end.value - B.end.value;
   const MovingVector first{.value = carried + 0.5 * share * at_start,

@@ -1,5 +1,5 @@
-// Signed distance to a triangle mesh: the tree of fem_server/geometry finds the closest point, the sign comes
-// from the angle-weighted pseudonormal of the face, edge or vertex it lies on [baerentzen2005].
+// Signed distance to a triangle mesh: the tree of fem_server/geometry finds the closest point, the sign follows from
+// the angle-weighted pseudonormal of its face, edge or vertex [baerentzen2005].
 #include "fem_server/surfaces/mesh_distance.hpp"
 
 #include <algorithm>
@@ -24,17 +24,17 @@ class MeshDistance final : public SignedDistance {
     const Vector3 away = p_BQ - found.point;
     const double side = !beside && away.dot(pseudonormal) < 0.0 ? -1.0 : 1.0;
     SurfacePoint point{.gap = side * found.distance, .normal = pseudonormal, .curvature = Matrix3::Zero(), .bend = 0.0};
-    // Near the surface the difference of two close points, rounded like the coordinates, has no direction left; the
-    // face knows it.
+    // Near the surface the direction between two close points is lost to rounding of the coordinates; the face normal
+    // is used instead.
     if (found.distance > 1e-7 * extent_) point.normal = side / found.distance * away;
     return point;
   }
-  /// Outside of the box around the mesh its distance will do: most candidates of a large body are far from touching.
+  /// Outside the bounding box its distance suffices: most candidates of a large body are far from contact.
   [[nodiscard]] double gap(const Vector3& p_BQ, double reach) const override {
-    // What lies outside of the box around an open surface may still lie behind it.
+    // A point outside the bounding box of an open surface may still lie behind the surface.
     if (!surface_.closed()) return closest(p_BQ).gap;
-    // Closest points and boxes are sums and products of coordinates, each rounded: by a few units in the last place of
-    // the largest of them, of which this leaves a thousand, so that the bound stays one.
+    // Closest points and boxes carry rounding errors of a few units in the last place of the largest coordinate; a
+    // margin of a thousand units keeps the bound valid.
     const double rounding = 1e3 * std::numeric_limits<double>::epsilon() * (extent_ + p_BQ.norm());
     const double least = surface_.distance_to_box(p_BQ) - rounding;
     return least > 0.0 && least > reach ? least : closest(p_BQ).gap;
@@ -43,14 +43,14 @@ class MeshDistance final : public SignedDistance {
 
  private:
   TriangleSurface surface_;
-  double extent_ = 0.0;  ///< [m] of the farthest vertex from the origin
+  double extent_ = 0.0;  ///< [m] distance of the farthest vertex from the origin
 };
 
 }  // namespace
 
 namespace {
 
-/// Open edges are no defect of a partner.
+/// Open edges are not a defect of a partner.
 void require_valid_partner(SurfaceReport report) {
   std::erase_if(report.findings,
                 [](const SurfaceFinding& finding) { return finding.defect == SurfaceDefect::open_edge; });

@@ -22,7 +22,7 @@ void check_sphere(const SphereSurface& sphere, const std::string& where) {
   }
 }
 
-/// A normal that is already of unit length is not touched, so that a second pass does not change a bit.
+/// A normal of unit length is returned unchanged, so that the function is idempotent to the bit.
 Vector3 checked_normal(const Vector3& normal, const std::string& where) {
   const double norm = normal.norm();
   if (!(std::abs(norm - 1.0) <= 1e-6)) {
@@ -106,9 +106,9 @@ void PointPair::locate(const PairState& state, PointGeometry& g) const {
     case Kind::sphere_on_plane: {
       g.n_A = -(X.R * normal_);
       g.gap = g.n_A.dot(X * point_ - center_A_) - radius_A_;
-      // The plane turns with B: theta x n = -skew(n) theta. A translation of B leaves the normal alone.
+      // The plane rotates with B: theta x n = -skew(n) theta. A translation of B does not change the normal.
       g.dn_dX.leftCols<3>() = -skew(g.n_A);
-      // The point of contact lies in the middle of the overlap, or of the gap: the same for whoever is called A.
+      // The contact point lies at the midpoint of the overlap or gap, symmetric in A and B.
       g.p_AC = center_A_ + (radius_A_ + 0.5 * g.gap) * g.n_A;
       break;
     }
@@ -129,12 +129,12 @@ void PointPair::locate(const PairState& state, PointGeometry& g) const {
       g.gap = sign * distance - (radius_A_ + radius_B_);
       if (distance > 1e-12 * max_penetration_) {
         g.n_A = (sign / distance) * d;
-        // A change of the line of centres across itself turns the normal by that change over the distance.
+        // A change normal to the line of centres rotates the normal by that change over the distance.
         const Matrix3 dn = (sign / distance) * (Matrix3::Identity() - g.n_A * g.n_A.transpose());
         g.dn_dX << -dn * skew(arm), dn;
       } else {
-        // Concentric in a socket, far from contact: every direction is closest, the first to touch is that of the
-        // motion.
+        // Concentric in a socket, far from contact: all directions are equally close, and the direction of motion leads
+        // to first contact.
         const Vector3 v = point_velocity(state.V_AB, arm);
         g.n_A = v.norm() > 0.0 ? Vector3(sign * v / v.norm()) : Vector3(Vector3::UnitZ());
       }
@@ -169,7 +169,7 @@ PointGeometry PointPair::at(const PairState& state) const {
   if (kind_ != Kind::profiles && !(-g.gap <= max_penetration_)) {
     throw RecoverableError(
         fmt::format("too deep at t = {} s: penetration {} m, expected at most {} m (the radius of the "
-                    "convex sphere); take a smaller step or give a stiffer contact",
+                    "convex sphere); use a smaller step or a stiffer contact",
                     state.t, -g.gap, max_penetration_));
   }
   const Vector3 arm = g.p_AC - state.X_AB.p;
@@ -188,7 +188,7 @@ PointGeometry PointPair::at(const PairState& state) const {
   Matrix36 darm_dX = g.dp_dX;
   // The arm from Bo to the contact point: Bo itself moves with u.
   darm_dX.rightCols<3>() -= Matrix3::Identity();
-  // d(n . v_C): the normal turns, and the contact point of B moves on the body, n . (w x darm) = (n x w) . darm.
+  // d(n . v_C): the normal rotates, and the contact point moves on B, n . (w x darm) = (n x w) . darm.
   g.dgap_rate_dX = v_C.transpose() * g.dn_dX + g.n_A.cross(state.V_AB.w).transpose() * darm_dX;
   return g;
 }

@@ -14,10 +14,10 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// [rad] Lengths of a profile seen from its neighbour's plane shrink by half the square of the tilt, 5e-5 here, which
-/// is below what profiles are known to.
+/// [rad] Lengths of a profile projected to the plane of the other shrink by half the squared tilt, here 5e-5, which is
+/// below the accuracy of profiles.
 constexpr double max_tilt = 0.01;
-/// Newton's method inside an interval that is halved otherwise: 60 halvings leave nothing of it.
+/// Newton's method safeguarded by bisection: 60 halvings reduce the interval to rounding.
 constexpr int halvings = 60;
 
 [[noreturn]] void refuse_pose(const PairState& state, const std::string& what) {
@@ -43,7 +43,7 @@ ProfilePair::FootPoints ProfilePair::contact_parameters_at(const Placed& B, doub
   return foot_points;
 }
 
-/// d'(r) and d''(r): the normal of A turns by the curvature of the level curve through the point.
+/// d'(r) and d''(r): the normal of A rotates by the curvature of the level curve through the point.
 double ProfilePair::rise(const Placed& B, const FootPoints& foot_points, double* slope) const {
   const CurvePoint a = A_.at(foot_points.on_A);
   const CurvePoint b = B_.at(foot_points.on_B);
@@ -56,7 +56,7 @@ double ProfilePair::rise(const Placed& B, const FootPoints& foot_points, double*
 ProfilePair::FootPoints ProfilePair::refined(const Placed& B, double low, double high) const {
   double slope = 0.0;
   FootPoints foot_points = contact_parameters_at(B, low);
-  // Still falling outwards at an end of an open profile: the end is the closest.
+  // Still decreasing outwards at an end of an open profile: the end is closest.
   if (rise(B, foot_points, &slope) >= 0.0) {
     foot_points.at_end = true;
     return foot_points;
@@ -108,13 +108,13 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
     refuse_pose(
         state,
         fmt::format(
-            "their planes are tilted by {:.3g} rad, expected at most {} rad; hold the bodies in a plane with joints, "
-            "and give both profiles the same sense (key `plane`)",
+            "their planes are tilted by {:.3g} rad, expected at most {} rad; constrain the bodies to a plane with "
+            "joints, and orient both profiles alike (key `plane`)",
             tilt, max_tilt));
   }
   const Vector3 origin = axes_A_.transpose() * (X * center_B_ - center_A_);
   if (!(std::abs(origin.z()) <= reach_)) {
-    refuse_pose(state, fmt::format("{:.6g} m beside each other, expected at most {:.6g} m, half of both widths",
+    refuse_pose(state, fmt::format("{:.6g} m lateral offset, expected at most {:.6g} m, half the sum of both widths",
                                    std::abs(origin.z()), reach_));
   }
   const double angle = std::atan2(turn(1, 0) - turn(0, 1), turn(0, 0) + turn(1, 1));
@@ -126,19 +126,19 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   if (g.gap <= 0.0 && (foot_points.at_end || A_.beyond(foot_points.on_A))) {
     refuse_pose(
         state,
-        fmt::format("contact {:.3g} m deep has left the end of an open profile; give it more points there", -g.gap));
+        fmt::format("contact {:.3g} m deep has left the end of an open profile; add points there", -g.gap));
   }
   const double stretch = 1.0 + a.curvature * g.gap;
-  // 1 / R of the equivalent sphere on a plane, for the parallel curves that just touch; positive at every smallest gap,
-  // also where a profile lies in one that is not wider.
+  // 1 / R of the equivalent sphere on a plane, for the parallel curves in grazing contact; positive at every local
+  // minimum of the gap, also for a profile inside one that is not wider.
   const double sum = a.curvature + b.curvature + a.curvature * b.curvature * g.gap;
   if (g.gap <= 0.0 &&
       !(stretch > 0.0 && 1.0 + b.curvature * g.gap > 0.0 && sum > 0.0 && a.normal.dot(B.R * b.normal) < 0.0)) {
     refuse_pose(
         state,
         fmt::format(
-            "{:.3g} m deep, as far as a centre of curvature or through the other profile; take a smaller step or give "
-            "a stiffer contact",
+            "{:.3g} m deep, down to a centre of curvature or through the other profile; use a smaller step or a "
+            "stiffer contact",
             -g.gap));
   }
   const Vector3 axis = axes_A_.col(2);
@@ -155,7 +155,7 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   slip << (p_on_B - X.p).cross(tangent).transpose(), tangent.transpose();
   RowVector6 turned = RowVector6::Zero();
   turned.head<3>() = axis.transpose();
-  // Where both are flat every point is as close, and none moves.
+  // If both are flat, all points are equally close and the contact point does not move.
   RowVector6 ds = RowVector6::Zero();
   if (foot_points.at_end) {
     ds = slip / stretch;

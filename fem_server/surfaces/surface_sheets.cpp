@@ -11,20 +11,18 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Of 45 degrees.
+/// Cosine of 45 degrees.
 constexpr double steepest = 0.5 * std::numbers::sqrt2;
-/// Triangles that share a radius, so that it is looked for once: more of them take less time and get smaller radii.
+/// Triangles that share one radius search: larger patches are faster to prepare but get smaller radii.
 constexpr std::size_t max_patch_triangles = 8;
-/// [-] cosine of 10 degrees, by which their normals may differ.
+/// [-] cosine of 10 degrees, the maximum angle between their normals.
 constexpr double min_coplanar_cosine = 0.985;
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-/// Springs next to each other meet triangles that are next to each other, if
-/// their meshes are about as fine; a longer walk costs more than a search of
-/// the tree.
+/// Adjacent springs project to adjacent triangles if the meshes are similarly fine; a longer walk costs more than a
+/// tree search.
 constexpr int max_steps = 16;
-/// A crossing nearer to an edge, as a share of the triangle, might be that of
-/// the neighbour for TriangleTree::crossing, which lets lines pass an edge by
-/// less.
+/// [-] barycentric margin to an edge: closer crossings may be assigned to the neighbour by TriangleTree::crossing,
+/// whose edge tolerance is smaller.
 constexpr double inside = 1e-8;
 
 using Vector4 = Eigen::Matrix<double, 4, 1>;
@@ -41,7 +39,7 @@ Extent extent_of(const SurfaceMesh& mesh, std::uint32_t triangle) {
   return {a.cwiseMin(b).cwiseMin(c), a.cwiseMax(b).cwiseMax(c)};
 }
 
-/// At most the distance between what is in the two.
+/// Lower bound of the distance between the contents of the two.
 double distance(const Extent& a, const Extent& b) {
   return (a.low - b.high).cwiseMax(b.low - a.high).cwiseMax(0.0).norm();
 }
@@ -77,7 +75,7 @@ void SurfaceSheets::find_neighbours() {
   const std::vector<EdgeUse> uses = edge_uses(surface_.mesh());
   for (std::size_t begin = 0; begin < uses.size();) {
     const std::size_t end = end_of_edge(uses, begin);
-    // More than two triangles at an edge are no sheet either.
+    // Edges with more than two triangles do not belong to a sheet either.
     if (end - begin == 2) {
       const EdgeUse& a = uses[begin];
       const EdgeUse& b = uses[begin + 1];
@@ -92,7 +90,7 @@ bool SurfaceSheets::at_rim(std::uint32_t t) const {
   return std::ranges::find(cells_[t].neighbours, t) != cells_[t].neighbours.end();
 }
 
-/// Triangles around one, turned from it by little, that have no radius yet.
+/// Triangles around a seed with similar normals that have no radius yet.
 SurfaceSheets::Patch SurfaceSheets::patch_around(std::uint32_t seed, std::vector<std::uint32_t>& patch_of) const {
   Patch patch{.seed = seed, .triangles = {seed}};
   patch_of[seed] = seed;
@@ -108,12 +106,12 @@ SurfaceSheets::Patch SurfaceSheets::patch_around(std::uint32_t seed, std::vector
       min_normal_cosine = std::min(min_normal_cosine, turned);
     }
   }
-  // Within 45 degrees of each of them is what is nearer to the seed by the angle between the two.
+  // A direction is within 45 degrees of all of them if its angle to the seed is smaller by their maximum deviation.
   patch.steepest = std::cos(0.25 * std::numbers::pi - std::acos(std::min(1.0, min_normal_cosine)));
   return patch;
 }
 
-/// The distances to the first triangle that is not of the patch's sheet. @param marks of the triangles in the sheet
+/// Distances to the first triangle outside the sheet of the patch. @param marks  triangles in the sheet
 void SurfaceSheets::find_radius(const Patch& patch, double reach, std::vector<std::uint32_t>& marks) {
   const Vector3& normal = surface_.face_normal(patch.seed);
   const SurfaceMesh& mesh = surface_.mesh();
@@ -151,15 +149,15 @@ std::optional<SurfaceCrossing> SurfaceSheets::leaving(const Vector3& q, const Ve
   std::uint32_t t = near;
   std::uint32_t before = near;
   for (int step = 0; step < max_steps; ++step) {
-    // Height over the plane of the triangle and shares of two corners, at q and how they change along the line. The
-    // operations of TriangleSurface::crossing, for the same bits.
+    // Height over the triangle plane and two barycentric coordinates, at q and as rates along the line. Same operations
+    // as TriangleSurface::crossing, for identical bits.
     const auto& plane = cells_[t].plane;
     const Vector4 along = plane.col(0) * direction.x() + plane.col(1) * direction.y() + plane.col(2) * direction.z();
     const double through = along[0];
     if (!(through > steepest)) return std::nullopt;
     const Vector4 at_q = plane.col(0) * (q.x() - plane(3, 0)) + plane.col(1) * (q.y() - plane(3, 1)) +
                          plane.col(2) * (q.z() - plane(3, 2));
-    // Shares of the corners of where the line goes through the plane, times `through`.
+    // Barycentric coordinates of the intersection with the plane, times `through`.
     const Vector4 shares = at_q * through - along * at_q[0];
     const double of_b = shares[1];
     const double of_c = shares[2];
@@ -171,7 +169,7 @@ std::optional<SurfaceCrossing> SurfaceSheets::leaving(const Vector3& q, const Ve
     }
     const std::size_t across = of_c < std::min(of_a, of_b) ? 2 : of_b < of_a ? 1 : 0;
     const std::uint32_t next = cells_[t].neighbours[across];
-    if (next == t || next == before) return std::nullopt;  // a rim, or to and fro over an edge
+    if (next == t || next == before) return std::nullopt;  // rim, or oscillation across an edge
     before = t;
     t = next;
   }

@@ -9,7 +9,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Share of a triangle within which a point counts as lying on its edge or vertex.
+/// [-] barycentric tolerance within which a point counts as lying on an edge or vertex.
 constexpr double on_feature = 1e-9;
 
 std::size_t corner_opposite(const Triangle& corners, const std::array<std::uint32_t, 2>& edge) {
@@ -124,12 +124,13 @@ std::optional<SurfaceCrossing> TriangleSurface::crossing(const Vector3& origin, 
                                                          bool leaving, std::uint32_t near) const {
   const auto found = tree_.crossing(origin, direction, reach, leaving, near);
   if (!found) return std::nullopt;
-  // As SurfaceSheets finds it, bit for bit.
+  // Bit for bit as in SurfaceSheets.
   const Vector3& n = face_normals_[found->triangle];
   const Vector3 above = origin - mesh_.vertices[mesh_.triangles[found->triangle][0]];
   const double exact = -(n.x() * above.x() + n.y() * above.y() + n.z() * above.z()) /
                        (n.x() * direction.x() + n.y() * direction.y() + n.z() * direction.z());
-  // Almost along the face the quotient may be anything, and there the sheets have no answer to agree with.
+  // For a line nearly parallel to the face the quotient is ill-conditioned; there the sheets return no result that must
+  // match.
   const double way = exact >= 0.0 && exact <= reach ? exact : found->way;
   return SurfaceCrossing{.way = way, .normal = n, .triangle = found->triangle};
 }

@@ -414,7 +414,7 @@ void Reader::complete_joint(Joint& joint, Node node) {
                        joint.type));
   }
   for (std::size_t k = 0; k < 6; ++k) {
-    joint.axes[k].direction = Vector3::Fmu(pattern->axes[k]);
+    joint.axes[k].direction = Vector3::Unit(pattern->axes[k]);
     if (pattern->coordinates[k] < 0) continue;
     const auto i = static_cast<std::size_t>(pattern->coordinates[k]);
     while (joint.coordinates.size() <= i) {
@@ -437,7 +437,7 @@ void Reader::add_joint(Node node) {
   joint.child = frame(text(node, "socket_child_frame"), local);
   for (const Node c : items(take(node, "coordinates"))) joint.coordinates.push_back(coordinate(c));
   // Axes that a file leaves out are those of the frame.
-  for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Fmu(static_cast<Eigen::Index>(i % 3));
+  for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Unit(static_cast<Eigen::Index>(i % 3));
   std::size_t k = 0;
   for (const Node transform : take(node, "SpatialTransform").children("TransformAxis")) {
     const std::string_view name = transform.attribute("name").as_string();

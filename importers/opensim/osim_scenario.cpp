@@ -255,7 +255,7 @@ void Importer::lock_joints() {
   for (const std::string& name : import_options_.held) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
-      throw mistake("hold", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
+      throw mistake("lock_joints", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
                     name);
     }
     require_known(*joint);
@@ -479,7 +479,7 @@ std::string Importer::custom_text(const Joint& joint, const Frame& a, const Fram
     const Axis& axis = joint.axes[k];
     if (k % 3 == 0) text += k == 0 ? "    rotations:\n" : "    translations:\n";
     const Vector3 direction =
-        axis.direction.norm() > 0.0 ? axis.direction : Vector3(Vector3::Fmu(static_cast<Eigen::Index>(k % 3)));
+        axis.direction.norm() > 0.0 ? axis.direction : Vector3(Vector3::Unit(static_cast<Eigen::Index>(k % 3)));
     text += fmt::format("      - {{axis: {}", list(direction));
     if (axis.function.constant != 0.0) text += fmt::format(", constant: {}", axis.function.constant);
     if (!axis.function.terms.empty()) text += ", of: {" + terms_text(axis.function) + "}";
@@ -683,7 +683,7 @@ void Importer::drive_coordinates() {
 
 /// The joint to bend; where a motion does it, in its pose at the beginning.
 void Importer::choose_driven_joint() {
-  if (import_options_.drawer_force && !import_options_.flexion) throw mistake("draw", "expected {} beside it, found none", option_name("flexion"));
+  if (import_options_.drawer_force && !import_options_.flexion) throw mistake("drawer_force", "expected {} beside it, found none", option_name("flexion"));
   if (import_options_.flexion && is_whole()) {
     throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", option_name("subset"),
                   option_name("motion"));
@@ -730,7 +730,7 @@ void Importer::require_fixed_parent(const std::string& parent, const char* key) 
         key,
         "expected a joint whose parent stands still, found {}, which {} moves; hold that one with {}, or leave "
         "this out and drive the coordinates of both in the section drivers",
-        body, joint->name, option_name("hold"));
+        body, joint->name, option_name("lock_joints"));
   }
 }
 
@@ -751,7 +751,7 @@ void Importer::prescribe_flexion() {
       sign * coordinate_of(*driven_joint_, driven_axis.coordinate())->value + driven_axis.function.constant * driven_axis.direction[k];
   const Pose X_WB = pose(b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
-                                   {.R = Eigen::AngleAxisd(start, Vector3::Fmu(k)).toRotationMatrix(), .p = X_WB.p});
+                                   {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
   flexed_joint_ = fmt::format(
       "  flexed: {{type: universal, bodies: [flexed, {}], points: [[0, 0, 0], {}], axes: [{}, {}]}}\n", plain(b.body),
       list(b.X_BF.p), list(driven_joint_->axes[1].direction), list(b.X_BF.R * driven_joint_->axes[2].direction));
@@ -814,7 +814,7 @@ std::string Importer::analysis_text() const {
 }
 
 void Importer::leave_out() {
-  for (const std::string& name : import_options_.without) {
+  for (const std::string& name : import_options_.excluded) {
     const std::size_t before = left_out_.size();
     for (const Line& line : model_.lines) {
       if (line.name == name || bundle_name(line.name) == name) left_out_.insert(line.name);
@@ -822,7 +822,7 @@ void Importer::leave_out() {
     if (left_out_.size() > before) continue;
     std::set<std::string> known;
     for (const Line& line : model_.lines) known.insert(bundle_name(line.name));
-    throw mistake("without", "expected names of ligaments or muscles of the model ({}), found '{}'",
+    throw mistake("exclude", "expected names of ligaments or muscles of the model ({}), found '{}'",
                   fmt::join(known, ", "), name);
   }
 }
@@ -957,7 +957,7 @@ std::optional<std::string> Importer::find_unsupported_reason(const Line& line) c
   const bool muscle = curves_of(line).has_value();
   if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
   if (!line.applies) return "it is switched off (appliesForce)";
-  if (left_out_.contains(line.name)) return fmt::format("left out ({})", option_name("without"));
+  if (left_out_.contains(line.name)) return fmt::format("left out ({})", option_name("exclude"));
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> body_names;
   for (const PathPoint& point : line.points) {

@@ -31,8 +31,8 @@ struct ImportOptions {
   std::optional<double> flexion = {};
   /// instead: what the same coordinate does in time; of the whole model, what all coordinates do that it has
   std::optional<Motion> motion = {};
-  std::optional<double> draw = {};        ///< [N] after the flexion, on the bent body along its x axis
-  std::vector<std::string> without = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
+  std::optional<double> drawer_force = {};        ///< [N] after the flexion, on the bent body along its x axis
+  std::vector<std::string> excluded = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
   std::optional<double> activation = {};  ///< of all muscles; none = what is given later, or their least one
   bool rigid_tendons = false;             ///< of all muscles; in equilibria they are rigid anyway
   /// values of coordinates in the place of their defaults, for turns in multiples of `angle_unit`, else [m]

@@ -153,7 +153,7 @@ Matrix3 MjcfFile::euler(const Vector3& angles) const {
     // Axes in small letters move with the body, others stay.
     const char letter = compiler_.eulerseq[static_cast<std::size_t>(i)];
     const bool moves = letter >= 'x';
-    const Vector3 axis = Vector3::Fmu(letter - (moves ? 'x' : 'X'));
+    const Vector3 axis = Vector3::Unit(letter - (moves ? 'x' : 'X'));
     const Matrix3 turn = Eigen::AngleAxisd(angle_unit() * angles[i], axis).toRotationMatrix();
     R = moves ? Matrix3(R * turn) : Matrix3(turn * R);
   }

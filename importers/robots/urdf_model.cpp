@@ -112,7 +112,7 @@ Vector3 UrdfReader::vector(Node node, const char* attribute, const Vector3& fall
 Pose UrdfReader::origin(Node parent, const std::string& where) const {
   const Node node = parent.child("origin");
   const Vector3 rpy = vector(node, "rpy", Vector3::Zero(), where);
-  const auto turn = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Fmu(axis)); };
+  const auto turn = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Unit(axis)); };
   return {.R = (turn(2) * turn(1) * turn(0)).toRotationMatrix(), .p = vector(node, "xyz", Vector3::Zero(), where)};
 }
 

@@ -8,7 +8,7 @@
  *     hs_contact_evaluate(contact, t, R, p, V, &response);
  *     hs_contact_close(contact);
  *
- * SI units. Frames and the meaning of every number: <heelstrike/types.hpp>; the semantics of the calls: <heelstrike/contact.hpp>
+ * SI units. Frames and the meaning of every number: <heelstrike/types.hpp>; of the calls: <heelstrike/contact.hpp>
  * and <heelstrike/simulation.hpp>. Matrices are stored row by row. A handle allows one thread at a time.
  */
 #ifndef HEELSTRIKE_H
@@ -40,7 +40,7 @@ typedef enum hs_status {
   HS_INTERNAL          /**< a defect of the library */
 } hs_status;
 
-/** Reason why the last call of this thread failed, a full sentence; "" when it succeeded. Valid until the thread's next call.
+/** Reason why the last call of this thread failed, a full sentence; "" when it succeeded. Valid until its next call.
  */
 HS_API const char* hs_error_message(void);
 /** Offending key or argument; "" when none. */

@@ -40,7 +40,7 @@ static_assert(static_cast<int>(HS_INTERNAL) == static_cast<int>(hs::ErrorCode::i
 static_assert(static_cast<int>(HS_CANCELLED) == static_cast<int>(hs::ErrorCode::cancelled) + 1);
 
 template <typename Work>
-hs_status is_imported(Work&& work) noexcept {
+hs_status guarded_call(Work&& work) noexcept {
   last_error() = {};
   try {
     work();
@@ -162,7 +162,7 @@ void hs_free(void* bytes) {
 
 hs_status hs_contact_open(const char* file, const char* pair, const char* backend, const char* const* set, size_t n_set,
                           const char* server, hs_contact** contact) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(file, "file");
     require(contact, "contact");
     *contact = nullptr;
@@ -175,7 +175,7 @@ hs_status hs_contact_open(const char* file, const char* pair, const char* backen
 
 hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                               hs_response* response) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(contact, "contact");
     require(response, "response");
     copy(contact->contact.evaluate(state_of(t, R, p, V)), *response);
@@ -185,7 +185,7 @@ hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, co
 // NOLINTNEXTLINE(readability-function-size): C arrays, each documented in the header.
 hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R, const double* p,
                                    const double* V, int tangents, hs_response* responses, hs_status* statuses) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(contact, "contact");
     if (n == 0) return;
     require(t, "t");
@@ -208,7 +208,7 @@ hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* 
 
 hs_status hs_contact_fields(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                             int volume, void** vtu, size_t* size) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(contact, "contact");
     copy_to_caller(contact->contact.fields(state_of(t, R, p, V), volume != 0), vtu, size);
   });
@@ -216,7 +216,7 @@ hs_status hs_contact_fields(hs_contact* contact, double t, const double* R, cons
 
 hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                             hs_response* response) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(contact, "contact");
     const hs::Response answer = contact->contact.commit(state_of(t, R, p, V));
     if (response != nullptr) copy(answer, *response);
@@ -224,14 +224,14 @@ hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, cons
 }
 
 hs_status hs_contact_save(hs_contact* contact, void** bytes, size_t* size) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(contact, "contact");
     copy_to_caller(contact->contact.save(), bytes, size);
   });
 }
 
 hs_status hs_contact_restore(hs_contact* contact, const void* bytes, size_t size) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(contact, "contact");
     contact->contact.restore(view_of_bytes(bytes, size));
   });
@@ -243,7 +243,7 @@ void hs_contact_close(hs_contact* contact) {
 
 hs_status hs_simulation_open(const char* file, const char* backend, const char* const* set, size_t n_set,
                              const char* server, hs_simulation** simulation) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(file, "file");
     require(simulation, "simulation");
     *simulation = nullptr;
@@ -262,7 +262,7 @@ double hs_simulation_end_time(const hs_simulation* simulation) {
 }
 
 hs_status hs_simulation_advance_to(hs_simulation* simulation, double t) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(simulation, "simulation");
     simulation->simulation.advance_to(t);
   });
@@ -283,7 +283,7 @@ const char* hs_simulation_output_name(const hs_simulation* simulation, size_t in
 
 hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double value, double rate,
                             double acceleration) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(simulation, "simulation");
     require(name, "name");
     simulation->simulation.set(name, value, rate, acceleration);
@@ -291,7 +291,7 @@ hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double 
 }
 
 hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double* value) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(simulation, "simulation");
     require(name, "name");
     require(value, "value");
@@ -300,7 +300,7 @@ hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double*
 }
 
 hs_status hs_simulation_values(hs_simulation* simulation, double* values) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(simulation, "simulation");
     require(values, "values");
     std::ranges::copy(simulation->simulation.values(), values);
@@ -308,14 +308,14 @@ hs_status hs_simulation_values(hs_simulation* simulation, double* values) {
 }
 
 hs_status hs_simulation_save(hs_simulation* simulation, void** bytes, size_t* size) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(simulation, "simulation");
     copy_to_caller(simulation->simulation.save(), bytes, size);
   });
 }
 
 hs_status hs_simulation_restore(hs_simulation* simulation, const void* bytes, size_t size) {
-  return is_imported([&] {
+  return guarded_call([&] {
     require(simulation, "simulation");
     simulation->simulation.restore(view_of_bytes(bytes, size));
   });

@@ -93,10 +93,10 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
 
 RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFolder& folder, RunSink& sink,
                           std::stop_token stop) {
-  std::optional<rpc::ExitTimer> reconnect_timeout;
+  std::optional<rpc::ExitTimer> exit_timer;
   const auto begin_to_wait = [&] {
     if (const auto grace = runner.stop_grace()) {
-      reconnect_timeout.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
+      exit_timer.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
         folder.mark_abandoned("cancelled: stopped on request, in the middle of a computation");
         print_message("note",
                   fmt::format("stopped in the middle of a computation; {} is marked incomplete and contains all rows "

@@ -46,7 +46,7 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
   const auto texts = [&](const char* key) {
     return section.has(key) ? config::read_texts(section[key]) : std::vector<std::string>();
   };
-  osim::ImportOptions import_options{.joints = texts("subset"), .held = texts("hold"), .meshes = {}, .folders = {}};
+  osim::ImportOptions import_options{.joints = texts("subset"), .held = texts("lock_joints"), .meshes = {}, .folders = {}};
   const std::vector<std::string> geometry = texts("geometry");
   import_options.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
   for (const Entry& mesh : entries_of(section, "meshes")) {
@@ -56,8 +56,8 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
     import_options.meshes[mesh.key] = mesh.value->scalar;
   }
   import_options.flexion = section.optional_number("flexion");
-  import_options.drawer_force = section.optional_number("draw");
-  import_options.without = texts("without");
+  import_options.drawer_force = section.optional_number("drawer_force");
+  import_options.excluded = texts("exclude");
   import_options.activation = section.optional_number("activation");
   import_options.rigid_tendons = section["rigid_tendons"].flag();
   for (const Entry& coordinate : entries_of(section, "coordinates")) {

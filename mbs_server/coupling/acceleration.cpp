@@ -32,7 +32,7 @@ class Aitken final : public Acceleration {
     const VectorX residual = weights_.cwiseProduct(response - x);
     if (last_.size() > 0) {
       const VectorX change = residual - last_;
-      // Residuals that do not change say nothing.
+      // Unchanged residuals give no information.
       if (const double square = change.squaredNorm(); square > 0.0) factor_ *= -last_.dot(change) / square;
     }
     last_ = residual;
@@ -44,13 +44,13 @@ class Aitken final : public Acceleration {
   VectorX weights_, last_;
 };
 
-/// Changes of the residual and of the answers from one guess to the next: columns of V and W.
+/// Changes of the residual and of the responses from one guess to the next: columns of V and W.
 struct Column {
   VectorX residual, response;
 };
 
 /// Quasi-Newton: the least-squares combination of past residual changes that cancels the residual, applied to the
-/// changes of the answers [degroote2009]; columns that are nearly combinations of newer ones are left out
+/// changes of the responses [degroote2009]; columns that are nearly dependent on newer ones are filtered
 /// [haelterman2016].
 class LeastSquares final : public Acceleration {
  public:
@@ -70,10 +70,10 @@ class LeastSquares final : public Acceleration {
   void restore(NumberReader& from) override;
 
  private:
-  /// A problem without kinks would have been solved after as many guesses as it has unknowns. Where contact opens or
-  /// slips, columns from one side of a kink mislead on the other: forgets them and goes on nearer to the best guess.
+  /// A smooth problem would be solved after as many guesses as it has unknowns. Where contact opens or slips, columns
+  /// from one side of a kink are wrong on the other: discards them and restarts closer to the best guess.
   [[nodiscard]] VectorX begin_again();
-  /// Change of the answers for the residual; the zero vector without columns.
+  /// Change of the responses for the residual; the zero vector without columns.
   [[nodiscard]] VectorX correction(const VectorX& residual) const;
 
   AccelerationOptions options_;
@@ -117,8 +117,8 @@ VectorX LeastSquares::begin_again() {
   return best_.x + relaxation_ * best_.residual;
 }
 
-/// Gram and Schmidt's factorisation of V, newest columns first, each made orthogonal twice: once leaves errors of the
-/// order of rounding over the part that is left.
+/// Gram-Schmidt factorisation of V, newest columns first, with reorthogonalisation: a single pass leaves errors of the
+/// order of rounding over the remainder.
 VectorX LeastSquares::correction(const VectorX& residual) const {
   std::vector<VectorX> Q;              // orthonormal
   std::vector<std::vector<double>> R;  // of each kept column: its parts along Q
@@ -126,7 +126,7 @@ VectorX LeastSquares::correction(const VectorX& residual) const {
   const auto add = [&](const Column& column) {
     VectorX v = weights_.cwiseProduct(column.residual);
     const double norm = v.norm();
-    // Entries are in units of their tolerance: a change far below it is rounding, and says nothing of directions.
+    // Entries are in units of their tolerance: a change far below it is rounding noise without direction.
     if (!(norm > options_.filter)) return;
     std::vector<double> parts(Q.size() + 1, 0.0);
     for (int pass = 0; pass < 2; ++pass) {
@@ -205,9 +205,9 @@ AccelerationEntry entry(const char* name, const char* meaning, double relaxation
 
 std::span<const AccelerationEntry> acceleration_registry() {
   static const std::vector<AccelerationEntry> entries = {
-      entry<FixedPoint>("none", "what the partner answers is the next guess", 1.0, false),
-      entry<Aitken>("aitken", "one relaxation factor, from the last two residuals", 0.5, false),
-      entry<LeastSquares>("iqn_ils", "quasi-Newton by least squares through all guesses of the macro step", 0.5, true)};
+      entry<FixedPoint>("none", "the response of the partner is the next guess", 1.0, false),
+      entry<Aitken>("aitken", "one relaxation factor from the last two residuals", 0.5, false),
+      entry<LeastSquares>("iqn_ils", "quasi-Newton by least squares over all guesses of the macro step", 0.5, true)};
   return entries;
 }
 

@@ -17,7 +17,7 @@ namespace heelstrike::mbs {
 
 namespace {
 
-/// Adds the time of its life to a sum.
+/// Adds its lifetime to a sum.
 class WallTimer {
  public:
   explicit WallTimer(std::chrono::steady_clock::duration& sum) : sum_(sum) {}
@@ -30,11 +30,11 @@ class WallTimer {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Whether a gap that is above a.lower and b.lower at both ends of a step is above zero all the way. The ends are
-/// certain. On the way the motion is the integrator's polynomial, which is taken for the cubic through both ends, as
-/// PairEventDetector does where the gaps are known. The way is free when the lowest cubic with these ends and rates keeps half
-/// of the smaller end, and a sixteenth of the way that the gap goes at most: room for what the two polynomials differ
-/// by.
+/// True if a gap above a.lower and b.lower at the ends of a step is positive throughout the step. The bounds at the ends
+/// are rigorous. Between them the motion is the integrator's polynomial, approximated by the cubic through both ends, as
+/// in PairEventDetector for known gaps. The gap stays positive if the lowest cubic with these ends and rates keeps half
+/// of the smaller end and a sixteenth of the maximum change of the gap: a margin for the difference of the two
+/// polynomials.
 bool gap_stays_positive(double t, const GapInterval& a, double t_end, const GapInterval& b) {
   double lowest = std::min(a.lower, b.lower);
   if (!(lowest > 0.0 && t_end > t)) return false;
@@ -46,7 +46,7 @@ bool gap_stays_positive(double t, const GapInterval& a, double t_end, const GapI
   return lowest >= 0.5 * ends && lowest >= (t_end - t) * fastest / 16.0;
 }
 
-/// Of what lies below a gap, what lies above its negative, the depth.
+/// Interval of the depth, the negative gap.
 GapInterval depth_range(const GapInterval& gap) {
   return {.lower = -gap.upper, .upper = -gap.lower, .falling = -gap.rising, .rising = -gap.falling};
 }
@@ -57,8 +57,8 @@ void check_posted_response(const PendingRequest& response) {
   if (!response.error) return;
   if (response.error->code() != ErrorCode::recoverable) throw_typed(*response.error);
   throw Error(ErrorCode::solver_failed,
-              fmt::format("the contact refused {} step {} of a motion on which no pair touches: {}",
-                          response.kind == RequestKind::commit ? "to commit" : "a state of", response.step,
+              fmt::format("the contact rejected {} step {} of a motion without contact: {}",
+                          response.kind == RequestKind::commit ? "the commit of" : "a state of", response.step,
                           response.error->what()));
 }
 
@@ -98,7 +98,7 @@ std::span<const Response> ContactExchange::responses(double t, const ConstVector
     last_rejection_ = fmt::format("at t = {} s: {}", t, e.what());
     throw;
   } catch (const Error&) {
-    check_posted_commits();  // a commit that failed is why later steps are refused
+    check_posted_commits();  // a failed commit is the cause of later rejections
     throw;
   }
   check_posted_commits();
@@ -146,8 +146,8 @@ ContactExchange::Bound ContactExchange::bound_of(const Response& evaluate_batch,
           .slip_speed = evaluate_batch.slip_speed};
 }
 
-/// The speed changes by no more than the velocities of the points in contact. Half of it is room for what they move
-/// and turn by in between, which is of second order; where that does not suffice the partner is asked.
+/// The slip speed changes by no more than the velocities of the contact points. Half of it is a margin for their motion
+/// and rotation within the step, which is of second order; otherwise the partner is evaluated.
 bool ContactExchange::keeps_sliding(const Bound& there, const PairState& state) {
   if (there.slip_speed == 0.0) return true;
   const Vector3 change =
@@ -161,7 +161,7 @@ bool ContactExchange::keeps_contact_state(const ContactStates& states, double t,
   const auto range = [](const Bound& bound, const PairState& state) {
     return gap_interval(bound.bound, bound.gap, bound.X_AB, state);
   };
-  // In touch the gap is less than what it changes by in a step: each end needs the answer that was given near it.
+  // In contact the gap is smaller than its change in a step: each end needs a response evaluated near it.
   const bool committed_there =
       posted_.question && posted_.question->response && !posted_.question->error && posted_.t == t;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
@@ -185,13 +185,13 @@ std::optional<std::span<const Response>> ContactExchange::responses_at(double t)
   return {};
 }
 
-/// An open pair exerts no force, but its gap steers the run.
+/// An open pair exerts no force, but its gap controls the run.
 void ContactExchange::require_numbers(double t) const {
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Response& r = responses_[i];
     if (std::isfinite(r.gap + r.gap_rate) && r.F_A.force.allFinite() && r.F_A.torque.allFinite()) continue;
     throw RecoverableError(
-        fmt::format("contact '{}' answered with numbers that are not finite at t = {} s", model_.pairs[i].name, t));
+        fmt::format("contact '{}' returned non-finite numbers at t = {} s", model_.pairs[i].name, t));
   }
 }
 

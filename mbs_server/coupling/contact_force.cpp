@@ -9,8 +9,7 @@ using Matrix12d = Eigen::Matrix<double, 12, 12>;
 
 namespace {
 
-/// What the change of the two world wrenches of a pair is made of; rows (W_A, W_B), columns (A, B), each angular then
-/// linear.
+/// Derivatives of the two world wrenches of a pair; rows (W_A, W_B), columns (A, B), each angular then linear.
 struct WrenchTangents {
   Matrix12d motion = Matrix12d::Zero();    ///< with respect to small motions (theta, r) of A and B in the world
   Matrix12d velocity = Matrix12d::Zero();  ///< with respect to their twists in the world
@@ -30,7 +29,7 @@ Matrix6x12d relative_motion_map(const Matrix3& R, const Vector3& D) {
   return T;
 }
 
-/// Change of V_AB with the motions at fixed twists in the world: the axes of A turn, and the arm of w_A changes.
+/// Change of V_AB with the motions at fixed twists in the world: the axes of A rotate, and the arm of w_A changes.
 Matrix6x12d relative_twist_tangent(const Matrix3& R, const Twist& V_WA, const Twist& V_AB) {
   Matrix6x12d S = Matrix6x12d::Zero();
   S.block<3, 3>(0, 0) = R.transpose() * skew(R * V_AB.w);
@@ -119,7 +118,7 @@ void ContactForce::add_pair_tangents(std::size_t i, const Response* response, co
     F_W[0] = in_world(frames.X_WA.R, response->F_A);
     F_W[1] = opposite_in_world(F_W[0], frames.X_WA.R * state.X_AB.p);
   }
-  // Contributions come in the same sequence whether the pair acts or not: the pattern of the matrices is fixed.
+  // Contributions have the same sequence whether the pair acts or not: the pattern of the matrices is fixed.
   for (int row = 0; row < 2; ++row) {
     if (bodies[row] == ground) continue;
     const int first_row = coordinates_per_body * bodies[row];

@@ -1,5 +1,5 @@
-/// The force element of the contact pairs: what a coupling scheme says that acts, as generalised forces on both bodies
-/// of each pair.
+/// The force element of the contact pairs: applies the responses of a coupling scheme as generalised forces on both
+/// bodies of each pair.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace heelstrike::mbs {
 
 class ContactForce final : public ForceElement {
  public:
-  /// @param model       with its pairs; outlives this object, as all of these
-  /// @param kinematics  of the exchange, which responses() of the scheme takes to the state it is asked for
+  /// @param model       with its pairs; all arguments outlive this object
+  /// @param kinematics  of the exchange, updated by responses() of the scheme to the requested state
   ContactForce(const Model& model, const PairKinematics& kinematics, CouplingScheme& scheme)
       : model_(model), kinematics_(kinematics), scheme_(scheme) {}
 

@@ -1,4 +1,4 @@
-/// Which pairs are in contact in the run: the discrete part of its state.
+/// Open or closed state of the pairs: the discrete part of the state of a run.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 namespace heelstrike::mbs {
 
-/// Whether a pair with this gap [m] and gap rate [m/s] is in contact: at zero it is, unless it opens.
+/// True if a pair with this gap [m] and gap rate [m/s] is in contact: at zero gap unless it opens.
 [[nodiscard]] inline bool touching(double gap, double gap_rate) {
   return gap < 0.0 || (gap == 0.0 && gap_rate <= 0.0);
 }
 
-/// Each pair is open or closed; open to begin with.
+/// Each pair is open or closed; initially open.
 class ContactStates {
  public:
   explicit ContactStates(std::size_t n_pairs) : closed_(n_pairs, 0) {}

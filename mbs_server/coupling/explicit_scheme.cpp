@@ -9,7 +9,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Forces go on from the past exchanges.
+/// Forces are extrapolated from past exchanges.
 class GaussSeidel : public MacroStepScheme {
  public:
   GaussSeidel(MacroStepOptions options, ContactExchange& exchange)
@@ -38,9 +38,9 @@ int GaussSeidel::degree() const {
   return any ? lowest : 0;
 }
 
-/// The mismatch vanishes at the exchange at the start and is asked for at the end. In between it goes as the product
-/// of the distances from the exchanges, tau (tau + H) ...: its integral over a macro step is a known part of H times
-/// its value at the end. The tangent's error goes as tau^2.
+/// The mismatch vanishes at the exchange at the start and is evaluated at the end. Between them it is proportional to the
+/// product of the distances from the exchanges, tau (tau + H) ...: its integral over a macro step is a known fraction of
+/// H times its value at the end. The tangent's error is proportional to tau^2.
 double GaussSeidel::energy_error(double t, double end, TrialMotion& trial) {
   constexpr std::array<double, 3> part = {1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0};
   trial.restart(end);
@@ -52,12 +52,12 @@ double GaussSeidel::energy_error(double t, double end, TrialMotion& trial) {
   return sum;
 }
 
-/// The same, but the partner answers predicted states.
+/// As GaussSeidel, but the partner is evaluated at predicted states.
 class Jacobi final : public GaussSeidel {
  public:
   Jacobi(const MacroStepOptions& options, ContactExchange& exchange)
       : GaussSeidel(options, exchange),
-        // The tangent goes on from the predicted state itself; its force is right to order 1.
+        // The tangent extrapolates from the predicted state; its force is accurate to order 1.
         motion_(options.extrapolation.tangent ? 1 : options.extrapolation.degree, exchange.n_q()) {}
 
  private:
@@ -76,7 +76,7 @@ std::span<const Response> Jacobi::exchange(double t, const ConstVector& q, const
     qd_ = qd;
     started_ = true;
   } else {
-    // What was known at the start of the macro step does not change within it, so that this is as good as there.
+    // The data at the start of the macro step do not change within it, so that the result is the same as there.
     motion_.predict(t, q_, qd_);
   }
   const auto answers = exchange_.commit(t, q_, qd_);
@@ -104,8 +104,8 @@ CouplingSchemeEntry explicit_entry(const char* name, const char* meaning) {
   entry.keys = macro_step_keys();
   entry.keys.push_back(extrapolation_key(
       true,
-      "what acts until the next exchange: the last force (0), the polynomial of degree 1 or 2 through the last forces "
-      "since the onset of contact, or the force that moves with pose and twist by the partner's tangent",
+      "force until the next exchange: the last force (0), the polynomial of degree 1 or 2 through the last forces "
+      "since the onset of contact, or the force that follows pose and twist by the partner's tangent",
       "0"));
   entry.check = check_macro_steps;
   entry.make = [](const Scenario& scenario, ContactExchange& exchange, const ContactStates& /*states*/) {
@@ -118,13 +118,13 @@ CouplingSchemeEntry explicit_entry(const char* name, const char* meaning) {
 
 CouplingSchemeEntry gauss_seidel() {
   return explicit_entry<GaussSeidel>(
-      "gauss_seidel", "explicit: the partner answers the end of each macro step, and that acts in the next one");
+      "gauss_seidel", "explicit, sequential: the response at the end of each macro step acts in the next one");
 }
 
 CouplingSchemeEntry jacobi() {
   return explicit_entry<Jacobi>(
       "jacobi",
-      "explicit, side by side: as gauss_seidel, but the partner answers a state that was predicted a macro step ahead");
+      "explicit, parallel: as gauss_seidel, but the partner is evaluated at a state predicted a macro step ahead");
 }
 
 }  // namespace heelstrike::mbs

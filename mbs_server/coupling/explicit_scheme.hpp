@@ -5,10 +5,10 @@
 
 namespace heelstrike::mbs {
 
-/// The partner answers the state that the bodies have reached; what it answered acts in the next macro step.
+/// The partner is evaluated at the state that the bodies have reached; its response acts in the next macro step.
 [[nodiscard]] CouplingSchemeEntry gauss_seidel();
-/// Partner and bodies go through a macro step side by side: the partner answers a state that was predicted at its
-/// start. Its forces are older than those of gauss_seidel by the error of the prediction.
+/// Partner and bodies advance through a macro step in parallel: the partner is evaluated at a state predicted at its
+/// start. Its forces differ from those of gauss_seidel by the error of the prediction.
 [[nodiscard]] CouplingSchemeEntry jacobi();
 
 }  // namespace heelstrike::mbs

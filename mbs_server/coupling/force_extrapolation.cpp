@@ -12,7 +12,7 @@ namespace {
 Vector3 rotation_vector(const Matrix3& R) {
   const Quaternion quaternion = quaternion_from_rotation(R);
   const double sine = quaternion.vec().norm();
-  // Where the sine is zero, the angle over the sine of its half is 2.
+  // For zero sine the angle over the sine of its half is 2.
   return (sine > 0.0 ? 2.0 * std::atan2(sine, quaternion.w()) / sine : 2.0) * quaternion.vec();
 }
 
@@ -58,7 +58,7 @@ void set_sample(Response& response, const ForceSample& sample) {
 }
 
 double pair_power(const Wrench& F_A, const PairState& state) {
-  // The point of B that is at A's origin moves with v - w x p.
+  // The point of B at A's origin has the velocity v - w x p.
   const Vector3 v = state.V_AB.v - state.V_AB.w.cross(state.X_AB.p);
   return -F_A.torque.dot(state.V_AB.w) - F_A.force.dot(v);
 }
@@ -69,7 +69,7 @@ ForceExtrapolation::ForceExtrapolation(Extrapolation how, std::size_t n_pairs)
 }
 
 void ForceExtrapolation::add_exchange(double t, std::span<const Response> responses, std::span<const PairState> states) {
-  // Two exchanges at one time, as at the start of a run that is begun again, have no polynomial.
+  // Two exchanges at one time, as at a restart, define no polynomial.
   if (n_ > 0 && times_[n_ - 1] == t) --n_;
   if (n_ == max_samples) {
     std::ranges::rotate(times_, times_.begin() + 1);

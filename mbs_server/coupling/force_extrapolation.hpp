@@ -1,4 +1,4 @@
-/// What acts beyond the last exchange, from what was answered at the last ones.
+/// Extrapolation of forces beyond the last exchange from the responses of past exchanges.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heelstrike::mbs {
 
-/// What one pair exerts at an instant, as numbers that are interpolated in time: torque [N m] and force [N] of F_A,
+/// The quantities of one pair that are interpolated in time: torque [N m] and force [N] of F_A,
 /// stored energy [J], dissipated power [W].
 using ForceSample = Eigen::Matrix<double, 8, 1>;
 
@@ -19,34 +19,34 @@ using ForceSample = Eigen::Matrix<double, 8, 1>;
 /// Sets the four quantities of a response.
 void set_sample(Response& response, const ForceSample& sample);
 
-/// [W] that a wrench on A and its opposite on B do to the two bodies together; the same in every frame.
+/// [W] total power of a wrench on A and its opposite on B; the same in every frame.
 [[nodiscard]] double pair_power(const Wrench& F_A, const PairState& state);
 
-/// How forces go on between exchanges.
+/// Options of the extrapolation between exchanges.
 struct Extrapolation {
   int degree = 0;        ///< of the polynomial in time, 0 to 2
-  bool tangent = false;  ///< instead: the force moves with pose and twist, by the partner's tangents
+  bool tangent = false;  ///< instead: the force follows pose and twist by the partner's tangents
 };
 
 class ForceExtrapolation {
  public:
   ForceExtrapolation(Extrapolation how, std::size_t n_pairs);
 
-  /// An exchange: later than all before.
-  /// @param states  that the partner answered
+  /// Adds an exchange, later than all before.
+  /// @param states  evaluated by the partner
   void add_exchange(double t, std::span<const Response> responses, std::span<const PairState> states);
 
-  /// What acts at a later state. Sets wrench, tangents, energies and gaps of `response`; allocates nothing.
-  /// The gap goes on with its rate of the last exchange.
+  /// Force at a later state. Sets wrench, tangents, energies and gaps of `response`; does not allocate.
+  /// The gap is extrapolated with its rate at the last exchange.
   void act(std::size_t pair, double t, const PairState& state, Response& response) const;
-  /// The polynomial alone.
+  /// The polynomial only.
   [[nodiscard]] ForceSample polynomial(std::size_t pair, double t) const;
-  /// Whether anything acts after the last exchange.
+  /// True if the pair acts after the last exchange.
   [[nodiscard]] bool acts(std::size_t pair) const;
-  /// Whether the pair touched at the last exchange.
+  /// True if the pair was in contact at the last exchange.
   [[nodiscard]] bool in_contact(std::size_t pair) const { return since_onset_[pair] > 0; }
-  /// Of the polynomial that acts: it goes through exchanges since onset only, of which there may be fewer. 1 for the
-  /// tangent, which is exact to that order.
+  /// Degree of the active polynomial, which uses only exchanges since onset and may therefore be lower. 1 for the tangent,
+  /// which is exact to that order.
   [[nodiscard]] int degree(std::size_t pair) const;
   /// [s] of the last exchange.
   [[nodiscard]] double time() const { return times_[n_ - 1]; }
@@ -58,7 +58,7 @@ class ForceExtrapolation {
   void restore(NumberReader& from);
 
  private:
-  /// What the tangent and the gap go on from.
+  /// Reference state of the extrapolation of tangent and gap.
   struct Reference {
     PairState state;
     Matrix6 dF_A_dX = Matrix6::Zero(), dF_A_dV = Matrix6::Zero();
@@ -68,9 +68,9 @@ class ForceExtrapolation {
 
   Extrapolation how_;
   std::size_t n_ = 0;                                           ///< exchanges kept
-  std::array<double, max_samples> times_{};                    ///< [s] of them, rising
+  std::array<double, max_samples> times_{};                    ///< [s], increasing
   std::array<std::vector<ForceSample>, max_samples> samples_;  ///< of each exchange, one per pair
-  std::vector<std::size_t> since_onset_;                        ///< exchanges in touch in a row, per pair; at most n_
+  std::vector<std::size_t> since_onset_;                        ///< consecutive exchanges in contact, per pair; at most n_
   std::vector<Reference> last_;                                 ///< one per pair
 };
 

@@ -6,7 +6,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// The highest point of a course is the lowest one of its mirror image.
+/// The maximum of a course is the minimum of its mirror image.
 GapPoint mirrored(const GapPoint& p) {
   return {.t = p.t, .gap = -p.gap, .gap_rate = -p.gap_rate};
 }
@@ -14,7 +14,7 @@ GapPoint mirrored(const GapPoint& p) {
 }  // namespace
 
 std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b) {
-  // The derivative on s in [0, 1] is the quadratic A s^2 + B s + m0; at a minimum it has its root going upwards.
+  // The derivative on s in [0, 1] is the quadratic A s^2 + B s + m0; at a minimum it has a root with positive slope.
   const double h = b.t - a.t;
   const double m0 = h * a.gap_rate;
   const double m1 = h * b.gap_rate;
@@ -24,8 +24,8 @@ std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b) {
   // Without two real roots, or with a double one, the rate keeps its sign.
   const double discriminant = B * B - 4.0 * A * m0;
   if (!(discriminant > 0.0)) return {};
-  // The root of A s^2 + B s + m0 with slope +sqrt(discriminant), in the one of its two forms that subtracts nothing:
-  // the first does no harm where A vanishes, the second where the course begins at rest, m0 = 0, and falls.
+  // The root of A s^2 + B s + m0 with slope +sqrt(discriminant), in the form without cancellation: the first form is
+  // safe for A = 0, the second for a course that starts with zero rate, m0 = 0, and falls.
   const double root = std::sqrt(discriminant);
   const double s = B >= 0.0 ? -2.0 * m0 / (B + root) : (root - B) / (2.0 * A);
   if (!(s > 0.0 && s < 1.0)) return {};

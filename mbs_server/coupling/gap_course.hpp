@@ -11,7 +11,7 @@ struct GapPoint {
   double gap_rate = 0.0;  ///< [m/s] negative while approaching
 };
 
-/// Lowest and highest point strictly between `a` and `b` where the rate vanishes; none = the ends are the extremes.
+/// Minimum and maximum strictly between `a` and `b`, where the rate vanishes; none = the ends are the extremes.
 /// @pre a.t < b.t
 [[nodiscard]] std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b);
 [[nodiscard]] std::optional<GapPoint> highest_between(const GapPoint& a, const GapPoint& b);

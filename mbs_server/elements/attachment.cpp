@@ -13,7 +13,7 @@ Matrix3 frame_about(const Vector3& axis) {
   // Gram-Schmidt on the world axis with the largest angle to `axis`, so that the difference never vanishes.
   int least = 0;
   axis.cwiseAbs().minCoeff(&least);
-  const Vector3 x = (Vector3::Fmu(least) - axis[least] * axis).normalized();
+  const Vector3 x = (Vector3::Unit(least) - axis[least] * axis).normalized();
   return (Matrix3() << x, axis.cross(x), axis).finished();
 }
 

@@ -62,7 +62,7 @@ QuadraticEquation dot_equation(const AffineVector& a, const AffineVector& b, dou
 }
 
 QuadraticEquation component_equation(const AffineVector& a, int c) {
-  return dot_equation(a, {.constant = Vector3::Fmu(c), .terms = {}});
+  return dot_equation(a, {.constant = Vector3::Unit(c), .terms = {}});
 }
 
 QuadraticEquation sum_of(QuadraticEquation a, const QuadraticEquation& b, double factor) {

@@ -101,8 +101,8 @@ VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, cons
       entries.emplace_back(column, row, it.value());
     }
   }
-  // J M^-1 J' has the magnitude of an inverse mass, at least that of the heaviest body. Damping by 1e-11 of it changes a
-  // step by the same fraction and gives a dependent row a pivot far above rounding.
+  // J M^-1 J' has the magnitude of an inverse mass, at least that of the heaviest body. Damping by 1e-11 of it changes
+  // a step by the same fraction and gives a dependent row a pivot far above rounding.
   for (int i = 0; i < m; ++i) entries.emplace_back(n + i, n + i, -1e-11 / max_mass);
   SparseMatrix A(n + m, n + m);
   A.setFromTriplets(entries.begin(), entries.end());

@@ -66,7 +66,7 @@ CoordinateMap::CoordinateMap(JointSide a, JointSide b, CoordinateTransform trans
   const Vector3 axis = rotations_at(near).axes[own_[turning_[0]]].v.f;
   Eigen::Index least = 0;
   axis.cwiseAbs().minCoeff(&least);
-  across_[0] = axis.cross(Vector3::Fmu(least)).normalized();
+  across_[0] = axis.cross(Vector3::Unit(least)).normalized();
   across_[1] = axis.cross(across_[0]);
 }
 
@@ -237,7 +237,7 @@ void CoordinateMap::add_rotation_rows(const Turns& turns, const Along<Matrix3>& 
   const auto add = [&](std::size_t place, const Direction& d) { rows[place] = rotation_row(turns, d, R, u); };
   if (turning_.size() == 3 || turning_.empty()) {
     for (std::size_t k = 0; k < 3; ++k) {
-      add(turning_.empty() ? next++ : turning_[k], fixed(Vector3::Fmu(static_cast<Eigen::Index>(k))));
+      add(turning_.empty() ? next++ : turning_[k], fixed(Vector3::Unit(static_cast<Eigen::Index>(k))));
     }
     return;
   }

@@ -57,9 +57,9 @@ std::vector<RheonomicEquation> orientation_equations(BodyIndex body, Entry entry
     RheonomicEquation equation;
     for (int c = 0; c < 3; ++c) {
       equation.terms.push_back({.factor = [entry, c, d = d](double t) { return entry(c, d, t); },
-                                .form = component_equation(body_direction(body, Vector3::Fmu(v)), c)});
+                                .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
       equation.positive.push_back({.factor = [entry, c, v = v](double t) { return entry(c, v, t); },
-                                   .form = component_equation(body_direction(body, Vector3::Fmu(v)), c)});
+                                   .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
     }
     equations.push_back(std::move(equation));
   }
@@ -110,14 +110,14 @@ std::vector<RheonomicEquation> recorded_rotation(const Joint& joint, const BodyR
     for (int c = 0; c < 3; ++c) {
       const auto factor_of = [&](int axis) {
         return [a, b, c, axis](double t) {
-          return dot(recorded_direction(a.get(), t, Vector3::Fmu(c)),
-                     recorded_direction(b.get(), t, Vector3::Fmu(axis)));
+          return dot(recorded_direction(a.get(), t, Vector3::Unit(c)),
+                     recorded_direction(b.get(), t, Vector3::Unit(axis)));
         };
       };
       // v of b against A d, the recorded direction fixed in a: sum_c (a_c . d) (a_c . v) over the axes a_c of a, with
       // the first factor from the record.
       const QuadraticEquation form =
-          dot_equation(body_direction(joint.a.body, Vector3::Fmu(c)), body_direction(joint.b.body, Vector3::Fmu(v)));
+          dot_equation(body_direction(joint.a.body, Vector3::Unit(c)), body_direction(joint.b.body, Vector3::Unit(v)));
       equation.terms.push_back({.factor = factor_of(d), .form = form});
       equation.positive.push_back({.factor = factor_of(v), .form = form});
     }

@@ -92,8 +92,8 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
   // In the unknowns q, v / c, s, lambda / c^2, mu / c and with the equations divided by c, c^2, c, 1, c the matrix
   // tends to a limit for small steps, so that its conditioning is that of the constraints.
   const double h = 1.0 / c;
-  // K_mu and K contain -(Phi' mu)_q and (g - Phi' lambda)_q, so that both enter with a minus. The pattern is the same in
-  // every call, including zero entries.
+  // K_mu and K contain -(Phi' mu)_q and (g - Phi' lambda)_q, so that both enter with a minus. Zero entries are added
+  // too: the pattern is the same in every call.
   matrix_.begin();
   add_identity(matrix_, 0, 0, n_, 1.0);
   add_scaled(matrix_, K_mu_.matrix(), 0, 0, -h, false);

@@ -17,7 +17,7 @@ struct RheonomicEquation {
     QuadraticEquation form;
   };
   std::vector<Term> terms;
-  /// A sum that is positive where the equation holds as it is meant; none = always. For a sine, the cosine.
+  /// A sum that is positive on the intended branch, e.g. the cosine for a sine; none = always.
   std::vector<Term> positive = {};
 
   static constexpr bool prescribed_in_time = true;

@@ -16,8 +16,8 @@ namespace heelstrike::mbs {
 
 namespace {
 
-/// [1/kg] damping of the multipliers in singular poses, times the inverse of the lightest mass: far below everything
-/// that determines them, far above rounding.
+/// [1/kg] damping of the multipliers in singular poses, times the inverse of the lightest mass: far below the terms
+/// that determine them, far above rounding.
 constexpr double singular_damping = 1e-10;
 
 }  // namespace
@@ -25,8 +25,8 @@ constexpr double singular_damping = 1e-10;
 System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * static_cast<int>(model.bodies.size())) {
   for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
     mass_.push_back(model_.bodies[i].mass_properties.cartesian_mass());
-    // Rigid-body rows come first, six per body in the order of the bodies: RigidElimination eliminates them, and joints
-    // begin at row n_rigid().
+    // Rigid-body rows come first, six per body in the order of the bodies: RigidElimination eliminates them; joint rows
+    // start at n_rigid().
     append(std::make_unique<QuadraticConstraint>(
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
@@ -132,7 +132,7 @@ void System::evaluate_residual(double t, const ConstVector& q) {
 void System::evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd) {
   for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
     const auto qd_b = qd.segment<12>(12 * body);
-    // -2 qd' A qd of v_i.v_j = const, by the formula of the Jacobian with qd in the place of q.
+    // -2 qd' A qd of v_i.v_j = const, by the formula of the Jacobian with qd instead of q.
     gamma_.segment<6>(6 * body) = -rigid_jacobian_times(qd_b, qd_b);
   }
   for_each_joint(
@@ -147,13 +147,13 @@ void System::evaluate_velocity_residual(double t, const ConstVector& q, const Co
       [&](const Constraint& c, int row) { c.velocity_rhs(t, q, gamma_.segment(n_rigid() + row, c.rows())); });
   auto joints = gamma_.tail(n_constraints_ - n_rigid());
   joints = -joints;
-  // The Jacobian must be that of (t, q): callers assemble it first.
+  // Requires the Jacobian at (t, q): callers assemble it first.
   joints.noalias() += Phi_q_.matrix() * qd;
 }
 
 void System::assemble_jacobian(double t, const ConstVector& q) {
-  // Integrators ask for accelerations, energies, roots and projections at the very same state; equal bits mean an equal
-  // Jacobian.
+  // Integrators evaluate accelerations, energies, roots and projections at the same state; bitwise equal states have
+  // equal Jacobians.
   if (jacobian_at_.matches(t, q)) return;
   Phi_q_.begin();
   for_each_joint([&](const Constraint& c, int row) { c.add_jacobian(t, q, row, Phi_q_); });
@@ -175,16 +175,16 @@ void System::factor_saddle(double t, const ConstVector& q) {
   if (saddle_at_.matches(t, q)) return;
   saddle_at_.valid = false;
   if (!factor_damped_saddle(q, 0.0)) {
-    // A singular pose: the smallest multipliers that do the work, by Tikhonov's damping.
-    // Pivots of a matrix that has just failed are no guess for another one.
+    // Singular pose: approximately minimum-norm multipliers by Tikhonov damping. The pivots of the failed matrix are
+    // discarded.
     saddle_.reset_factorisation();
     double lightest = std::numeric_limits<double>::infinity();
-    // J M^-1 J' is largest where masses are small: the damping is compared with that.
+    // J M^-1 J' is largest for small masses, which set the scale of the damping.
     for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
     if (!factor_damped_saddle(q, singular_damping / lightest)) {
       if (!Phi_q_.matrix().coeffs().allFinite()) {
         throw RecoverableError(
-            fmt::format("the derivatives of joints or drivers are not finite numbers at t = {} s", t));
+            fmt::format("the derivatives of joints or drivers are not finite at t = {} s", t));
       }
       throw RecoverableError(
           "the constraints are dependent at this configuration: singular position or redundant joints");
@@ -251,7 +251,7 @@ Vector12 System::constraint_force(std::size_t constraint, BodyIndex body, const 
   Vector12 g = Vector12::Zero();
   for (int k = 0; k < coordinates_per_body; ++k) {
     for (SparseMatrix::InnerIterator it(Phi_q, coordinates_per_body * body + k); it; ++it) {
-      // Column by column: a column holds the few constraints that meet this coordinate.
+      // By columns: a column contains the few constraints that depend on this coordinate.
       if (it.row() >= first && it.row() < last) g[k] -= it.value() * lambda[it.row()];
     }
   }
@@ -277,7 +277,7 @@ double System::joint_force(std::size_t unilateral, const VectorX& lambda) const 
 }
 
 std::vector<BodyIndex> System::bodies_of(std::size_t constraint) const {
-  // A unilateral constraint acts on its bodies, closed or open.
+  // A unilateral constraint refers to its bodies whether closed or open.
   UnilateralConstraint* unilateral_meaning = constraints_[constraint]->unilateral();
   SparseAssembler J(unilateral_meaning != nullptr ? 1 : constraints_[constraint]->rows(), n_q_);
   J.begin();
@@ -305,15 +305,15 @@ void System::require_finite(const MotionState& at) const {
   for (const auto* part : {&at.q, &at.qd}) {
     const Eigen::Index i = first_not_finite(*part);
     if (i < 0) continue;
-    throw RecoverableError(fmt::format("the {} of body '{}' is not a finite number at t = {} s",
+    throw RecoverableError(fmt::format("the {} of body '{}' is not finite at t = {} s",
                                        part == &at.q ? "position" : "velocity", body_of(i), at.t));
   }
   if (at.s.allFinite()) return;
   throw RecoverableError(
-      fmt::format("a state of '{}' is not a finite number at t = {} s", states_.name_of(first_not_finite(at.s)), at.t));
+      fmt::format("a state of '{}' is not finite at t = {} s", states_.name_of(first_not_finite(at.s)), at.t));
 }
 
-/// The first force element whose contribution alone is not finite.
+/// Reports the first force element with a non-finite contribution.
 void System::throw_nonfinite_forces(const MotionState& at) {
   std::string name = "their sum";
   std::string body;
@@ -327,7 +327,7 @@ void System::throw_nonfinite_forces(const MotionState& at) {
     if (i >= 0) body = fmt::format(" on body '{}'", body_of(i));
     break;
   }
-  throw RecoverableError(fmt::format("forces are not finite numbers at t = {} s: {}{}", at.t, name, body));
+  throw RecoverableError(fmt::format("forces are not finite at t = {} s: {}{}", at.t, name, body));
 }
 
 void System::apply_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
@@ -357,14 +357,14 @@ const Accelerations& System::accelerations(const MotionState& at, const Baumgart
   if (baumgarte.active()) add_baumgarte(at.t, at.q, at.qd, baumgarte);
   if (const Eigen::Index row = first_not_finite(gamma_); row >= 0) {
     throw RecoverableError(
-        fmt::format("the acceleration that '{}' asks for is not a finite number at t = {} s", name_of_row(row), at.t));
+        fmt::format("the acceleration prescribed by '{}' is not finite at t = {} s", name_of_row(row), at.t));
   }
   qdd = g_;
   lambda = gamma_;
   saddle_.solve(qdd, lambda, true);
   if (const Eigen::Index i = first_not_finite(qdd); i >= 0) {
     throw RecoverableError(
-        fmt::format("the acceleration of body '{}' is not a finite number at t = {} s", body_of(i), at.t));
+        fmt::format("the acceleration of body '{}' is not finite at t = {} s", body_of(i), at.t));
   }
   if (driven_) add_driver_power(at.t, at.q);
   return result_;
@@ -398,12 +398,12 @@ void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd
   evaluate_velocity_residual(t, q, qd);
   stabilised -= 2.0 * baumgarte.alpha * gamma_;
   evaluate_residual(t, q);
-  // gamma_ serves as the place of both residuals in turn.
+  // gamma_ stores both residuals one after the other.
   gamma_ = stabilised - baumgarte.beta * baumgarte.beta * gamma_;
 }
 
 EnergyTerms System::evaluate_energy(const MotionState& at) {
-  // The power of drivers needs their multipliers.
+  // The power of drivers requires their multipliers.
   if (driven_) return accelerations(at).energy;
   EnergyTerms energy;
   apply_forces(at, g_, energy);
@@ -465,23 +465,23 @@ MaxResidual System::find_max_residual(double t, const ConstVector& q, const Cons
 int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   require_finite({t, q, qd});
   if (n_constraints_ == 0) return 0;
-  // Newton's method squares the residual; a pose from which ten iterations do not reach rounding is none that a step
-  // should end in.
+  // Newton's method converges quadratically; a step whose pose does not converge to rounding in ten iterations is too
+  // long.
   constexpr int max_iterations = 10;
-  // Residuals are sums of a handful of products of order one: a few rounding errors are all that can be asked for.
+  // Residuals are sums of few products of order one: a few rounding errors are the attainable accuracy.
   constexpr double tolerance = 1e-14;
-  // With factors of a point at the distance d a residual falls by a factor of the order of d: below 1e-8 an iteration
-  // gains eight digits with the old ones too.
+  // With factors of a point at distance d an iteration reduces the residual by a factor of order d: below 1e-8 old
+  // factors still gain eight digits.
   constexpr double reuse = 1e-8;
   double last = std::numeric_limits<double>::infinity();
   double moved = std::numeric_limits<double>::infinity();  // since the last factorisation
   for (int iteration = 0; iteration <= max_iterations; ++iteration) {
     evaluate_residual(t, q);
     if (const Eigen::Index row = first_not_finite(gamma_); row >= 0) {
-      throw RecoverableError(fmt::format("'{}' is not a finite number at t = {} s", name_of_row(row), t));
+      throw RecoverableError(fmt::format("'{}' is not finite at t = {} s", name_of_row(row), t));
     }
     const double residual = gamma_.cwiseAbs().maxCoeff();
-    // Converged, or as small as rounding lets it become: far from the origin that is the rounding of the positions.
+    // Converged, or limited by rounding: far from the origin by that of the positions.
     const double stagnation = 1e-11 * std::max(1.0, q.lpNorm<Eigen::Infinity>());
     const bool converged = residual <= tolerance || (residual < stagnation && residual >= 0.5 * last);
     if (moved > reuse) {
@@ -496,7 +496,7 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     last = residual;
     correction_.setZero();
     gamma_ = -gamma_;
-    // b = 0 and c = -Phi: the least M-weighted change, which adds no momentum.
+    // b = 0 and c = -Phi: the change of minimum M-weighted norm.
     saddle_.solve(correction_, gamma_, false);
     q += correction_;
     moved += correction_.cwiseAbs().maxCoeff();
@@ -525,16 +525,16 @@ double System::compute_min_singular_value(double t, const ConstVector& q, std::s
   if (n_joint_rows == 0) return std::numeric_limits<double>::infinity();
   factor_saddle(t, q);
   // [M J'; J 0] {x; l} = {0; c} gives l = -(J M^-1 J')^-1 c.
-  // Any start that is not orthogonal to the wanted direction will do; the sine keeps it from being symmetric as the
-  // linkages are. It is the same in every run.
+  // The start vector must not be orthogonal to the required direction; the sine breaks the symmetry of typical
+  // linkages and is reproducible.
   VectorX c = VectorX::Zero(n_constraints_);
   for (Eigen::Index i = 0; i < n_joint_rows; ++i) c[n_rigid() + i] = 1.0 + 0.3 * std::sin(static_cast<double>(i));
   double growth = 0.0;
-  // Near a singular pose the wanted value is orders of magnitude below the others, and the error falls by their squared
-  // ratio in each.
+  // Near a singular pose the smallest singular value is orders of magnitude below the others, and every iteration
+  // reduces the error by their squared ratio.
   constexpr int iterations = 4;
   for (int i = 0; i < iterations; ++i) {
-    c.head(n_rigid()).setZero();  // solve() leaves something there
+    c.head(n_rigid()).setZero();  // solve() leaves these rows undefined
     c /= c.norm();
     correction_.setZero();
     saddle_.solve(correction_, c, false);
@@ -564,7 +564,7 @@ std::string System::name_of_row(Eigen::Index row) const {
 
 void System::linearize(const MotionState& at) {
   const Accelerations& at_state = accelerations(at);
-  // Kept: CVODE and ARKODE factor the same linearisation again when only gamma has changed.
+  // Stored: CVODE and ARKODE factor the same linearisation again when only gamma changes.
   lin_q_ = at.q;
   lin_qd_ = at.qd;
   lin_qdd_ = at_state.qdd;
@@ -622,7 +622,7 @@ void System::solve_newton(Eigen::Ref<VectorX> b) {
   auto x_q = b.head(n_q_);
   auto x_v = b.segment(n_q_, n_q_);
   auto x_s = b.segment(2 * n_q_, n_states());
-  // b_q + gamma b_v: where the positions would go without any acceleration.
+  // b_q + gamma b_v: change of the positions without acceleration.
   shift_ = x_q + gamma * x_v;
   newton_b_.noalias() = K_.matrix() * shift_;
   newton_b_.noalias() += C_.matrix() * x_v;
@@ -657,7 +657,7 @@ VectorX System::rate_change(const ConstVector& dy) {
 void System::add_constraint_changes(const ConstVector& x_q, const ConstVector& x_v) {
   for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
     const auto at = 12 * body;
-    // Right-hand side of the rigid bodies: -(Phi' lambda)_q = -Lambda (x) 1_3 in the place of K, and G_q, G_v from qdd
+    // Right-hand side of the rigid bodies: -(Phi' lambda)_q = -Lambda (x) 1_3 in place of K, and G_q, G_v from qdd
     // and qd.
     const Matrix4 Lambda = rigid_multiplier_matrix(lin_lambda_.segment<6>(6 * body));
     using Columns = Eigen::Matrix<double, 3, 4>;

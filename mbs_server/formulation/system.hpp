@@ -2,10 +2,10 @@
 ///
 ///   M qdd + Phi_q' lambda = g(q, qd, s, t),   ds/dt = f(q, qd, s, t),   Phi(q, t) = 0     (Melo 2023, eqs 3.5, 3.6)
 ///
-/// with the own states s of force elements, which come after the coordinates and their rates: y = {q, qd, s}. M is
-/// constant, all is sparse throughout, the rigid-body constraints eliminated in closed form (RigidElimination). Offers
-/// what every integrator needs: accelerations and multipliers (index 1),
-/// projection onto the constraints, and the solution of the Newton systems of implicit methods with exact tangents.
+/// with the internal states s of force elements, which follow the coordinates and their rates: y = {q, qd, s}. M is
+/// constant, all matrices are sparse, the rigid-body constraints are eliminated in closed form (RigidElimination).
+/// Provides integrators with accelerations and multipliers (index 1), projection onto the constraints, and the
+/// solution of the Newton systems of implicit methods with exact tangents.
 #pragma once
 
 #include <memory>
@@ -39,11 +39,11 @@ struct Baumgarte {
 /// The constraint with the largest residual.
 struct MaxResidual {
   std::string name;       ///< empty when there are no constraints
-  double position = 0.0;  ///< max |Phi| of it
-  double velocity = 0.0;  ///< max |Phi_q qd - nu| of it
+  double position = 0.0;  ///< max |Phi|
+  double velocity = 0.0;  ///< max |Phi_q qd - nu|
 };
 
-/// What the equations of motion give at one state.
+/// Solution of the equations of motion at one state.
 struct Accelerations {
   VectorX qdd;         ///< [m/s^2, 1/s^2] per coordinate
   VectorX lambda;      ///< multipliers, one per constraint row
@@ -52,10 +52,10 @@ struct Accelerations {
 
 class System {
  public:
-  /// Bodies with their rigid-body constraints, joints, drivers, gravity and loads of `model`, in this order; further
-  /// forces are added afterwards.
+  /// Adds bodies with their rigid-body constraints, joints, drivers, gravity and loads of `model`, in this order;
+  /// further forces are added afterwards.
   explicit System(const Model& model);
-  System(const System&) = delete;  // the factored systems point at members
+  System(const System&) = delete;  // the factored systems refer to members
   System& operator=(const System&) = delete;
 
   void add_constraint(std::unique_ptr<Constraint> constraint);
@@ -67,70 +67,66 @@ class System {
   [[nodiscard]] const SparseMatrix& jacobian(double t, const ConstVector& q);
   /// Phi at a state.
   [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
-  /// The constraint that a pose on all constraints satisfies in another way than it is meant, half a turn away; empty =
-  /// none.
+  /// Name of a driver whose constraint is satisfied half a turn away from the intended branch; empty = none.
   [[nodiscard]] std::string find_reversed_driver(double t, const ConstVector& q) const;
   /// Keeps only the given rows (increasing).
   void keep_rows(const std::vector<int>& kept);
   /// Generalised forces -Phi_q' lambda of one constraint alone on one body.
-  /// @param Phi_q   of all rows, as jacobian() gives it
-  /// @param lambda  multipliers of all rows at the same state, as accelerations() gives them
+  /// @param Phi_q   of all rows, from jacobian()
+  /// @param lambda  multipliers of all rows at the same state, from accelerations()
   [[nodiscard]] Vector12 constraint_force(std::size_t constraint, BodyIndex body, const SparseMatrix& Phi_q,
                                           const VectorX& lambda) const;
-  /// Constraints that hold in one direction only, in the order of the file; all are open to begin with.
+  /// Unilateral constraints in the order of the file; initially all are open.
   [[nodiscard]] const std::vector<UnilateralConstraint*>& unilaterals() const { return unilaterals_; }
   [[nodiscard]] std::vector<char> closed() const;
-  /// Closes and opens them: rows come and go, and whoever keeps matrices or multipliers of this system begins anew.
+  /// Closes and opens them. The number of rows changes, which invalidates matrices and multipliers of this system.
   /// @param closed  one for each of unilaterals()
   void set_closed(const std::vector<char>& closed);
-  /// [N] that a unilateral constraint pushes with; 0 while it is open. @param lambda  multipliers of all rows
+  /// [N] force of a unilateral constraint; 0 while it is open. @param lambda  multipliers of all rows
   [[nodiscard]] double joint_force(std::size_t unilateral, const VectorX& lambda) const;
-  /// Bodies that a constraint acts on, increasing.
+  /// Bodies on which a constraint acts, increasing.
   [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
-  /// To be called when a force element acts on other bodies than before: the patterns of the tangents are recorded
-  /// anew.
+  /// Must be called when the bodies of a force element change: the patterns of the tangents are recorded again.
   void reset_force_patterns();
 
   [[nodiscard]] int n_q() const { return n_q_; }
   [[nodiscard]] int n_constraints() const { return n_constraints_; }
-  /// Own states of force elements; so many as the forces that have been added have.
+  /// Number of internal states of the force elements added so far.
   [[nodiscard]] int n_states() const { return states_.size(); }
   /// Entries of y = {q, qd, s}.
   [[nodiscard]] int n_y() const { return 2 * n_q_ + n_states(); }
-  /// Looks at `y`.
+  /// Refers to `y`, which must outlive the result.
   [[nodiscard]] MotionState state(double t, const ConstVector& y) const {
     return {t, y.head(n_q_), y.segment(n_q_, n_q_), y.segment(2 * n_q_, n_states())};
   }
   [[nodiscard]] const Model& model() const { return model_; }
   [[nodiscard]] VectorX initial_q() const;
   [[nodiscard]] VectorX initial_qd() const;
-  /// {q, qd, s} with the states that force elements start with there.
+  /// {q, qd, s} with the initial states of the force elements.
   [[nodiscard]] VectorX start_y(double t, const ConstVector& q, const ConstVector& qd) const;
 
-  /// @throws RecoverableError that names the first body and the time when a coordinate, its rate or a state is not
-  /// finite
+  /// @throws RecoverableError with the first body and the time when a coordinate, its rate or a state is not finite
   void require_finite(const MotionState& at) const;
   /// Sets `g` to the generalised forces of all force elements and adds their energy terms to `energy`.
-  /// @throws RecoverableError that names the first force element that is not finite; whatever the force elements throw
+  /// @throws RecoverableError with the first non-finite force element; exceptions of the force elements
   void apply_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy);
-  /// Appends what the force elements tell of themselves, in the order of their columns.
+  /// Appends the output values of the force elements, in the order of their columns.
   void append_force_values(const MotionState& at, std::vector<double>& row) const;
 
-  /// Accelerations and multipliers at a state, in a place that the next call writes to again: copy what is to last.
-  /// @throws RecoverableError for a singular configuration and for numbers that are not finite; whatever the force
-  /// elements throw
+  /// Accelerations and multipliers at a state; the result is overwritten by the next call.
+  /// @throws RecoverableError for a singular configuration and for non-finite numbers; exceptions of the force elements
   const Accelerations& accelerations(const MotionState& at, const Baumgarte& baumgarte = {});
-  /// The motion that impulses cause: x = M^-1 (b - Phi_q' lambda) with Phi_q x = 0, from impulses b, in place.
-  /// From forces b these are the accelerations that they add, at any velocity.
-  /// @returns multipliers of joints and drivers, one per row (those of the rigid bodies are undefined), in a place that
-  /// the next call writes to again
+  /// Velocity change due to impulses: x = M^-1 (b - Phi_q' lambda) with Phi_q x = 0, from impulses b, in place.
+  /// For forces b it is the change of the accelerations, at any velocity.
+  /// @returns multipliers of joints and drivers, one per row (those of the rigid bodies are undefined); overwritten by
+  /// the next call
   /// @throws RecoverableError for a singular configuration
   const VectorX& make_response(double t, const ConstVector& q, Eigen::Ref<VectorX> b);
-  /// The least change x of the coordinates, M-weighted as project() moves them, with Phi_q x = c.
+  /// The change x of the coordinates with Phi_q x = c and minimum M-weighted norm, as in project().
   /// @param c  one entry per row of Phi. @throws RecoverableError for a singular configuration
   [[nodiscard]] VectorX solve_min_norm_change(double t, const ConstVector& q, VectorX c);
-  /// The own states of all force elements.
+  /// The internal states of all force elements.
   [[nodiscard]] ElementStates& states() { return states_; }
   [[nodiscard]] const ElementStates& states() const { return states_; }
 
@@ -140,18 +136,18 @@ class System {
   [[nodiscard]] double kinetic_energy(const ConstVector& qd) const;
   [[nodiscard]] Violation violation(double t, const ConstVector& q, const ConstVector& qd);
 
-  /// For messages: by position, or by velocity where that is worse.
+  /// For messages: the largest residual of position or velocity.
   [[nodiscard]] MaxResidual find_max_residual(double t, const ConstVector& q, const ConstVector& qd);
 
   /// Moves (q, qd) onto the constraints along M-orthogonal directions: Newton on Phi(q, t) = 0, then one linear solve
-  /// for qd. A factorisation serves as long as q moves by less than 1e-8 of it.
+  /// for qd. A factorisation is reused while q moves by less than 1e-8.
   /// @returns number of Newton iterations
   /// @throws RecoverableError when Newton does not converge
   int project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd);
 
-  /// How far the joints' equations are from depending on each other at (t, q): an estimate of the smallest singular
-  /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular
-  /// pose, where the factorisation is damped, it is 1e-5 over the root of the lightest mass.
+  /// Distance of the joints' equations from linear dependence at (t, q): an estimate of the smallest singular value of
+  /// Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular pose, where
+  /// the factorisation is damped, it is 1e-5 over the root of the lightest mass.
   /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
   [[nodiscard]] double compute_min_singular_value(double t, const ConstVector& q, std::string* dependent_joint = nullptr);
 
@@ -159,19 +155,19 @@ class System {
   void add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C);
   /// Linearises the index-1 equations at a state for Newton systems.
   void linearize(const MotionState& at);
-  /// J dy, how dy/dt changes with y = {q, qd, s} along a motion that keeps the constraints, from a linearize() that
-  /// nothing has followed.
+  /// J dy, the derivative of dy/dt along a change dy of y = {q, qd, s} that satisfies the constraints. Must directly
+  /// follow linearize().
   [[nodiscard]] VectorX rate_change(const ConstVector& dy);
   /// Factors (1 - gamma J), J the Jacobian of y -> dy/dt, from the last linearize(). J is never formed: with
   /// x_v = b_v + gamma da and x_q = b_q + gamma x_v the system reduces to
   ///   [ M - gamma C - gamma^2 K     Phi_q' ] {da     }   { K (b_q + gamma b_v) + C b_v     }
   ///   [ Phi_q - gamma G_v - gamma^2 G_q  0 ] {dlambda} = { G_q (b_q + gamma b_v) + G_v b_v },
-  /// own states eliminated from K, C and the right-hand side (ElementStates, rate = 1 / gamma).
+  /// internal states eliminated from K, C and the right-hand side (ElementStates, rate = 1 / gamma).
   void factor_newton(double gamma);
   /// Solves (1 - gamma J) x = b, x = {q, qd, s}, in place.
   void solve_newton(Eigen::Ref<VectorX> b);
 
-  /// Makes all later results independent of earlier ones; called at restarts of the integration.
+  /// Makes later results independent of earlier ones; called at restarts of the integration.
   void reset_factorisation();
 
   [[nodiscard]] const std::vector<std::unique_ptr<Constraint>>& constraints() const { return constraints_; }
@@ -195,10 +191,10 @@ class System {
   void append(std::unique_ptr<Constraint> constraint);
   void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
   void invalidate_factors();
-  /// Adds to newton_b_ and sets newton_c_: what changes of q and qd do to -Phi_q' lambda and to the acceleration
-  /// constraints with lambda and qdd as they are.
+  /// Adds to newton_b_ and sets newton_c_: effect of changes of q and qd on -Phi_q' lambda and on the acceleration
+  /// constraints at constant lambda and qdd.
   void add_constraint_changes(const ConstVector& x_q, const ConstVector& x_v);
-  /// Adds to the Newton matrix what own states make of it. A gamma of zero asks for none.
+  /// Adds the contribution of internal states to the Newton matrix; none for gamma = 0.
   void eliminate_states(double gamma);
   void resize();
   void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
@@ -212,7 +208,7 @@ class System {
   template <typename Fill>
   void for_each_block(Fill fill) const;
 
-  /// A point at which something was computed and is still good.
+  /// A point at which cached results are valid.
   struct Key {
     bool valid = false;
     double t = 0.0;
@@ -238,7 +234,7 @@ class System {
   ElementStates states_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
 
-  bool driven_ = false;  ///< some constraint does work
+  bool driven_ = false;  ///< a constraint depends on time and does work
 
   SparseAssembler Phi_q_;       ///< rows of joints only
   SparseAssembler full_Phi_q_;  ///< all rows
@@ -252,7 +248,7 @@ class System {
   VectorX lin_q_, lin_qd_, lin_qdd_, lin_lambda_;
   SparseMatrix lin_Phi_q_;
   SparseAssembler K_, C_, G_q_, G_v_;
-  SparseAssembler K_s_, C_s_;  ///< what own states add to K and C when they are eliminated
+  SparseAssembler K_s_, C_s_;  ///< contribution of eliminated internal states to K and C
   RigidElimination newton_;
   std::vector<Matrix4> newton_mass_;
   double newton_gamma_ = 0.0;

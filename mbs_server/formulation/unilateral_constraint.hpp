@@ -1,7 +1,7 @@
-/// A constraint that holds in one direction only: a gap Phi(q) >= 0 whose force pushes and never pulls.
+/// A unilateral constraint: a gap Phi(q) >= 0 whose force pushes and never pulls.
 ///
-/// Closed, it is the equation Phi = 0 with the force N = -lambda >= 0 along Phi_q; open, it has no rows. Who steps the
-/// motion decides which: docs/theory/rigid_contact.md, "Joints that let go".
+/// Closed, it is the equation Phi = 0 with the force N = -lambda >= 0 along Phi_q; open, it has no rows. The stepping
+/// algorithm switches between both: docs/theory/rigid_contact.md, "Joints that let go".
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace heelstrike::mbs {
 
-/// What happens where the gap closes.
+/// Impact law at closure of the gap.
 struct ImpactAtGap {
   double restitution = 0.0;    ///< [-] in [0, 1], Newton's law
   double restitution_threshold = 0.0;  ///< [m/s] slower approaches end without rebound
@@ -19,19 +19,19 @@ struct ImpactAtGap {
 
 class UnilateralConstraint final : public QuadraticConstraint {
  public:
-  /// Open. @param gap  [m], with a gradient of length one at the constrained points
+  /// Initially open. @param gap  [m], with a gradient of unit norm at the constrained points
   UnilateralConstraint(std::string name, QuadraticEquation gap, const ImpactAtGap& impact)
       : QuadraticConstraint(std::move(name), {}), gap_(std::move(gap)), impact_(impact) {}
 
   [[nodiscard]] UnilateralConstraint* unilateral() override { return this; }
   [[nodiscard]] const ImpactAtGap& impact() const { return impact_; }
   [[nodiscard]] bool closed() const { return !equations_.empty(); }
-  /// For System, which counts rows.
+  /// Called by System, which counts rows.
   void set_closed(bool closed) {
     equations_.clear();
     if (closed) equations_.push_back(gap_);
   }
-  /// Whether it is closed or open: [m], and its derivatives.
+  /// The gap [m] and its derivatives, whether closed or open.
   [[nodiscard]] const QuadraticEquation& gap() const { return gap_; }
 
  private:

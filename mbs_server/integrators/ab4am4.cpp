@@ -15,9 +15,9 @@ class Ab4Am4 final : public FixedStepIntegrator {
       runge_kutta_step(h, from, to);
       return;
     }
-    // Predict (Adams-Bashforth, order 4), evaluate, correct (Adams-Moulton, order 4); the last evaluation is that of
-    // the accepted state. The formulas want four derivatives at equal distances, so that every new grid starts with
-    // Runge-Kutta steps of the same order.
+    // Predict (Adams-Bashforth, order 4), evaluate, correct (Adams-Moulton, order 4); the last evaluation is at the
+    // accepted state. The formulas need four equidistant derivatives, so that every new grid starts with Runge-Kutta
+    // steps of the same order.
     const auto& [f1, f2, f3] = history();
     predicted_ = from.Y + h / 24.0 * (55.0 * from.F - 59.0 * f1 + 37.0 * f2 - 9.0 * f3);
     evaluate(from.t + h, predicted_, f_predicted_);

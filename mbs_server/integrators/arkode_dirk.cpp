@@ -12,8 +12,8 @@ namespace {
 
 using Tables = std::pair<ARKODE_DIRKTableID, ARKODE_ERKTableID>;
 
-/// Additive pairs of [kennedy2003] and [kennedy2019] with L-stable implicit parts: the implicit table moves the state,
-/// its explicit partner of the same stages carries the quadratures.
+/// Additive pairs of [kennedy2003] and [kennedy2019] with L-stable implicit parts: the implicit table integrates the
+/// state, its explicit counterpart with the same stages integrates the quadratures.
 Tables tables_of(const IntegratorSpec& spec) {
   switch (spec.order.value_or(default_order)) {
     case 3:
@@ -34,7 +34,7 @@ class ArkodeDirk final : public ArkodeStepper {
   ArkodeDirk(const IntegratorSpec& spec, Problem& problem)
       : ArkodeStepper(spec, problem, true),
         tables_(tables_of(spec)),
-        // The quadratures have no implicit part: there the Newton matrix is the identity.
+        // The quadratures have no implicit part: their Newton matrix is the identity.
         bridge_{.solve = [&problem](Problem::MutableRef b) { problem.solve_newton(b.head(problem.size())); },
                 .cause = &cause()},
         matrix_(make_newton_matrix(context())),
@@ -46,8 +46,7 @@ class ArkodeDirk final : public ArkodeStepper {
     auto& me = static_cast<ArkodeDirk&>(self(user_data));
     return guarded(
         [&] {
-          // ARKODE keeps J while only gamma changes; the factorisation follows gamma without another evaluation of the
-          // model.
+          // ARKODE keeps J while only gamma changes; refactorisation for a new gamma needs no evaluation of the model.
           if (j_ok == SUNFALSE) me.problem().linearize(t, view(Y).head(me.n_y()));
           *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
           me.problem().factor_newton(gamma);
@@ -59,7 +58,7 @@ class ArkodeDirk final : public ArkodeStepper {
     check_setup(ARKStepSetTableNum(arkode, tables_.first, tables_.second), "ARKStepSetTableNum");
     check_setup(ARKStepSetLinearSolver(arkode, solver_.get(), matrix_.get()), "ARKStepSetLinearSolver");
     check_setup(ARKStepSetLinSysFn(arkode, newton_system), "ARKStepSetLinSysFn");
-    // Stage guesses from the last step, of lower order for later stages: a third of the evaluations of the trivial one.
+    // Stage predictor from the last step, of lower order for later stages: a third of the trivial one's evaluations.
     constexpr int variable_order = 2;
     check_setup(ARKStepSetPredictorMethod(arkode, variable_order), "ARKStepSetPredictorMethod");
   }

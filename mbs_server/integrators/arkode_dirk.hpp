@@ -1,6 +1,6 @@
 /// Diagonally implicit, L-stable Runge-Kutta methods of ARKODE on the index-1 form ([kennedy2003], [kennedy2019]), with
-/// exact Newton systems and a projection of every accepted step onto the constraints. The quadratures are taken along
-/// by the explicit partner of the method, outside of the Newton iteration.
+/// exact Newton systems and a projection of every accepted step onto the constraints. The explicit counterpart of the
+/// method integrates the quadratures outside of the Newton iteration.
 #pragma once
 
 #include "mbs_server/integrators/integrator.hpp"

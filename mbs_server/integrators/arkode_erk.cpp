@@ -43,7 +43,7 @@ class ArkodeErk final : public ArkodeStepper {
   }
 
  private:
-  /// Up to here the polynomial through the ends of a step is as good as the step.
+  /// Up to this order Hermite interpolation between the ends of a step is as accurate as the step.
   static constexpr int hermite_order = 5;
 
   void configure(void* arkode) override {
@@ -56,8 +56,8 @@ class ArkodeErk final : public ArkodeStepper {
   std::vector<Eigen::VectorXd> slopes_;
 };
 
-/// Orders 6 and 8 have no interpolant as good as their steps, which are wide: a shorter step of the same formula ends
-/// at `t`.
+/// Orders 6 and 8 have no interpolant as accurate as their large steps: a shorter step of the same formula to `t` is
+/// used.
 void ArkodeErk::dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y) {
   if (!formula_) {
     ArkodeStepper::dense_output(t, from, to, Y);
@@ -66,7 +66,7 @@ void ArkodeErk::dense_output(double t, const Node& from, const Node& to, Eigen::
   const double h = t - from.t;
   const auto n_stages = static_cast<std::size_t>(formula_->stages);
   slopes_.resize(n_stages);
-  // The first stage is the derivative at the start of the step, which is there already; the table is explicit.
+  // The first stage of the explicit table is the known derivative at the start of the step.
   slopes_[0] = from.F;
   for (std::size_t i = 1; i < n_stages; ++i) {
     Y = from.Y;

@@ -26,7 +26,7 @@ int ArkodeStepper::full_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data)
   return guarded([&] { me.evaluate(t, view(Y), view(F)); }, me.cause_);
 }
 
-/// Implicit part of the split right-hand side: the motion, whose Newton matrix the problem knows.
+/// Implicit part of the split right-hand side: the motion, for which the problem provides the Newton matrix.
 int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
   return guarded(
@@ -37,7 +37,7 @@ int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_dat
       me.cause_);
 }
 
-/// Explicit part: the quadratures, which act back on nothing.
+/// Explicit part: the quadratures, which do not affect the state.
 int ArkodeStepper::quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
   return guarded(
@@ -48,8 +48,8 @@ int ArkodeStepper::quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user
       me.cause_);
 }
 
-/// [eich1993]: after the error test, so that the estimate is that of the formula. One-step methods have no history that
-/// an unprojected part could stay in.
+/// [eich1993]: after the error test, so that the estimate is that of the formula. One-step methods have no history with
+/// unprojected parts.
 int ArkodeStepper::project(realtype t, N_Vector Y, void* user_data) {
   auto& me = self(user_data);
   return guarded([&] { me.problem().project(t, view(Y).head(me.n_y())); }, me.cause_);
@@ -57,8 +57,8 @@ int ArkodeStepper::project(realtype t, N_Vector Y, void* user_data) {
 
 int ArkodeStepper::weights(N_Vector Y, N_Vector w, void* user_data) {
   auto& me = self(user_data);
-  // Work and dissipation are tested too, with their own absolute tolerance: else the width of a step would have no
-  // bound where the motion is a polynomial.
+  // The error test includes work and dissipation, with their own absolute tolerance: otherwise the step size would be
+  // unbounded where the motion is a polynomial.
   const auto y = view(Y).head(me.n_y());
   view(w).head(me.n_y()) = (me.spec().rtol * y.array().abs() + me.spec().atol).inverse().matrix();
   view(w).tail(me.n_z()) =
@@ -74,10 +74,10 @@ void ArkodeStepper::create(double t) {
   check_setup(ARKStepSetErrHandlerFn(arkode_, ignore_message, nullptr), "ARKStepSetErrHandlerFn");
   check_setup(ARKStepWFtolerances(arkode_, weights), "ARKStepWFtolerances");
   check_setup(ARKStepSetPostprocessStepFn(arkode_, project), "ARKStepSetPostprocessStepFn");
-  // Only the derivative at the end of a step is taken from it.
+  // Only the derivative at the end of a step is obtained from it.
   check_setup(ARKStepSetInterpolantType(arkode_, ARK_INTERP_HERMITE), "ARKStepSetInterpolantType");
   check_setup(ARKStepSetMaxNumSteps(arkode_, -1), "ARKStepSetMaxNumSteps");
-  // No limit of steps: budgets and StallGuard end runs that get nowhere.
+  // No limit of steps: budgets and StallGuard end runs without progress.
   check_setup(ARKStepSetMaxErrTestFails(arkode_, spec().max_rejections), "ARKStepSetMaxErrTestFails");
   check_setup(ARKStepSetMaxConvFails(arkode_, spec().max_rejections), "ARKStepSetMaxConvFails");
   configure(arkode_);
@@ -85,7 +85,7 @@ void ArkodeStepper::create(double t) {
 
 void ArkodeStepper::reinitialize(const Node& start) {
   view(state_.get()) = start.Y;
-  // ARKODE starts its counts anew with every ReInit.
+  // ARKODE resets its counts with every ReInit.
   add_current(totals_);
   check_setup(implicit_ ? ARKStepReInit(arkode_, quadrature_rhs, motion_rhs, start.t, state_.get())
                         : ARKStepReInit(arkode_, full_rhs, nullptr, start.t, state_.get()),
@@ -110,7 +110,7 @@ void ArkodeStepper::max_step_changed() {
 
 void ArkodeStepper::apply_max_step() {
   const double bound = std::min(max_step(), max_repeated_step_);
-  // ARKODE reads 0 as "no bound".
+  // For ARKODE 0 means no bound.
   check_setup(ARKStepSetMaxStep(arkode_, std::isinf(bound) ? 0.0 : bound), "ARKStepSetMaxStep");
 }
 
@@ -147,8 +147,8 @@ void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
     ++n_rejected_;
     double h = 0.0;
     check_setup(ARKStepGetCurrentStep(arkode_, &h), "ARKStepGetCurrentStep");
-    // A quarter, not a half: what the model refuses is often a contact that is far too deep. The bound stays until the
-    // end of the step that was refused first is passed.
+    // A quarter, not a half: the model often rejects a contact with far too large penetration. The bound applies up to
+    // the end of the step that was rejected first.
     h = std::min(h, max_repeated_step_);
     if (std::isinf(max_repeated_step_)) repeat_end_ = from.t + h;
     max_repeated_step_ = 0.25 * h;
@@ -158,7 +158,7 @@ void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
   set_attempted_time(t);
   stall_.check(t - from.t, t, cause_, spec().name);
   cause_ = nullptr;
-  // ARKODE has evaluated the start of its first step; later nodes take theirs over from the end before.
+  // ARKODE has evaluated the start of its first step; later nodes reuse the end of the preceding step.
   if (first_after_restart()) {
     get_derivative(from.t);
     from.F = view(derivative_.get());
@@ -169,7 +169,7 @@ void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
   to.F = view(derivative_.get());
 }
 
-// ARKODE asks for the right-hand side at the end of a step, where a run may be cancelled as anywhere else.
+// ARKODE evaluates the right-hand side at the end of a step, where a run may also be cancelled.
 void ArkodeStepper::get_derivative(double t) {
   const int code = ARKStepGetDky(arkode_, t, 1, derivative_.get());
   if (code < 0 && cause_) std::rethrow_exception(cause_);
@@ -191,7 +191,7 @@ void ArkodeStepper::add_current(IntegratorStatistics& s) const {
   if (implicit_) {
     (void)ARKStepGetNumStepSolveFails(arkode_, &nonlinear_failures);
     (void)ARKStepGetNumJacEvals(arkode_, &jacobians);
-    // Counts of the linear solver begin anew with the first step only: until then they are those of before.
+    // Counts of the linear solver are reset with the first step only: before it they are those of the previous run.
     if (steps == 0) jacobians = 0;
   }
   s.rejected_steps += error_failures + nonlinear_failures;

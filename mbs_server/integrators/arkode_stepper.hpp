@@ -1,11 +1,11 @@
-/// What the two ARKODE methods have in common ([reynolds2023] in docs/references.bib): the state {y, z} with the
+/// Common base of the two ARKODE methods ([reynolds2023] in docs/references.bib): the state {y, z} with the
 /// quadratures appended, the projection of every accepted step, and statistics.
 ///
-/// ARKODE gives up at once when an explicit stage or the projection is refused recoverably; then the step is repeated
+/// ARKODE fails immediately on a recoverable error of an explicit stage or of the projection; the step is then repeated
 /// here from its start with a quarter of its size, up to max_rejections times.
 ///
-/// The quadratures do not act back on the state, but take part in the error test with a tolerance of their own
-/// (quadrature_atol), as with CVODE and IDA.
+/// The quadratures do not affect the state, but the error test includes them with a separate tolerance
+/// (quadrature_atol), as for CVODE and IDA.
 #pragma once
 
 #include <arkode/arkode_arkstep.h>
@@ -25,7 +25,7 @@ class ArkodeStepper : public OneStepIntegrator {
   [[nodiscard]] IntegratorStatistics statistics() const final;
 
  protected:
-  /// Chooses tables and solvers of a new ARKODE.
+  /// Sets tables and solvers of a new ARKODE instance.
   virtual void configure(void* arkode) = 0;
   /// F = {f, integrands} at (t, Y).
   void evaluate(double t, Eigen::Ref<const Eigen::VectorXd> Y, Eigen::Ref<Eigen::VectorXd> F);
@@ -60,8 +60,8 @@ class ArkodeStepper : public OneStepIntegrator {
   Context context_;
   OwnedVector state_, derivative_;
   void* arkode_ = nullptr;
-  double max_repeated_step_;         ///< [s] of the step while a refused one is being repeated; infinite when not
-  double repeat_end_ = 0.0;  ///< [s] end of the step that was refused
+  double max_repeated_step_;         ///< [s] bound while a rejected step is repeated; otherwise infinite
+  double repeat_end_ = 0.0;  ///< [s] end of the rejected step
   std::int64_t n_rejected_ = 0;
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };

@@ -70,8 +70,8 @@ int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatri
   auto& me = self(user_data);
   return guarded(
       [&] {
-        // CVODE keeps J over many steps and asks for a new one only when Newton's method converges badly; gamma changes
-        // more often and costs a factorisation, but no evaluation of the model.
+        // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more often and
+        // costs a factorisation, but no evaluation of the model.
         if (j_ok == SUNFALSE) me.problem().linearize(t, view(y));
         *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
         me.problem().factor_newton(gamma);
@@ -84,10 +84,10 @@ int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /
   auto& me = self(user_data);
   return guarded(
       [&] {
-        // CVODE adds the correction itself, and wants it apart from the state.
+        // CVODE adds the correction to the state, which must not be modified here.
         me.projected_ = view(y);
         me.problem().project(t, me.projected_);
-        // [eich1993]: positions to Phi = 0, velocities to Phi_q qd = nu; own states of force elements are left alone.
+        // [eich1993]: positions to Phi = 0, velocities to Phi_q qd = nu; internal states are unchanged.
         view(correction) = me.projected_ - view(y);
       },
       me.cause());
@@ -102,15 +102,15 @@ void CvodeIndex1::create() {
   check_setup(CVodeSetLinearSolver(cvode_, solver(), matrix()), "CVodeSetLinearSolver");
   check_setup(CVodeSetLinSysFn(cvode_, newton_system), "CVodeSetLinSysFn");
   check_setup(CVodeSetProjFn(cvode_, project), "CVodeSetProjFn");
-  // The projection moves the latest state only; the part of the error that leaves the constraints stays in the history
-  // of the formula and returns as an error of the motion when the bodies have turned. An estimate without it let errors
-  // grow nine times larger on Andrews' mechanism, for a tenth fewer steps.
+  // The projection changes the latest state only; the part of the error that violates the constraints remains in the
+  // history of the formula and becomes an error of the motion when the bodies rotate. Estimates without it gave nine
+  // times larger errors on Andrews' mechanism, with a tenth fewer steps.
   check_setup(CVodeSetProjErrEst(cvode_, SUNFALSE), "CVodeSetProjErrEst");
   if (problem().n_quadratures() > 0) {
     check_setup(CVodeQuadInit(cvode_, quadrature, quadrature_state()), "CVodeQuadInit");
     check_setup(CVodeQuadSStolerances(cvode_, spec().rtol, quadrature_atol(spec())), "CVodeQuadSStolerances");
-    // With error control: a load that is a polynomial of time moves a free body on a cubic, which BDF of order 5
-    // follows with steps of any width, and the work of such a step would be off by percents.
+    // With error control: a load that is a polynomial of time moves a free body along a cubic, which BDF of order 5
+    // integrates exactly with any step size, and the work of such a step would have an error of percents.
     check_setup(CVodeSetQuadErrCon(cvode_, SUNTRUE), "CVodeSetQuadErrCon");
   }
   configure(cvode_);
@@ -132,7 +132,7 @@ void CvodeIndex1::add_statistics(IntegratorStatistics& statistics) const {
 IntegratorEntry cvode_index1() {
   return integrator_entry(
       "cvode_index1", "BDF of order 1 to 5, accelerations from the index-1 form, projection onto the constraints",
-      {order_key("largest order", {1, 2, 3, 4, 5}, default_order)},
+      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)},
       [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<CvodeIndex1>(spec, problem); });
 }
 

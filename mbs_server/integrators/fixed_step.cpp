@@ -13,7 +13,7 @@ std::vector<config::KeySchema> fixed_step_keys() {
   const auto baumgarte = [](const char* name, const char* meaning, double fallback) {
     return config::number(name, "1/s", config::rates, meaning, fmt::format("{}", fallback));
   };
-  return {order_key("order", {4}, 4), config::required(config::number("step", "s", config::times, "the step")),
+  return {order_key("order", {4}, 4), config::required(config::number("step", "s", config::times, "step size")),
           baumgarte("baumgarte_alpha", "damping of constraint violations", defaults.baumgarte_alpha),
           baumgarte("baumgarte_beta", "stiffness of constraint violations", defaults.baumgarte_beta)};
 }
@@ -22,7 +22,7 @@ FixedStepIntegrator::FixedStepIntegrator(const IntegratorSpec& spec, Problem& pr
     : OneStepIntegrator(spec, problem, false), alpha_(spec.baumgarte_alpha), beta_(spec.baumgarte_beta) {
   if (!spec.step) {
     throw input_error("analysis.integrator.step",
-                      fmt::format("analysis.integrator.step: expected the fixed step of {} [s], found nothing; add "
+                      fmt::format("analysis.integrator.step: expected the fixed step of {} [s], found none; add "
                                   "e.g. step: 1e-4",
                                   spec.name));
   }
@@ -43,7 +43,7 @@ void FixedStepIntegrator::runge_kutta_step(double h, const Node& from, Node& to)
   evaluate(from.t + 0.5 * h, stage_, f3_);
   stage_ = from.Y + h * f3_;
   evaluate(from.t + h, stage_, f4_);
-  // [machado2012] eqs 3.46-3.51; the first slope is the derivative that the step before has left.
+  // [machado2012] eqs 3.46-3.51; the first slope is the derivative from the preceding step.
   to.Y = from.Y + h / 6.0 * (from.F + 2.0 * f2_ + 2.0 * f3_ + f4_);
 }
 
@@ -57,8 +57,8 @@ void FixedStepIntegrator::change_size(double h, double t) {
 void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   step_error_ = 0.0;
   const int n = problem().n_positions();
-  // Compared with the largest speed so far, not with that of the moment: a pendulum that turns back has no large error
-  // for being slow.
+  // Relative to the maximum speed so far, not to the current one: at a reversal of a pendulum the relative error would
+  // be large.
   max_speed_ = std::max(max_speed_, to.Y.segment(n, n).lpNorm<Eigen::Infinity>());
   const auto states = to.Y.segment(2 * n, n_y() - 2 * n);
   max_state_ = std::max(max_state_, states.size() == 0 ? 0.0 : states.lpNorm<Eigen::Infinity>());
@@ -68,7 +68,7 @@ void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   // Adams-Moulton over five equidistant derivatives: its error is of order h^6, that of the step of order h^5, so that
   // the difference is the error of the step.
   stage_ = to.Y - from.Y - h / 720.0 * (251.0 * to.F + 646.0 * from.F - 264.0 * f1 + 106.0 * f2 - 19.0 * f3);
-  // Axes of bodies have length one, so that the largest coordinate is never small.
+  // Axes of bodies are unit vectors, so that the largest coordinate is never small.
   step_error_ = std::max(stage_.head(n).lpNorm<Eigen::Infinity>() / to.Y.head(n).lpNorm<Eigen::Infinity>(),
                          stage_.segment(n, n).lpNorm<Eigen::Infinity>() / max_speed_);
   if (!(max_state_ > 0.0)) return;
@@ -101,17 +101,16 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
   }
   std::exception_ptr cause;
   for (int attempt = 0; attempt <= spec().max_rejections; ++attempt) {
-    // Multiplied, not added up: after a million steps a sum would be off by a million rounding errors.
+    // A product, not a sum, which after a million steps would have accumulated a million rounding errors.
     double t_next = grid_start_ + static_cast<double>(count_ + 1) * size_;
-    // A rest below a millionth of a step is taken along.
+    // A remainder below a millionth of a step is added to the step.
     const bool last = t_next > t_end - 1e-6 * size_;
     if (last) t_next = t_end;
     set_attempted_time(t_next);
     const int refused = guarded(
         [&] {
           if (first_after_restart()) evaluate(from.t, from.Y, from.F);
-          // A shortened step has other distances than the formulas of Adams assume: it is a Runge-Kutta step, and the
-          // grid ends with it.
+          // The Adams formulas assume equidistant steps: a shortened step is a Runge-Kutta step and ends the grid.
           if (last) n_past_ = 0;
           try_step(t_next - from.t, from, to);
           to.t = t_next;
@@ -123,7 +122,7 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
       ++count_;
       estimate_error(from, to);
       if (!last) update_history(from);
-      // The rest of a step at the end of the run may be tiny.
+      // The last step of the run may be tiny.
       if (!last) stall_.check(to.t - from.t, to.t, cause, totals_.name);
       return;
     }
@@ -134,7 +133,7 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
     change_size(0.5 * (t_next - from.t), from.t);
   }
   throw_solver_failure(cause, totals_.name,
-                       fmt::format("{} steps refused in a row, the last of {:g} s", spec().max_rejections + 1, size_),
+                       fmt::format("{} consecutive steps rejected, the last of {:g} s", spec().max_rejections + 1, size_),
                        attempted_time());
 }
 

@@ -1,13 +1,13 @@
-/// What the fixed-step methods have in common: the grid of steps, Baumgarte's stabilisation instead of a projection,
-/// and the repetition of steps that the model refuses.
+/// Common base of the fixed-step methods: the grid of steps, Baumgarte's stabilisation instead of a projection, and the
+/// repetition of rejected steps.
 ///
-/// Steps start anew at every restart: t_k = t_0 + k h. The last step before the end of the run is shortened to meet it.
-/// A step that the model refuses is repeated with half the size, again and again up to max_rejections times, and the
-/// nominal size returns once the time of the refused step is passed.
+/// Every restart begins a new grid: t_k = t_0 + k h. The last step is shortened to end at the end of the run. A step
+/// that the model rejects is bisected up to max_rejections times; the nominal size is restored after the end of the
+/// rejected step.
 ///
 /// The error of a step is estimated, but not controlled: from the fourth step of a grid on, its increment is compared
-/// with the Adams-Moulton quadrature of order 5 over the derivatives at its ends and three steps back, whose own error
-/// is of order h^6, one more than that of the methods. It costs no evaluation.
+/// with the Adams-Moulton quadrature of order 5 over the derivatives at its ends and three steps back, whose error is
+/// of order h^6, one order higher than that of the methods. The estimate needs no evaluation.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace heelstrike::mbs {
 
-/// Keys of the scenario that all of them have.
+/// Keys of the scenario common to these methods.
 [[nodiscard]] std::vector<config::KeySchema> fixed_step_keys();
 
 class FixedStepIntegrator : public OneStepIntegrator {
@@ -51,16 +51,16 @@ class FixedStepIntegrator : public OneStepIntegrator {
 
   double alpha_, beta_;
   double size_ = 0.0;           ///< [s] current step
-  double grid_start_ = 0.0;     ///< [s] steps of this size are counted from here
-  double repeat_end_ = 0.0;  ///< [s] end of the step that was refused, while size_ is reduced for it
+  double grid_start_ = 0.0;     ///< [s] start of the grid of this step size
+  double repeat_end_ = 0.0;  ///< [s] end of the rejected step, while size_ is reduced
   bool reduced_ = false;
   std::int64_t count_ = 0;
   Eigen::VectorXd stage_, f2_, f3_, f4_;
   std::array<Eigen::VectorXd, history_length> past_;
   std::size_t n_past_ = 0;
   double step_error_ = 0.0;
-  double max_speed_ = 0.0;  ///< largest |qd| since the restart, the size that errors of qd are compared with
-  double max_state_ = 0.0;  ///< likewise of the states of the first order
+  double max_speed_ = 0.0;  ///< maximum |qd| since the restart, the scale of errors of qd
+  double max_state_ = 0.0;  ///< likewise for first-order states
   StallGuard stall_;
   IntegratorStatistics totals_;
 };

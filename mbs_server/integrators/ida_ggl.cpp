@@ -60,7 +60,7 @@ class IdaGgl final : public MultistepIntegrator {
   void finish_step(double t, Eigen::VectorXd& y) override { problem().project(t, y); }
   [[nodiscard]] double first_step() const;
   void add_statistics(IntegratorStatistics& statistics) const override {
-    statistics.rhs_evaluations += 2;  // for the consistent start
+    statistics.rhs_evaluations += 2;  // for the consistent initial state
     statistics.jacobian_evaluations = n_factorizations_;
   }
 
@@ -79,7 +79,7 @@ int IdaGgl::residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user
   return guarded(
       [&] {
         me.problem().index2_residual(t, view(x), view(xd), view(r));
-        // The state of the latest residual is where Newton's method stands, and where the next matrix is to be taken.
+        // The state of the latest residual is the current Newton iterate, at which the next matrix is evaluated.
         me.residual_time_ = t;
         me.residual_state_ = view(x);
       },
@@ -93,14 +93,14 @@ int IdaGgl::quadrature(realtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, voi
 
 int IdaGgl::newton_system(realtype /*t*/, realtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,
                           SUNMatrix /*A*/, void* user_data, N_Vector, N_Vector, N_Vector) {
-  // Nothing to do yet: the solve takes its matrix when it knows the state.
+  // The matrix is factored in the first solve, when the state is known.
   self(user_data).factored_ = false;
   return 0;
 }
 
-/// IDA keeps a Newton matrix over many steps, but the constraint directions turn with the bodies and the multipliers
-/// take up every error in them: measured on a spinning body, matrices of earlier steps cost more rejected steps than
-/// they save factorisations. So every step has its own.
+/// IDA keeps a Newton matrix over many steps, but the constraint directions rotate with the bodies and their errors
+/// affect the multipliers: on a spinning body, matrices of earlier steps caused more rejected steps than they saved
+/// factorisations. Every step therefore has a new matrix.
 void IdaGgl::solve_newton(Problem::MutableRef b) {
   double c = 0.0;
   check_setup(IDAGetCurrentCj(ida_, &c), "IDAGetCurrentCj");
@@ -114,12 +114,12 @@ void IdaGgl::solve_newton(Problem::MutableRef b) {
   problem().solve_index2(b);
 }
 
-/// An entry that passes through zero has the rounding errors of the largest one: joints and the turning of bodies mix
-/// them. With an atol below, Newton's iteration cannot converge there.
+/// An entry that passes through zero has the rounding errors of the largest entry, because joints and rotations couple
+/// them. With an atol below this level, Newton's iteration cannot converge there.
 constexpr double rounding_errors = 100.0 * std::numeric_limits<double>::epsilon();
 
-/// Positions, velocities and own states each with their own rounding; the weight zero keeps the multipliers out of both
-/// tests.
+/// Positions, velocities and internal states with separate rounding levels; zero weights exclude the multipliers from
+/// both tests.
 int IdaGgl::weights(N_Vector x, N_Vector w, void* user_data) {
   auto& me = self(user_data);
   view(w).setZero();
@@ -141,7 +141,7 @@ void IdaGgl::create() {
   check_setup(IDAWFtolerances(ida_, weights), "IDAWFtolerances");
   check_setup(IDASetLinearSolver(ida_, solver(), matrix()), "IDASetLinearSolver");
   check_setup(IDASetJacFn(ida_, newton_system), "IDASetJacFn");
-  // The scaling corrects for a matrix of another step size; here every step has its own.
+  // The scaling corrects for a matrix of another step size; here every step has a new matrix.
   check_setup(IDASetLinearSolutionScaling(ida_, SUNFALSE), "IDASetLinearSolutionScaling");
   if (problem().n_quadratures() > 0) {
     check_setup(IDAQuadInit(ida_, quadrature, quadrature_state()), "IDAQuadInit");
@@ -157,7 +157,7 @@ void IdaGgl::make_consistent() {
   auto x = view(state());
   auto xd = view(derivative_.get());
   const Eigen::VectorXd y = x.head(n_y());
-  // mu = 0 belongs to consistent positions and velocities; q' and v' follow from the index-1 form, with lambda.
+  // For consistent positions and velocities mu = 0; q' and v' follow from the index-1 form, with lambda.
   x.tail(2 * m).setZero();
   xd.setZero();
   problem().rhs(t(), y, xd.head(n_y()));
@@ -165,20 +165,19 @@ void IdaGgl::make_consistent() {
   factored_ = false;
 }
 
-/// [s], 0 = IDA's own. IDA takes half the step at which the derivatives move the state by its tolerance. From rest and
-/// with a small atol that is far below the time in which any position changes by a rounding error; the rounding errors
-/// of the positions, divided by such a step, are then larger than the tolerance of the velocities, and no iteration
-/// converges.
+/// [s], 0 = IDA's default: half the step at which the derivatives change the state by its tolerance. From rest and with
+/// a small atol this is far below the time in which a position changes by a rounding error; the rounding errors of the
+/// positions, divided by such a step, then exceed the tolerance of the velocities, and the iteration does not converge.
 double IdaGgl::first_step() const {
   const auto x = view(state());
   const auto yd = view(derivative_.get()).head(n_y());
-  // The norm and the choice of IDASolve(), with its factors of 1/1000 and 1/2.
+  // The norm and the default of IDASolve(), with its factors of 1/1000 and 1/2.
   const Eigen::ArrayXd tolerance = spec().rtol * x.head(n_y()).array().abs() + spec().atol;
   const double norm = std::sqrt((yd.array() / tolerance).square().sum() / static_cast<double>(x.size()));
   const double own = std::min(1e-3 * first_step_horizon, 0.5 / norm);
   const int n = problem().n_positions();
-  // Times in which speed, or acceleration from rest, moves a position by one rounding error. A body at rest without any
-  // acceleration gives infinity, and IDA keeps its own choice.
+  // Times in which velocity, or acceleration from rest, changes a position by one rounding error. A body at rest
+  // without acceleration gives infinity, and IDA uses its default.
   const double rounding = std::numeric_limits<double>::epsilon() * x.head(n).lpNorm<Eigen::Infinity>();
   const double shortest = std::min(rounding / yd.head(n).lpNorm<Eigen::Infinity>(),
                                    std::sqrt(rounding / yd.segment(n, n).lpNorm<Eigen::Infinity>()));
@@ -196,7 +195,7 @@ void IdaGgl::reinitialize() {
 IntegratorEntry ida_ggl() {
   IntegratorEntry entry = integrator_entry(
       "ida_ggl", "BDF of order 1 to 5 on the stabilised index-2 form of Gear, Gupta and Leimkuhler",
-      {order_key("largest order", {1, 2, 3, 4, 5}, default_order)},
+      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)},
       [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<IdaGgl>(spec, problem); });
   entry.solves_multipliers = true;
   return entry;

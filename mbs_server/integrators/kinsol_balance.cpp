@@ -13,7 +13,7 @@ struct KinsolDeleter {
   void operator()(void* kinsol) const { KINFree(&kinsol); }
 };
 
-/// What the callbacks reach through KINSOL's user data.
+/// User data of the KINSOL callbacks.
 struct Callbacks {
   const BalanceEquations& equations;
   std::exception_ptr cause;
@@ -28,20 +28,20 @@ struct Callbacks {
   }
 };
 
-/// Rethrows what no shorter step can cure, and returns the text of anything else.
+/// Rethrows unrecoverable errors and returns the text of recoverable ones.
 std::string refusal(const std::exception_ptr& cause) {
   if (!cause) return {};
   try {
     std::rethrow_exception(cause);
   } catch (const RecoverableError& e) {
-    return fmt::format("; the model last refused: {}", e.what());
+    return fmt::format("; last rejection by the model: {}", e.what());
   }
 }
 
 void configure(void* kinsol, const BalanceSettings& settings) {
   check_setup(KINSetErrHandlerFn(kinsol, ignore_message, nullptr), "KINSetErrHandlerFn");
   check_setup(KINSetFuncNormTol(kinsol, settings.tolerance), "KINSetFuncNormTol");
-  // Below rounding: a short step is no sign of rest, where a stiff contact allows no longer one.
+  // Below rounding: a short step does not indicate convergence, because stiff contact limits the step length.
   check_setup(KINSetScaledStepTol(kinsol, 1e-15), "KINSetScaledStepTol");
   check_setup(KINSetMaxNewtonStep(kinsol, settings.max_step_length), "KINSetMaxNewtonStep");
   check_setup(KINSetNumMaxIters(kinsol, settings.max_iterations), "KINSetNumMaxIters");
@@ -85,7 +85,7 @@ BalanceResult solve_balance(const BalanceEquations& equations, const BalanceSett
   Eigen::VectorXd F(x.size());
   equations.residual(x, F);
   result.norm = F.cwiseProduct(settings.F_scale).lpNorm<Eigen::Infinity>();
-  // KINSOL may give up in its line search at a point that is good enough: what counts is the residual.
+  // KINSOL's line search may fail at a point that satisfies the tolerance: the residual decides.
   result.converged = result.converged || result.norm <= settings.tolerance;
   return result;
 }

@@ -8,18 +8,18 @@
 
 namespace heelstrike::mbs {
 
-/// What KINSOL asks. Functions may throw RecoverableError: a shorter step is tried then.
+/// Functions for KINSOL. They may throw RecoverableError, on which a shorter step is tried.
 struct BalanceEquations {
   using ConstRef = Eigen::Ref<const Eigen::VectorXd>;
   using MutableRef = Eigen::Ref<Eigen::VectorXd>;
   std::function<void(const ConstRef& x, MutableRef F)> residual;
   std::function<void(const ConstRef& x)> factor;  ///< of dF/dx
-  std::function<void(MutableRef b)> solve;        ///< with the last factors, in place
+  std::function<void(MutableRef b)> solve;        ///< in place, with the last factors
 };
 
 struct BalanceSettings {
-  Eigen::VectorXd F_scale;    ///< weights that make the entries of F comparable; the largest weighted one is the norm
-  Eigen::VectorXd x_scale;    ///< weights that make the entries of x comparable
+  Eigen::VectorXd F_scale;    ///< weights of the entries of F; the norm is the largest weighted entry
+  Eigen::VectorXd x_scale;    ///< weights of the entries of x
   double tolerance = 1e-10;   ///< [-] of the norm of F
   double max_step_length = 1.0;  ///< [-] Euclidean norm of the weighted step
   int max_iterations = 100;
@@ -30,11 +30,11 @@ struct BalanceResult {
   double norm = 0.0;  ///< [-] largest weighted entry of F
   int iterations = 0;
   int evaluations = 0;  ///< of F
-  std::string reason;   ///< what KINSOL said, and the last refusal of the model
+  std::string reason;   ///< return flag of KINSOL, and the last rejection by the model
 };
 
-/// @param x  start; the solution, or the best that was reached
-/// @throws what `equations` throw unrecoverably
+/// @param x  initial guess; the solution, or the best iterate
+/// @throws unrecoverable errors of `equations`
 [[nodiscard]] BalanceResult solve_balance(const BalanceEquations& equations, const BalanceSettings& settings,
                                           Eigen::VectorXd& x);
 

@@ -14,29 +14,29 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 
-/// Impacts at one instant that follow from each other. A chain of n bodies needs about n^2 / 2; without rebound some
-/// never end.
+/// Limit of sequential impacts at one instant. A chain of n bodies needs about n^2 / 2; without rebound some sequences
+/// are infinite.
 constexpr int max_impact_rounds = 1000;
-/// [s] Longest step where a scenario gives none.
+/// [s] Default step size.
 constexpr double default_step = 1e-3;
-/// How far bodies in contact may sink into each other over a step by the curvature of their paths, over the rounding of
-/// gaps: 10 um in a model of a metre. Deeper, the points in the middle of the step are not those that bear, as where a
-/// face that turns fast comes to lie on another: the step is halved, so often at most.
+/// Limit of the penetration that a step may cause by the curvature of paths, over the rounding of gaps: 10 um in a
+/// model of a metre. A larger one shows that the midpoint of the step has other contact points than its end, as when a
+/// rotating face comes to lie on another: the step is halved, up to this number of times.
 constexpr double max_relative_penetration = 1e6;
 constexpr int max_halvings = 6;
-/// [-] Cosine of the turn of a normal over half a step, 2 degrees, up to which a path is smooth: a ball that comes to
-/// the next face of a notch strikes it.
+/// [-] Cosine of the rotation of a normal over half a step, 2 degrees, up to which a path is smooth: the transition of a
+/// ball to the next face of a notch is an impact.
 constexpr double smooth_normal_cosine = 0.9994;
 
-/// Half a step with the velocity of its beginning, the impulses of the whole step in the middle, half a step with the
-/// velocity of its end: of second order, exact for bodies that fall. docs/theory/rigid_contact.md.
+/// Half a step with the initial velocity, the impulses of the whole step at the midpoint, half a step with the final
+/// velocity: of second order, exact for free fall. docs/theory/rigid_contact.md.
 ///
-///     impacts at the points that touch and approach             v  -> v+
+///     impacts at closed points that approach                    v  -> v+
 ///     q_m = q + h/2 v+;   M (v_e - v+) = h g(q_m, (v+ + v_e)/2) + J' P;   q_e = q_m + h/2 v_e
 ///
-/// Contact acts over the step at points that touch where it begins, or would close slowly. A point that closes faster
-/// ends the step where it touches, and the next one begins with its impact. Bounces that are shorter than a step are
-/// not followed: so bodies come to rest.
+/// Contact acts over the step at points that are closed at its start or would close slowly. A point that closes faster
+/// ends the step at its closure, and the next step begins with its impact. Bounces shorter than a step are not resolved,
+/// so that bodies come to rest.
 class Moreau final : public Integrator {
  public:
   Moreau(const IntegratorSpec& spec, Problem& problem)
@@ -73,7 +73,7 @@ class Moreau final : public Integrator {
   }
 
  private:
-  /// What contact does over a step: velocities at its end.
+  /// Effect of contact over a step: velocities at its end.
   struct ContactStep {
     Vector v;
     double dissipated = 0.0;  ///< [J]
@@ -87,7 +87,7 @@ class Moreau final : public Integrator {
   void try_step(double h);
   [[nodiscard]] double compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const;
   [[nodiscard]] ContactStep apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last);
-  /// [m] Smallest gaps of points that act on nothing yet, and of those that do; infinite when there are none.
+  /// [m] Minimum gaps of inactive and of active points; infinite when there are none.
   struct Gaps {
     double inactive = 0.0, of_acting = 0.0;
   };
@@ -102,17 +102,17 @@ class Moreau final : public Integrator {
   std::int64_t count_ = 0;
   double t_ = 0.0, from_t_ = 0.0;
   Vector y_, z_;                      ///< at t_
-  Vector from_y_, from_z_;            ///< where the last step began, after its impacts
-  Vector end_y_, end_z_;              ///< of an attempt
-  std::vector<RigidPoint> candidate_points_;    ///< all points where the step begins
-  std::vector<RigidPoint> closed_points_;  ///< points that touch where the step begins, with rates after its impacts
-  std::vector<RigidPoint> near_points_;      ///< those apart that close slowly, if they do
+  Vector from_y_, from_z_;            ///< start of the last step, after its impacts
+  Vector end_y_, end_z_;              ///< end of the trial step
+  std::vector<RigidPoint> candidate_points_;    ///< all points at the start of the step
+  std::vector<RigidPoint> closed_points_;  ///< closed points at the start of the step, with rates after its impacts
+  std::vector<RigidPoint> near_points_;      ///< open points that would close slowly
   std::int64_t n_restarts_ = 0;
   IntegratorStatistics totals_;
 };
 
 double Moreau::next_time(double t_end) {
-  // After an impact the grid goes on where it was. What is left to it may be too little for a step of its own.
+  // After an impact the grid is unchanged. The remainder to the next grid point may be too short for a step.
   double next = grid_start_ + static_cast<double>(count_ + 1) * nominal_;
   while (next <= t_ + 1e-3 * nominal_) next = grid_start_ + static_cast<double>(++count_ + 1) * nominal_;
   return next >= t_end - 1e-6 * nominal_ ? t_end : next;
@@ -126,8 +126,8 @@ bool Moreau::acts(const RigidPoint& point) const {
   return is_closed_point(point) || std::ranges::any_of(near_points_, [&](const RigidPoint& p) { return p.same_as(point); });
 }
 
-/// Impulses at all points that touch, when one of them would sink in over a step. Only those that approach faster than
-/// bodies rest rebound.
+/// Applies impulses at all closed points if one of them would penetrate over a step. Only points above the restitution
+/// threshold rebound.
 void Moreau::apply_impacts() {
   RigidContacts& contacts = *problem_.rigid_contacts();
   const auto points = contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
@@ -150,20 +150,20 @@ void Moreau::apply_impacts() {
   for (const RigidPoint& point : closed_points_) rates.push_back(point.rate);
   if (std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return contacts.is_sequential(p); })) {
     apply_sequential_impacts(touching, rates);
-    // What is left are bodies that rest on each other, or more impacts than are followed.
+    // The remaining approaches are of resting bodies, or beyond the limit of impacts.
     impact = std::ranges::any_of(rates, [&](double rate) { return penetrates(rate); });
   }
   if (impact) rates = apply_simultaneous_impact(touching, rates);
   for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
 }
 
-/// Whether a point that touches would sink in over a step. A step that an impact may end is taken for whole: over a
-/// tiny one the least approach would make a large force.
+/// True if a closed point would penetrate over a step. The nominal step is used even if an impact may shorten it: over a
+/// tiny step the slightest approach would cause a large force.
 bool Moreau::penetrates(double rate) const {
   return -rate * nominal_ > 0.1 * problem_.rigid_contacts()->rounding();
 }
 
-/// Impulses at touching points, given the rates of their gaps. @returns the rates behind them
+/// Impulses at closed points, given the rates of their gaps. @returns the rates after the impact
 std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   friction::ImpactProblem problem = contacts.select_points(touching);
@@ -187,8 +187,8 @@ double Moreau::restitution_threshold(std::size_t touching) const {
   return problem_.rigid_contacts()->restitution_threshold(candidate_points_[touching]);
 }
 
-/// Impacts one after the other at the same instant: those points strike at once that approach at once, and what they
-/// set in motion strikes next. Points of other laws take part in every impact.
+/// Sequential impacts at one instant: points that approach simultaneously have a simultaneous impact, and the points
+/// that it sets in motion follow in the next round. Points with other impact laws take part in every round.
 void Moreau::apply_sequential_impacts(std::span<const std::size_t> touching, std::vector<double>& rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   for (int round = 0; round < max_impact_rounds; ++round) {
@@ -218,9 +218,9 @@ void Moreau::apply_sequential_impacts(std::span<const std::size_t> touching, std
   if (!left.empty()) contacts.note_unfinished_impacts(left, max_impact_rounds, fastest);
 }
 
-/// [m/s] Rate of the gap over the second half of a step of length h which leaves no gap.
-/// @param middle  the point in the middle of the step
-/// @param rate    [m/s] of its gap there, with the velocities of the beginning
+/// [m/s] Rate over the second half of a step of length h for which the gap ends at zero.
+/// @param middle  the point at the midpoint of the step
+/// @param rate    [m/s] of its gap there, with the initial velocities
 double Moreau::compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const {
   const auto of = [&](const std::vector<RigidPoint>& points) -> const RigidPoint* {
     const auto found = std::ranges::find_if(points, [&](const RigidPoint& p) { return p.same_as(middle); });
@@ -229,18 +229,18 @@ double Moreau::compute_min_gap_rate(const RigidPoint& middle, double rate, doubl
   const RigidPoint* touching = of(closed_points_);
   const RigidPoint* start = touching != nullptr ? touching : of(near_points_);
   const bool smooth = middle.curved && start != nullptr && middle.n_W.dot(start->n_W) > smooth_normal_cosine;
-  // What is apart may close, but no more than that.
+  // An open point may close, but not penetrate.
   if (!smooth) return std::min(0.0, -2.0 * middle.gap / h);
-  // Along a curve the rate changes by itself, in the second half of the step as much as in the first: a ball in a
-  // socket comes nearer, one on a ball leaves.
+  // On curved surfaces the rate changes by curvature, equally in both halves of the step: a ball in a socket
+  // approaches, a ball on a ball separates.
   if (touching == nullptr) return -2.0 * start->gap / h - rate;
-  // What touches ends without a rate, and half of the little gap that is left is taken out. A path that leaves as fast
-  // as it came gains no energy.
+  // A closed point ends with zero rate, and half of its remaining small gap is removed. A path with equal separation
+  // and approach velocity gains no energy.
   return std::min(start->rate - rate - 0.5 * start->gap / h, std::max(0.0, -rate));
 }
 
-/// Lengths of axes that are left to the projection turn by them the slower: q x v is the spin that a step keeps, of
-/// axes q that come out longer than one, and the projection keeps v.
+/// Rescales axes before the projection, which would otherwise reduce the angular velocity: a step preserves q x v for
+/// axes q that become longer than one, whereas the projection preserves v.
 void preserve_angular_velocity(Eigen::Ref<Vector> y, int n) {
   constexpr int per_body = 12, per_axis = 3;
   for (int body = 0; body < n; body += per_body) {
@@ -250,8 +250,8 @@ void preserve_angular_velocity(Eigen::Ref<Vector> y, int n) {
   }
 }
 
-/// Velocities at the end of the step, from those that it would have without contact.
-/// @param last  the impulses count
+/// Velocities at the end of the step, from those without contact.
+/// @param last  true if the impulses are final
 Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last) {
   RigidContacts* contacts = problem_.rigid_contacts();
   if (contacts == nullptr) return {.v = v_free};
@@ -286,7 +286,7 @@ void Moreau::try_step(double h) {
   middle.head(n_) += 0.5 * h * v;
   problem_.rhs(t_m, middle, rates);
   const Vector q_m = middle.head(n_);
-  // Forces that depend on velocities, and centrifugal terms, are taken at the mean velocity: with a first guess of it.
+  // Velocity-dependent forces and centrifugal terms are evaluated at the mean velocity, here with its first guess.
   const ContactStep guess = apply_contact(h, q_m, v + h * rates.segment(n_, n_), false);
   middle.segment(n_, n_) = 0.5 * (v + guess.v);
   middle.tail(size_ - 2 * n_) += 0.5 * h * rates.tail(size_ - 2 * n_);
@@ -340,7 +340,7 @@ StepResult Moreau::step(double t_end) {
   }
   double right_gap = gaps.inactive;
   if (right_gap < -tolerance) {
-    // The Illinois variant of false position, as for roots: what touches first ends the step.
+    // The Illinois variant of false position, as for roots: the first closure ends the step.
     double left = 0.0, right = h;
     double left_gap = std::max(gaps_at(from_t_, from_y_).inactive, tolerance);
     if (!std::isfinite(left_gap)) left_gap = -right_gap;
@@ -361,7 +361,7 @@ StepResult Moreau::step(double t_end) {
       }
     }
   }
-  // The little that bodies in contact have sunk into each other, by the curvature of their paths.
+  // Remove the small penetration due to the curvature of paths.
   if (contacts != nullptr) {
     separate(
         *contacts, problem_, from_t_ + h, end_y_, [this](const RigidPoint& point) { return acts(point); }, 3);
@@ -378,7 +378,7 @@ void Moreau::interpolate(double t, Vector& y, Vector& z) {
   const double h = t_ - from_t_;
   const double s = (t - from_t_) / h;
   y = (1.0 - s) * from_y_ + s * y_;
-  // Positions by the parabola through both ends with the first velocity, which is that of free fall.
+  // Positions by the parabola through both ends with the initial velocity, exact for free fall.
   y.head(n_) = from_y_.head(n_) + s * h * from_y_.segment(n_, n_) +
                s * s * (y_.head(n_) - from_y_.head(n_) - h * from_y_.segment(n_, n_));
   z = (1.0 - s) * from_z_ + s * z_;
@@ -439,8 +439,8 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
 IntegratorEntry moreau() {
   IntegratorEntry entry = integrator_entry(
       "moreau",
-      "Moreau's time stepping for rigid contact: order 2 with fixed step, impacts with restitution at their instants",
-      {config::number("step", "s", config::times, "the step; bounces that are shorter end in rest", "0.001")},
+      "Moreau's time stepping for rigid contact: order 2 with fixed step, located impacts with restitution",
+      {config::number("step", "s", config::times, "step size; shorter bounces end at rest", "0.001")},
       [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Moreau>(spec, problem); });
   entry.solves_impacts = true;
   return entry;

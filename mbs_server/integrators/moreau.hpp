@@ -1,4 +1,4 @@
-/// Moreau's time stepping for rigid contacts [moreau1988], with impacts at the instants at which they happen.
+/// Moreau's time stepping for rigid contacts [moreau1988] with located impacts.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@ namespace heelstrike::mbs {
 
 [[nodiscard]] IntegratorEntry moreau();
 
-/// Moves bodies that overlap apart, by the least change of positions in the metric of their masses, and back onto the
-/// constraints; velocities are projected, no more.
+/// Removes overlaps by the minimum change of positions in the mass metric, and projects positions and velocities onto
+/// the constraints.
 /// @param y       state, changed
-/// @param acts    which points count
-/// @param rounds  of Newton's method at most: points change with the pose
+/// @param acts    selects the points
+/// @param rounds  maximum number of Newton iterations: points change with the pose
 void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::VectorXd& y,
               const std::function<bool(const RigidPoint&)>& acts, int rounds);
 
-/// Lets the contacts know of the forces at the start of a motion, at t = 0, which no step has found yet: those that
-/// keep points that touch, and do not approach as in an impact, from closing.
-/// @param step  [s] of the scenario; none = the default
+/// Reports to the contacts the initial forces at t = 0, before the first step: those that prevent closed points without
+/// impact from penetrating.
+/// @param step  [s] of the scenario; none = default
 void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y, std::optional<double> step);
 
 }  // namespace heelstrike::mbs

@@ -27,7 +27,7 @@ void MultistepIntegrator::configure(void* memory) {
   memory_ = memory;
   check_setup(calls_.set_error_handler(memory, ignore_message, nullptr), "SetErrHandlerFn");
   if (spec_.order) check_setup(calls_.set_max_order(memory, *spec_.order), "SetMaxOrd");
-  // No limit of steps: budgets and StallGuard end runs that get nowhere.
+  // No limit of steps: budgets and StallGuard end runs without progress.
   check_setup(calls_.set_max_steps(memory, -1), "SetMaxNumSteps");
   check_setup(calls_.set_max_error_failures(memory, spec_.max_rejections), "SetMaxErrTestFails");
   check_setup(calls_.set_max_newton_failures(memory, spec_.max_rejections), "SetMaxConvFails");
@@ -47,7 +47,7 @@ void MultistepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eige
   fresh_ = true;
 }
 
-/// Not in restart(): the model may refuse the start, and then step() is where that is told.
+/// Not called in restart(): the model may reject the initial state, which step() must report.
 void MultistepIntegrator::start() {
   attempted_time_ = t_;
   view(state_.get()).head(n_y_) = y_;
@@ -69,7 +69,7 @@ void MultistepIntegrator::set_max_step(std::optional<double> max_step) {
 }
 
 void MultistepIntegrator::apply_max_step() {
-  // CVODE and IDA read 0 as "no bound".
+  // For CVODE and IDA 0 means no bound.
   check_setup(calls_.set_max_step(memory_, max_step_.value_or(spec_.max_step.value_or(0.0))), "SetMaxStep");
 }
 
@@ -81,15 +81,15 @@ void MultistepIntegrator::fail(int code) {
 
 void MultistepIntegrator::advance_solver(double t_end) {
   check_setup(calls_.set_stop_time(memory_, t_end), "SetStopTime");
-  // One step; the solver stops at t_end, and the horizon only serves its choice of the first step.
+  // One step; the solver stops at t_end, and the horizon only affects its choice of the first step.
   const int code = advance(t_ + first_step_horizon, t_);
   if (code < 0) fail(code);
   attempted_time_ = t_;
   check_setup(calls_.get_last_step(memory_, &step_size_), "GetLastStep");
   stall_.check(step_size_, t_, cause_, spec_.name);
   cause_ = nullptr;
-  // A root function that the model refuses: whoever steps goes back and comes again with a smaller bound. Nothing is
-  // wrong with the solver.
+  // A root function may be rejected by the model: the caller then repeats the step with a smaller bound. This is not a
+  // failure of the solver.
   roots_.take(t_, view(state_.get()).head(n_y_));
 }
 
@@ -102,9 +102,9 @@ StepResult MultistepIntegrator::step(double t_end) {
   result.inside = !roots_.at_end();
   result.step_size = step_size_;
   interpolate(result.t, y_, z_);
-  // What stands behind y in the solver's state, the multipliers of the index-2 form, stays there.
+  // The multipliers of the index-2 form, which follow y in the solver's state, are not copied.
   if (!result.inside) y_ = view(state_.get()).head(n_y_);
-  // The solver keeps its own state: what is projected here would disturb the history of its formula.
+  // The solver's state is not projected, which would disturb the history of its formula.
   finish_step(result.t, y_);
   return result;
 }
@@ -113,7 +113,7 @@ void MultistepIntegrator::interpolate(double t, Eigen::VectorXd& y, Eigen::Vecto
   check_setup(calls_.get_dense(memory_, t, 0, dense_.get()), "GetDky");
   y = view(dense_.get()).head(n_y_);
   if (problem_.n_quadratures() > 0) {
-    // Written straight into the caller's vector.
+    // Written directly into the caller's vector.
     const OwnedVector z_t(N_VMake_Serial(z.size(), z.data(), context_.get()));
     check_setup(calls_.get_quadratures(memory_, t, 0, z_t.get()), "GetQuadDky");
   }

@@ -1,6 +1,6 @@
-/// What the two BDF methods of SUNDIALS have in common: settings, restarts, one accepted step at a time, roots (by
-/// StepRoots), dense output, quadratures, statistics and failures. CVODE and IDA answer the same questions under
-/// different names, which MultistepCalls lists.
+/// Common base of the two BDF methods of SUNDIALS: settings, restarts, one accepted step at a time, roots (by
+/// StepRoots), dense output, quadratures, statistics and failures. MultistepCalls lists the corresponding functions of
+/// CVODE and IDA.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace heelstrike::mbs {
 
-/// Functions of CVODE or IDA; all take the solver's memory first.
+/// Functions of CVODE or IDA; the first argument is the solver's memory.
 struct MultistepCalls {
   int (*set_error_handler)(void*, void (*)(int, const char*, const char*, char*, void*), void*);
   int (*set_max_order)(void*, int);
@@ -47,18 +47,18 @@ class MultistepIntegrator : public Integrator {
   [[nodiscard]] IntegratorStatistics statistics() const final;
 
  protected:
-  /// @param n_state  entries of the solver's own state, which begins with y
+  /// @param n_state  entries of the solver's state, which begins with y
   MultistepIntegrator(const IntegratorSpec& spec, Problem& problem, const MultistepCalls& calls, int n_state,
                       std::function<void(Eigen::Ref<Eigen::VectorXd>)> solve_newton);
 
-  /// Creates the solver, or gives it a new start, at t() with the states filled in.
+  /// Creates or reinitialises the solver at t() with the states set.
   virtual void create() = 0;
   virtual void reinitialize() = 0;
   /// One step in one-step mode towards `t_out`. @returns the solver's code
   virtual int advance(double t_out, double& t) = 0;
-  /// Fills in what the solver's state has beside y; may throw as the problem does.
+  /// Sets the entries of the solver's state besides y; may throw as the problem does.
   virtual void make_consistent() {}
-  /// What remains to be done to y after an accepted step.
+  /// Post-processing of y after an accepted step.
   virtual void finish_step(double /*t*/, Eigen::VectorXd& /*y*/) {}
   virtual void add_statistics(IntegratorStatistics& statistics) const = 0;
 
@@ -99,9 +99,9 @@ class MultistepIntegrator : public Integrator {
   void* memory_ = nullptr;  ///< owned by the derived class
   Eigen::VectorXd y_, z_;
   std::optional<double> max_step_;
-  bool fresh_ = false;      ///< restarted, but not yet given to the solver
+  bool fresh_ = false;      ///< restarted, but the solver is not yet reinitialised
   double t_ = 0.0;          ///< [s] end of the solver's last step
-  double step_size_ = 0.0;  ///< [s] of it
+  double step_size_ = 0.0;  ///< [s] of the solver's last step
   double attempted_time_ = 0.0;
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };

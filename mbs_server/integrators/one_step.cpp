@@ -11,8 +11,8 @@ namespace {
 /// Cubic on [0, 1] with values x0, x1 and slopes d0, d1 at the ends.
 Eigen::VectorXd hermite(double s, const Eigen::VectorXd& x0, const Eigen::VectorXd& d0, const Eigen::VectorXd& x1,
                         const Eigen::VectorXd& d1) {
-  // The chord, and two cubics that vanish at both ends with slopes that bring d0 and d1: a constant is kept to the last
-  // bit.
+  // The chord, and two cubics that vanish at both ends and give the slopes d0 and d1: constants are reproduced to the
+  // last bit.
   const Eigen::VectorXd rise = x1 - x0;
   return x0 + s * rise + s * (1.0 - s) * (1.0 - s) * (d0 - rise) + s * s * (1.0 - s) * (rise - d1);
 }
@@ -57,7 +57,7 @@ double OneStepIntegrator::max_step() const {
 
 void OneStepIntegrator::advance_solver(double t_end) {
   std::swap(from_, to_);
-  // A failed step is followed by a restart, which starts from `to_` again.
+  // After a failed step a restart begins at `to_` again.
   attempted_time_ = from_.t;
   if (first_) roots_.begin(from_.t, y_);
   advance(t_end, from_, to_);
@@ -74,7 +74,7 @@ StepResult OneStepIntegrator::step(double t_end) {
   result.t = roots_.time();
   result.inside = !roots_.at_end();
   result.step_size = to_.t - from_.t;
-  // A step that ends at several roots tells its error once.
+  // A step with several roots reports its error once.
   result.error = fresh ? step_error() : 0.0;
   y_ = to_.Y.head(n_y_);
   z_ = to_.Y.tail(n_z_);
@@ -100,8 +100,8 @@ void OneStepIntegrator::dense_state(double t, Eigen::VectorXd& y, Eigen::VectorX
 
 void OneStepIntegrator::dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y) {
   const double h = to.t - from.t;
-  // Quintic Hermite polynomial in s on [0, 1]: Taylor polynomial of second order at the left end, and three
-  // coefficients that meet position, velocity and acceleration at the right one.
+  // Quintic Hermite polynomial in s on [0, 1]: Taylor polynomial of second order at the left end, and three coefficients
+  // that match position, velocity and acceleration at the right end.
   const double s = (t - from.t) / h;
   const double s2 = s * s;
   const double s3 = s2 * s;
@@ -112,7 +112,7 @@ void OneStepIntegrator::dense_output(double t, const Node& from, const Node& to,
   const auto q1 = to.Y.head(n);
   const auto v1 = to.Y.segment(n, n);
   const auto a1 = to.F.segment(n, n);
-  // Coefficients of s^3, s^4, s^5 from what remains at s = 1 after the Taylor polynomial of the left end.
+  // Coefficients of s^3, s^4, s^5 from the remainder at s = 1 after the Taylor polynomial of the left end.
   const Eigen::VectorXd A = (q1 - q0) - h * v0 - 0.5 * h * h * a0;
   const Eigen::VectorXd B = h * (v1 - v0) - h * h * a0;
   const Eigen::VectorXd C = h * h * (a1 - a0);
@@ -121,12 +121,11 @@ void OneStepIntegrator::dense_output(double t, const Node& from, const Node& to,
   const Eigen::VectorXd c5 = 6.0 * A - 3.0 * B + 0.5 * C;
   Y.head(n) = q0 + s * h * v0 + 0.5 * s2 * h * h * a0 + s3 * (c3 + s * c4 + s2 * c5);
   Y.segment(n, n) = hermite(s, v0, h * a0, v1, h * a1);
-  // The derivative of the quintic is this cubic plus k s^2 (1 - s)^2; in short steps k would only be rounding noise /
-  // h.
+  // The derivative of the quintic is this cubic plus k s^2 (1 - s)^2; in short steps k would be rounding noise / h.
   const Eigen::VectorXd mismatch = q1 - q0 - 0.5 * h * (v0 + v1) - h * h / 12.0 * (a0 - a1);
   const double noise = 16.0 * std::numeric_limits<double>::epsilon() * q1.lpNorm<Eigen::Infinity>();
   if (mismatch.lpNorm<Eigen::Infinity>() > noise) Y.segment(n, n) += 30.0 / h * s2 * (1.0 - s) * (1.0 - s) * mismatch;
-  // Of states of the first order, and of quadratures, no second derivatives are known.
+  // First-order states and quadratures have no known second derivatives.
   const int m = n_y_ + n_z_ - 2 * n;
   Y.tail(m) = hermite(s, from.Y.tail(m), h * from.F.tail(m), to.Y.tail(m), h * to.F.tail(m));
 }

@@ -1,10 +1,9 @@
-/// What the methods have in common that hand over one finished step at a time: dense output between its ends, and
-/// location of roots on it.
+/// Common base of methods that return one finished step at a time: dense output between its ends, and location of roots
+/// on it.
 ///
 /// Dense output: with y = {q, qd} both ends give q, qd and qdd, hence q by the quintic Hermite polynomial (error O(h^6)
-/// beyond that of the method) and qd by its derivative (O(h^5)); quadratures by the cubic one. No evaluation of the
-/// problem is spent on it. Methods of higher order bring their own. States at roots are projected when the method
-/// projects its steps.
+/// beyond that of the method) and qd by its derivative (O(h^5)); quadratures by the cubic one. It needs no evaluation of
+/// the problem. Methods of higher order override it. States at roots are projected if the method projects its steps.
 ///
 /// Roots are located on it by StepRoots.
 #pragma once
@@ -34,18 +33,18 @@ class OneStepIntegrator : public Integrator {
     Eigen::VectorXd Y, F;
   };
 
-  /// A restart at `start`, whose F is not valid. Forgets all history.
+  /// A restart at `start`, whose F is not valid. Discards the history.
   virtual void begin(const Node& start) = 0;
   /// The bound of the step size has changed.
   virtual void max_step_changed() = 0;
-  /// One accepted step from `from` (F may be filled in when it is the first after begin()) to `to`, with F.
+  /// One accepted step from `from` (whose F may be set if it is the first after begin()) to `to`, with F.
   virtual void advance(double t_end, Node& from, Node& to) = 0;
-  /// [-] estimated error of the last step relative to the size of the motion; 0 when the method controls its error.
+  /// [-] estimated error of the last step relative to the magnitude of the motion; 0 with error control.
   [[nodiscard]] virtual double step_error() const { return 0.0; }
   /// Y at `t` inside the step from `from` to `to`.
   virtual void dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y);
 
-  /// [s] infinite when there is no bound.
+  /// [s] infinite = no bound.
   [[nodiscard]] double max_step() const;
   [[nodiscard]] const IntegratorSpec& spec() const { return spec_; }
   [[nodiscard]] Problem& problem() { return problem_; }
@@ -58,7 +57,7 @@ class OneStepIntegrator : public Integrator {
  private:
   void advance_solver(double t_end);
   void dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z);
-  /// The same, projected when the method projects its steps.
+  /// Dense output, projected if the method projects its steps.
   void state_at(double t, Eigen::VectorXd& y, Eigen::VectorXd& z);
 
   IntegratorSpec spec_;

@@ -1,7 +1,7 @@
-/// Contacts of rigid bodies as an integrator sees them: points with gaps at one state, and what impulses at them do.
+/// Rigid contacts for the integrators: contact points with gaps at one state, and the effect of impulses at them.
 ///
-/// Components of a point follow each other: along its normal, positive where it opens, then two tangents. Impulses act
-/// on B, their opposite on A; joints and drivers keep what they prescribe.
+/// Components of a point are stored in sequence: along its normal, positive for opening, then two tangents. Impulses act
+/// on B, their opposites on A; joints and drivers remain satisfied.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct RigidPoint {
   std::int64_t feature = 0;
   double gap = 0.0;     ///< [m]
   double rate = 0.0;    ///< [m/s] of the gap
-  bool curved = false;  ///< one of the surfaces is: the gap is no linear function of the places, even at small motion
-  Eigen::Vector3d n_W = Eigen::Vector3d::Zero();  ///< [-] out of A
+  bool curved = false;  ///< a surface is curved: the gap is nonlinear in the positions, even for small motion
+  Eigen::Vector3d n_W = Eigen::Vector3d::Zero();  ///< [-] outward normal of A
   [[nodiscard]] bool same_as(const RigidPoint& other) const { return pair == other.pair && feature == other.feature; }
 };
 
@@ -33,32 +33,32 @@ class RigidContacts {
 
   virtual ~RigidContacts() = default;
 
-  /// Points of all rigid pairs at a state, which the functions below refer to, asked of the partner.
-  /// @throws whatever the partner throws
+  /// Evaluates the points of all rigid pairs at a state, to which the functions below refer.
+  /// @throws exceptions of the partner
   virtual std::span<const RigidPoint> evaluate_points(double t, const ConstRef& q, const ConstRef& qd) = 0;
-  /// [m] that a gap at the last look is rounded by.
+  /// [m] rounding error of a gap at the last evaluation.
   [[nodiscard]] virtual double rounding() const = 0;
-  /// [m/s] Approaches of a point that are slower are no impacts.
+  /// [m/s] Slower approaches of a point are not impacts.
   [[nodiscard]] virtual double restitution_threshold(const RigidPoint& point) const = 0;
-  /// Impacts at the point follow those that cause them (ImpactLaw::sequential).
+  /// True for sequential impacts at the point (ImpactLaw::sequential).
   [[nodiscard]] virtual bool is_sequential(const RigidPoint& point) const = 0;
 
-  /// The impact problem of some of the points that look() returned: Delassus matrix and coefficients; velocities are
-  /// left zero.
+  /// The impact problem of a subset of the points of evaluate_points(): Delassus matrix and coefficients; velocities are
+  /// zero.
   virtual const friction::ImpactProblem& select_points(std::span<const std::size_t> points) = 0;
-  /// Relative velocities of the chosen points.
+  /// Relative velocities of the selected points.
   [[nodiscard]] virtual Vector velocities(const ConstRef& qd) const = 0;
-  /// Adds to `qd` (or, of lengths instead of impulses, to `q`) what impulses at the chosen points cause.
+  /// Adds to `qd` the effect of impulses at the selected points (or to `q` that of lengths instead of impulses).
   virtual void apply(const ConstRef& impulses, MutableRef qd) const = 0;
 
-  /// What rows and summaries tell of a step: it begins at `t`, perhaps with an impact at the chosen points; contact
-  /// acts over it, of which the last that is told counts; it ends at `t`. @{
-  /// @param nominal  [s] length of steps that no impact ends
+  /// Reports a step for rows and summaries: its start at `t`, optionally with an impact at the selected points; contact
+  /// over the step, of which the last report is valid; its end at `t`. @{
+  /// @param nominal  [s] length of steps without impact
   virtual void begin_step(double t, double nominal) = 0;
   /// @param at_rest  no point approaches faster than bodies rest: what the last step has left, part of its force
   virtual void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) = 0;
-  /// Impacts in turn at the start of the step were broken off after `impacts` of them; `points` of the last look still
-  /// approach, the fastest of them at `approach` [m/s] > 0, and strike at once instead.
+  /// Sequential impacts at the start of the step were terminated after `impacts` of them; `points` of the last evaluation
+  /// still approach, the fastest at `approach` [m/s] > 0, and are resolved by a simultaneous impact.
   virtual void note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) = 0;
   virtual void reset_contact() = 0;
   virtual void note_contact(const friction::ImpactSolution& contact) = 0;

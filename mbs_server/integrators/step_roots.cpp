@@ -40,10 +40,10 @@ void StepRoots::set_step(double t_end, const Problem::ConstRef& y_end) {
 }
 
 bool StepRoots::crosses(int root, const Problem::Vector& before, const Problem::Vector& after) const {
-  // A function that starts at zero is only leaving its root.
+  // A function that starts at zero leaves its root.
   if (before[root] == 0.0) return false;
   const bool rising = before[root] < 0.0;
-  // A function that ends at zero has arrived: the step ends at the root, and the next one starts from it.
+  // A function that ends at zero has its root at the end of the step, where the next step starts.
   if (rising ? after[root] < 0.0 : after[root] > 0.0) return false;
   const int direction = directions_[static_cast<std::size_t>(root)];
   return direction == 0 || (direction > 0) == rising;
@@ -64,31 +64,31 @@ std::vector<int> StepRoots::advance(const Dense& dense) {
   return {};
 }
 
-/// Narrows [t_, end of the step] down to the first root; leaves t_ and g_ behind it.
+/// Brackets the first root in [t_, end of the step]; sets t_ and g_ just after it.
 std::vector<int> StepRoots::locate(const Dense& dense) {
   Problem::Vector low = g_;
   Problem::Vector high = g_end_;
   Problem::Vector middle, y;
   double t_low = t_;
   double t_high = t_end_;
-  // Weights of the Illinois variant: the end that stays is trusted less each time.
+  // Weights of the Illinois variant: that of a retained end decreases each time.
   double weight_low = 1.0;
   double weight_high = 1.0;
   int last_side = 0;
-  // Times are not known more exactly than that.
+  // Rounding error of times.
   const double tolerance = 4.0 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t_low), std::abs(t_high));
   constexpr int max_iterations = 100;
   for (int iteration = 0; iteration < max_iterations && t_high - t_low > tolerance; ++iteration) {
-    // The root that a straight line would meet first.
+    // The first root of the linear interpolants.
     double fraction = 1.0;
     for (const int i : crossings(low, high)) {
       const double a = weight_low * std::abs(low[i]);
       const double b = weight_high * std::abs(high[i]);
       fraction = std::min(fraction, a / (a + b));
     }
-    // Every third step halves, so that a flat function does not creep.
+    // Every third iteration bisects, so that flat functions converge.
     if (iteration % 3 == 2) fraction = 0.5;
-    // A guess right on an end would not narrow the bracket.
+    // A guess at an end would not narrow the bracket.
     const double edge = std::min(0.25, 0.5 * tolerance / (t_high - t_low));
     const double t = t_low + std::clamp(fraction, edge, 1.0 - edge) * (t_high - t_low);
     if (t <= t_low || t >= t_high) break;
@@ -96,8 +96,8 @@ std::vector<int> StepRoots::locate(const Dense& dense) {
     evaluate(t, y, middle);
     const bool before = crossings(low, middle).empty();
     const int side = before ? -1 : +1;
-    // Plain false position keeps one end for ever on a convex function; halving the value of the end that stays twice
-    // makes the order 1.44 [dowell1971].
+    // Plain false position retains one end of a convex function; halving the value of an end retained twice gives the
+    // order 1.44 [dowell1971].
     weight_low = side > 0 && last_side > 0 ? 0.5 * weight_low : 1.0;
     weight_high = side < 0 && last_side < 0 ? 0.5 * weight_high : 1.0;
     last_side = side;

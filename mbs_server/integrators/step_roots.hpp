@@ -1,11 +1,10 @@
-/// Where root functions of a problem vanish within the finished steps of an integrator.
+/// Location of roots of the root functions within the finished steps of an integrator.
 ///
-/// A function has a root where it changes its sign in its direction. One that starts at zero is only leaving its root,
-/// and one that ends at zero has arrived: functions that are zero all the time, as the rate of a gap between bodies at
-/// rest, have none. (The search of CVODE and IDA ends a run at such a function: CV_ILL_INPUT, "root found at and very
-/// near t".) A sign change between the ends of a step is closed in by the Illinois variant of false position
-/// ([dowell1971]) on the dense output, down to rounding; the place lies just behind the root, where the function has
-/// its new sign.
+/// A function has a root where it changes its sign in its direction. A function that starts at zero leaves its root, one
+/// that ends at zero has reached it: functions that are identically zero, as the rate of a gap between bodies at rest,
+/// have none. (The search of CVODE and IDA ends a run at such a function: CV_ILL_INPUT, "root found at and very near
+/// t".) A sign change between the ends of a step is bracketed by the Illinois variant of false position ([dowell1971])
+/// on the dense output, down to rounding; the result lies just after the root, where the function has its new sign.
 ///
 ///     begin(t, y)                         at a restart
 ///     repeat:  take(t_end, y_end)         once at_end(): the integrator has finished a step
@@ -29,14 +28,14 @@ class StepRoots {
 
   /// @param directions  per function: -1 falling, +1 rising, 0 both; empty = 0
   void set_directions(std::span<const int> directions);
-  /// A restart at (t, y). Evaluates the functions there, as the integrator is about to do with the problem.
+  /// A restart at (t, y). Evaluates the functions there.
   void begin(double t, const Problem::ConstRef& y);
-  /// The step from the last end to this one. Where Problem::no_roots() is certain nothing is evaluated.
+  /// Sets the step from the last end to this one. Nothing is evaluated if Problem::no_roots() returns true.
   void set_step(double t_end, const Problem::ConstRef& y_end);
-  /// Goes on to the first root, or to the end of the step. @returns the functions that vanish there
+  /// Advances to the next root, or to the end of the step. @returns the functions that vanish there
   std::vector<int> advance(const Dense& dense);
 
-  [[nodiscard]] double time() const { return t_; }            ///< [s] where it stands
+  [[nodiscard]] double time() const { return t_; }            ///< [s] current time
   [[nodiscard]] double end() const { return t_end_; }         ///< [s] of the step
   [[nodiscard]] bool at_end() const { return t_ == t_end_; }  ///< of the step, or at a restart
 
@@ -51,7 +50,7 @@ class StepRoots {
   double t_ = 0.0, t_end_ = 0.0;
   Problem::Vector y_end_;
   Problem::Vector g_, g_end_;  ///< values at t_ and at the end of the step
-  bool placeholder_values_ = false;     ///< these are not the true values, whose signs do not change in the step
+  bool placeholder_values_ = false;     ///< values are placeholders; their signs do not change in the step
 };
 
 }  // namespace heelstrike::mbs

@@ -15,30 +15,30 @@ void throw_solver_failure(const std::exception_ptr& cause, const std::string& so
     try {
       std::rethrow_exception(cause);
     } catch (const RecoverableError& e) {
-      // Smaller steps did not help either: say what the model said last.
-      reason = fmt::format(" Last reason given by the model: {}", e.what());
+      // Smaller steps failed too: report the last error of the model.
+      reason = fmt::format(" Last error reported by the model: {}", e.what());
     }
   }
   throw Error(ErrorCode::solver_failed,
-              fmt::format("{} gave up at t = {} s ({}): the step size or the iteration could not be made to "
-                          "converge. Look at what happens in the model at that time, or loosen rtol.{}",
+              fmt::format("{} failed at t = {} s ({}): the step size or the iteration could not be made to "
+                          "converge. Inspect the model at that time, or loosen rtol.{}",
                           solver, t, what, reason));
 }
 
 void StallGuard::check(double h, double t, const std::exception_ptr& cause, const std::string& solver) {
   constexpr int max_tiny = 20;
   if (cause) last_cause_ = cause;
-  // A hundred roundings of the time: such a step changes neither t nor y beyond their last digits.
+  // A hundred rounding errors of the time: such a step changes only the last digits of t and y.
   const bool tiny = std::abs(h) <= 100.0 * std::numeric_limits<double>::epsilon() * std::abs(t);
   n_tiny_ = tiny ? n_tiny_ + 1 : 0;
   if (!tiny) last_cause_ = nullptr;
   if (n_tiny_ < max_tiny) return;
-  throw_solver_failure(last_cause_, solver, fmt::format("{} steps in a row that do not move the time", n_tiny_), t);
+  throw_solver_failure(last_cause_, solver, fmt::format("{} consecutive steps that do not advance the time", n_tiny_), t);
 }
 
 std::string describe_code(int code, char* name) {
   std::string text = fmt::format("{}, code {}", name, code);
-  free(name);  // NOLINT(cppcoreguidelines-no-malloc): SUNDIALS hands over a malloc'ed string
+  free(name);  // NOLINT(cppcoreguidelines-no-malloc): SUNDIALS returns a malloc'ed string
   return text;
 }
 
@@ -73,7 +73,7 @@ int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /
 
 OwnedMatrix make_newton_matrix(SUNContext context) {
   SUNMatrix A = SUNMatNewEmpty(context);
-  // The least that SUNDIALS asks of a matrix: the entries live in the problem, in the form that it factors.
+  // The minimum that SUNDIALS requires of a matrix: the entries are stored in the problem, in factored form.
   A->ops->getid = [](SUNMatrix) { return SUNMATRIX_CUSTOM; };
   A->ops->zero = [](SUNMatrix) { return 0; };
   A->ops->destroy = [](SUNMatrix M) { SUNMatFreeEmpty(M); };

@@ -1,4 +1,4 @@
-/// The border between our exceptions and SUNDIALS' return codes, and owners for its C objects.
+/// Conversion between exceptions and SUNDIALS' return codes, and owners for its C objects.
 #pragma once
 
 #include <nvector/nvector_serial.h>
@@ -18,8 +18,8 @@
 
 namespace heelstrike::mbs {
 
-/// Runs `body` for a C solver: 0 = done, +1 = retry with a smaller step, -1 = stop. Nothing escapes into C. `cause`
-/// keeps the latest failure until the owner clears it after an accepted step.
+/// Runs `body` for a C solver: 0 = done, +1 = retry with a smaller step, -1 = stop. No exception propagates into C.
+/// `cause` stores the latest failure until the owner clears it after an accepted step.
 template <std::invocable Body>
 [[nodiscard]] int guarded(Body&& body, std::exception_ptr& cause) noexcept {
   try {
@@ -34,19 +34,19 @@ template <std::invocable Body>
   }
 }
 
-/// Rethrows `cause` unless it is recoverable; else throws Error{solver_failed} that names the solver, what it said, the
-/// time, and the last reason given by the model.
+/// Rethrows `cause` unless it is recoverable; otherwise throws Error{solver_failed} with the solver, its message, the
+/// time, and the last error of the model.
 [[noreturn]] void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver,
                                        const std::string& what, double t);
 
-/// Ends a creep towards a time that cannot be passed. Every single step succeeds there, each smaller than the last,
-/// until they no longer move the time: no solver notices by itself.
+/// Detects stalling at a time that cannot be passed: every step succeeds, each smaller than the last, until steps no
+/// longer advance the time. The solvers do not detect this.
 class StallGuard {
  public:
   void reset() { *this = {}; }
-  /// Looks at an accepted step of size `h` [s] that ended at `t` [s].
-  /// @param cause  what was refused on the way to it; may be empty
-  /// @throws Error{solver_failed} after 20 steps in a row that the time does not notice
+  /// Checks an accepted step of size `h` [s] that ended at `t` [s].
+  /// @param cause  last rejection within the step; may be empty
+  /// @throws Error{solver_failed} after 20 consecutive steps that do not advance the time
   void check(double h, double t, const std::exception_ptr& cause, const std::string& solver);
 
  private:
@@ -54,21 +54,21 @@ class StallGuard {
   std::exception_ptr last_cause_;
 };
 
-/// "CV_CONV_FAILURE, code -4" from a SUNDIALS code and the malloc'ed name that goes with it, which is freed.
+/// "CV_CONV_FAILURE, code -4" from a SUNDIALS code and its malloc'ed name, which is freed.
 [[nodiscard]] std::string describe_code(int code, char* name);
 
-/// SUNDIALS' own prints to stderr would only repeat what our exceptions say.
+/// SUNDIALS' output to stderr would only repeat the exceptions.
 inline void ignore_message(int /*code*/, const char* /*module*/, const char* /*function*/, char* /*message*/,
                            void* /*data*/) {}
 
-/// [J] absolute tolerance per step of work and dissipation: relative to 1 J, so that a start at zero does not stop the
-/// run. Without error control a motion that takes wide steps would have a work that is off by percents.
+/// [J] absolute tolerance per step of work and dissipation: relative to 1 J, so that a zero initial value is admissible.
+/// Without error control the work of a motion with large steps would have errors of percents.
 [[nodiscard]] inline double quadrature_atol(const IntegratorSpec& spec) {
   return spec.rtol;
 }
 
-/// In one-step mode the output time only serves the estimate of the first step; a fixed distance [s] keeps the results
-/// independent of how long the run goes on.
+/// In one-step mode the output time only affects the estimate of the first step; a fixed distance [s] makes the results
+/// independent of the length of the run.
 inline constexpr double first_step_horizon = 1.0;
 
 /// @throws Error{internal} when a set-up call of SUNDIALS failed
@@ -99,8 +99,8 @@ struct LinearSolverDeleter {
 };
 using OwnedLinearSolver = std::unique_ptr<std::remove_pointer_t<SUNLinearSolver>, LinearSolverDeleter>;
 
-/// Newton systems whose factors the problem keeps, as SUNDIALS objects: an empty matrix that stands for them, and a
-/// direct solver that calls `solve`.
+/// Newton systems with factors stored in the problem, as SUNDIALS objects: an empty placeholder matrix and a direct
+/// solver that calls `solve`.
 struct NewtonSolverContext {
   std::function<void(Eigen::Ref<Eigen::VectorXd>)> solve;  ///< in place
   std::exception_ptr* cause = nullptr;

@@ -147,7 +147,7 @@ int serve(const Settings& settings) {
       settings.program, services,
       {.begin_drain = [&store] { store.begin_drain(); },
        .stop_work = [&service] { service.stop_work(); },
-       .wait_idle = [&store](std::chrono::milliseconds reconnect_timeout) { return store.wait_until_idle(reconnect_timeout); }});
+       .wait_idle = [&store](std::chrono::milliseconds timeout) { return store.wait_until_idle(timeout); }});
 }
 
 int run_program(int argc, char** argv) {

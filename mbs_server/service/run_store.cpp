@@ -440,9 +440,9 @@ void RunStore::begin_drain() {
   for (auto& [run_id, run] : runs_) run->stop.request_stop();
 }
 
-bool RunStore::wait_until_idle(std::chrono::milliseconds reconnect_timeout) {
+bool RunStore::wait_until_idle(std::chrono::milliseconds timeout) {
   std::unique_lock lock(active_mutex_);
-  return idle_.wait_for(lock, reconnect_timeout, [this] { return n_active_ == 0; });
+  return idle_.wait_for(lock, timeout, [this] { return n_active_ == 0; });
 }
 
 }  // namespace heelstrike::mbs

@@ -109,8 +109,8 @@ class RunStore {
 
   /// Refuses new runs and cancels those that go on; they end at their next step with their last event in the spool.
   void begin_drain();
-  /// Waits until all runs have ended. @returns false when some still go on after `patience`
-  bool wait_until_idle(std::chrono::milliseconds reconnect_timeout);
+  /// Waits until all runs have ended. @returns false when some still go on after `reconnect_timeout`
+  bool wait_until_idle(std::chrono::milliseconds timeout);
 
  private:
   struct Run {

@@ -336,7 +336,7 @@ VectorX FreeMotion::motion_change(const VectorX& dx) const {
 
 VectorX FreeMotion::rate_change(std::size_t state, const VectorX& xd) {
   System& system = model_.system();
-  const VectorX dx = VectorX::Fmu(x_.size(), static_cast<Eigen::Index>(state));
+  const VectorX dx = VectorX::Unit(x_.size(), static_cast<Eigen::Index>(state));
   const VectorX y = motion(), dy = motion_change(dx), dyd = system.rate_change(dy);
   VectorX dxd = VectorX::Zero(x_.size());
   for (Eigen::Index i = 0; i < n_bodies(); ++i) {

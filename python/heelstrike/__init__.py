@@ -8,7 +8,7 @@
     contact = hs.Contact.open(hs.Pair.from_yaml("foot.yaml"))   # or server="host:50051"
     F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t=0.0)       # for any multibody code
 
-    sim = hs.Simulation("gait.yaml")                            # stepped by any master
+    sim = hs.Simulation("gait.yaml")                            # stepped by an external master
     sim["ball.fx_N"] = 2.0
     sim.advance_to(0.01)
 
@@ -35,17 +35,17 @@ def _contact_fields(self: Contact, X_AB: ArrayLike, V_AB: ArrayLike | None = Non
     """Pressure, traction, displacement and stress at a state, as arrays in A's frame (Fields).
 
     volume      tetrahedra instead of the surface
-    quantities  one name or several; empty = all
+    quantities  one or several names; empty = all
 
-    Raises NotImplementedByBackend where the back-end has none.
+    Raises NotImplementedByBackend when the back-end has no fields.
     """
     if not isinstance(quantities, Iterable):
-        raise expected("quantities", "a name or several", quantities)
+        raise expected("quantities", "one or several names", quantities)
     names = [quantities] if isinstance(quantities, str) else list(quantities)
     return parse_vtu(getattr(self, "_vtu")(X_AB, V_AB, t, volume, names))
 
 
-# What is Python's of the classes that are C++'s.
+# Methods in Python of classes that are bound from C++.
 _contact_fields.__name__ = "fields"
 setattr(Contact, "fields", _contact_fields)
 pair_from_dict.__name__ = "from_dict"

@@ -17,7 +17,7 @@ class Comparison:
     """Runs of one scenario, by back-end.
 
     runs      {backend: Run}
-    failures  {backend: Error} of back-ends that could not run it
+    failures  {backend: Error} of back-ends that failed
     """
 
     def __init__(self, scenario: str, runs: dict[str, Run], failures: dict[str, Error]) -> None:
@@ -41,7 +41,7 @@ class Comparison:
 
     @property
     def table(self) -> Any:
-        """Largest force [N] and indentation [m] of each pair, wall time [s]: a pandas.DataFrame, or a list of dicts."""
+        """Peak force [N] and indentation [m] of each pair, wall time [s]: a pandas.DataFrame, or a list of dicts."""
         rows = []
         for backend, result in self.runs.items():
             row: dict[str, Any] = {"backend": backend, "status": result.status}
@@ -78,11 +78,11 @@ def compare(scenario: Scenario, backends: Iterable[str], *,
             **options: Any) -> Comparison:
     """Runs a scenario once with each back-end.
 
-    set      changes as in run(); parameters that a back-end does not know are left out for it, with a warning
-    output   folder that gets one run folder for each back-end; without it they are temporary
-    options  server, mbs, progress, tls, patience, overwrite: as in run()
+    set      changes as in run(); parameters that a back-end does not have are omitted for it, with a warning
+    output   folder with one run folder for each back-end; default: temporary folders
+    options  server, mbs, progress, tls, reconnect_timeout, overwrite: as in run()
 
-    A back-end that fails is in `failures`. Raises its error when all do, and InputError for a name that is twice there.
+    A back-end that fails is in `failures`. Raises its error when all fail, and InputError for a duplicate name.
     """
     names = [backends] if isinstance(backends, str) else list(backends)
     if len({*names}) != len(names) or not names:

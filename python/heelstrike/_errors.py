@@ -1,4 +1,4 @@
-"""What the library raises. Every message is a whole sentence: what was expected, what was found, where, what to do."""
+"""Exceptions of the library. Every message is a full sentence: what was expected, what was found, where, and the remedy."""
 from __future__ import annotations
 
 import re
@@ -6,12 +6,12 @@ from typing import Any
 
 
 class Error(Exception):
-    """Anything that Heelstrike refuses or cannot do.
+    """Base class of all errors of Heelstrike.
 
     code         kind of error, e.g. "invalid input"
-    file, line   where the mistake is, when it is in a file; line counts from 1
+    file, line   location of an error in a file; line counts from 1
     key          offending key of the file (dotted) or argument of the call
-    retryable  the same call may succeed later
+    retryable    the same call may succeed later
     """
 
     def __init__(self, message: str, *, code: str = "internal", file: str | None = None, line: int | None = None,
@@ -24,7 +24,7 @@ class Error(Exception):
         self.retryable = retryable
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions cross processes in parameter studies.
+        # Exceptions are pickled between the processes of parameter studies.
         return (_again, (type(self), str(self), self.__dict__))
 
 
@@ -35,25 +35,25 @@ def _again(kind: type[Error], message: str, attributes: dict[str, Any]) -> Error
 
 
 class InputError(Error, ValueError):
-    """A value, name, shape, size or file content that cannot be accepted."""
+    """A value, name, shape, size or file content that is not valid."""
 
 
 def expected(argument: str, what: str, found: object) -> InputError:
-    """The mistake of an argument that has another type or shape. Of `found` only the type is told: it may be large."""
+    """Error of an argument of another type or shape. Only the type of `found` is reported, because it may be large."""
     kind = "None" if found is None else f"a value of type {type(found).__name__}"
     return InputError(f"{argument}: expected {what}, found {kind}", code="invalid input", key=argument)
 
 
 class OutOfOrder(Error, RuntimeError):
-    """The call is not allowed now: after close(), beside another thread, in a child process."""
+    """The call is not allowed now: after close(), concurrent with another call, in a child process."""
 
 
 class Recoverable(Error):
-    """Too deep, or an inner solver did not converge: a smaller step may succeed."""
+    """The penetration is too deep, or an inner solver did not converge: a smaller step may succeed."""
 
 
 class SolverFailed(Error):
-    """The integrator gave up."""
+    """The integrator failed."""
 
 
 class LimitReached(Error):
@@ -61,11 +61,11 @@ class LimitReached(Error):
 
 
 class Unavailable(Error, ConnectionError):
-    """The server is not there, the connection was lost, or no answer came in time."""
+    """The server is unreachable, the connection was lost, or no response arrived in time."""
 
 
 class VersionMismatch(Error):
-    """The server speaks another version of the contract."""
+    """The server uses another version of the contract."""
 
 
 class Cancelled(Error):
@@ -77,17 +77,17 @@ class FileError(Error):
 
 
 class NotImplementedByBackend(Error, NotImplementedError):
-    """The contact back-end does not offer this."""
+    """The contact back-end does not implement this."""
 
 
 class RunFailed(Error):
-    """A run ended before its time; `run` holds what was computed until then."""
+    """A run ended early; `run` has the results up to then."""
 
     run: Any = None
 
 
 class HeelstrikeWarning(UserWarning):
-    """Something in a scenario that is allowed but hardly meant, or a run without some of its frames."""
+    """A valid but implausible scenario, or a run without some of its frames."""
 
 
 _KINDS = {
@@ -106,7 +106,7 @@ _KINDS = {
 }
 
 
-# What a scenario is called that comes from a mapping: it has no file and no lines.
+# Name of a scenario from a mapping, which has no file and no lines.
 mapping_name = "<scenario>"
 _WORDS = {"--force": "overwrite=True", "--output": "output=...", "--set": "set", "--backend": "backend", "--hdf5": "hdf5=True",
           "--mbs": "mbs=...", "--tls-ca": "tls={'ca_file': ...}", "--tls-cert": "tls={'certificate_file': ...}",
@@ -114,14 +114,14 @@ _WORDS = {"--force": "overwrite=True", "--output": "output=...", "--set": "set",
 
 
 def in_python(message: str) -> str:
-    """A message of the library with arguments of Python where it names options of the command line."""
+    """Replaces options of the command line in a message of the library by arguments of Python."""
     for option, word in _WORDS.items():
         message = re.sub(rf"(?<![\w-]){option}(?![\w-])", word, message)
     return re.sub(rf"^{mapping_name}(:\d+)?: ", "", message, flags=re.MULTILINE)
 
 
 def made(code: str, message: str, file: str, line: int, key: str, retryable: bool) -> Error:
-    """The exception of a code, for the module in C++."""
+    """Creates the exception of a code, for the module in C++."""
     if file == mapping_name:
         file, line = "", 0
     return _KINDS.get(code, Error)(in_python(message), code=code, file=file or None, line=line or None, key=key or None,

@@ -22,7 +22,7 @@ class Fields:
 
     points      (n, 3) [m]: in the world for fields of a run, in A's frame for those of a contact
     cells       (m, k) indices of points: triangles, tetrahedra, prisms, hexahedra, or single points
-    time        [s]; None when it is not of a run
+    time        [s]; None when the fields are not those of a run
     arrays      {name: (n,) or (n, 3)}; units in `units`
     cell_arrays the same per cell
     """
@@ -36,7 +36,7 @@ class Fields:
     file: str | None = None
 
     def __getitem__(self, name: str) -> Array:
-        """A quantity of the points, or else of the cells."""
+        """A quantity of the points or, if there is none, of the cells."""
         return self.arrays[name] if name in self.arrays else self.cell_arrays[name]
 
     def __contains__(self, name: str) -> bool:
@@ -51,7 +51,7 @@ class Fields:
 
 
 def _array(element: xml.Element) -> NDArray[Any]:
-    # A count of bytes, then the numbers (binary, not compressed): what Heelstrike writes.
+    # Format of Heelstrike: a count of bytes, then the numbers (binary, not compressed).
     content = base64.b64decode("".join((element.text or "").split()))
     numbers: NDArray[Any] = np.frombuffer(content, _TYPES[element.get("type", "")], offset=8)
     width = int(element.get("NumberOfComponents", "1"))
@@ -78,7 +78,7 @@ def _part(element: xml.Element, name: str) -> xml.Element:
 
 
 def parse_vtu(content: bytes, file: str | None = None, time: float | None = None) -> Fields:
-    """Fields from the bytes of a VTU file as Heelstrike writes it. @raises FileError for another one"""
+    """Fields from the bytes of a VTU file of Heelstrike. @raises FileError for other files"""
     try:
         piece = _part(xml.fromstring(content), ".//Piece")
         points = _array(_part(piece, "Points/DataArray"))
@@ -95,7 +95,7 @@ def parse_vtu(content: bytes, file: str | None = None, time: float | None = None
 
 
 def read_vtu(file: Path, time: float | None = None) -> Fields:
-    """Fields from a VTU file that Heelstrike wrote. @raises FileError"""
+    """Fields from a VTU file of Heelstrike. @raises FileError"""
     try:
         with open(file, "rb") as opened:
             content = opened.read()

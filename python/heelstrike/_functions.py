@@ -11,7 +11,7 @@ from ._types import Array, ArrayLike
 
 
 def _numbers(given: ArrayLike, argument: str, shape: tuple[int, ...]) -> Array:
-    """A copy as real numbers. Raises InputError for another shape, and for what are none."""
+    """A copy as real numbers. Raises InputError for another shape or type."""
     wanted = f"real numbers of shape {shape}"
     try:
         array = np.array(given)
@@ -39,11 +39,11 @@ def rotation(theta: ArrayLike) -> Array:
 
 
 def left_jacobian(theta: ArrayLike) -> Array:
-    """(3, 3) by which a change of the rotation vector turns into the small rotation that follows the rotation."""
+    """(3, 3) maps a change of the rotation vector to the small rotation that is applied after the rotation."""
     vector = np.asarray(theta, dtype=float)
     angle = float(np.linalg.norm(vector))
     K = _skew(vector)
-    # (a - sin a)/a^3 cancels below a = 0.01 or so; the next term of its series is then below 1e-13 of it.
+    # (a - sin a)/a^3 suffers cancellation below about a = 0.01; the next term of its series is then below 1e-13 of it.
     third = (angle - np.sin(angle)) / angle**3 if angle > 0.02 else 1 / 6 - angle**2 / 120 + angle**4 / 5040
     jacobian: Array = np.eye(3) + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * K + third * K @ K
     return jacobian
@@ -59,12 +59,12 @@ def pose(theta: ArrayLike = (0.0, 0.0, 0.0), p: ArrayLike = (0.0, 0.0, 0.0)) -> 
 
 class WrenchFunction:
     """F(x, v): the wrench on A where x, a rotation vector [rad] and a translation [m] in A, takes B from X0, and B moves
-    with the twist v in A (angular [rad/s], linear [m/s]; left out: at rest).
+    with the twist v in A (angular [rad/s], linear [m/s]; default: at rest).
 
         f = hs.WrenchFunction(contact, X0)
         scipy.optimize.root(lambda x: f(x) - F_wanted, np.zeros(6), jac=f.jacobian)
 
-    x = (theta, u): rotation exp(theta) R0, origin p0 + u. The Jacobians are exact: the contact's own tangents, by the chain
+    x = (theta, u): rotation exp(theta) R0, origin p0 + u. The Jacobians are exact: the tangents of the contact, by the chain
     rule. F and Jacobians at the same state cost one evaluation. In frameworks of automatic differentiation it is a function
     with a custom derivative: value f(x, v), Jacobian-vector product Jx @ dx + Jv @ dv, vector-Jacobian products w @ Jx and
     w @ Jv, with Jx, Jv = f.jacobians(x, v).
@@ -86,9 +86,9 @@ class WrenchFunction:
         return X
 
     def response(self, x: ArrayLike, v: ArrayLike | None = None) -> Response:
-        """All that the contact says."""
+        """The full response of the contact."""
         X, V = self.pose(x), np.zeros(6) if v is None else _numbers(v, "v", (6,))
-        # The history counts, too: a commit changes the answer.
+        # The key includes the history, because a commit changes the response.
         asked = (X.tobytes(), V.tobytes(), self.t, getattr(self.contact, "_history"))
         if self._response is None or asked != self._asked:
             self._response = self.contact.evaluate(X, V, self.t)
@@ -96,7 +96,7 @@ class WrenchFunction:
         return self._response
 
     def __call__(self, x: ArrayLike, v: ArrayLike | None = None) -> Array:
-        """(6,) torque [N m], force [N]; an array of the caller's own."""
+        """(6,) torque [N m], force [N]; a new array."""
         return self.response(x, v).F.copy()
 
     def jacobian(self, x: ArrayLike, v: ArrayLike | None = None) -> Array:

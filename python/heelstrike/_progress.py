@@ -1,4 +1,4 @@
-"""How far a preparation or a run is: a bar where a person looks, in a terminal or a notebook; nothing elsewhere."""
+"""Progress of a preparation or a run: a bar in a terminal or a notebook; nothing elsewhere."""
 from __future__ import annotations
 
 import importlib
@@ -28,7 +28,7 @@ class _Terminal:
         self.width = len(text)
 
     def clear(self) -> None:
-        """So that other text can be written; the next news draw it again."""
+        """Removes the bar before other output; the next update draws it again."""
         if self.width:
             sys.stderr.write("\r" + " " * self.width + "\r")
             sys.stderr.flush()
@@ -39,7 +39,7 @@ class _Terminal:
 
 
 class _Notebook:
-    """One output that is rewritten, and gone at the end."""
+    """One output that is rewritten, and removed at the end."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -75,7 +75,7 @@ def _in_notebook() -> bool:
 
 
 def display(progress: bool | Progress | None, label: str) -> _Terminal | _Notebook | _Callback | None:
-    """What shows progress; None when nothing shall."""
+    """The progress display; None when progress is off."""
     if progress is False:
         return None
     if callable(progress):

@@ -1,4 +1,4 @@
-"""Runs of whole scenarios and what they leave."""
+"""Runs of whole scenarios and their results."""
 from __future__ import annotations
 
 import contextlib
@@ -29,7 +29,7 @@ with contextlib.suppress(ImportError):  # optional
 
 
 class Table(dict[str, Array]):
-    """Columns by name, as arrays; what stands in for a pandas.DataFrame where there is no pandas."""
+    """Columns by name, as arrays; used in place of a pandas.DataFrame when pandas is not installed."""
 
     def __missing__(self, name: str) -> Array:
         raise InputError(f"there is no column '{name}'; there are: {', '.join(self)}", code="invalid input", key=name)
@@ -46,7 +46,7 @@ class Table(dict[str, Array]):
 
 
 def _remove(folder: pathlib.Path, maker: int) -> None:
-    # A child made by fork forgets its copy of the run, too; the files are those of its parent.
+    # A forked child also finalises its copy of the run; the files belong to the parent.
     if os.getpid() == maker:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -58,7 +58,7 @@ def _path(given: Path, argument: str) -> pathlib.Path:
 
 
 class _TemporaryFolder:
-    """Removed when nobody knows it any more, at the latest when the program ends."""
+    """Removed with its last reference, at the latest when the program ends."""
 
     def __init__(self) -> None:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="heelstrike-"))
@@ -66,27 +66,27 @@ class _TemporaryFolder:
 
 
 class Run:
-    """The results of a run, from its folder. Everything is read when it is asked for the first time."""
+    """The results of a run, from its folder. Data are read at the first access."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = _path(folder, "folder")
         if not (self.folder / "timeseries.csv").exists() and not (self.folder / "summary.json").exists():
             raise FileError(f"{self.folder}: expected the folder of a run, found no timeseries.csv in it", code="file",
                             file=str(folder))
-        self._kept: _TemporaryFolder | None = None  # a temporary folder lives as long as its run
+        self._kept: _TemporaryFolder | None = None  # keeps a temporary folder during the lifetime of its run
         self._columns: Table | None = None
         self._timeseries: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._kept is None:
             return Run, (self.folder,)
-        # The temporary folder goes with the last Run that this process has of it: to another process travel its files.
+        # The temporary folder is removed with the last Run of this process; another process receives a copy of its files.
         files = {file.relative_to(self.folder): file.read_bytes() for file in self.folder.rglob("*") if file.is_file()}
         return _unpacked, (files,)
 
     @property
     def columns(self) -> Table:
-        """{name: (n,) array}, units in the names: views of the one array that was read, not to be written. First: "time_s"."""
+        """{name: (n,) array}, units in the names: read-only views of one array. First: "time_s"."""
         if self._columns is None:
             names, numbers = _read_table(self.folder)
             self._columns = Table((name, numbers[:, i]) for i, name in enumerate(names))
@@ -94,19 +94,19 @@ class Run:
 
     @property
     def timeseries(self) -> Any:
-        """The same as a pandas.DataFrame; the Table of columns where there is no pandas."""
+        """The same as a pandas.DataFrame; the Table of columns without pandas."""
         if self._timeseries is None:
             self._timeseries = self.columns if pandas is None else pandas.DataFrame(dict(self.columns))
         return self._timeseries
 
     @property
     def summary(self) -> dict[str, Any]:
-        """summary.json: status, integrator, energies, contacts; the same whenever the same scenario runs."""
+        """summary.json: status, integrator, energies, contacts; identical in all runs of the same scenario."""
         return self._json("summary.json")
 
     @property
     def timing(self) -> dict[str, Any]:
-        """timing.json: wall times [s]; another every time."""
+        """timing.json: wall times [s]; different in every run."""
         return self._json("timing.json")
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Run:
             content: dict[str, Any] = json.loads((self.folder / name).read_text())
             return content
         except OSError as problem:
-            raise FileError(f"{self.folder / name}: {problem.strerror}; the run has not ended, or did not end well",
+            raise FileError(f"{self.folder / name}: {problem.strerror}; the run has not ended, or has failed",
                             code="file", file=str(self.folder / name)) from None
 
     @property
@@ -124,7 +124,7 @@ class Run:
 
     @property
     def contacts(self) -> Any:
-        """Intervals of contact: a pandas.DataFrame, or a list of dicts where there is no pandas. Units in the names."""
+        """Intervals of contact: a pandas.DataFrame, or a list of dicts without pandas. Units in the names."""
         contacts = self.summary["contacts"]
         return contacts if pandas is None else pandas.DataFrame(contacts)
 
@@ -134,16 +134,16 @@ class Run:
         return self.folder / "report.html"
 
     def field_times(self, pair: str | None = None, partner: bool = False) -> Array:
-        """(n,) [s] at which there are fields."""
+        """(n,) times of the fields [s]."""
         return np.array([time for time, _ in self._frames(pair, partner)])
 
     def fields(self, pair: str | None = None, t: float | None = None, *, partner: bool = False) -> Fields:
         """The fields of a pair nearest to the time t [s] (default: the last ones), as arrays in world coordinates.
 
-        pair     name; needed when there are several
-        partner  of body B, which is a shape without quantities, in place of body A
+        pair     name; required when there are several
+        partner  body B, which is a shape without quantities, instead of body A
 
-        Raises InputError when the scenario asked for none (`output.fields`).
+        Raises InputError when the scenario requests no fields (`output.fields`).
         """
         frames = self._frames(pair, partner)
         at = frames[-1][0] if t is None else t
@@ -156,7 +156,7 @@ class Run:
             reasons = self._log("warning: no fields of pair ")
             raise InputError(f"{self.folder}: the run wrote no fields" +
                              (": " + "; ".join(reasons) if reasons else
-                              "; ask for them with `output: {fields: {interval: 0.01}}` in the scenario, or "
+                              "; request them with `output: {fields: {interval: 0.01}}` in the scenario, or "
                               "set={'output.fields': {'interval': 0.01}}"),
                              code="invalid input", file=str(index), key="output.fields")
         series: dict[str, list[tuple[float, str]]] = {}
@@ -164,7 +164,7 @@ class Run:
             series.setdefault(entry.get("name", ""), []).append((float(entry.get("timestep", "nan")), entry.get("file", "")))
         mine = {name: frames for name, frames in series.items() if name.endswith("_partner") == partner}
         if pair is not None:
-            # Names of pairs and bodies in files: letters, digits, '-' and '.' stay.
+            # File names keep letters, digits, '-' and '.' of the names of pairs and bodies.
             plain = "".join(c if c.isascii() and (c.isalnum() or c in "-.") else "_" for c in pair)
             mine = {name: frames for name, frames in mine.items() if name.startswith(plain + "_")}
         if len(mine) != 1:
@@ -173,7 +173,7 @@ class Run:
         return next(iter(mine.values()))
 
     def _log(self, beginning: str) -> list[str]:
-        """What run.log says after this beginning of a line."""
+        """The remainders of the lines of run.log with this beginning."""
         log = self.folder / "run.log"
         lines = log.read_text().splitlines() if log.exists() else []
         return [line[len(beginning):] for line in lines if line.startswith(beginning)]
@@ -183,28 +183,28 @@ class Run:
 
 
 def _read_table(folder: pathlib.Path) -> tuple[list[str], Array]:
-    """Names and (rows, columns) numbers: of timeseries.csv, or of what `hdf5=True` and `heelstrike run --hdf5` leave in its place."""
+    """Names and (rows, columns) numbers: of timeseries.csv, or of timeseries.h5 (`hdf5=True`, `heelstrike run --hdf5`)."""
     file = folder / "timeseries.h5"
     if (folder / "timeseries.csv").exists() or not file.exists():
         return _core.read_timeseries(folder)
     try:
         h5py: Any = importlib.import_module("h5py")
     except ImportError:
-        raise FileError(f"{file}: h5py is needed to read it, and is not installed: python3-h5py", code="file",
+        raise FileError(f"{file}: h5py, which is required to read it, is not installed: python3-h5py", code="file",
                         file=str(file)) from None
     try:
         with h5py.File(file) as opened:
             table = opened["timeseries"]
             names, numbers = [str(name) for name in table.attrs["columns"]], table[()]
     except (OSError, KeyError) as problem:
-        raise FileError(f"{file}: expected the table of a run, found something else: {problem}", code="file",
+        raise FileError(f"{file}: expected the table of a run, found other content: {problem}", code="file",
                         file=str(file)) from None
     numbers.setflags(write=False)
     return names, numbers
 
 
 def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
-    """A run with its temporary folder that comes from another process."""
+    """A run from another process, in a new temporary folder."""
     kept = _TemporaryFolder()
     for name, content in files.items():
         file = kept.path / "run" / name
@@ -223,19 +223,19 @@ def run(scenario: Scenario, *, backend: str | None = None,
     """Runs a scenario to its end.
 
     scenario   file (YAML), or a mapping of the same content, with arrays where it has lists; see Pair.from_dict()
-    backend    another contact back-end than the file's, for every pair; see backends()
+    backend    contact back-end of every pair, instead of that in the file; see backends()
     set        changes, e.g. {"contact.restitution": 0.6, "analysis.end_time": 5}
-    output     run folder to make; without it the results live in a temporary one, as long as the Run does
-    hdf5       leave the rows of a completed run as timeseries.h5 in place of timeseries.csv; h5py reads it (python3-h5py)
-    server     address of a fem_server that computes the contact; without it this process does
-    mbs        address of an mbs_server that runs it all; without it this process does
-    progress   True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar where a person looks
+    output     run folder to create; default: a temporary folder that is removed with the Run
+    hdf5       write the rows of a completed run to timeseries.h5 instead of timeseries.csv; requires h5py (python3-h5py) to read
+    server     address of a fem_server that computes the contact; default: this process
+    mbs        address of an mbs_server that executes the run; default: this process
+    progress   True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar in a terminal or notebook
     tls        {"ca_file": ..., "certificate_file": ..., "key_file": ..., "authority": ...}
-    patience   how long a lost connection is tried again [s]
+    reconnect_timeout  time for retries of a lost connection [s]
 
-    Ctrl-C stops the run cleanly: what was computed is in its folder, and KeyboardInterrupt is raised.
-    Raises InputError with file, line and key for mistakes; Unavailable and VersionMismatch for servers; RunFailed for a run
-    that has begun, whose `run` holds what there is.
+    Ctrl-C stops the run cleanly: the results are in its folder, and KeyboardInterrupt is raised.
+    Raises InputError with file, line and key; Unavailable and VersionMismatch for servers; RunFailed for a run that has
+    started, whose `run` has the results.
     """
     file = pathlib.Path(mapping_name) if isinstance(scenario, Mapping) else _path(scenario, "scenario")
     kept: _TemporaryFolder | None = None
@@ -259,8 +259,8 @@ def run(scenario: Scenario, *, backend: str | None = None,
         if bar is not None:
             bar.close()
     if status in ("failed", "cancelled"):
-        if not (folder / "timeseries.csv").exists():  # nothing was computed: a server is away, or of another version
-            if is_new:  # so that the same call can be made again
+        if not (folder / "timeseries.csv").exists():  # no results: a server is unreachable or of another version
+            if is_new:  # so that the call can be repeated
                 shutil.rmtree(folder, ignore_errors=True)
             raise made(code, reason, str(file), 0, "", retryable)
         failure = RunFailed(in_python(reason), code=code, file=None if isinstance(scenario, Mapping) else str(scenario))
@@ -275,5 +275,5 @@ def run(scenario: Scenario, *, backend: str | None = None,
 
 
 def open_run(folder: Path) -> Run:
-    """The results of a run that somebody has made, e.g. `heelstrike run` in a terminal. Raises FileError."""
+    """The results of an existing run, e.g. of `heelstrike run` in a terminal. Raises FileError."""
     return Run(folder)

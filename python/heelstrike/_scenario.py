@@ -1,4 +1,4 @@
-"""Scenarios and pairs that are mappings of Python, with arrays of numpy in them."""
+"""Scenarios and pairs as mappings of Python, with arrays of numpy."""
 from __future__ import annotations
 
 import json
@@ -20,7 +20,7 @@ def _refused(key: str, what: str, found: object) -> InputError:
 
 
 def _mesh_text(mesh: Mapping[str, Any], key: str) -> str:
-    """A mesh as the text of a file: Wavefront OBJ of triangles, Gmsh 2.2 of tetrahedra; every number to the last bit."""
+    """A mesh as the text of a file: Wavefront OBJ of triangles, Gmsh 2.2 of tetrahedra; numbers are exact to the last bit."""
     points = np.asarray(mesh["vertices"])
     kind = "tetrahedra" if "tetrahedra" in mesh else "triangles"
     if points.ndim != 2 or points.shape[1] != 3 or points.dtype.kind not in "fiu":
@@ -43,7 +43,7 @@ def _mesh_text(mesh: Mapping[str, Any], key: str) -> str:
 
 
 class _Writer:
-    """Turns values into those of JSON, and meshes of arrays into files."""
+    """Converts values to JSON values, and meshes of arrays to files."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -78,36 +78,36 @@ class _Writer:
 
 
 def written(scenario: Mapping[str, Any]) -> tuple[str, str, dict[str, bytes]]:
-    """Name, text and files of a scenario that is a mapping. Files that it names are looked for in the current folder."""
+    """Name, text and files of a scenario that is a mapping. Named files are searched in the current folder."""
     writer = _Writer()
     # YAML reads JSON; its shortest numbers read back to the same bits.
     return mapping_name, json.dumps(writer.plain(scenario, ""), indent=1, allow_nan=False), writer.files
 
 
 def _around(pair: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A scenario of a pair alone, with bodies of the names that it has."""
+    """A scenario of a single pair, with the bodies that the pair names."""
     sides = {}
     for side in ("main", "partner"):
         if not isinstance(pair.get(side), Mapping):
             raise _refused(side, "a mapping with the surface, as {'surface': {'sphere': {'radius': 0.1}}}", pair.get(side))
         sides[side] = {"body": side, **pair[side]}
     bodies = sorted({side["body"] for side in sides.values()} - {"ground"})
-    # What moves them is whoever asks the contact; masses are not its business.
+    # Placeholder masses: the caller of the contact prescribes the motion.
     return {"heelstrike": 1, "gravity": [0.0, 0.0, 0.0], "output": {"interval": 1.0}, "bodies": {body: {"mass": 1.0, "inertia": [1.0, 1.0, 1.0], "position": [0.0, 0.0, 0.0]} for body in bodies},
             "contact": {name: {**pair, **sides}}, "analysis": {"type": "forward", "end_time": 1.0}}
 
 
 def pair_from_dict(content: Mapping[str, Any], name: str | None = None, backend: str | None = None,
                    set: Mapping[str, Any] | Iterable[str] | None = None) -> Pair:
-    """One contact pair from a mapping: a scenario, or what a scenario has below `contact.NAME`.
+    """One contact pair from a mapping: a scenario, or the content of `contact.NAME` in a scenario.
 
         hs.Pair.from_dict({"main": {"surface": {"mesh": {"vertices": V, "triangles": T}}},
                            "partner": {"surface": {"plane": {"normal": [0, 0, 1]}}},
                            "backend": "elastic_foundation", "parameters": {...}})
 
     content  as in the file, with numbers, lists or arrays; a mesh may be {"vertices": (n, 3) [m], "triangles": (m, 3)} or
-             {"vertices": ..., "tetrahedra": (m, 4)} in place of a file
-    name     of the pair; needed when a scenario has several, and else what it is called ("pair")
+             {"vertices": ..., "tetrahedra": (m, 4)} instead of a file
+    name     of the pair; required when a scenario has several, else its name (default "pair")
     backend, set  changes as in run()
     """
     if not isinstance(content, Mapping):

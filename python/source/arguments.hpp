@@ -1,5 +1,5 @@
-/// Arguments of Python that are no arrays. What has another type is a sentence (hs::Error{invalid_input}) that names
-/// the argument, what was expected, and the type that was found; never its content, which may be large.
+/// Arguments of Python except arrays. Another type raises hs::Error{invalid_input} with the name of the argument, the
+/// expected type, and the type found; never the content, which may be large.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,14 +14,14 @@ namespace heelstrike::python {
 /// "a value of type str", "None"
 [[nodiscard]] std::string type_text(const pybind11::handle& value);
 
-/// Anything that is a real number to Python, numpy's included.
+/// Any real number of Python, including those of numpy.
 [[nodiscard]] double real_number(const pybind11::handle& given, const char* name);
 [[nodiscard]] std::string text(const pybind11::handle& given, const char* name);
-/// Of an argument that need not be given: None is "".
+/// Optional text: None is "".
 [[nodiscard]] std::string text_or_none(const pybind11::handle& given, const char* name);
 /// A text or os.PathLike.
 [[nodiscard]] std::filesystem::path path(const pybind11::handle& given, const char* name);
-/// A copy of bytes, a bytearray, a memoryview or whatever else shows its memory.
+/// A copy of bytes, a bytearray, a memoryview or another object with a buffer.
 [[nodiscard]] std::string saved_bytes(const pybind11::handle& given, const char* name);
 
 }  // namespace heelstrike::python

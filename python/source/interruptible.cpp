@@ -27,7 +27,7 @@ void Watch::forward(const py::object& on_progress, const py::object& on_message)
 
 void do_interruptibly(std::stop_source& stop, const py::object& on_progress, const py::object& on_message,
                       const std::function<void(Watch&)>& work) {
-  // A person does not notice, and the work hardly loses anything.
+  // Short enough for interactive use, long enough to cost the work nothing.
   constexpr std::chrono::milliseconds poll_interval{50};
   Watch watch;
   std::promise<void> promise;

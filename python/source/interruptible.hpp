@@ -1,4 +1,4 @@
-/// Long work that Ctrl-C ends and whose progress Python hears of.
+/// Long calls that Ctrl-C interrupts and that report progress to Python.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,7 +15,7 @@
 
 namespace heelstrike::python {
 
-/// What the work has to tell, until the thread that has Python's lock hands it on.
+/// Progress and messages of the call, stored until the thread with Python's lock forwards them.
 class Watch {
  public:
   void add(const hs::Progress& progress) {
@@ -32,13 +32,13 @@ class Watch {
 
  private:
   std::mutex mutex_;
-  std::optional<hs::Progress> progress_;  ///< the last one that was not handed on
+  std::optional<hs::Progress> progress_;  ///< the last one that was not forwarded
   std::vector<std::pair<std::string, std::string>> messages_;
 };
 
-/// Does `work` in a thread of its own, without Python's lock; meanwhile this thread hears signals and hands on what the
-/// work tells. A signal whose handler raises, and a callback that does, request a stop; what they raised is raised when
-/// the work has ended.
+/// Executes `work` in a separate thread, without Python's lock; this thread handles signals and forwards progress and
+/// messages. A signal handler or callback that raises requests a stop; its exception is raised after the end of the
+/// work.
 void do_interruptibly(std::stop_source& stop, const pybind11::object& on_progress, const pybind11::object& on_message,
                       const std::function<void(Watch&)>& work);
 

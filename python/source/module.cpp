@@ -1,5 +1,4 @@
-// heelstrike._core: the C++ library as Python sees it. Everything that is not a call of the library is in Python
-// (python/heelstrike).
+// heelstrike._core: bindings of the C++ library. All other code is in Python (python/heelstrike).
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -44,7 +43,7 @@ hs::Changes changes_of(const py::object& backend, const py::object& set, bool ba
           .backend_last = backend_last};
 }
 
-/// The file of a scenario, or the name of one that is a mapping, which goes into `changes`.
+/// The file of a scenario, or the name of a mapping, whose text is stored in `changes`.
 fs::path scenario_of(const py::object& scenario, const char* name, hs::Changes& changes) {
   if (!py::hasattr(scenario, "keys")) return path(scenario, name);
   const py::tuple parts = py::module_::import("heelstrike._scenario").attr("written")(scenario);
@@ -75,14 +74,14 @@ hs::Tls tls_of(const py::object& tls) {
   return made;
 }
 
-/// A response whose numbers arrays look into.
+/// Owner of the numbers of one response; arrays are views of it.
 struct PyResponse {
   hs::Response response;
   std::vector<std::string> regions;  ///< names
   bool tangents = true;              ///< were asked for
 };
 
-/// Answers whose numbers arrays look into.
+/// Owner of the numbers of many responses; arrays are views of it.
 struct PyResponses {
   std::vector<hs::BatchResponse> responses;
   bool tangents = false;             ///< were asked for
@@ -94,7 +93,7 @@ struct PyRegionLoads {
   py::array_t<double> force, area, mean_pressure, peak_pressure, p_cop;
 };
 
-/// The metaclass of classes of Python, for whom pybind11's own is another one.
+/// The metaclass of plain Python classes, instead of that of pybind11.
 py::metaclass plain_type() {
   return py::metaclass(reinterpret_cast<PyObject*>(&PyType_Type));
 }
@@ -104,7 +103,7 @@ py::object member_view(const py::object& self, std::vector<py::ssize_t> shape) {
   return view((self.cast<PyResponse&>().response.*Member).data(), std::move(shape), self);
 }
 
-/// Of all responses: NaN where there is none.
+/// One number or row per response: NaN where the evaluation failed.
 py::array row_view(const py::object& self, const double* (*numbers)(const hs::Response&), std::size_t width) {
   const std::vector<hs::BatchResponse>& responses = self.cast<PyResponses&>().responses;
   const double nothing = 0.0;
@@ -114,7 +113,7 @@ py::array row_view(const py::object& self, const double* (*numbers)(const hs::Re
 
 void require_tangents(bool has_tangents) {
   if (has_tangents) return;
-  throw hs::Error(hs::ErrorCode::invalid_input, "tangents were not asked for: evaluate_many(..., tangents=True)");
+  throw hs::Error(hs::ErrorCode::invalid_input, "tangents were not requested: evaluate_many(..., tangents=True)");
 }
 
 template <auto Member>
@@ -181,7 +180,7 @@ hs::Response response_of(const py::list& numbers, std::size_t n_regions) {
   return response;
 }
 
-// What pickles hold.
+// Content of pickles.
 py::tuple pickled_response(const PyResponse& self) {
   return py::make_tuple(self.tangents, self.regions, numbers_of(self.response));
 }
@@ -212,7 +211,7 @@ PyResponses unpickled_responses(const py::tuple& parts) {
   return made;
 }
 
-/// One of the answers, as evaluate() gives it; of a state that was refused all numbers are NaN.
+/// One of the responses, as from evaluate(); NaN for a state that was refused.
 std::unique_ptr<PyResponse> response_at(const PyResponses& self, std::size_t i) {
   auto response = std::make_unique<PyResponse>();
   response->response = self.responses[i].response;
@@ -262,7 +261,7 @@ py::dict regions_of(const PyResponse& self) {
   return regions;
 }
 
-/// NaN where a state was refused.
+/// NaN where the evaluation of a state failed.
 PyRegionLoads region_loads(const std::vector<hs::BatchResponse>& responses, std::size_t region) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<py::ssize_t>(responses.size());
@@ -299,7 +298,7 @@ py::dict regions_of_all(const PyResponses& self) {
 }
 
 void bind_regions(py::module_& module) {
-  py::class_<hs::RegionLoad>(module, "RegionLoad", plain_type(), "What a region of a contact bears in one state.")
+  py::class_<hs::RegionLoad>(module, "RegionLoad", plain_type(), "Load on a region of a contact in one state.")
       .def_readonly("force", &hs::RegionLoad::force, "normal: pressure times area [N]")
       .def_readonly("area", &hs::RegionLoad::area, "contact area [m^2]")
       .def_readonly("mean_pressure", &hs::RegionLoad::mean_pressure, "force / area [Pa]; 0 without contact")
@@ -321,7 +320,7 @@ void bind_regions(py::module_& module) {
                                   parts[3].cast<double>(), parts[4].cast<hs::Vector3>()};
           }));
   py::class_<PyRegionLoads>(module, "RegionLoads", plain_type(),
-                            "What a region of a contact bears in many states. NaN where a state was refused.")
+                            "Load on a region of a contact in many states. NaN where a state was refused.")
       .def_readonly("force", &PyRegionLoads::force, "(n,) normal: pressure times area [N]")
       .def_readonly("area", &PyRegionLoads::area, "(n,) contact area [m^2]")
       .def_readonly("mean_pressure", &PyRegionLoads::mean_pressure, "(n,) force / area [Pa]; 0 without contact")
@@ -361,11 +360,11 @@ void bind_pair(py::module_& module) {
 One contact pair of a scenario, with the meshes that it names.
 
 file     scenario (YAML), or a mapping of the same content, see from_dict()
-name     of the pair; needed when the scenario has several
-backend  another contact back-end than the file's
+name     of the pair; required when the scenario has several
+backend  contact back-end instead of that in the file
 set      changes, e.g. {"contact.restitution": 0.6}
 
-Raises InputError with file, line and key of every mistake.)")
+Raises InputError with file, line and key of every error.)")
       .def(py::pickle(
           [](const hs::Pair& self) {
             const hs::Changes whole = self.whole();
@@ -380,7 +379,7 @@ Raises InputError with file, line and key of every mistake.)")
           }))
       .def_property_readonly("name", &hs::Pair::name, "name of the pair")
       .def_property_readonly("backend", &hs::Pair::backend, "name of its contact back-end")
-      .def_property_readonly("parameters", &hs::Pair::parameters, "parameters as the file says (SI units)")
+      .def_property_readonly("parameters", &hs::Pair::parameters, "parameters as in the file (SI units)")
       .def("__repr__", [](const hs::Pair& self) { return "Pair('" + self.name() + "', '" + self.backend() + "')"; });
 }
 
@@ -414,7 +413,7 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
           "over the contact area [Pa]; 0 without contact")
       .def_property_readonly(
           "stored_energy", [](const PyResponse& self) { return self.response.stored_energy; },
-          "elastic energy that can be given back [J]")
+          "recoverable elastic energy [J]")
       .def_property_readonly(
           "dissipated_power", [](const PyResponse& self) { return self.response.dissipated_power; },
           "by terms that depend on velocity [W]")
@@ -443,7 +442,7 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
       .def(py::pickle(&pickled_response, &unpickled_response));
   py::class_<PyResponses>(
       module, "Responses", plain_type(),
-      "Answers to many states; arrays are views that cannot be written. NaN where a state was refused: see `refused`.")
+      "Responses to many states; arrays are read-only views. NaN where a state was refused: see `refused`.")
       .def("__len__", [](const PyResponses& self) { return self.responses.size(); })
       .def("__getitem__", &responses_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
       .def("__iter__",
@@ -519,21 +518,21 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
             }
             return refused;
           },
-          "{index: why there is no answer}");
+          "{index: reason of the refusal}");
 }
 
-/// A contact that Python holds.
+/// A contact and the data to open it again.
 struct PyContact {
   hs::Contact contact;
-  py::object open_arguments;  ///< (pair, server, tls, patience)
-  int history = 0;         ///< counts what changed it: whoever keeps an answer can see whether it still holds
+  py::object open_arguments;  ///< (pair, server, tls, reconnect_timeout)
+  int history = 0;         ///< counts changes of the history, so that stored responses can be invalidated
 };
 
 hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& reconnect_timeout) {
   hs::OpenOptions options;
   options.server = text_or_none(server, "server");
   options.tls = tls_of(tls);
-  options.reconnect_timeout = real_number(reconnect_timeout, "patience");
+  options.reconnect_timeout = real_number(reconnect_timeout, "reconnect_timeout");
   return options;
 }
 
@@ -559,7 +558,7 @@ std::unique_ptr<PyContact> open_contact(const py::object& given, const py::objec
   return opened;
 }
 
-/// What goes on elsewhere from where `self` stands: how it was opened, and its history.
+/// State for a copy or pickle of `self`: the arguments of open(), and the history.
 py::tuple contact_state(PyContact& self) {
   std::string bytes;
   {
@@ -582,20 +581,20 @@ void bind_contact(py::module_& module) {
   py::class_<PyContact>(module, "Contact", plain_type(),
                         R"(One open contact pair with its history, for any multibody code.
 
-evaluate() is pure: it answers for any state against the committed history, in any order, any number of times.
-commit() accepts a state as the end of a step and advances the history (friction, speed of approach, warm start).
+evaluate() is pure: it evaluates any state against the committed history, in any order and number.
+commit() accepts a state as the end of a step and advances the history (friction, approach velocity, warm start).
 One thread at a time; open one contact for each. Usable in a `with` statement, which closes it.)")
       .def_static("open", &open_contact, "pair"_a, py::kw_only(), "server"_a = py::none(), "progress"_a = py::none(),
-                  "tls"_a = py::none(), "patience"_a = py::float_(300.0),
-                  R"(open(pair, *, server=None, progress=None, tls=None, patience=300.0)
+                  "tls"_a = py::none(), "reconnect_timeout"_a = py::float_(300.0),
+                  R"(open(pair, *, server=None, progress=None, tls=None, reconnect_timeout=300.0)
 --
 
-Prepares the pair: meshing and condensing take minutes the first time, then come from the cache.
+Prepares the pair: meshing and condensation take minutes the first time; later they are read from the cache.
 
-server    address of a fem_server, "host:50051" or "unix:/path"; without it the contact is computed in this process
-progress  True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar where a person looks
+server    address of a fem_server, "host:50051" or "unix:/path"; default: computation in this process
+progress  True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar in a terminal or notebook
 tls       {"ca_file": ..., "certificate_file": ..., "key_file": ..., "authority": ...}
-patience  how long a lost connection is tried again [s]
+reconnect_timeout  time for retries of a lost connection [s]
 
 Raises InputError, Unavailable, VersionMismatch; Ctrl-C ends the preparation.)")
       .def(
@@ -619,7 +618,7 @@ V_AB  (6,) twist of B in A, in A's axes: angular [rad/s], linear at B's origin [
 t     time [s]
 
 Raises Recoverable when B is too deep or the solver did not converge (a smaller step may succeed), InputError for wrong
-shapes, rotations that are none, and numbers that are not finite.)")
+shapes, matrices that are not rotations, and numbers that are not finite.)")
       .def(
           "evaluate_many",
           [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t, bool tangents) {
@@ -638,12 +637,12 @@ shapes, rotations that are none, and numbers that are not finite.)")
           R"(evaluate_many(self, X_AB, V_AB=None, t=0.0, *, tangents=False)
 --
 
-Many states against the same history, on all processors.
+Evaluates many states against the same history, in parallel on all processors.
 
 X_AB      (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
-tangents  also dF_dX and dF_dV, as evaluate() gives them; without them, finite elements may be several times faster
-Returns Responses, which has a length, indices and an order: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.refused`, and with
-tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
+tangents  also dF_dX and dF_dV, as from evaluate(); without them, finite elements may be several times faster
+Returns Responses, a sequence: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.refused`, and with
+tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends the call.)")
       .def(
           "commit",
           [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t) {
@@ -669,8 +668,8 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             }
             return py::bytes(bytes);
           },
-          "save(self)\n--\n\nThe history as bytes; restorable by a contact opened from the same pair, here or "
-          "elsewhere.")
+          "save(self)\n--\n\nThe history as bytes; restorable by a contact opened from the same pair, in any "
+          "process.")
       .def(
           "restore",
           [](PyContact& self, const py::object& state) {
@@ -680,15 +679,14 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
             self.contact.restore(bytes);
           },
           "state"_a,
-          "restore(self, state)\n--\n\nBack to what save() returned. Raises InputError for other bytes; nothing has "
-          "changed "
-          "then.")
+          "restore(self, state)\n--\n\nRestores the history of save(). Raises InputError for other bytes, without any "
+          "change.")
       .def(
           "clone", [](PyContact& self) { return contact_again(contact_state(self)); },
           R"(clone(self)
 --
 
-Another contact of the same pair with the same history, prepared as this one; what one commits the other does not know.)")
+Another contact of the same pair with the same history and preparation; commits to one do not affect the other.)")
       .def(py::pickle(&contact_state, &contact_again))
       .def("_vtu",
            [](PyContact& self, const py::object& X_AB, const py::object& V_AB, const py::object& t, bool volume,
@@ -717,7 +715,7 @@ Another contact of the same pair with the same history, prepared as this one; wh
           "parameters in force, defaults included (SI units)")
       .def_property_readonly(
           "regions", [](const PyContact& self) { return self.contact.regions(); },
-          "names of the regions whose loads every response tells apart; they may overlap")
+          "names of the regions whose loads every response lists; they may overlap")
       .def("__enter__", [](const py::object& self) { return self; })
       .def("__exit__", [](PyContact& self, const py::args& /*reason*/) { self.contact.close(); })
       .def("__repr__", [](const PyContact& self) {
@@ -726,11 +724,11 @@ Another contact of the same pair with the same history, prepared as this one; wh
       });
 }
 
-/// A simulation that Python holds, and what stops it.
+/// A simulation, its stop source, and the data to open it again.
 struct PySimulation {
   hs::Simulation simulation;
   std::stop_source stop;
-  py::object open_arguments;  ///< (scenario, backend, set, server, tls, patience)
+  py::object open_arguments;  ///< (scenario, backend, set, server, tls, reconnect_timeout)
 };
 
 std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const py::object& backend,
@@ -804,7 +802,7 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
   const std::string body = name.substr(0, name.rfind('.'));
   const auto numbers = real_array(value, name.c_str(), {3});
   const double* components = numbers.data();
-  // All three or none.
+  // Checked before the first component is set: all three or none.
   const auto* bad = std::find_if_not(components, components + 3, [](double x) { return std::isfinite(x); });
   if (bad != components + 3) refuse(name.c_str(), "three finite numbers", std::to_string(*bad));
   const py::gil_scoped_release released;
@@ -816,7 +814,7 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
 void bind_simulation(py::module_& module) {
   py::class_<PySimulation>(
       module, "Simulation", plain_type(),
-      R"(Simulation(scenario, *, backend=None, set=None, server=None, progress=None, tls=None, patience=300.0)
+      R"(Simulation(scenario, *, backend=None, set=None, server=None, progress=None, tls=None, reconnect_timeout=300.0)
 --
 
 A scenario that can be stepped by any master.
@@ -826,19 +824,19 @@ A scenario that can be stepped by any master.
         sim["ball.fx_N"] = control(sim["ball.x_m"])
         sim.advance_to(sim.time + 0.01)
 
-The integrator chooses its steps freely; what lies between is interpolated, so that a run in many pieces has the bits of
-one in a single piece. Only set(), save() and restore() end a step where the simulation stands. One thread at a time.)")
+The integrator chooses its steps freely; values between steps are interpolated, so that a run in many pieces has the
+bits of a run in one piece. Only set(), save() and restore() end a step at the current time. One thread at a time.)")
       .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = py::none(), "set"_a = py::none(),
-           "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(), "patience"_a = py::float_(300.0),
-           R"(Builds the model, prepares its contact, and stands at t = 0.
+           "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(), "reconnect_timeout"_a = py::float_(300.0),
+           R"(Builds the model, prepares its contact, and starts at t = 0.
 
 scenario  file (YAML), or a mapping of the same content;  backend, set  changes as in run()
-server    address of a fem_server that computes the contact; without it this process does
-progress, tls, patience  as Contact.open())")
+server    address of a fem_server that computes the contact; default: this process
+progress, tls, reconnect_timeout  as Contact.open())")
       .def_property_readonly(
-          "time", [](const PySimulation& self) { return self.simulation.time(); }, "where it stands [s]")
+          "time", [](const PySimulation& self) { return self.simulation.time(); }, "current time [s]")
       .def_property_readonly(
-          "end_time", [](const PySimulation& self) { return self.simulation.end_time(); }, "of the scenario [s]")
+          "end_time", [](const PySimulation& self) { return self.simulation.end_time(); }, "end time of the scenario [s]")
       .def(
           "advance_to",
           [](PySimulation& self, const py::object& t) {
@@ -849,9 +847,9 @@ progress, tls, patience  as Contact.open())")
           "t"_a, R"(advance_to(self, t)
 --
 
-Goes to the time t [s], between `time` and `end_time`.
+Advances to the time t [s], between `time` and `end_time`.
 
-Raises InputError for another time, SolverFailed, LimitReached. After Ctrl-C the simulation can be asked but not advanced.)")
+Raises InputError for another time, SolverFailed, LimitReached. After Ctrl-C the simulation can be read but not advanced.)")
       .def("set", &set_input, "name"_a, "value"_a, "rate"_a = py::float_(0.0), "acceleration"_a = py::float_(0.0),
            R"(set(self, name, value, rate=0.0, acceleration=0.0)
 --
@@ -862,7 +860,7 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
        scenario) or the function of a driver; "BODY.force" [N] and "BODY.torque" [N m] take three numbers)")
       .def_property_readonly(
           "inputs", [](const PySimulation& self) { return names_of(self.simulation.inputs()); },
-          "names of what set() takes; units are in the names")
+          "names of the inputs of set(); units are in the names")
       .def_property_readonly(
           "outputs", [](const PySimulation& self) { return names_of(self.simulation.outputs()); },
           "names of the columns of the time series; units are in the names")
@@ -915,14 +913,14 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           R"(clone(self)
 --
 
-Another simulation of the same scenario that stands where this one does and goes on with the same bits.)")
+Another simulation of the same scenario in the same state, which continues with the same bits.)")
       .def(py::pickle(&simulation_state, &simulation_again))
       .def(
           "__contains__",
           [](const PySimulation& self, const py::object& name) {
             return names_of(self.simulation.outputs()).contains(name);
           },
-          "name"_a, "Whether there is an output of that name.")
+          "name"_a, "True when an output has that name.")
       .def(
           "save",
           [](PySimulation& self) {
@@ -933,7 +931,7 @@ Another simulation of the same scenario that stands where this one does and goes
             }
             return py::bytes(bytes);
           },
-          "save(self)\n--\n\nAll that is needed to go on from here, as bytes.")
+          "save(self)\n--\n\nThe full state as bytes.")
       .def(
           "restore",
           [](PySimulation& self, const py::object& state) {
@@ -941,7 +939,7 @@ Another simulation of the same scenario that stands where this one does and goes
             const py::gil_scoped_release released;
             self.simulation.restore(bytes);
           },
-          "state"_a, "restore(self, state)\n--\n\nBack, or ahead, to a state that this scenario has saved.")
+          "state"_a, "restore(self, state)\n--\n\nRestores a state that this scenario has saved, earlier or later than `time`.")
       .def(
           "close", [](PySimulation& self) { self.simulation.close(); },
           "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.",
@@ -977,7 +975,7 @@ py::tuple run(const py::object& scenario, const fs::path& folder, const py::obje
   return py::make_tuple(outcome.status, outcome.reason, hs::to_string(outcome.code), outcome.retryable);
 }
 
-/// Columns and one array of all numbers, (rows, columns), which is the one that was read.
+/// Columns and one array of all numbers, (rows, columns), without a copy.
 py::tuple read_timeseries(const fs::path& folder) {
   auto series = std::make_unique<hs::TimeSeries>(hs::read_timeseries(folder));
   const auto n_columns = static_cast<py::ssize_t>(series->columns.size());
@@ -993,7 +991,7 @@ py::tuple read_timeseries(const fs::path& folder) {
 
 PYBIND11_MODULE(_core, module) {
   using namespace heelstrike::python;
-  // Documentation begins with the signature in the form that the interpreter reads, for inspect and editors.
+  // Docstrings begin with a signature in the form that the interpreter parses, for inspect and editors.
   py::options options;
   options.disable_function_signatures();
   module.doc() = "Calls of the Heelstrike library; use the package heelstrike.";

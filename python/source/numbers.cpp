@@ -44,7 +44,7 @@ py::array_t<double, py::array::c_style> real_array(const py::handle& given, cons
   const py::array array = py::array::ensure(given);
   if (!array) {
     PyErr_Clear();
-    refuse(name, expected, "what is no array: " + type_text(given));
+    refuse(name, expected, "no array: " + type_text(given));
   }
   const char kind = array.dtype().kind();
   if (kind != 'f' && kind != 'i' && kind != 'u') {
@@ -84,7 +84,7 @@ std::vector<hs::State> states_of(const py::handle& X_AB, const py::handle& V_AB,
 
 namespace {
 
-/// What looks into numbers that others read, too, or that are read again, must not change them.
+/// Views of shared numbers must not be writable.
 py::array read_only(py::array array) {
   py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;

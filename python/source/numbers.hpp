@@ -1,4 +1,4 @@
-/// Arrays of Python to the numbers of the library and back, without copies on the way out.
+/// Conversion of Python arrays to numbers of the library and back; arrays of results are views, not copies.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -17,7 +17,7 @@ namespace heelstrike::python {
 namespace py = pybind11;
 
 /// Doubles, row by row. @param shape  expected; -1 = any
-/// @throws hs::Error{invalid_input} for another shape, and for what holds no real numbers
+/// @throws hs::Error{invalid_input} for another shape, and for other than real numbers
 [[nodiscard]] py::array_t<double, py::array::c_style> real_array(const py::handle& given, const char* name,
                                                                  const std::vector<py::ssize_t>& shape);
 
@@ -31,7 +31,7 @@ namespace py = pybind11;
 /// @param t     (n,) or one number [s]
 [[nodiscard]] std::vector<hs::State> states_of(const py::handle& X_AB, const py::handle& V_AB, const py::handle& t);
 
-/// Numbers that belong to `owner`, which lives as long as the array. They cannot be written.
+/// Read-only view of numbers of `owner`, which the array keeps alive.
 [[nodiscard]] py::array view(const double* numbers, std::vector<py::ssize_t> shape, const py::object& owner);
 /// The same with a distance in bytes between entries of the first axis.
 [[nodiscard]] py::array strided_view(const double* numbers, std::size_t n, std::size_t width, std::size_t stride,

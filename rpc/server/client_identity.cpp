@@ -8,7 +8,7 @@ namespace heelstrike::rpc {
 
 namespace {
 
-/// "ipv4:10.0.0.7:51234" -> "ipv4:10.0.0.7": a client has one address and many ports.
+/// "ipv4:10.0.0.7:51234" -> "ipv4:10.0.0.7": the ports of a client differ between connections.
 std::string machine_of(const std::string& peer) {
   return peer.starts_with("ipv") ? peer.substr(0, peer.rfind(':')) : peer;
 }
@@ -25,7 +25,7 @@ ClientIdentity identity_of(const grpc::ServerContextBase& context) {
       names.append(property).append(1, '\0').append(value.data(), value.size()).append(1, '\0');
     }
   }
-  if (names.empty()) {  // a certificate without any name is known by itself
+  if (names.empty()) {  // a certificate without names is identified by its content
     for (const grpc::string_ref& value : certificate->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
       names.append(value.data(), value.size());
     }

@@ -1,4 +1,4 @@
-/// Who is calling.
+/// Identity of a client.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -8,17 +8,17 @@
 namespace heelstrike::rpc {
 
 struct ClientIdentity {
-  /// What runs and sessions are bound to: digest of subject and alternative names of the certificate that the client
-  /// has proved to hold. A renewed certificate with the same names is the same client. Empty without mutual TLS: nobody
-  /// can be told from anybody else.
+  /// Owner of runs and sessions: digest of subject and alternative names of the verified client certificate. A renewed
+  /// certificate with the same names identifies the same client. Empty without mutual TLS: clients cannot be
+  /// distinguished.
   std::string owner;
-  /// What budgets are counted by: the owner, else the machine.
+  /// Account of budgets: the owner, else the machine.
   std::string account;
 };
 
 [[nodiscard]] ClientIdentity identity_of(const grpc::ServerContextBase& context);
 
-/// Whether `client` may touch what belongs to `owner`; what was made without a certificate belongs to everybody.
+/// True if `client` may access objects of `owner`; objects created without a certificate are accessible to all.
 [[nodiscard]] inline bool has_access(const std::string& owner, const ClientIdentity& client) {
   return owner.empty() || owner == client.owner;
 }

@@ -21,15 +21,15 @@ namespace heelstrike::rpc {
 
 namespace {
 
-constexpr int turn_ms = 1'000;                     // the loop shows that it lives at least so often
-constexpr std::chrono::seconds log_distance{10};   // a flood of connections must not become a flood of lines
-constexpr std::chrono::milliseconds accept_retry_delay{50};  // without memory or descriptors of the whole system
+constexpr int turn_ms = 1'000;                     // longest interval between iterations of a live loop
+constexpr std::chrono::seconds log_distance{10};   // limits log lines for many connections
+constexpr std::chrono::milliseconds accept_retry_delay{50};  // if the system has no memory or descriptors
 
 int open_reserve_descriptor() {
   return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/// Zero when the descriptor is no socket any more.
+/// Zero if the descriptor is no longer a socket.
 ino_t socket_number(int descriptor) {
   struct stat info {};
   return ::fstat(descriptor, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
@@ -67,9 +67,9 @@ void ConnectionAcceptor::stop() {
   for (const int listener : std::exchange(listeners_, {})) ::close(listener);
 }
 
-bool ConnectionAcceptor::is_operational(std::chrono::milliseconds reconnect_timeout) const {
+bool ConnectionAcceptor::is_operational(std::chrono::milliseconds timeout) const {
   const Clock::time_point last(Clock::duration(last_iteration_.load()));
-  return !failed_ && Clock::now() - last < reconnect_timeout;
+  return !failed_ && Clock::now() - last < timeout;
 }
 
 void ConnectionAcceptor::serve() {
@@ -95,7 +95,8 @@ bool ConnectionAcceptor::accept_connection(int listener) {
     return true;
   }
   const int on = 1;
-  ::setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // a Unix socket refuses it and needs it not
+  ::setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // fails for a Unix socket, which does not need
+                                                                        // it
   open_connections_[connection] = socket_number(connection);
   on_connection_(listener, connection);
   return true;
@@ -111,7 +112,8 @@ bool ConnectionAcceptor::recover_from(int listener, int failure) {
       spdlog::error("event=listener_lost message=\"{}\"", std::generic_category().message(failure));
       return false;
     case EMFILE: {
-      // Out of descriptors after all: who waits is told so by the end of the connection instead of being left waiting.
+      // Without descriptors the connection is accepted by the reserve descriptor and closed, so that its client does
+      // not wait.
       if (reserve_descriptor_ >= 0) ::close(reserve_descriptor_);
       const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
       if (connection >= 0) ::close(connection);
@@ -128,21 +130,22 @@ bool ConnectionAcceptor::recover_from(int listener, int failure) {
       return true;
     }
     default:
-      return true;  // a connection that ended before it was accepted, a network error of its own
+      return true;  // the connection ended before it was accepted, or had a network error
   }
 }
 
 bool ConnectionAcceptor::is_below_limit(int connection) {
   if (connection >= max_descriptor_) {
-    note_refusal("the descriptors left are kept for runs and sessions; raise the limit of open files");
+    note_refusal("the remaining descriptors are reserved for runs and sessions; raise the limit of open files");
     return false;
   }
   if (open_connections_.size() >= max_connections_) {
-    // gRPC closes connections without telling; a number that is free again, or another socket's, was one of them.
+    // gRPC does not report closed connections; they are detected by a descriptor that is free or belongs to another
+    // socket.
     std::erase_if(open_connections_, [](const auto& entry) { return socket_number(entry.first) != entry.second; });
   }
   if (open_connections_.size() < max_connections_) return true;
-  note_refusal("all connections are taken; raise --max-connections");
+  note_refusal("the limit of connections is reached; raise --max-connections");
   return false;
 }
 

@@ -1,7 +1,7 @@
-/// Accepts the connections of a server and hands them on, whatever happens to descriptors.
+/// Accepts the connections of a server and passes them on, even without free descriptors.
 ///
-/// The listener of gRPC 1.51 stops for good when accept() fails once, and accept() fails when a process is out of
-/// descriptors: who opened enough idle connections would have made a server deaf for ever.
+/// The listener of gRPC 1.51 stops permanently when accept() fails once, and accept() fails without free descriptors: a
+/// client could disable a server by many idle connections.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ namespace heelstrike::rpc {
 
 class ConnectionAcceptor {
  public:
-  /// Gets a listening socket and a new connection, which it owns from then on.
+  /// Receives a listening socket and a new connection, which it owns.
   using OnConnection = std::function<void(int listener, int connection)>;
 
   /// @param listeners        sockets that listen, owned by this object
@@ -28,18 +28,18 @@ class ConnectionAcceptor {
   ConnectionAcceptor(const ConnectionAcceptor&) = delete;
   ConnectionAcceptor& operator=(const ConnectionAcceptor&) = delete;
 
-  /// Accepts from now on, in a thread of its own.
+  /// Starts accepting in a separate thread.
   void start(OnConnection on_connection);
-  /// Accepts no more and closes the listening sockets.
+  /// Stops accepting and closes the listening sockets.
   void stop();
-  /// False once the listening sockets do not work any more, or nobody has looked at them for `patience`.
+  /// False once the listening sockets do not work any more, or nobody has looked at them for `reconnect_timeout`.
   [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void serve();
-  /// @returns false when the listener is beyond help
+  /// @returns false if the listener failed permanently
   bool accept_connection(int listener);
   bool recover_from(int listener, int failure);
   [[nodiscard]] bool is_below_limit(int connection);
@@ -48,12 +48,12 @@ class ConnectionAcceptor {
 
   std::vector<int> listeners_;
   std::size_t max_connections_;
-  int max_descriptor_;  ///< descriptors are given out from below: this number says how many are in use
-  int wake_;                ///< an event that ends the waiting
-  int reserve_descriptor_;               ///< given up to accept a connection when there is no other descriptor, in order to close it
+  int max_descriptor_;  ///< descriptors are assigned in ascending order: this number bounds those in use
+  int wake_;                ///< event that wakes the loop
+  int reserve_descriptor_;               ///< released to accept and close a connection if no other descriptor is free
   OnConnection on_connection_;
-  std::unordered_map<int, ino_t> open_connections_;  ///< descriptor -> socket, as it was when it was handed on
-  std::size_t n_rejected_ = 0;                 ///< since the last line in the log
+  std::unordered_map<int, ino_t> open_connections_;  ///< descriptor -> socket, when it was passed on
+  std::size_t n_rejected_ = 0;                 ///< since the last log line
   Clock::time_point last_line_{};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};

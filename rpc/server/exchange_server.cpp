@@ -15,13 +15,12 @@ namespace heelstrike::rpc {
 
 namespace {
 
-/// New calls and those that are no Exchange wait for so long at most while messages are waited for awake.
+/// Longest wait of new calls and calls other than Exchange while a thread waits actively for messages (spinning).
 constexpr std::chrono::microseconds idle_interval{500};
-/// Calls that have done nothing are looked for so often.
+/// Interval of the search for idle calls.
 constexpr std::chrono::milliseconds idle_poll_interval{1'000};
-/// A call follows its socket at once. When so many wait for one, those go whose clients have had the time of a
-/// handshake: they are gone or mean no good. Whoever comes when there are none of these does without a socket; a ticket
-/// that has been given is not taken back.
+/// A call follows its socket at once. At this number of waiting sockets, those older than a handshake are removed:
+/// their clients are gone or hostile. Without such sockets a new client gets no socket; issued tickets remain valid.
 constexpr std::size_t max_waiting_sockets = 512;
 
 }  // namespace
@@ -33,14 +32,13 @@ bool ServedExchange::read_directly(v1::ExchangeRequest& request) {
   const auto outcome = direct_->receive(request, MessageSocket::Deadline::max());
   if (outcome == MessageSocket::Outcome::too_large) {
     failure_status_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
-               "Received message larger than max: this server takes no message of that size; send fewer questions at "
-               "a time, or start the server with a larger --max-message-mib"};
+               "Received message larger than max: this server does not accept a message of that size; send fewer requests at a time, or start the server with a larger --max-message-mib"};
   }
   if (outcome == MessageSocket::Outcome::damaged) refuse_corrupted();
   return outcome == MessageSocket::Outcome::done;
 }
 
-/// Without the details of an error: who is told this way calls again, as after a loss.
+/// Without error details, so that the client retries as after a lost connection.
 void ServedExchange::refuse_corrupted() {
   failure_status_ = {grpc::StatusCode::UNAVAILABLE, wire::corrupted_message_error("request").what()};
 }
@@ -66,7 +64,7 @@ bool ServedExchange::receive(v1::ExchangeRequest& request) {
 }
 
 bool ServedExchange::write(v1::ExchangeResponse& reply) {
-  slot_->end_work();  // who does not read the replies is idle
+  slot_->end_work();  // a client that does not read replies is idle
   if (direct_) {
     reply.clear_checksum();
     return direct_->send(reply, MessageSocket::Deadline::max()) == MessageSocket::Outcome::done;
@@ -74,7 +72,7 @@ bool ServedExchange::write(v1::ExchangeResponse& reply) {
   (void)operations_.wait_for(Operation::write, Deadline::max());
   if (operations_.failed()) return false;
   wire::set_message_checksum(reply);
-  // The message is serialised here and now.
+  // The message is serialised immediately.
   stream_.Write(reply, operations_.begin(Operation::write));
   return true;
 }
@@ -124,7 +122,7 @@ void ExchangeServer::take_socket(int connection, std::size_t max_message_bytes) 
     std::erase_if(waiting_, [now](const WaitingSocket& w) { return now - w.since > handshake_timeout; });
   }
   if (waiting_.size() >= max_waiting_sockets) return;
-  // Known before its client knows it, whose call may be here the next moment.
+  // Stored before its client has the ticket, because the call may follow immediately.
   waiting_.push_back({ticket, std::make_shared<MessageSocket>(std::move(socket), max_message_bytes), now});
   if (!send_ticket(connection, ticket)) waiting_.pop_back();
 }
@@ -180,7 +178,7 @@ ExchangeServer::Arrival ExchangeServer::next_arrival() {
     state = arrivals_->AsyncNext(&tag, &ok, Deadline{});
   } else {
     is_blocked_ = true;
-    // Whoever has begun to wait awake before this was set has not woken us, whoever comes later does.
+    // A thread that began to spin before this was set has not woken the acceptor; a later one does.
     if (!is_any_spinning()) state = arrivals_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + idle_poll_interval);
     is_blocked_ = false;
   }
@@ -194,7 +192,7 @@ ExchangeServer::Arrival ExchangeServer::next_arrival() {
 }
 
 void ExchangeServer::record_spinning() {
-  // Longer than the wait, so that the work on a light message does not count as sleep.
+  // Longer than the wait, so that processing of a short message does not count as blocking.
   spin_until_ = (std::chrono::steady_clock::now() + 2 * CallOperations::spin_time).time_since_epoch().count();
   if (is_blocked_ && !alarm_is_set_.exchange(true)) alarm_.Set(arrivals_.get(), Deadline{}, &alarm_);
 }
@@ -211,7 +209,7 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   grpc::Status refusal;
   if (!assign_socket(*call)) {
     refusal = {grpc::StatusCode::UNAVAILABLE,
-               "the socket for the messages of this call is no longer there; call again"};
+               "the socket for the messages of this call no longer exists; call again"};
   } else {
     const std::weak_ptr<ServedExchange> weak = call;
     call->slot_ = slots_.acquire(identity_of(call->context_).account, [weak] {
@@ -219,7 +217,7 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
     });
     if (!call->slot_) {
       refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
-                 fmt::format("this server has {} it takes, or as it takes of one client; close one, or start the "
+                 fmt::format("this server has {} it accepts in total or from one client; close one, or start the "
                              "server with a larger --max-streams or --max-streams-per-client",
                              stream_limit_message)};
     }
@@ -229,16 +227,17 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   } catch (const std::system_error&) {
     serve(std::move(call),
           {grpc::StatusCode::RESOURCE_EXHAUSTED,
-           fmt::format("this server has {} the machine gives it threads for; try again later", stream_limit_message)});
+           fmt::format("this server has {} its available threads allow; try again later", stream_limit_message)});
   }
 }
 
 void ExchangeServer::serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal) {
   call->finish(refusal.ok() ? handle_(*call) : refusal);
-  call->slot_.reset();  // before the call may go: who closes it from outside uses both
+  call->slot_.reset();  // before the call is destroyed: closing from another thread uses both
   const std::shared_ptr<MessageSocket> direct = std::move(call->direct_);
   call.reset();
-  // Notified under the lock: who waits for the last call may destroy this object as soon as it is let go.
+  // Notified under the lock, because the thread that waits for the last call may destroy this object after the lock is
+  // released.
   const std::scoped_lock lock(mutex_);
   in_use_.erase(direct);
   --n_calls_;

@@ -1,11 +1,11 @@
-/// The server's end of Exchange calls, each worked on by a thread of its own that waits for messages awake for a moment
-/// (CallOperations). A synchronous handler of gRPC falls asleep between any two messages; to be woken costs more than
-/// all else that a light exchange does.
+/// Server side of Exchange calls, each processed by a separate thread that waits actively for messages for a moment
+/// (CallOperations). A synchronous handler of gRPC blocks between messages; its wake-up costs more than the rest of a
+/// short exchange.
 ///
-/// A socket is read by whoever polls it first, and the thread that takes new calls polls those of all connections: were
-/// it asleep in that, it would have to be woken for each message, to hand it to the thread that is awake. While a call
-/// is waited for awake, it only looks from time to time. Calls with a socket for their messages (MessageSocket) need
-/// none of this.
+/// A socket is read by the thread that polls it first, and the thread that accepts new calls polls the sockets of all
+/// connections: if it blocked there, it would be woken for each message, only to pass it to the spinning thread. While
+/// a thread spins, the acceptor polls periodically instead. Calls with a separate socket for messages (MessageSocket)
+/// do not need this.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -39,27 +39,26 @@ class ServedExchange {
  public:
   explicit ServedExchange(ExchangeServer& server) : server_(server), stream_(&context_) {}
 
-  /// Waits for the next message; false = there is none, the client has ended or is gone.
+  /// Waits for the next message; false = the client has ended the messages or disconnected.
   [[nodiscard]] bool read(v1::ExchangeRequest& request);
-  /// Sends a reply, which may change after the call. Waits until the transport has taken the one before; false = the
-  /// client is gone.
-  /// @param reply  gets its checksum
+  /// Sends a reply, which may change after the call. Waits until the transport has accepted the previous one; false =
+  /// the client has disconnected. @param reply  receives its checksum
   [[nodiscard]] bool write(v1::ExchangeResponse& reply);
   [[nodiscard]] grpc::ServerContext& context() { return context_; }
-  /// Whether a session would lose its client with this call (StreamSlots).
+  /// Sets whether a session would lose its client with this call (StreamSlots).
   void set_has_session(bool holds) { slot_->set_has_session(holds); }
 
  private:
   friend class ExchangeServer;
   void finish(const grpc::Status& status);
-  /// Ends the waiting for messages, from any thread.
+  /// Ends waiting for messages, from any thread.
   void close();
   [[nodiscard]] bool receive(v1::ExchangeRequest& request);
   [[nodiscard]] bool read_directly(v1::ExchangeRequest& request);
   void refuse_corrupted();
 
   ExchangeServer& server_;
-  std::unique_ptr<StreamSlots::Slot> slot_;  ///< null = refused
+  std::unique_ptr<StreamSlots::Slot> slot_;  ///< null = rejected
   grpc::ServerContext context_;
   CallOperations operations_;
   std::shared_ptr<MessageSocket> direct_;  ///< null = messages come through the call
@@ -73,25 +72,24 @@ class ExchangeServer {
   using Handler = std::function<grpc::Status(ServedExchange&)>;
 
   /// Adds a queue for the calls to a server that is to be built with `service`.
-  /// @param places  for open calls; those without one are refused with RESOURCE_EXHAUSTED. Outlives this object
+  /// @param slots  for open calls; calls without one are rejected with RESOURCE_EXHAUSTED. Must outlive this object
   /// @param handle  serves a call to its end; called from many threads at once
   ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, StreamSlots& slots, Handler handle);
-  /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its
-  /// end still refers to it in the queue, until it is taken from there.
+  /// Shuts the server down and waits for the last call. Must be destroyed before the server: a rejected call in the
+  /// queue still refers to the server until it is removed.
   ~ExchangeServer();
   ExchangeServer(const ExchangeServer&) = delete;
   ExchangeServer& operator=(const ExchangeServer&) = delete;
 
-  /// A client has connected a socket for the messages of a call that is to come. From any thread.
-  /// @param connection         taken over
+  /// A client has connected a socket for the messages of a future call. From any thread. @param connection        owned
+  /// from now on
   /// @param max_message_bytes  longer messages end the call
   void take_socket(int connection, std::size_t max_message_bytes);
-  /// Ends the messages of all calls that have sockets, and lets no more begin: cancelling the calls would not wake who
-  /// waits for a message there. Before the server is shut down.
+  /// Ends the messages of all calls with sockets and rejects new ones, because cancelling calls does not wake threads
+  /// that wait on sockets. Called before the server is shut down.
   void shut_down_sockets();
 
-  /// Takes calls from now on.
-  /// @param server  what the builder has built; must outlive this object
+  /// Starts accepting calls. @param server  the built server; must outlive this object
   void start(grpc::Server& server);
 
  private:
@@ -99,13 +97,13 @@ class ExchangeServer {
   enum class Arrival { call, nothing, shutdown };
 
   void accept_calls();
-  /// Waits for a call; returns early when there is anything else to be done.
+  /// Waits for a call; returns early if other work is due.
   [[nodiscard]] Arrival next_arrival();
-  /// A message is waited for awake from now on.
+  /// Records that a thread spins from now on.
   void record_spinning();
   [[nodiscard]] bool is_any_spinning() const;
   void begin(std::shared_ptr<ServedExchange> call);
-  /// Gives the call the socket that it has a ticket for; false = it has a ticket, and there is no such socket.
+  /// Assigns the socket of its ticket to the call; false = the ticket has no socket.
   [[nodiscard]] bool assign_socket(ServedExchange& call);
   void serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal);
 
@@ -116,7 +114,7 @@ class ExchangeServer {
   grpc::Server* grpc_server_ = nullptr;  ///< once started
   std::mutex mutex_;
   std::condition_variable ended_;
-  int n_calls_ = 0;  ///< guarded by the mutex, as what follows
+  int n_calls_ = 0;  ///< guarded by the mutex, like the following
   bool is_shut_down_ = false;
   struct WaitingSocket {
     std::string ticket;

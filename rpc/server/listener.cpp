@@ -36,7 +36,7 @@ Error bind_error(const Address& address, int code) {
   return unavailable_error(fmt::format("cannot listen on {}: {}", address.text(), std::strerror(code)));
 }
 
-/// A socket that closes itself unless it is taken over.
+/// A socket that is closed by its destructor unless released.
 class Socket {
  public:
   explicit Socket(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
@@ -59,7 +59,7 @@ sockaddr_un unix_target(const Address& address) {
   return target;
 }
 
-/// Binding would fail on what a killed server has left behind, and must not take the place of one that is alive.
+/// Removes the file left by a killed server, on which binding would fail, but not that of a live server.
 void prepare_unix(const Address& address) {
   struct stat info {};
   if (::lstat(address.path.c_str(), &info) != 0) return;
@@ -86,7 +86,7 @@ int listen_at(const Address& address, const sockaddr* target, socklen_t length) 
   return socket.release();
 }
 
-/// Nobody can connect before it listens, and then its file has its mode.
+/// No client can connect before it listens, and its file mode is set by then.
 int listen_at_unix(const Address& address, unsigned mode) {
   const sockaddr_un target = unix_target(address);
   Socket socket(AF_UNIX);
@@ -127,12 +127,12 @@ ResolvedAddresses resolve_address(const Address& address) {
 
 std::shared_ptr<grpc::ServerCredentials> credentials(const ServerTls& tls) {
   if (tls.certificate_file.empty() != tls.key_file.empty()) {
-    throw input_error("tls", "TLS needs both a certificate file and a key file; only one of them is given");
+    throw input_error("tls", "TLS requires both a certificate file and a key file; only one of them is given");
   }
   if (!tls.enabled()) {
     if (tls.client_ca_file.empty()) return grpc::InsecureServerCredentials();
     throw input_error("tls",
-                      "a client CA file has no effect without the server's own certificate and key; give them too");
+                      "a client CA file has no effect without certificate and key of the server; give them, too");
   }
   const bool mutual = !tls.client_ca_file.empty();
   grpc::SslServerCredentialsOptions options(mutual ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
@@ -171,7 +171,7 @@ void Listener::bind(Address& address, std::vector<int>& sockets) {
     if (options_.message_sockets && !options_.tls.enabled()) bind_for_messages(address, sockets);
     return;
   }
-  // A name may stand for several addresses ("localhost": of both families); all get the same port.
+  // A name may have several addresses ("localhost": of both families); all use the same port.
   const ResolvedAddresses found = resolve_address(address);
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
     is_remotely_reachable_ = is_remotely_reachable_ || !is_loopback(*one->ai_addr);
@@ -181,14 +181,14 @@ void Listener::bind(Address& address, std::vector<int>& sockets) {
     try {
       sockets.push_back(listen_at(address, one->ai_addr, one->ai_addrlen));
     } catch (const Error&) {
-      if (one == found.get()) throw;  // a further address of the name, of a family that this machine lacks
+      if (one == found.get()) throw;  // further addresses of the name may be of a family that this machine lacks
       continue;
     }
     address.port = bound_port(sockets.back());
   }
 }
 
-/// Clients do without it where it cannot be had, only slower.
+/// If it is not available, clients work without it, but slower.
 void Listener::bind_for_messages(const Address& server, std::vector<int>& sockets) {
   const std::string path = message_socket_path(server);
   try {
@@ -196,7 +196,7 @@ void Listener::bind_for_messages(const Address& server, std::vector<int>& socket
     prepare_unix(address);
     sockets.push_back(listen_at_unix(address, options_.socket_mode));
   } catch (const Error& error) {
-    spdlog::warn("event=no_message_socket path=\"{}\" message=\"{}: light exchanges take longer\"", path, error.what());
+    spdlog::warn("event=no_message_socket path=\"{}\" message=\"{}: short exchanges take longer\"", path, error.what());
     return;
   }
   message_listeners_.insert(sockets.back());

@@ -20,7 +20,7 @@ namespace heelstrike::rpc {
 struct ServerTls {
   std::string certificate_file;  ///< PEM chain of the server's certificate
   std::string key_file;          ///< PEM of its key
-  std::string client_ca_file;  ///< PEM of the authority whose clients are let in; empty = no client certificate needed
+  std::string client_ca_file;  ///< PEM of the authority of accepted clients; empty = no client certificate required
 
   [[nodiscard]] bool enabled() const { return !certificate_file.empty(); }
 };
@@ -30,36 +30,37 @@ struct ListenOptions {
   ServerTls tls;                       ///< for TCP and Unix sockets alike
   std::size_t max_message_bytes = default_max_message_bytes;
   std::size_t max_connections = 1000;  ///< open at a time, over all addresses
-  unsigned socket_mode = 0600;         ///< of the files of Unix sockets, whatever the umask
-  bool message_sockets = false;        ///< beside each Unix socket one for messages (message_socket.hpp), without TLS
+  unsigned socket_mode = 0600;         ///< of the files of Unix sockets, independent of the umask
+  bool message_sockets = false;        ///< in addition to each Unix socket one for messages (message_socket.hpp),
+                                       ///< without TLS
 };
 
-/// Listens from its construction on; connections wait until `start`.
+/// Listens from construction; connections wait until `start`.
 class Listener {
  public:
-  /// Binds all addresses; removes the file of a Unix socket that nobody listens on any more.
+  /// Binds all addresses; removes the file of an unused Unix socket.
   /// @throws Error{invalid_input} for a malformed address or half a key pair; Error{file} for an unreadable PEM file or
   /// a
-  ///         path that is not a socket; Error{unavailable} naming the address when somebody else listens there
+  ///         path that is not a socket; Error{unavailable} with the address if another process listens there
   explicit Listener(ListenOptions options);
 
-  /// Before the server is built: settings, and the door through which connections come.
+  /// Called before the server is built: settings, and the external acceptor of connections.
   void configure(grpc::ServerBuilder& builder);
 
-  /// Gets a connection to a socket for messages, which it owns from then on.
+  /// Receives a connection to a socket for messages, which it owns.
   using OnMessageConnection = std::function<void(int connection)>;
 
-  /// After the server has been built: connections are let in.
+  /// Called after the server has been built: accepts connections.
   /// @param on_message_connection  for the sockets of `message_sockets`
   void start(OnMessageConnection on_message_connection = {});
-  /// No further connections; the files of Unix sockets are removed. Before the server is shut down.
+  /// Stops accepting and removes the files of Unix sockets. Called before the server is shut down.
   void stop() noexcept;
-  /// False once connections are no longer accepted, or none could have been for `patience`.
-  [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const { return acceptor_->is_operational(reconnect_timeout); }
+  /// False once connections are no longer accepted, or none could have been for `reconnect_timeout`.
+  [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const { return acceptor_->is_operational(timeout); }
 
-  /// The addresses as clients must write them, in the order given.
+  /// The addresses in the form for clients, in the given order.
   [[nodiscard]] std::vector<std::string> bound_addresses() const;
-  /// Some address can be reached from other machines.
+  /// True if an address is reachable from other machines.
   [[nodiscard]] bool is_remotely_reachable() const { return is_remotely_reachable_; }
 
  private:
@@ -72,7 +73,7 @@ class Listener {
   std::vector<Address> addresses_;  ///< with the ports that were bound
   bool is_remotely_reachable_ = false;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> external_acceptor_;
-  std::unique_ptr<ConnectionAcceptor> acceptor_;  ///< last member: its thread uses the door
+  std::unique_ptr<ConnectionAcceptor> acceptor_;  ///< last member: its thread uses the external acceptor
 };
 
 }  // namespace heelstrike::rpc

@@ -62,12 +62,12 @@ std::vector<std::string> read_ready_fd(int fd, int timeout_ms) {
     const int n_ready = left > 0 ? ::poll(&readable, 1, static_cast<int>(left)) : 0;
     if (n_ready < 0 && errno == EINTR) continue;
     if (n_ready <= 0) {
-      throw Error(ErrorCode::deadline, fmt::format("the server did not say that it listens within {} ms", timeout_ms));
+      throw Error(ErrorCode::deadline, fmt::format("the server did not report readiness within {} ms", timeout_ms));
     }
     char buffer[512];
     const ssize_t n = ::read(fd, buffer, sizeof(buffer));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw unavailable_error("the server ended before it listened; its log says why");
+    if (n <= 0) throw unavailable_error("the server ended before it listened; see its log");
     line.append(buffer, static_cast<std::size_t>(n));
   }
   return parse_ready_line(line);

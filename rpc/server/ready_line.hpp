@@ -1,4 +1,4 @@
-/// How a server tells its parent where it listens: one line with the bound addresses, separated by tabs.
+/// The ready line, by which a server reports its bound addresses to its parent, separated by tabs.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@ namespace heelstrike::rpc {
 
 /// Writes the line to an inherited file descriptor and closes it. @throws Error{file}
 void write_ready_fd(int fd, std::span<const std::string> addresses);
-/// Writes the line to a file that appears complete (written under another name, then renamed). @throws Error{file}
+/// Writes the line to a file that appears complete (by renaming). @throws Error{file}
 void write_ready_file(const std::string& path, std::span<const std::string> addresses);
 
 /// Reads the line that a child writes with --ready-fd.
 /// @param fd  reading end of a pipe; stays open
-/// @throws Error{unavailable} when the child ends without a line, Error{deadline} when none comes within `timeout_ms`
+/// @throws Error{unavailable} if the child ends without a line, Error{deadline} after `timeout_ms`
 [[nodiscard]] std::vector<std::string> read_ready_fd(int fd, int timeout_ms);
 
 }  // namespace heelstrike::rpc

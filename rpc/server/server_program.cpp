@@ -48,15 +48,15 @@ class ParentWatchdog {
   explicit ParentWatchdog(bool enabled) : parent_(enabled ? ::getppid() : 0) {
     if (enabled) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   }
-  /// A parent that ended before we were constructed shows when the ready line cannot be written. Process 1 is no sign
-  /// of it: in a container it may well be the parent.
+  /// A parent that ended before construction is detected by the failing ready line. A parent with process id 1 is no
+  /// indication: in a container it may be the real parent.
   [[nodiscard]] bool is_orphaned() const { return parent_ != 0 && ::getppid() != parent_; }
 
  private:
   pid_t parent_;
 };
 
-/// Name of the signal, or empty when none came within `timeout`.
+/// Name of the signal, or empty after `timeout`.
 std::string wait_for_signal(milliseconds timeout) {
   const sigset_t set = stop_signals();
   const timespec time{.tv_sec = timeout.count() / 1000, .tv_nsec = (timeout.count() % 1000) * 1'000'000};
@@ -68,13 +68,12 @@ std::string wait_for_signal(milliseconds timeout) {
 }
 
 constexpr milliseconds listener_poll_interval{1'000};
-// The acceptor turns every second; a machine that does not let it for half a minute lets nobody in either.
+// The acceptor loop iterates every second; without an iteration for half a minute no connection is accepted.
 constexpr milliseconds accept_timeout{30'000};
-// A process that stood still (SIGSTOP, a frozen container) has not been deaf: its acceptor needs a moment to turn
-// again.
+// After a suspension of the process (SIGSTOP, a frozen container) the acceptor needs a moment for its next iteration.
 constexpr int max_failed_polls = 3;
 
-/// @returns what the program shall exit with
+/// @returns exit code of the program
 ServerExit wait_for_stop(const ServerProgramOptions& options, const Listener& listener, const ParentWatchdog& parent) {
   std::string cause;
   for (int n_failed_polls = 0; cause.empty() && n_failed_polls < max_failed_polls;) {
@@ -93,7 +92,7 @@ void set_health(grpc::Server& server, const ServerProgramOptions& options, bool 
   for (const auto& name : options.health_services) health->SetServingStatus(name, serving);
 }
 
-/// @return whether all work has ended
+/// @return true if all work has ended
 bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const ParentWatchdog& parent) {
   if (hooks.begin_drain) hooks.begin_drain();
   if (!hooks.wait_idle || parent.is_orphaned()) return false;
@@ -110,7 +109,7 @@ bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const P
   return true;
 }
 
-/// Ends all calls and waits for the work that they leave behind.
+/// Ends all calls and waits for their remaining work.
 void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks& hooks, bool idle) {
   if (hooks.stop_work) hooks.stop_work();
   if (exchange != nullptr) exchange->shut_down_sockets();
@@ -119,15 +118,14 @@ void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks&
   }
 }
 
-/// A call that the server answers itself, by the way that the calls of its clients take. gRPC builds a server that has
-/// no thread to answer with, which then refuses everybody.
-/// @return why it does not answer; none = it does
+/// Test call to the server by the path of client calls. gRPC may build a server without threads, which then rejects
+/// every call. @return the failure; none = success
 std::optional<Error> probe_server(grpc::Server& server, const ServerProgramOptions& options) {
-  constexpr std::chrono::seconds reconnect_timeout{10};
+  constexpr std::chrono::seconds timeout{10};
   const auto channel = server.InProcessChannel({});
   for (const std::string& service : options.health_services) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + reconnect_timeout);
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
     const std::string name = "/" + service + "/GetVersion";
     const grpc::internal::RpcMethod method(name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC, channel);
     const grpc::Slice empty("", 0);
@@ -135,15 +133,13 @@ std::optional<Error> probe_server(grpc::Server& server, const ServerProgramOptio
     grpc::ByteBuffer response;
     const grpc::Status status = grpc::internal::BlockingUnaryCall(channel.get(), method, &context, request, &response);
     if (status.ok()) continue;
-    return limit_error("threads", fmt::format("the server was built and does not answer ({}); it needs more threads or "
-                                              "memory than the machine gives it: raise ulimit -v, ulimit -u, or the "
-                                              "limits of the container or unit",
+    return limit_error("threads", fmt::format("the server was built, but does not respond ({}); it needs more threads or memory than available: raise ulimit -v, ulimit -u, or the limits of the container or systemd unit",
                                               status.error_message()));
   }
   return std::nullopt;
 }
 
-/// Should gRPC end the process because it has no thread, the reason is said while the server is built.
+/// Logs the reason if gRPC aborts the process for lack of threads while the server is built.
 class AbortLogger {
  public:
   AbortLogger() { std::signal(SIGABRT, log_abort); }
@@ -154,16 +150,14 @@ class AbortLogger {
  private:
   static void log_abort(int /*signal*/) {
     constexpr std::string_view text =
-        "level=error event=failed code=\"limit reached\" message=\"gRPC could not be started, its lines above say why; "
-        "a server needs more threads or memory than the machine gives this one: raise ulimit -v, ulimit -u, or the "
-        "limits of the container or unit\"\n";
+        "level=error event=failed code=\"limit reached\" message=\"gRPC could not be started, see its log lines above; the server needs more threads or memory than available: raise ulimit -v, ulimit -u, or the limits of the container or systemd unit\"\n";
     (void)!::write(STDERR_FILENO, text.data(), text.size());
     ::_exit(exit_cannot_listen);
   }
 };
 
-/// A stream of the reflection service occupies a thread, and the service is gRPC's own: streams without a question are
-/// ended from outside, at once when there are many.
+/// A stream of the reflection service occupies a thread, and the service belongs to gRPC: idle streams are cancelled
+/// externally, at once if there are many.
 class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
   explicit ReflectionWatch(CallWatch& watch) : watch_(watch) {}
@@ -183,8 +177,8 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
     ~Watched() override { --n_open_; }
     void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
       using Hook = grpc::experimental::InterceptionHookPoints;
-      // Not in the constructor: gRPC makes interceptors before it gives the context its call, and to cancel a context
-      // without one ends the process. Not at any hook: a cancellation by the watch runs this, too.
+      // Not in the constructor: gRPC creates interceptors before the context has its call, and cancelling a context
+      // without call aborts the process. Not at every hook: a cancellation by the watch runs this, too.
       if (methods->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA))
         call_.emplace(watch_, context_, stall_);
       if (call_ && methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) call_->record_progress();
@@ -204,7 +198,7 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
   std::atomic<int> n_open_{0};
 };
 
-/// Whatever ends the serving, and whatever is missing then, the process ends.
+/// Guarantees the end of the process after serving, for every cause and without further resources.
 class ExitTimerGuard {
  public:
   explicit ExitTimerGuard(ExitTimer& end) : end_(end) {}
@@ -225,8 +219,7 @@ void announce(const ServerProgramOptions& options, const Listener& listener) {
                                                            : "mutual");
   if (listener.is_remotely_reachable() && !options.listen.tls.enabled()) {
     spdlog::warn(
-        "event=unprotected program={} message=\"other machines can reach this server and nothing is encrypted: whoever "
-        "gets through can use it and read along; give it --tls-cert, --tls-key and --tls-client-ca, or listen on "
+        "event=unprotected program={} message=\"other machines can reach this server without encryption: every host with access can use it and read its traffic; set --tls-cert, --tls-key and --tls-client-ca, or listen on "
         "127.0.0.1\"",
         options.program);
   }
@@ -258,7 +251,7 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
     const AbortLogger said;
     server = builder.BuildAndStart();
   }
-  if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
+  if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; see its log lines above");
   if (exchange) exchange->start(*server);
   if (const auto silent = probe_server(*server, options)) {
     end.arm(stop_grace, report_failure(options.program, *silent));
@@ -298,7 +291,7 @@ class YamlConfig final : public CLI::Config {
         items.push_back(std::move(item));
       }
     } catch (const YAML::Exception& error) {
-      throw CLI::ConfigError(std::string("the configuration file does not parse: ") + error.what());
+      throw CLI::ConfigError(std::string("the configuration file cannot be parsed: ") + error.what());
     }
     return items;
   }
@@ -315,9 +308,9 @@ void block_stop_signals() {
 
 void require_threads() {
   rlimit space{};
-  constexpr int few_arenas = 2;  // each reserves 64 MiB of address space, eight stacks
+  constexpr int few_arenas = 2;  // each reserves 64 MiB of address space, the size of eight stacks
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) ::mallopt(M_ARENA_MAX, few_arenas);
-  // At rest a server has 16, each stream and each run takes one.
+  // An idle server has 16; each stream and each run needs one.
   constexpr int n_needed = 32;
   std::latch over(1);
   std::vector<std::jthread> probes;
@@ -327,7 +320,7 @@ void require_threads() {
     while (probes.size() < n_needed) {
       probes.emplace_back([&over] {
         const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(1), &std::free);
-        (void)::malloc_usable_size(memory.get());  // so that nobody leaves the allocation out
+        (void)::malloc_usable_size(memory.get());  // prevents elimination of the allocation
         over.wait();
       });
     }
@@ -341,8 +334,7 @@ void require_threads() {
   probes.clear();
   if (failure.empty()) return;
   throw limit_error("threads",
-                    fmt::format("a server needs {} threads and memory for their stacks, this one can make {}: {}; "
-                                "raise ulimit -v, ulimit -u, or the limits of the container or unit",
+                    fmt::format("a server needs {} threads and memory for their stacks, this one can create {}: {}; raise ulimit -v, ulimit -u, or the limits of the container or systemd unit",
                                 n_needed, n_created, failure));
 }
 
@@ -351,7 +343,7 @@ ServerExit report_failure(const std::string& program, const std::exception& fail
   const auto* system = dynamic_cast<const std::system_error*>(&failure);
   const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
   const Error error = typed != nullptr ? *typed
-                      : no_thread ? limit_error("threads", fmt::format("no thread can be made: {}", failure.what()))
+                      : no_thread ? limit_error("threads", fmt::format("no thread can be created: {}", failure.what()))
                                   : untyped_error(failure, "defect of the program");
   spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", program, to_string(error.code()),
                 one_line(error.what()));
@@ -366,7 +358,7 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
       ->capture_default_str();
   app.add_option("--tls-cert", tls.certificate_file, "PEM chain of the server's certificate; switches TLS on");
   app.add_option("--tls-key", tls.key_file, "PEM of the server's key");
-  app.add_option("--tls-client-ca", tls.client_ca_file, "PEM of the authority whose clients are let in (mutual TLS)");
+  app.add_option("--tls-client-ca", tls.client_ca_file, "PEM of the authority of accepted clients (mutual TLS)");
   app.add_option_function<int>(
          "--max-message-mib",
          [&options](int mib) { options.listen.max_message_bytes = static_cast<std::size_t>(mib) << 20; },
@@ -381,7 +373,7 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
          [&options](const std::string& octal) {
            options.listen.socket_mode = static_cast<unsigned>(std::stoul(octal, nullptr, 8));
          },
-         "permissions of the files of Unix sockets, whatever the umask (default 600)")
+         "permissions of the files of Unix sockets, independent of the umask (default 600)")
       ->check(CLI::Validator(
           [](const std::string& octal) {
             const bool good =
@@ -397,7 +389,7 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
          [&options](double seconds) {
            options.drain_timeout = milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
          },
-         "time that work in progress gets after SIGTERM [s] (default 10)")
+         "time for work in progress after SIGTERM [s] (default 10)")
       ->check(CLI::Range(0.0, 86400.0));
   app.add_option("--max-threads", options.max_threads, "threads for calls; an open stream occupies one")
       ->check(CLI::Range(8, 100'000))

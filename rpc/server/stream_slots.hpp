@@ -1,9 +1,8 @@
-/// The places of a server for Exchange calls: who has them, who gives way, and who is sent home for doing nothing.
+/// The slots of a server for Exchange calls: acquisition, preemption and closing of idle calls.
 ///
-/// A call costs a thread as long as it is open, so that who opens many and says nothing would keep others out. A call
-/// that holds no session is nobody's loss: it is closed soon, and at once when its place is wanted. One that holds
-/// sessions and has been idle for long gives way when its place is wanted: its client opens another one with its next
-/// question, as after any lost connection.
+/// An open call occupies a thread, so that a client with many idle calls would exclude others. A call without session
+/// is closed soon, and at once if its slot is requested. A call with sessions that has been idle for long is preempted
+/// if its slot is requested: its client opens another call with its next request, as after a lost connection.
 #pragma once
 
 #include <atomic>
@@ -20,27 +19,28 @@ namespace heelstrike::rpc {
 struct StreamLimits {
   std::size_t max_streams = 1024;               ///< open at a time
   std::size_t max_per_client = 0;               ///< of one client (ClientIdentity::account); 0 = half of max_streams
-  std::chrono::milliseconds unused{10'000};     ///< a call that has held no session for so long is closed
+  std::chrono::milliseconds unused{10'000};     ///< a call without session for this time is closed
   std::chrono::milliseconds idle{3'600'000};    ///< one without a message for so long is closed
-  std::chrono::milliseconds inactivity_limit{60'000};  ///< when places are wanted, one without a message for so long is closed
+  std::chrono::milliseconds inactivity_limit{60'000};  ///< if slots are requested, a call without message for this time
+                                                       ///< is closed
 };
 
 /// Thread-safe.
 class StreamSlots {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Ends a call from outside: quick, from any thread. Does nothing when the call has ended.
+  /// Ends a call from any thread without blocking. Does nothing after the end of the call.
   using Close = std::function<void()>;
 
   explicit StreamSlots(StreamLimits limits);
 
-  /// Held by a call while it is open. Its functions are for the thread of the call and lock nothing.
+  /// Owned by an open call. Its functions are called by the thread of the call and do not lock.
   class Slot {
    public:
     ~Slot();
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
-    /// A message has arrived and is worked on: the call is not idle, however long that takes.
+    /// A message is being processed: the call is not idle meanwhile.
     void begin_work() { busy_.store(true, std::memory_order_relaxed); }
     void end_work() {
       last_used_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
@@ -62,16 +62,16 @@ class StreamSlots {
     StreamSlots& slots_;
     const std::string account_;
     const Close close_;
-    bool closed_ = false;  ///< guarded by the mutex of the places
+    bool closed_ = false;  ///< guarded by the mutex of the slots
     std::atomic<bool> busy_{false};
     std::atomic<bool> has_session_{false};
     std::atomic<Clock::rep> last_used_{0};
   };
 
-  /// @param account  whom the place is counted for
-  /// @return null when all places, or those of this client, are taken and nobody gives way
+  /// @param account  account that is charged for the slot @return null if all slots, or those of this client, are
+  /// occupied and none is preemptible
   [[nodiscard]] std::unique_ptr<Slot> acquire(const std::string& account, Close close);
-  /// Closes the calls that have done nothing for too long. To be called from time to time.
+  /// Closes calls that have been idle for too long. Called periodically.
   void close_idle();
 
   struct Count {
@@ -83,13 +83,13 @@ class StreamSlots {
 
  private:
   [[nodiscard]] std::size_t count_locked(const std::string* account) const;
-  /// The place that is missed least among those of `account`, null = of all; null when none may go.
+  /// The slot to preempt first among those of `account`, null = of all; null if none is preemptible.
   [[nodiscard]] Slot* find_preemptible_locked(const std::string* account) const;
   static void close_locked(Slot& slot);
 
   const StreamLimits limits_;
-  mutable std::mutex mutex_;  ///< guards what follows
-  std::list<Slot*> slots_;  ///< oldest first; those that were closed leave by themselves
+  mutable std::mutex mutex_;  ///< guards the following members
+  std::list<Slot*> slots_;  ///< oldest first; closed ones are removed by their calls
 };
 
 }  // namespace heelstrike::rpc

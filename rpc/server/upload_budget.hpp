@@ -1,4 +1,4 @@
-/// Memory that unfinished uploads may take: what has arrived of them cannot be checked before it is there in full.
+/// Memory budget of unfinished uploads, which cannot be checked before they are complete.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ class UploadBudget {
   /// @param total       [bytes] of all unfinished uploads
   UploadBudget(std::size_t per_client, std::size_t total) : per_client_(per_client), total_(total) {}
 
-  /// What one upload has taken so far; given back at its end.
+  /// Memory of one upload so far; released at its end.
   class Share {
    public:
     Share(UploadBudget& budget, std::string account) : budget_(budget), account_(std::move(account)) {}
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
-    /// @throws Error{limit}, which goes away when other uploads have ended
+    /// @throws Error{limit}, until other uploads have ended
     void reserve(std::size_t bytes);
 
    private:
@@ -34,7 +34,7 @@ class UploadBudget {
  private:
   std::size_t per_client_;
   std::size_t total_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the following members
   std::size_t used_ = 0;
   std::map<std::string, std::size_t> used_per_account_;
 };

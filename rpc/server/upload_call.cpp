@@ -9,7 +9,7 @@ namespace heelstrike::rpc {
 
 namespace {
 
-/// An upload that stands still for so long is given up: what it has sent takes memory.
+/// An upload without progress for this time is cancelled, because its data occupy memory.
 constexpr std::chrono::milliseconds max_pause{60'000};
 
 std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& slots, grpc::ServerContext& context,
@@ -17,8 +17,7 @@ std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& slots, grpc::Server
   auto slot = slots.acquire(account, [&context] { context.TryCancel(); });
   if (slot) return slot;
   throw Error(ErrorCode::limit,
-              fmt::format("{} uploads are under way, half of them of one client, which is all that this server takes; "
-                          "try again when others have ended",
+              fmt::format("{} uploads in total, or half of them by one client, are in progress, which is the limit of this server; try again after other uploads",
                           max_uploads),
               "upload", true);
 }
@@ -27,16 +26,16 @@ std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& slots, grpc::Server
 
 UploadCall::UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budget, grpc::ServerContext& context,
                        const std::string& account)
-    : slot_(location_of(slots, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
+    : slot_(acquire_slot(slots, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
 
 void UploadCall::begun() {
   call_.record_progress(max_pause);
   slot_->begin_work();
 }
 
-void UploadCall::acquire(std::size_t bytes) {
+void UploadCall::reserve(std::size_t bytes) {
   call_.record_progress();
-  share_.acquire(bytes);
+  share_.reserve(bytes);
 }
 
 }  // namespace heelstrike::rpc

@@ -1,5 +1,4 @@
-/// A call that brings something in pieces: its place among all uploads, its share of their memory, its end when nothing
-/// comes.
+/// An upload in pieces: its slot among all uploads, its share of their memory, its timeout.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -13,20 +12,20 @@
 
 namespace heelstrike::rpc {
 
-/// Uploads at a time: each occupies a thread. One without a header gives way when its place is wanted.
+/// Uploads at a time: each occupies a thread. One without a header is preempted if its slot is requested.
 inline constexpr std::size_t max_uploads = 256;
 
 class UploadCall {
  public:
-  /// @throws Error{limit} when all places, or those of this client, are taken
+  /// @throws Error{limit} if all slots, or those of this client, are occupied
   UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budget, grpc::ServerContext& context,
              const std::string& account);
 
   /// The header has arrived.
   void begun();
-  /// A piece has arrived. @throws Error{limit} when there is no memory for it
-  void take(std::size_t bytes);
-  /// The client has gone, has been silent for too long, or the server stops.
+  /// A piece has arrived. @throws Error{limit} if it exceeds the memory budget
+  void reserve(std::size_t bytes);
+  /// True after a disconnect of the client, a timeout, or a stop of the server.
   [[nodiscard]] bool stopped() const { return call_.token().stop_requested(); }
 
  private:

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "fixed64 has its lowes
 
 std::uint64_t checksum_of(std::string_view bytes) noexcept {
   const std::uint64_t sum = XXH3_64bits(bytes.data(), bytes.size());
-  return sum == 0 ? 1 : sum;  // 0 is no checksum
+  return sum == 0 ? 1 : sum;  // 0 means no checksum
 }
 
 std::uint64_t checksum_of(const google::protobuf::MessageLite& message) {
@@ -55,8 +55,7 @@ std::uint64_t checksum_of_serialised(std::string_view bytes) noexcept {
 
 Error corrupted_message_error(std::string_view what) {
   return {ErrorCode::unavailable,
-          fmt::format("a {} has arrived with other bytes than were sent: the network between the two programs changes "
-                      "what passes through it; it is sent again, and TLS keeps such bytes out",
+          fmt::format("a {} has arrived with other bytes than were sent: the network between the two programs corrupts data; it is sent again, and TLS rejects such bytes",
                       what),
           checksum_field, true};
 }

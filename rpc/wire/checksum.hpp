@@ -1,4 +1,4 @@
-/// Checksums of messages: what a network without TLS has changed on its way is an error instead of another number.
+/// Checksums of messages: corruption by a network without TLS is detected as an error.
 ///
 /// The checksum is the field `checksum` of a message (proto/heelstrike/v1/contact.proto), over its bytes without it.
 #pragma once
@@ -13,9 +13,9 @@
 
 namespace heelstrike::wire {
 
-/// XXH3, 64 bits: a change of some bytes goes unnoticed once in 2^64.
+/// XXH3, 64 bits: a corruption is undetected with probability 2^-64.
 [[nodiscard]] std::uint64_t checksum_of(std::string_view bytes) noexcept;
-/// Of a message as it is, maps in the order of their keys.
+/// Checksum of a message, maps in the order of their keys.
 [[nodiscard]] std::uint64_t checksum_of(const google::protobuf::MessageLite& message);
 
 /// A message whose field `checksum` is number 15 of type fixed64.
@@ -31,7 +31,7 @@ void set_message_checksum(Message& message) {
   message.set_checksum(checksum_of(message));
 }
 
-/// Whether the message is as it was sealed, or has no checksum. The checksum is taken out of it.
+/// True if the message matches its checksum or has none. Removes the checksum from the message.
 template <Checksummed Message>
 [[nodiscard]] bool verify_checksum(Message& message) {
   const std::uint64_t sent = message.checksum();
@@ -39,7 +39,7 @@ template <Checksummed Message>
   return sent == 0 || sent == checksum_of(message);
 }
 
-/// The messages of one peer: who has sent a checksum sends it with every message.
+/// Checks the messages of one peer: after the first checksum every message must have one.
 class ChecksumMonitor {
  public:
   /// @param sent   of the message, 0 = none
@@ -59,15 +59,15 @@ inline constexpr std::size_t checksum_field_bytes = 9;
 void append_checksum(std::string& bytes);
 /// The same in place. @param bytes  a message without checksum and checksum_field_bytes more
 void write_checksum(char* bytes, std::size_t n_message) noexcept;
-/// Checksum of the bytes before the seal that a serialised message ends with; 0 = it ends with none.
+/// Checksum at the end of a serialised message, over the bytes before it; 0 = none.
 [[nodiscard]] std::uint64_t checksum_of_serialised(std::string_view bytes) noexcept;
 
-/// What a client answers by asking again (rpc::is_connection_lost).
+/// Field of errors after which a client retries (rpc::is_connection_lost).
 inline constexpr const char* checksum_field = "checksum";
 /// @param what  "request", "reply"
 [[nodiscard]] Error corrupted_message_error(std::string_view what);
 
-/// @throws what corrupted_message_error() makes
+/// @throws corrupted_message_error()
 template <Checksummed Message>
 void require_intact(Message& message, std::string_view what) {
   if (!verify_checksum(message)) throw corrupted_message_error(what);

@@ -10,7 +10,7 @@
 namespace heelstrike::wire {
 namespace {
 
-/// Bit for bit: a negative zero is none.
+/// Bitwise: a negative zero does not count as zero.
 bool is_zero(const Matrix6& m) {
   return std::all_of(m.data(), m.data() + m.size(), [](double x) { return std::bit_cast<std::uint64_t>(x) == 0; });
 }

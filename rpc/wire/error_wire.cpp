@@ -14,7 +14,7 @@ struct Row {
   ErrorCode code;
   v1::Error::Code message;
   grpc::StatusCode status;
-  bool is_inferred;  ///< the meaning of `status` when it comes without details
+  bool is_inferred;  ///< used for a `status` without details
 };
 
 constexpr Row table[] = {
@@ -54,11 +54,11 @@ ErrorCode guess(grpc::StatusCode status) {
   return ErrorCode::internal;
 }
 
-/// gRPC drops a call whose headers exceed 8 KiB; the sentence travels twice (message and details).
+/// gRPC drops a call whose headers exceed 8 KiB; the message is sent twice (status and details).
 std::string shortened(const std::string& sentence) {
   constexpr std::size_t limit = 1500;
   std::string text = valid_utf8(sentence);
-  // The cut may go through a character.
+  // The truncation may split a character.
   if (text.size() > limit) text = valid_utf8(text.substr(0, limit)) + " ... (shortened)";
   return text;
 }
@@ -67,7 +67,7 @@ std::string shortened(const std::string& sentence) {
 
 void to_proto(const Error& from, v1::Error& to) {
   to.set_code(row_of(from.code()).message);
-  // A name in another encoding would make the whole message unreadable for the peer.
+  // A name in another encoding would invalidate the whole message for the peer.
   to.set_message(valid_utf8(from.what()));
   to.set_field(valid_utf8(from.field()));
   to.set_retryable(from.retryable());

@@ -1,5 +1,5 @@
-/// Error <-> message and gRPC status. The only place that knows which code becomes which status (table in
-/// docs/reference/protocol.md, tested in tests/unit/rpc).
+/// Error <-> message and gRPC status. The only mapping between codes and statuses (table in docs/reference/protocol.md,
+/// tested in tests/unit/rpc).
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -16,21 +16,20 @@ class ServerContextBase;
 
 namespace heelstrike::wire {
 
-/// Key of the trailing metadata that carries the whole Error of a failed call.
+/// Key of the trailing metadata with the complete Error of a failed call.
 inline constexpr char error_metadata_key[] = "heelstrike-error-bin";
 
 void to_proto(const Error& from, v1::Error& to);
 /// An unknown or unset code becomes `internal`.
 [[nodiscard]] Error from_proto(const v1::Error& from);
 
-/// Status code and sentence; without the details.
+/// Status code and message, without details.
 [[nodiscard]] grpc::Status to_status(const Error& error);
 /// The same, with the details in the trailing metadata of `context`.
 [[nodiscard]] grpc::Status to_status(const Error& error, grpc::ServerContextBase& context);
 
-/// @param details  content of the trailing metadata; empty when the peer sent none (not a Heelstrike server, or the
-///                 connection broke): the code is then guessed from the status
-/// @param where    what was called and at which address, for the message
+/// @param details  content of the trailing metadata; empty if the peer sent none (not a Heelstrike server, or a lost
+/// connection): the code is then inferred from the status @param where    call and address, for the message
 [[nodiscard]] Error from_status(const grpc::Status& status, const std::string& details, const std::string& where);
 [[nodiscard]] Error from_status(const grpc::Status& status, const grpc::ClientContext& context,
                                 const std::string& where);

@@ -29,7 +29,7 @@ Error io_error(const std::filesystem::path& path, const char* what, int code) {
 
 EventFileWriter::EventFileWriter(std::filesystem::path path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-  if (file_ < 0) throw io_error(path_, "cannot make the event file", errno);
+  if (file_ < 0) throw io_error(path_, "cannot create the event file", errno);
 }
 
 EventFileWriter::EventFileWriter(std::filesystem::path path, std::uint64_t size) : path_(std::move(path)), size_(size) {
@@ -37,7 +37,7 @@ EventFileWriter::EventFileWriter(std::filesystem::path path, std::uint64_t size)
   if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(size)) != 0) {
     const int code = errno;
     if (file_ >= 0) ::close(file_);
-    throw io_error(path_, "cannot go on in the event file", code);
+    throw io_error(path_, "cannot continue the event file", code);
   }
 }
 
@@ -98,7 +98,7 @@ bool EventFileReader::fill(std::size_t bytes) {
 
 bool EventFileReader::next(v1::RunEvent& event, std::uint64_t limit) {
   if (position_ >= limit || !fill(1)) return false;
-  fill(max_varint_bytes);  // fewer bytes are fine at the end of the file
+  fill(max_varint_bytes);  // fewer bytes are valid at the end of the file
   const std::size_t used = static_cast<std::size_t>(position_ - buffer_start_);
   const std::size_t there = std::min(buffer_.size() - used, max_varint_bytes);
   google::protobuf::io::CodedInputStream head(reinterpret_cast<const std::uint8_t*>(buffer_.data()) + used,
@@ -113,8 +113,7 @@ bool EventFileReader::next(v1::RunEvent& event, std::uint64_t limit) {
   const std::uint64_t sent = event.checksum();
   event.clear_checksum();
   if (sent != 0 && sent != checksum_of_serialised(std::string_view(buffer_).substr(start, length))) {
-    throw file_error(path_.string(), fmt::format("{}: expected the event that was written at byte {}, found another: "
-                                                 "the file was damaged, or changed by somebody else",
+    throw file_error(path_.string(), fmt::format("{}: expected the event that was written at byte {}, found another: the file was corrupted or changed by another program",
                                                  path_.string(), position_));
   }
   position_ += prefix + length;

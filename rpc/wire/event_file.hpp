@@ -1,9 +1,9 @@
-/// A file of numbered RunEvent messages, each preceded by its length as a varint: what the multibody server's spool is
-/// made of, and what the client reads after a server has been killed.
+/// A file of numbered RunEvent messages, each preceded by its length as a varint: the spool of the multibody server,
+/// which the client reads after a server was killed.
 ///
-/// Every event is one write() of whole bytes, so that whatever was appended before a kill -9 is in the file; a torn
-/// last event (power loss, full disk) is recognised and left out. An event whose bytes have changed since is told by
-/// its checksum (rpc/wire/checksum.hpp).
+/// Every event is one write(), so that all events appended before a kill -9 are in the file; an incomplete last event
+/// (power loss, full disk) is detected and ignored. Corrupted events are detected by their checksum
+/// (rpc/wire/checksum.hpp).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace heelstrike::wire {
 
-/// Appends events; the file is made with permissions 0600. One writer per file, one thread at a time.
+/// Appends events; the file is created with permissions 0600. One writer per file, one thread at a time.
 class EventFileWriter {
  public:
-  /// @throws Error{file} when the file exists or cannot be made
+  /// @throws Error{file} if the file exists or cannot be created
   explicit EventFileWriter(std::filesystem::path path);
-  /// Goes on in a file that exists, behind its first `size` bytes; a torn event behind them is dropped.
+  /// Continues an existing file after its first `size` bytes; an incomplete event after them is truncated.
   /// @throws Error{file}
   EventFileWriter(std::filesystem::path path, std::uint64_t size);
   EventFileWriter(const EventFileWriter&) = delete;
@@ -27,7 +27,7 @@ class EventFileWriter {
   ~EventFileWriter();
 
   /// One write(). @param event  without checksum. @returns the size of the file afterwards [bytes]
-  /// @throws Error{file} e.g. when the disk is full; the file then ends with the previous event
+  /// @throws Error{file} e.g. on a full disk; the file then ends with the previous event
   std::uint64_t append(const v1::RunEvent& event);
 
  private:
@@ -37,18 +37,17 @@ class EventFileWriter {
   std::string buffer_;
 };
 
-/// Reads events in order while another thread or process may still append.
+/// Reads events in order, while another thread or process may append.
 class EventFileReader {
  public:
-  /// @throws Error{file} when the file cannot be opened
+  /// @throws Error{file} if the file cannot be opened
   explicit EventFileReader(const std::filesystem::path& path);
   EventFileReader(const EventFileReader&) = delete;
   EventFileReader& operator=(const EventFileReader&) = delete;
   ~EventFileReader();
 
-  /// The next whole event, without its checksum. @returns false at the end of the file, at a torn event, or at byte
-  /// `limit`; call again later.
-  /// @throws Error{file} for one that is not what was written
+  /// The next complete event, without its checksum. @returns false at the end of the file, at an incomplete event, or
+  /// at byte `limit`; call again later. @throws Error{file} for a corrupted event
   bool next(v1::RunEvent& event, std::uint64_t limit = UINT64_MAX);
   /// Bytes read so far: the start of the next event.
   [[nodiscard]] std::uint64_t position() const { return position_; }
@@ -58,7 +57,7 @@ class EventFileReader {
 
   std::filesystem::path path_;
   int file_ = -1;
-  std::uint64_t position_ = 0;      ///< in the file, of the first byte not yet handed out
+  std::uint64_t position_ = 0;      ///< in the file, of the first byte not yet returned
   std::uint64_t buffer_start_ = 0;  ///< in the file, of buffer_[0]
   std::string buffer_;
 };

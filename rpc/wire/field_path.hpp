@@ -1,4 +1,4 @@
-/// Where a value sits in a message, for error messages. Lives on the stack and costs nothing until a value is refused.
+/// Position of a value in a message, for errors. Allocates only when an error is thrown.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ class FieldPath {
   long index_ = -1;
 };
 
-/// @throws Error{invalid_input} with the field when `value` is not finite
+/// @throws Error{invalid_input} with the field if `value` is not finite
 double finite(double value, const FieldPath& path);
 
-/// @throws Error{invalid_input} with the field, saying that a required part of the message is missing
+/// @throws Error{invalid_input} with the field of a missing required part of the message
 [[noreturn]] void throw_missing(const FieldPath& path);
 
 /// @throws Error{invalid_input} "FIELD: expected EXPECTED, found FOUND"

@@ -11,7 +11,7 @@ namespace heelstrike::wire {
 
 namespace {
 
-/// The ranges are those of scenario files: what is beyond them leaves the range of numbers in the next product.
+/// The ranges are those of scenario files: products of larger values may overflow.
 double in_range(double value, const FieldPath& path, const Range& range, std::string_view unit) {
   if (!range.contains(finite(value, path))) refuse(path, fmt::format("a number in {} [{}]", range.text(), unit), value);
   return value;

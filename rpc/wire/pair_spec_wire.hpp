@@ -1,8 +1,8 @@
-/// What opens a contact pair, and how the server describes it <-> messages.
+/// Specification of a contact pair and its description by the server <-> messages.
 ///
-/// Beyond finite numbers, `from_proto` refuses what no back-end accepts: a missing surface, one whose values its kind
-/// does not accept (scenario/surfaces), material constants out of range. Directions are normalised on receipt unless they
-/// already are.
+/// In addition to numbers that are not finite, `from_proto` rejects input that no back-end accepts: a missing surface,
+/// invalid values of its kind (scenario/surfaces), material constants out of range. Directions are normalised on
+/// receipt unless they already are.
 #pragma once
 
 #include "common/contact/contact.hpp"
@@ -15,7 +15,7 @@ namespace heelstrike::wire {
 void to_proto(const PairSpec& from, v1::PairSpec& to);
 [[nodiscard]] PairSpec from_proto(const v1::PairSpec& from, const FieldPath& path);
 
-/// Session id and idle timeout are the service's business and stay untouched.
+/// Does not change session id and idle timeout, which the service sets.
 void to_proto(const PairDescription& from, v1::SessionDescription& to);
 [[nodiscard]] PairDescription from_proto(const v1::SessionDescription& from, const FieldPath& path);
 

@@ -34,7 +34,7 @@ void to_proto(const EnergyBalance& from, v1::EnergyBalance& to) {
   to.set_balance_error(from.balance_error);
 }
 
-/// Numbers of a summary are not checked for being finite: a failed run must be able to say that its energy became NaN.
+/// Numbers of a summary need not be finite: a failed run must be able to report that its energy became NaN.
 EnergyBalance from_proto(const v1::EnergyBalance& from) {
   return {.initial = from.initial(),
           .final = from.final(),
@@ -93,8 +93,8 @@ void to_proto(const ContactEpisode& from, v1::ContactEpisode& to) {
   to.set_max_force_time(from.max_force_time);
   to.set_max_indentation(from.max_indentation);
   to.set_max_indentation_time(from.max_indentation_time);
-  to.set_approach_speed(from.approach_velocity);
-  if (from.separation_velocity) to.set_separation_speed(*from.separation_velocity);
+  to.set_approach_velocity(from.approach_velocity);
+  if (from.separation_velocity) to.set_separation_velocity(*from.separation_velocity);
   if (from.effective_restitution) to.set_effective_restitution(*from.effective_restitution);
   if (from.max_impulse) to.set_max_impulse(*from.max_impulse);
 }
@@ -109,7 +109,7 @@ ContactEpisode from_proto(const v1::ContactEpisode& from, const FieldPath& path)
   to.max_indentation = finite(from.max_indentation(), FieldPath(path, "max_indentation"));
   to.max_indentation_time = finite(from.max_indentation_time(), FieldPath(path, "max_indentation_time"));
   to.approach_velocity = finite(from.approach_velocity(), FieldPath(path, "approach_velocity"));
-  if (from.has_separation_speed()) {
+  if (from.has_separation_velocity()) {
     to.separation_velocity = finite(from.separation_velocity(), FieldPath(path, "separation_velocity"));
   }
   if (from.has_effective_restitution()) {
@@ -243,7 +243,7 @@ std::string checkpoint_bytes(const Checkpoint& from) {
 Checkpoint checkpoint_from(std::string_view bytes, const FieldPath& path) {
   v1::Checkpoint message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    throw input_error(path.text(), "the checkpoint to resume from is not one: its bytes cannot be read");
+    throw input_error(path.text(), "invalid checkpoint to resume from: its bytes cannot be read");
   }
   return from_proto(message, path);
 }

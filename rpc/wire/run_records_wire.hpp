@@ -1,6 +1,5 @@
-/// What a run tells <-> messages of simulation.proto; exact both ways.
-/// `from_proto` refuses with Error{invalid_input} and the field: a number that is not finite, a missing part, a
-/// checkpoint of another format.
+/// Records of a run <-> messages of simulation.proto; exact in both directions. `from_proto` throws
+/// Error{invalid_input} with the field for a number that is not finite, a missing part, a checkpoint of another format.
 #pragma once
 
 #include <span>
@@ -28,7 +27,7 @@ void to_proto(const FieldFrame& from, v1::FieldFrame& to);
 [[nodiscard]] Progress from_proto(const v1::Progress& from, const FieldPath& path);
 [[nodiscard]] ContactEpisode from_proto(const v1::ContactEpisode& from, const FieldPath& path);
 [[nodiscard]] Checkpoint from_proto(const v1::Checkpoint& from, const FieldPath& path);
-/// A checkpoint as bytes of its message, and back. @throws also for bytes that are none
+/// A checkpoint as bytes of its message, and back. @throws also for invalid bytes
 [[nodiscard]] std::string checkpoint_bytes(const Checkpoint& from);
 [[nodiscard]] Checkpoint checkpoint_from(std::string_view bytes, const FieldPath& path);
 [[nodiscard]] RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path);

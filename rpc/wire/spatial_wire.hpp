@@ -1,9 +1,9 @@
-/// Spatial types <-> messages. Exact both ways, except that a rotation matrix travels as its unit quaternion: what
-/// arrives is `canonical_pose` of what was sent.
+/// Spatial types <-> messages. Exact in both directions, except that a rotation matrix is sent as its unit quaternion:
+/// the received pose is `canonical_pose` of the sent one.
 ///
-/// `from_proto` refuses with Error{invalid_input} and the field: a number that is not finite, a missing part, a matrix
-/// without 36 entries, a quaternion whose norm differs from 1 by more than `quaternion_norm_tolerance`.
-/// `to_proto` writes in place: a message that is used again allocates nothing.
+/// `from_proto` throws Error{invalid_input} with the field for a number that is not finite, a missing part, a matrix
+/// without 36 entries, a quaternion whose norm differs from 1 by more than `quaternion_norm_tolerance`. `to_proto`
+/// writes in place: a reused message allocates nothing.
 #pragma once
 
 #include "common/spatial/spatial.hpp"

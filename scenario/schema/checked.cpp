@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_name_length = 64;
 
-/// The note of a value; of a map, the one that all its values share.
+/// The note of a value; for a map, the common note of all its values.
 std::string note_of(const Node& node) {
   if (node.type != Node::Type::map || node.entries.empty()) return node.note;
   const std::string first = note_of(*node.entries.front().value);
@@ -39,7 +39,7 @@ std::vector<std::string> names_of(const KeySchema& schema) {
   refuse(document, node, path, expectation(schema), describe(node), advice);
 }
 
-/// One of the texts, or of the whole numbers, that are known. @param word  the value as those are written
+/// Accepts one of the known texts or whole numbers. @param word  the value in the same notation
 void check_choice(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
                   const std::string& word) {
   if (schema.choices.empty() || std::ranges::find(schema.choices, word) != schema.choices.end()) return;
@@ -93,7 +93,7 @@ bool is_name(const std::string& word) {
   });
 }
 
-/// In braces `{mass: 2,5}` is the mass 2 and a key 5 without value: the number that was meant, or nothing.
+/// In braces `{mass: 2,5}` is the mass 2 and a key 5 without value: returns the intended number, or nothing.
 std::string decimal_comma(const Node& map, const Entry& entry) {
   const auto at = std::ranges::find(map.entries, entry.key, &Entry::key);
   const bool digits = std::ranges::all_of(entry.key, [](char c) { return c >= '0' && c <= '9'; });
@@ -103,7 +103,7 @@ std::string decimal_comma(const Node& map, const Entry& entry) {
   return read_number(before, value) ? before.scalar + "." + entry.key : std::string();
 }
 
-/// What to do with a key that another type than the chosen one knows; empty = none knows it.
+/// Advice for a key that belongs to another type than the selected one; empty = it belongs to none.
 std::string other_types_advice(const KeySchema* variant, const std::string& key) {
   if (variant == nullptr) return {};
   const std::string& choice = variant->keys.front().name;
@@ -115,7 +115,7 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
   return types.empty() ? std::string() : fmt::format("remove it: it belongs to {}", fmt::join(types, ", "));
 }
 
-/// @param variant  that the map is one type of; may be null
+/// @param variant  variant of the map; may be null
 [[noreturn]] void throw_invalid_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
                              const std::string& path, const KeySchema* variant) {
   Node where = *entry.value;
@@ -150,7 +150,7 @@ void check_map_shape(const Document& document, const Node& node, const KeySchema
   }
 }
 
-/// The form that the keys of a map have: that of the first one given, or else the first in the table.
+/// The form of the keys of a map: that of the first given one, or else the first in the table.
 std::string form_of(const Node& map, const KeySchema& schema) {
   std::string first;
   for (const KeySchema& key : schema.keys) {
@@ -161,7 +161,7 @@ std::string form_of(const Node& map, const KeySchema& schema) {
   return first;
 }
 
-/// A key of another form than the one that is used must not be there.
+/// Rejects keys of another form than the one used.
 void check_other_form(const Document& document, const Node& map, const KeySchema& schema, const KeySchema& key,
                       const std::string& path) {
   const Node* value = map.find(key.name);
@@ -182,7 +182,7 @@ std::shared_ptr<const Node> default_value(const KeySchema& schema, int line) {
   return value;
 }
 
-/// Whether one of the keys that are there is this one, misspelt: said already.
+/// True if a given key is a misspelling of this one, which was reported before.
 bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key) {
   const auto names = names_of(schema);
   return std::ranges::any_of(map.entries, [&](const Entry& entry) {
@@ -198,7 +198,7 @@ bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key)
                                key.name, key.meaning));
 }
 
-/// Whether a map that is not given is checked as an empty one, so that its defaults are there.
+/// True if an absent map is checked as an empty one to set its defaults.
 bool is_optional_map(const KeySchema& key) {
   if (key.kind == KeyKind::variant) return !key.keys.front().fallback.empty();
   return key.kind == KeyKind::map && !key.opt_in && std::ranges::none_of(key.keys, &KeySchema::required);
@@ -262,7 +262,7 @@ std::shared_ptr<const Node> checked_named(const Document& document, const Node& 
   }
   auto result = std::make_shared<Node>(node);
   for (Entry& entry : result->entries) {
-    // What is wrong keeps its place, so that others may still refer to its name.
+    // An invalid entry is kept, so that others may still refer to its name.
     mistakes.attempt([&] {
       if (!is_name(entry.key)) {
         Node where = *entry.value;
@@ -335,7 +335,7 @@ bool read_number(const Node& node, double& value) {
     if (word.empty() || word.front() == '-' || word.front() == '+') return false;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (end != word.data() + word.size()) return false;
-    // Too large for a double: not finite, which every range refuses. Too small: zero is what it means.
+    // Too large for a double: not finite, which every range rejects. Too small: zero.
     if (error == std::errc::result_out_of_range) {
       const auto e = word.find_first_of("eE");
       const bool tiny = e != std::string_view::npos ? word.substr(e + 1).starts_with('-') : word.starts_with("0.");

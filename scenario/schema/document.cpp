@@ -71,7 +71,7 @@ Notes notes_of(std::string_view yaml) {
   return notes;
 }
 
-/// Whether the option in `note` set the value at `path`; several values may share the line of a note.
+/// True if the option in `note` set the value at `path`; several values may share the line of a note.
 bool covers(const std::string& note, const std::vector<std::string>& path) {
   const std::string joined = fmt::format("{}.", fmt::join(path, "."));
   const bool in_pair = path.size() >= 3 && path[0] == "contact";
@@ -128,8 +128,8 @@ class Builder final : public YAML::EventHandler {
   struct Frame {
     std::shared_ptr<Node> node;
     YAML::anchor_t anchor = 0;
-    std::optional<Entry> key;  ///< a key that waits for its value
-    bool repeated = false;     ///< which was there before
+    std::optional<Entry> key;  ///< a key without its value so far
+    bool repeated = false;     ///< the key is a duplicate
     std::set<std::string> keys;
     std::vector<std::shared_ptr<const Node>> merged;  ///< values of `<<`
   };
@@ -145,7 +145,7 @@ class Builder final : public YAML::EventHandler {
     return node;
   }
 
-  /// Keys of the value that is being read.
+  /// Keys of the current value.
   [[nodiscard]] std::vector<std::string> path() const {
     std::vector<std::string> keys;
     for (const Frame& frame : frames_) {
@@ -220,7 +220,7 @@ class Builder final : public YAML::EventHandler {
     frame.node->entries.push_back(std::move(entry));
   }
 
-  /// YAML's merge key: entries of the other map that are not given here.
+  /// YAML merge key: adds entries of the other map that are absent here.
   void merge(Frame& frame, const Node& other) {
     if (other.type == Node::Type::sequence) {
       for (const auto& item : other.items) {
@@ -248,7 +248,7 @@ class Builder final : public YAML::EventHandler {
     n_nodes_ += nodes;
     if (n_nodes_ > max_document_nodes) {
       fail(file_name_, line,
-           fmt::format("more than {} values (aliases counted as what they stand for); make it smaller",
+           fmt::format("more than {} values (aliases counted in full); make it smaller",
                        max_document_nodes));
     }
   }
@@ -262,7 +262,7 @@ class Builder final : public YAML::EventHandler {
   std::size_t n_nodes_ = 0;
 };
 
-/// Ends at `end()`: yaml-cpp asks for a second document even where the text holds one.
+/// Ends at `end()`: yaml-cpp reads a second document even if the text has only one.
 class SingleDocumentCheck final : public YAML::EventHandler {
  public:
   explicit SingleDocumentCheck(const std::string& file_name) : file_name_(file_name) {}
@@ -282,8 +282,8 @@ class SingleDocumentCheck final : public YAML::EventHandler {
   const std::string& file_name_;
 };
 
-/// Writes a tree so that every key lands on the line it came from, wherever that is possible: messages about the new
-/// text then point into the user's own file. Comments are not kept, their lines stay empty.
+/// Writes a tree with every key on its original line where possible, so that messages about the new text refer to the
+/// user's file. Comments are not kept; their lines remain empty.
 class Writer {
  public:
   std::string text(const Node& root) {
@@ -351,7 +351,7 @@ class Writer {
 
   void key(const Entry& entry) { text_ += (is_safe(entry.key) ? entry.key : quoted(entry.key)) + ":"; }
 
-  /// Goes on to `line` of the original file; stays where it is when that line has passed.
+  /// Advances to `line` of the original file, unless that line has passed.
   void reach(int line, std::size_t indent) {
     if (line_ >= line) return;
     while (line_ < line) end_line();
@@ -365,7 +365,7 @@ class Writer {
     ++line_;
   }
 
-  /// May stand without quotes anywhere, and does not become something else by that.
+  /// True if the text needs no quotes anywhere and keeps its meaning.
   static bool is_safe(const std::string& word) {
     const auto alphanumeric = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -400,14 +400,14 @@ Document load_document(std::string_view yaml, const std::string& file_name) {
 
 namespace {
 
-/// What is wrong where yaml-cpp stopped.
+/// Advice for the position where yaml-cpp stopped.
 std::string advice_at(std::string_view yaml, int line) {
   for (int n = 1; n <= line && !yaml.empty(); ++n) {
     const std::string_view text = yaml.substr(0, yaml.find('\n'));
     const std::string_view indentation = text.substr(0, text.find_first_not_of(" \t"));
-    // The line that it noticed, or the one above.
+    // The reported line, or the one above.
     if (n + 1 >= line && indentation.find('\t') != std::string_view::npos) {
-      return fmt::format("line {} is indented by a tab, YAML knows blanks only: write two blanks instead", n);
+      return fmt::format("line {} is indented by a tab, but YAML allows blanks only: write two blanks instead", n);
     }
     yaml.remove_prefix(std::min(text.size() + 1, yaml.size()));
   }
@@ -419,7 +419,7 @@ std::string advice_at(std::string_view yaml, int line) {
 Document load_document(std::string_view yaml, const std::string& file_name, Mistakes& mistakes) {
   if (yaml.size() > max_document_bytes) {
     fail(file_name, 1,
-         fmt::format("expected at most {} MiB, found {} bytes; put meshes and point clouds in files of their own",
+         fmt::format("expected at most {} MiB, found {} bytes; put meshes and point clouds in separate files",
                      max_document_bytes >> 20, yaml.size()));
   }
   Builder builder(file_name, notes_of(yaml), mistakes);
@@ -432,7 +432,7 @@ Document load_document(std::string_view yaml, const std::string& file_name, Mist
   } catch (const YAML::Exception& e) {
     const int line = line_of(e.mark);
     fail(file_name, line,
-         fmt::format("this is not YAML: {} (column {}); {}", e.msg, e.mark.is_null() ? 1 : e.mark.column + 1,
+         fmt::format("invalid YAML: {} (column {}); {}", e.msg, e.mark.is_null() ? 1 : e.mark.column + 1,
                      advice_at(yaml, line)));
   }
   auto root = builder.root();

@@ -1,5 +1,5 @@
-/// A YAML text as a tree that knows the line of everything, read with yaml-cpp's event parser: duplicate keys, depth
-/// and size are checked while reading, which the node interface of yaml-cpp cannot do.
+/// A YAML text as a tree with line numbers, read by the event parser of yaml-cpp: duplicate keys, depth and size are
+/// checked during reading, which the node interface of yaml-cpp does not support.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace heelstrike::config {
 
-/// Limits of a scenario file; a hostile file meets them before it costs memory or time.
+/// Limits of a scenario file, which bound memory and time for a hostile file.
 inline constexpr std::size_t max_document_bytes = 8u << 20;
 inline constexpr std::size_t max_document_depth = 32;
-inline constexpr std::size_t max_document_nodes = 1'000'000;  ///< aliases count as what they stand for
+inline constexpr std::size_t max_document_nodes = 1'000'000;  ///< aliases count in full
 
 struct Node;
 
@@ -25,7 +25,7 @@ struct Entry {
   std::shared_ptr<const Node> value;
 };
 
-/// One value. Immutable once read, so that aliases share it.
+/// One value, immutable and therefore shared by aliases.
 struct Node {
   enum class Type { null, scalar, sequence, map };
 
@@ -37,13 +37,13 @@ struct Node {
   std::vector<std::shared_ptr<const Node>> items = {};  ///< of a sequence
   std::vector<Entry> entries = {};                      ///< of a map, in file order, keys unique
   std::size_t size = 1;                                 ///< number of nodes below and including this one
-  std::string note = {};                                ///< "--set key=value" when the value came from the command line
+  std::string note = {};                                ///< "--set key=value" for a value from the command line
 
   /// The entry's value, or nullptr.
   [[nodiscard]] const Node* find(std::string_view key) const;
 };
 
-/// A text and where it came from.
+/// A text and its origin.
 struct Document {
   std::string file_name;
   std::shared_ptr<const Node> root;
@@ -52,20 +52,19 @@ struct Document {
 /// Reads one YAML document.
 /// @param file_name  for messages; "--set key=value" for a text from the command line
 /// @throws Error{invalid_input} "file:line: ..." for text that does not parse, duplicate keys, several documents, keys
-/// that
-///         are not texts, an alias inside its own anchor, and a file beyond the limits above
+/// that are not texts, an alias inside its anchor, and a file beyond the limits above
 [[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name);
 
 class Mistakes;
 
-/// The same; keys that are given twice are added to `mistakes` and the first one holds.
+/// The same; duplicate keys are added to `mistakes` and the first one is used.
 [[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name, Mistakes& mistakes);
 
 /// The tree as YAML text, keys on their old lines where possible; comments are not kept. Notes become trailing
 /// comments, which `load_document` reads back as notes.
 [[nodiscard]] std::string emit_document(const Node& root);
 
-/// "a text 'abc'", "a list of 3 values", "nothing": what a message says was found.
+/// Description of the found value for messages: "a text 'abc'", "a list of 3 values", "nothing".
 [[nodiscard]] std::string describe(const Node& node);
 
 /// Shortened copy of text from a file for messages, in which every byte that is not printable text is written as

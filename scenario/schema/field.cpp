@@ -44,7 +44,7 @@ Matrix3 read_rotation(const Field& field) {
   if (!(std::abs(norm - 1.0) <= quaternion_norm_tolerance)) {
     field.refuse(fmt::format("a unit quaternion [w, x, y, z] (norm within {:g} of 1)", quaternion_norm_tolerance),
                  fmt::format("norm {}", norm),
-                 norm > 0.0 ? "divide its entries by this norm" : "no turn is [1, 0, 0, 0]");
+                 norm > 0.0 ? "divide its entries by this norm" : "no rotation is [1, 0, 0, 0]");
   }
   return rotation_from_quaternion(Quaternion(q[0], q[1], q[2], q[3]));
 }
@@ -52,9 +52,9 @@ Matrix3 read_rotation(const Field& field) {
 Vector3 read_direction(const Field& field) {
   const Vector3 direction = field.vector3();
   const double length = direction.norm();
-  constexpr double shortest = 1e-9;  // of entries near one; far above what their squares lose to underflow
+  constexpr double shortest = 1e-9;  // for entries near one; far above underflow of their squares
   if (!(length >= shortest)) {
-    field.refuse(fmt::format("a direction of any length but zero (at least {:g})", shortest),
+    field.refuse(fmt::format("a direction of nonzero length (at least {:g})", shortest),
                  fmt::format("length {:g}", length), "give e.g. [0, 0, 1]");
   }
   return direction / length;

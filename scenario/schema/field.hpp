@@ -12,14 +12,14 @@
 
 namespace heelstrike::config {
 
-/// A checked value with its dotted key: reading cannot fail, only meaning can.
+/// A checked value with its dotted key: reading cannot fail; only further checks can.
 class Field {
  public:
   Field(const Document& document, const Node& node, std::string path)
       : document_(&document), node_(&node), path_(std::move(path)) {}
 
   [[nodiscard]] bool has(const std::string& key) const { return node_->find(key) != nullptr; }
-  /// @throws Error{internal} when it is not there: the schema should have required it or given it a default
+  /// @throws Error{internal} if absent: the schema must require it or define a default
   [[nodiscard]] Field operator[](const std::string& key) const;
   /// The values of a map, in the order of the file.
   [[nodiscard]] std::vector<Field> entries() const;
@@ -54,26 +54,25 @@ class Field {
   std::string path_;
 };
 
-/// Keys that a type needs, and keys that it may have besides.
+/// Required and optional keys of a type.
 struct TypeKeys {
   std::vector<std::string> needed;
   std::vector<std::string> allowed;
 };
 
-/// A unit quaternion [w, x, y, z]. @throws Mistake when its norm is not one
+/// A unit quaternion [w, x, y, z]. @throws Mistake if its norm is not one
 [[nodiscard]] Matrix3 read_rotation(const Field& field);
-/// A vector of any length, normalised. @throws Mistake for one without a direction
+/// A vector of any length, normalised. @throws Mistake for a zero vector
 [[nodiscard]] Vector3 read_direction(const Field& field);
-/// "file:line: dotted.key", for messages of those who use the value later.
+/// "file:line: dotted.key", for later messages about the value.
 [[nodiscard]] std::string location_of(const Field& field);
 /// Two vectors, one for each body. @throws Mistake for another number of them
 [[nodiscard]] std::vector<Vector3> read_two(const Field& field, bool directions);
 [[nodiscard]] std::vector<std::string> read_texts(const Field& field);
-/// Adds a name to the files that travel with the scenario, each once; empty = none.
+/// Adds a name to the files sent with the scenario, each once; empty = none.
 void add_file(std::vector<std::string>& files, const std::string& name);
-/// @param type    what the keys are for, in messages
-/// @param always  keys that every type may have
-/// @throws Mistake for a key that `type` does not know and for one that it lacks
+/// @param type    name for messages @param always  keys of every type @throws Mistake for an unknown or a missing key
+/// of `type`
 void check_keys(const Field& field, const std::string& type, const TypeKeys& use, const std::vector<std::string>& always);
 
 }  // namespace heelstrike::config

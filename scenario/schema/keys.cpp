@@ -32,7 +32,7 @@ KeySchema quaternion(std::string name, std::string meaning) {
 
 KeySchema direction(std::string name, const std::string& meaning) {
   KeySchema key = vector3(std::move(name), "-", direction_entries,
-                          meaning + "; any length but zero, normalised when read", "[0, 0, 1]");
+                          meaning + "; any nonzero length, normalised when read", "[0, 0, 1]");
   key.role = KeyRole::direction;
   return key;
 }

@@ -1,5 +1,4 @@
-/// What the sections of a scenario file write their keys with: the ranges of all quantities, and one function for each
-/// usual kind of key.
+/// Ranges of all quantities of a scenario file, and one constructor for each common kind of key.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace heelstrike::config {
 
-// What a number of a scenario may be: beyond all that anybody builds, and so far from the ends of the number range that
-// no product of a few of them leaves it. Signed quantities:
+// Ranges of numbers of a scenario: beyond every practical value, and such that products of a few of them do not
+// overflow. Signed quantities:
 inline constexpr Range coordinates{.min = -1e6, .max = 1e6};          // [m]
 inline constexpr Range speeds{.min = -1e6, .max = 1e6};               // [m/s], [rad/s]
 inline constexpr Range accelerations{.min = -1e6, .max = 1e6};        // [m/s^2]
@@ -38,9 +37,9 @@ inline constexpr Range scales{.min = 1e-9, .max = 1e6};       // [m per file uni
                                 std::string fallback = "[0, 0, 0]");
 [[nodiscard]] KeySchema required(KeySchema key);
 [[nodiscard]] KeySchema quaternion(std::string name, std::string meaning);
-/// A direction; any length but zero.
+/// A direction of any nonzero length.
 [[nodiscard]] KeySchema direction(std::string name, const std::string& meaning);
-/// Name of a file that holds the thing.
+/// Name of a file that contains the entry.
 [[nodiscard]] KeySchema file(std::string name, std::string meaning, KeyRole role = KeyRole::file);
 [[nodiscard]] KeySchema text(std::string name, std::string meaning);
 [[nodiscard]] KeySchema number(std::string name, std::string unit, Range range, std::string meaning,

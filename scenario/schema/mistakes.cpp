@@ -48,7 +48,7 @@ bool Mistakes::touch(std::string_view path) const {
 
 namespace {
 
-/// The same words at the same line about another key: an alias that several keys share.
+/// The same message at the same line about another key: an alias of several keys.
 bool same(const Mistake& a, const Mistake& b) {
   const auto words = [](const Mistake& mistake) {
     std::string text = mistake.what();
@@ -68,7 +68,7 @@ void Mistakes::raise() {
   }
   if (found_.empty()) return;
   if (found_.size() == 1) throw found_.front();
-  // More than a screen of them would hide the first ones, which often cause the others.
+  // The first errors often cause the others; more than a screen would hide them.
   constexpr std::size_t shown = 20;
   std::string text;
   for (std::size_t i = 0; i < std::min(shown, found_.size()); ++i) {

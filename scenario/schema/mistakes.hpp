@@ -1,4 +1,4 @@
-/// All mistakes of a scenario file at once, so that nobody mends them one run at a time.
+/// Collects all mistakes of a scenario file, so that they can be corrected together.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace heelstrike::config {
 /// One mistake in a file with its line.
 class Mistake : public Error {
  public:
-  /// @param message  begins with the place
+  /// @param message  begins with the position
   Mistake(int line, std::string field, const std::string& message)
       : Error(ErrorCode::invalid_input, message, std::move(field)), line_(line) {}
   [[nodiscard]] int line() const { return line_; }
@@ -26,14 +26,14 @@ class Mistake : public Error {
 [[nodiscard]] Mistake mistake_at(const Document& document, const Node& node, std::string field,
                                  const std::string& text);
 
-/// What a part that knows no files says about a value of the scenario, with the place of that value or, where the file
-/// does not have it, of what it belongs to.
+/// Adds to an error about a value of the scenario the position of that value or, if absent from the file, of its
+/// parent.
 [[nodiscard]] Mistake mistake_of(const Document& document, const Error& error);
 
-/// What was found so far.
+/// Mistakes found so far.
 class Mistakes {
  public:
-  /// Runs `work`; what it refuses is kept instead of ending the reading.
+  /// Runs `work` and stores its Mistake, so that reading continues.
   template <typename Work>
   void attempt(Work&& work) {
     try {
@@ -44,16 +44,16 @@ class Mistakes {
   }
   void add(Mistake mistake);
 
-  /// Whether `path`, a dotted key, or something below it is wrong: it can then not be read any further.
+  /// True if `path`, a dotted key, or a key below it is invalid and cannot be read further.
   [[nodiscard]] bool touch(std::string_view path) const;
 
-  /// @throws Mistake when there are any: one line for each in the order of the file, of very many the first ones and
-  /// how many more there are; field and line are those of the first
+  /// @throws Mistake if there are any: one line each in file order, limited to the first ones and the number of others;
+  /// field and line are those of the first
   void raise();
 
  private:
   std::vector<Mistake> found_;
-  std::size_t n_more_ = 0;  ///< not kept, because nobody reads so many
+  std::size_t n_more_ = 0;  ///< not stored, beyond the limit of messages
 };
 
 }  // namespace heelstrike::config

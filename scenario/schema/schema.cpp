@@ -47,7 +47,7 @@ void write_row(std::string& out, const KeySchema& key, const std::string& path, 
   write_rows(out, key, path);
 }
 
-/// The key that chooses the type, then all others, each with the types that have it where not all do.
+/// The key that selects the type, then all others, each with its types unless all have it.
 void write_variant(std::string& out, const KeySchema& variant, const std::string& path) {
   const KeySchema& choice = variant.keys.front();
   if (!choice.name.empty()) write_row(out, choice, path + "." + choice.name, choice.meaning);

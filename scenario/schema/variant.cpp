@@ -7,7 +7,7 @@ namespace heelstrike::config {
 
 namespace {
 
-/// Whether two types say the same of a key.
+/// True if two types define a key identically.
 bool same_key(const KeySchema& a, const KeySchema& b) {
   return a.name == b.name && a.meaning == b.meaning && a.unit == b.unit && a.required == b.required &&
          a.fallback == b.fallback && expectation(a) == expectation(b);

@@ -13,7 +13,7 @@ struct BlockSurface {
   Vector3 center = Vector3::Zero();   ///< [m]
 
   static constexpr const char* kind = "block";
-  /// None for another kind of surface.
+  /// @returns none for another kind of surface.
   [[nodiscard]] static std::optional<BlockSurface> of(const Surface& surface);
   operator Surface() const;  // NOLINT(google-explicit-constructor): it is one
 };

@@ -17,19 +17,18 @@ namespace {
 class CylinderDistance final : public SignedDistance {
  public:
   explicit CylinderDistance(CylinderSurface cylinder) : cylinder_(std::move(cylinder)) {}
-  /// Inside, the gap to the side jumps to that of the end where there is one.
+  /// Inside a finite cylinder the gap is discontinuous between side and end.
   [[nodiscard]] bool is_distance() const override { return std::isinf(cylinder_.length); }
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     const Vector3 arm = p_BQ - cylinder_.center;
     const double along = arm.dot(cylinder_.axis);
     const Vector3 across = arm - along * cylinder_.axis;
     const double distance = across.norm();
-    // On the axis every direction across it is as good, and the curvature, which is infinite there, is left at zero.
+    // On the axis the radial direction is arbitrary, and the infinite curvature is set to zero.
     const Vector3 out = distance > 0.0 ? Vector3(across / distance) : cylinder_.axis.unitOrthogonal();
     const double beyond = std::abs(along) - 0.5 * cylinder_.length;
     const double outside = distance - cylinder_.radius;
-    // Between the planes of the ends the side counts, inside and outside. Just behind an end, inside, the gap is
-    // therefore that of the side and not of the end.
+    // Between the planes of the ends the gap is that to the side, inside and outside, also close to an end.
     if (beyond > 0.0) return closest_on_end(arm, out, outside);
     SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
     if (distance > 0.0) {
@@ -50,7 +49,7 @@ class CylinderDistance final : public SignedDistance {
     // Beyond the flat end the nearest point lies on its disc.
     if (outside <= 0.0) return {.gap = beyond, .normal = end, .curvature = Matrix3::Zero(), .bend = 0.0};
     // Beyond the rim the nearest point lies on a circle. The gap and its normal are exact; the curvature of the
-    // distance to a circle is no multiple of a projector and is left out.
+    // distance to a circle is not a multiple of a projector and is neglected.
     const Vector3 away = beyond * end + outside * out;
     const double distance = away.norm();
     return {.gap = distance, .normal = away / distance, .curvature = Matrix3::Zero(), .bend = 0.0};
@@ -72,23 +71,23 @@ std::unique_ptr<SignedDistance> cylinder_distance(const Surface& surface) {
   return std::make_unique<CylinderDistance>(std::move(cylinder));
 }
 
-/// Its rims are sharp where it has ends.
+/// The rims of a finite cylinder are sharp.
 std::optional<double> cylinder_curvature(const Surface& surface) {
   const CylinderSurface cylinder = cylinder_of(surface);
-  // An endless one contains a ball of its radius at every point, which is what candidates are chosen by
+  // An infinite one contains a ball of its radius at every point, by which candidates are selected
   // (docs/theory/contact_fem.md, section 2).
   if (std::isfinite(cylinder.length) || !(cylinder.radius > 0.0)) return std::nullopt;
   return 1.0 / cylinder.radius;
 }
 
-/// In the frame of its axis: sizes do not care about the direction.
+/// In the frame of its axis, because the direction does not matter for sizes.
 std::optional<Vector3> cylinder_extents(const Surface& surface) {
   const CylinderSurface cylinder = cylinder_of(surface);
   if (!std::isfinite(cylinder.length)) return std::nullopt;
   return Vector3(2.0 * cylinder.radius, 2.0 * cylinder.radius, cylinder.length);
 }
 
-/// Without ends it is drawn four times as long as the body that it meets.
+/// An infinite cylinder is drawn four times as long as the contacting body.
 Triangles drawn_cylinder(const Surface& surface, const DrawnPart& part) {
   const CylinderSurface cylinder = cylinder_of(surface);
   const double half = 0.5 * (std::isfinite(cylinder.length) ? cylinder.length : 4.0 * part.extent);
@@ -110,7 +109,7 @@ void check_cylinder(const Surface& surface, bool is_rigid, const std::string& wh
   const ParameterMap& values = surface.values;
   if (cylinder.core_radius >= cylinder.radius) {
     throw_invalid_value(key + ".core_radius", fmt::format("a radius below that of the cylinder, {} m", cylinder.radius),
-                 fmt::format("{} m", cylinder.core_radius), "make it smaller, or leave it away");
+                 fmt::format("{} m", cylinder.core_radius), "make it smaller, or leave it out");
   }
   if (values.contains("layers") && values.contains("length")) {
     throw_invalid_value(key + ".length", "no length beside layers", fmt::format("{} m", number(values, "length")),
@@ -133,7 +132,7 @@ config::KeySchema cylinder_keys() {
       .keys = {config::required(config::number("radius", "m", config::lengths, "radius")),
                config::direction("axis", "direction of the axis"),
                config::vector3("center", "m", config::coordinates, "centre in the body's frame"),
-               config::number("length", "m", config::lengths, "length; infinite when not given; not with layers"),
+               config::number("length", "m", config::lengths, "length; infinite by default; not with layers"),
                config::number("core_radius", "m", config::lengths,
                               "makes the element sets core and shell, for `materials`; below the radius"),
                {.name = "layers",

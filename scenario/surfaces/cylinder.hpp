@@ -1,4 +1,4 @@
-/// Round cylinder, in slices and with a core where it is filled.
+/// Circular cylinder, optionally with slices and a core when filled with elements.
 #pragma once
 
 #include <limits>
@@ -25,7 +25,7 @@ struct CylinderSurface {
   std::vector<CylinderLayer> layers{};  ///< along the axis, from its negative end; element sets by their names
 
   static constexpr const char* kind = "cylinder";
-  /// None for another kind of surface.
+  /// @returns none for another kind of surface.
   [[nodiscard]] static std::optional<CylinderSurface> of(const Surface& surface);
   operator Surface() const;  // NOLINT(google-explicit-constructor): it is one
 };

@@ -21,7 +21,7 @@ constexpr FootLength foot_lengths[] = {
     {"ball_breadth", &FootDimensions::ball_breadth, "largest breadth, across the ball"},
     {"heel_breadth", &FootDimensions::heel_breadth, "largest breadth of the heel"},
     {"arch_height", &FootDimensions::arch_height, "of the sole's arch above the ground"},
-    {"instep_height", &FootDimensions::instep_height, "of the back of the foot at half its length"},
+    {"instep_height", &FootDimensions::instep_height, "of the dorsum of the foot at half its length"},
     {"toe_height", &FootDimensions::toe_height, "of the big toe"},
     {"ankle_height", &FootDimensions::ankle_height, "ankle joint centre above the ground"},
     {"heel_to_ankle", &FootDimensions::heel_to_ankle, "back of the heel to the ankle joint centre"},

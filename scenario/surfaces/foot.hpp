@@ -1,4 +1,4 @@
-/// The project's own parametric foot.
+/// Parametric foot.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ struct FootDimensions {
   double length = 0.265;         ///< [m] heel to the longest toe, along x
   double ball_breadth = 0.101;   ///< [m] widest part, across the heads of the metatarsals, along y
   double heel_breadth = 0.068;   ///< [m] widest part of the heel
-  double arch_height = 0.018;    ///< [m] height of the sole above the ground in the inner quarter of the middle foot
-  double instep_height = 0.066;  ///< [m] height of the back of the foot above the ground at half its length
+  double arch_height = 0.018;    ///< [m] height of the sole above the ground in the medial quarter of the midfoot
+  double instep_height = 0.066;  ///< [m] height of the dorsum of the foot above the ground at half its length
   double toe_height = 0.023;     ///< [m] height of the big toe above the ground
   double ankle_height = 0.078;   ///< [m] ankle joint centre above the ground
   double heel_to_ankle = 0.055;  ///< [m] horizontal distance from the back of the heel to the ankle joint centre
@@ -28,7 +28,7 @@ struct FootSurface {
   Vector3 ankle = Vector3::Zero();  ///< [m] ankle joint centre in the body frame
 
   static constexpr const char* kind = "foot";
-  /// None for another kind of surface.
+  /// @returns none for another kind of surface.
   [[nodiscard]] static std::optional<FootSurface> of(const Surface& surface);
   operator Surface() const;  // NOLINT(google-explicit-constructor): it is one
 };

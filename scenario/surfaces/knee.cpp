@@ -20,12 +20,13 @@ namespace heelstrike {
 namespace {
 
 constexpr double degree = std::numbers::pi / 180.0;
-// Angles in the sagittal plane, from below to the front. The extension facet begins where about 20 degrees of flexion
-// bring it to the tibia [iwaki2000]; behind, the condyles end as far as they bear, in front below the patella's groove.
+// Angles in the sagittal plane, from inferior to anterior. The extension facet begins where about 20 degrees of flexion
+// bring it to the tibia [iwaki2000]; the condyles end posteriorly at the limit of loading, anteriorly below the
+// patellar groove.
 constexpr double facet_transition_angle = -20.0 * degree;
 constexpr double condyle_end = -110.0 * degree;
 constexpr double condyle_front = 40.0 * degree;
-/// Half the breadth of a condyle over its coronal radius is the sine of it: the notch and the epicondyle begin there.
+/// Its sine is half the breadth of a condyle over its coronal radius: the notch and the epicondyle begin there.
 constexpr double half_coronal_angle = 45.0 * degree;
 
 struct KneeLength {
@@ -35,24 +36,24 @@ struct KneeLength {
 };
 
 constexpr KneeLength knee_lengths[] = {
-    {"flexion_radius", &KneeDimensions::flexion_radius, "of the condyles in the sagittal plane, behind"},
-    {"extension_radius", &KneeDimensions::extension_radius, "the same in front, at least the flexion radius"},
-    {"coronal_radius", &KneeDimensions::coronal_radius, "of the condyles across"},
-    {"condyle_spacing", &KneeDimensions::condyle_spacing, "between the middles of both condyles and plateaus"},
-    {"plateau_length", &KneeDimensions::plateau_length, "of each plateau, front to back"},
-    {"plateau_breadth", &KneeDimensions::plateau_breadth, "of each plateau, across"},
+    {"flexion_radius", &KneeDimensions::flexion_radius, "of the condyles in the sagittal plane, posterior"},
+    {"extension_radius", &KneeDimensions::extension_radius, "the same anterior, at least the flexion radius"},
+    {"coronal_radius", &KneeDimensions::coronal_radius, "of the condyles in the coronal plane"},
+    {"condyle_spacing", &KneeDimensions::condyle_spacing, "between the centres of both condyles and plateaus"},
+    {"plateau_length", &KneeDimensions::plateau_length, "of each plateau, anterior-posterior"},
+    {"plateau_breadth", &KneeDimensions::plateau_breadth, "of each plateau, medial-lateral"},
     {"medial_depth", &KneeDimensions::medial_depth, "of the medial dish below its rim"},
     {"lateral_depth", &KneeDimensions::lateral_depth, "of the lateral dish below its rim"},
     {"femoral_cartilage", &KneeDimensions::femoral_cartilage, "thickness"},
     {"tibial_cartilage", &KneeDimensions::tibial_cartilage, "thickness"},
 };
 
-/// Out of the femur at an angle of the sagittal plane.
+/// Outward normal of the femur at an angle in the sagittal plane.
 Vector3 outward(double theta) {
   return {std::sin(theta), -std::cos(theta), 0.0};
 }
 
-/// The middle line of a condyle: two arcs with a common tangent where they meet.
+/// The centre line of a condyle: two arcs with a common tangent at their junction.
 Vector3 profile(const KneeDimensions& d, double theta) {
   if (theta <= facet_transition_angle) return d.flexion_radius * outward(theta);
   return d.flexion_radius * outward(facet_transition_angle) + d.extension_radius * (outward(theta) - outward(facet_transition_angle));
@@ -70,7 +71,7 @@ int steps(double length, double edge) {
 
 using Corners = std::array<std::uint32_t, 3>;
 
-/// The coronal arc carried along the middle line: its normal is everywhere that of the arc.
+/// The coronal arc swept along the centre line, with the normal of the arc.
 void add_condyle(const KneeSurface& knee, double z, Triangles& mesh) {
   const KneeDimensions& d = knee.dimensions;
   const double depth = knee.is_bone ? d.femoral_cartilage : 0.0;
@@ -148,16 +149,15 @@ std::optional<SurfaceLayer> cartilage(const Surface& surface) {
       .thickness = knee.is_tibia ? knee.dimensions.tibial_cartilage : knee.dimensions.femoral_cartilage};
 }
 
-/// In extension, where either condyle touches the middle of its dish: the radius of a ball or socket is the geometric
-/// mean of those across and from front to back, which gives an ellipse of contact its area in Hertz' theory.
+/// In extension, with each condyle at the centre of its dish: the radius of a ball or socket is the geometric mean of
+/// the coronal and sagittal radii, which gives the elliptic contact its area in Hertz' theory.
 std::vector<Compartment> compartments_of(const Surface& surface) {
   const KneeSurface knee = KneeSurface::of(surface).value();
   const KneeDimensions& d = knee.dimensions;
   std::vector<Compartment> all;
   for (const auto& [name, side, dish] :
        {std::tuple{"medial", -0.5, d.medial_depth}, std::tuple{"lateral", 0.5, d.lateral_depth}}) {
-    // A dish h deep over a half length a is as hollow as a circle of a^2 / 2h. Bone lies inside a ball and below a
-    // socket.
+    // A dish of depth h over a half length a has the radius a^2 / 2h. Bone is inside a ball and below a socket.
     const double out = knee.is_tibia ? -1.0 : 1.0;
     const double depth = !knee.is_bone ? 0.0 : knee.is_tibia ? d.tibial_cartilage : d.femoral_cartilage;
     const double mean = knee.is_tibia ? 0.25 * d.plateau_length * d.plateau_breadth / (2.0 * dish)
@@ -177,9 +177,9 @@ void check_knee(const Surface& surface, bool /*is_rigid*/, const std::string& wh
   const auto length = [](double value) { return fmt::format("{:g} m", value); };
   if (d.extension_radius < d.flexion_radius) {
     throw_invalid_value(key + ".extension_radius", "at least the flexion_radius, " + length(d.flexion_radius),
-                 length(d.extension_radius), "exchange them: a condyle is flatter in front");
+                 length(d.extension_radius), "exchange them: the anterior part of a condyle is flatter");
   }
-  // A dish h deep over a half length a is as hollow as a circle of a^2 / 2h; a condyle that is flatter touches its rim.
+  // A dish of depth h over a half length a has the radius a^2 / 2h; a flatter condyle touches its rim.
   const double half = 0.5 * std::min(d.plateau_length, d.plateau_breadth);
   const double flattest = std::max(d.extension_radius, d.coronal_radius);
   for (const auto& [name, depth] : {std::pair{"medial_depth", d.medial_depth}, {"lateral_depth", d.lateral_depth}}) {
@@ -203,12 +203,10 @@ config::KeySchema knee_keys() {
   config::KeySchema keys{.name = KneeSurface::kind,
                          .kind = config::KeyKind::map,
                          .meaning =
-                             "parametric knee: one of its surfaces, x forward, y up, z to the right. The cartilage "
-                             "below an articular surface is filled with elements, or with springs as long as it is "
-                             "thick. Sets: medial, lateral"};
+                             "parametric knee: one of its surfaces, x forward, y up, z to the right. The cartilage below an articular surface is filled with elements, or with springs over its thickness. Sets: medial, lateral"};
   keys.keys.push_back({.name = "part",
                        .kind = config::KeyKind::text,
-                       .meaning = "whose surface",
+                       .meaning = "bone of the surface",
                        .fallback = "femur",
                        .choices = {"femur", "tibia"}});
   keys.keys.push_back({.name = "layer",

@@ -8,7 +8,7 @@ namespace heelstrike {
 
 namespace {
 
-/// What is given by its digest needs no name.
+/// A file identified by its digest needs no name.
 void check_mesh(const Surface& surface, bool /*is_rigid*/, const std::string& where) {
   const bool file = surface.values.contains("file");
   const bool asset = surface.values.contains("asset");
@@ -27,7 +27,7 @@ config::KeySchema mesh_keys() {
           config::file("asset", "name of a mesh in the contact server's asset folder", config::KeyRole::asset),
           config::text(
               "format",
-              "file format when the name does not tell it, e.g. stl or msh; `heelstrike mesh --help` lists all"),
+              "file format if not determined by the name, e.g. stl or msh; `heelstrike mesh --help` lists all"),
           config::number("length_scale", "m per file unit", config::scales, "0.001 for a file in millimetres", "1"),
           config::vector3("position", "m", config::coordinates, "origin of the file's coordinates in the body's frame"),
           config::quaternion("orientation", "rotation of the file's axes in the body's frame, [w, x, y, z]")}};

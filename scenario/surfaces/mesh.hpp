@@ -18,7 +18,7 @@ struct MeshSurface {
   Pose X_BodyMesh;            ///< placement of the mesh in the body
 
   static constexpr const char* kind = "mesh";
-  /// None for another kind of surface.
+  /// @returns none for another kind of surface.
   [[nodiscard]] static std::optional<MeshSurface> of(const Surface& surface);
   [[nodiscard]] AssetKey asset() const { return {.sha256 = sha256, .name = asset_name}; }
   operator Surface() const;  // NOLINT(google-explicit-constructor): it is one

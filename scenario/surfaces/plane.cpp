@@ -34,7 +34,7 @@ std::unique_ptr<SignedDistance> plane_distance(const Surface& surface) {
   return std::make_unique<PlaneDistance>(plane);
 }
 
-/// A plane has no triangles of its own: the square below the body is drawn.
+/// A plane is drawn as the square below the body.
 Triangles drawn_plane(const Surface& surface, const DrawnPart& part) {
   const PlaneSurface plane = plane_of(surface);
   const Vector3 middle = part.center - plane.normal.dot(part.center - plane.point) * plane.normal;

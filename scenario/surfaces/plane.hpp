@@ -13,7 +13,7 @@ struct PlaneSurface {
   Vector3 point = Vector3::Zero();    ///< [m] any point of the plane
 
   static constexpr const char* kind = "plane";
-  /// None for another kind of surface.
+  /// @returns none for another kind of surface.
   [[nodiscard]] static std::optional<PlaneSurface> of(const Surface& surface);
   operator Surface() const;  // NOLINT(google-explicit-constructor): it is one
 };

@@ -24,7 +24,7 @@ void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& 
                  file ? "a file and more" : "not all of them",
                  "give `positions:` and `areas:`, or name a table with `file:`");
   }
-  if (file) return;  // what it holds is checked when it is read
+  if (file) return;  // its content is checked when it is read
   const PointCloudSurface cloud = PointCloudSurface::of(surface).value();
   const std::string key = where + "." + PointCloudSurface::kind;
   if (cloud.points.empty()) {

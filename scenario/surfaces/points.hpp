@@ -14,7 +14,7 @@ struct PointCloudSurface {
   std::vector<double> areas;    ///< [m^2] tributary area of each point
 
   static constexpr const char* kind = "points";
-  /// None for another kind of surface.
+  /// @returns none for another kind of surface.
   [[nodiscard]] static std::optional<PointCloudSurface> of(const Surface& surface);
   operator Surface() const;  // NOLINT(google-explicit-constructor): it is one
 };

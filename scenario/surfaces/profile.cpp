@@ -32,10 +32,12 @@ class ProfileDistance final : public SignedDistance {
     const double outside = foot.normal.dot(q.head<2>() - foot.p);
     const Vector3 out = axes_.leftCols<2>() * foot.normal;
     const double beyond = std::abs(q.z()) - half_width_;
-    // Between the planes of the ends the side counts, as of a cylinder; beyond them the flat end or its rim.
+    // Between the planes of the ends the gap is that to the side, as for a cylinder; beyond them that to the flat end
+    // or its rim.
     if (beyond > 0.0) return closest_on_end(q.z() > 0.0 ? axes_.col(2) : Vector3(-axes_.col(2)), beyond, out, outside);
     SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
-    // Level curves are parallel curves: the radius of curvature grows by the gap. At a centre of curvature it has none.
+    // Level curves are parallel curves: the radius of curvature grows by the gap. At a centre of curvature it is
+    // undefined.
     const double growth = 1.0 + foot.curvature * outside;
     if (growth > 0.0) {
       const Vector3 along = axes_.leftCols<2>() * foot.tangent;
@@ -67,10 +69,10 @@ double cross(const Vector2& a, const Vector2& b) {
   return a.x() * b.y() - a.y() * b.x();
 }
 
-/// Of segments that share no end.
+/// Intersection of segments without common end.
 bool intersect(const Vector2& a, const Vector2& b, const Vector2& c, const Vector2& d) {
   return cross(b - a, c - a) * cross(b - a, d - a) <= 0.0 && cross(d - c, a - c) * cross(d - c, b - c) <= 0.0 &&
-         // Of segments on one line all products vanish: they meet when their boxes do.
+         // For collinear segments all products vanish: they intersect if their boxes do.
          std::max(a.x(), b.x()) >= std::min(c.x(), d.x()) && std::max(c.x(), d.x()) >= std::min(a.x(), b.x()) &&
          std::max(a.y(), b.y()) >= std::min(c.y(), d.y()) && std::max(c.y(), d.y()) >= std::min(a.y(), b.y());
 }
@@ -95,14 +97,14 @@ void check_profile(const Surface& surface, bool /*is_rigid*/, const std::string&
   const std::string key = where + "." + ProfileSurface::kind + ".points";
   const std::vector<Vector2>& points = profile.points;
   if (points.size() < 4) {
-    throw_invalid_value(key, "at least 4 points", fmt::format("{}", points.size()), "a cubic spline needs them: add points");
+    throw_invalid_value(key, "at least 4 points", fmt::format("{}", points.size()), "a cubic spline requires them: add points");
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t next = (i + 1) % points.size();
     if (next == 0 && !profile.closed) continue;
     if ((points[next] - points[i]).norm() >= config::lengths.min) continue;
     throw_invalid_value(key, "neighbours that differ", fmt::format("({}, {}) m twice", points[i].x(), points[i].y()),
-                 next == 0 ? "a closed profile joins its last point to the first itself: leave the last one out"
+                 next == 0 ? "a closed profile implicitly joins its last point to the first: leave the last one out"
                            : "remove one of them");
   }
   if (!profile.closed && (points.front() - points.back()).norm() < config::lengths.min) {
@@ -111,7 +113,7 @@ void check_profile(const Surface& surface, bool /*is_rigid*/, const std::string&
   double area = 0.0;
   for (std::size_t i = 0; i < points.size(); ++i) area += 0.5 * cross(points[i], points[(i + 1) % points.size()]);
   if (profile.closed && !(area > 0.0)) {
-    throw_invalid_value(key, "a closed profile counterclockwise, the material on the left", "one the other way round",
+    throw_invalid_value(key, "a closed profile counterclockwise, the material on the left", "a clockwise one",
                  "reverse the order of the points");
   }
   check_crossings(ProfileCurve(points, profile.closed), key);
@@ -128,7 +130,7 @@ std::optional<Vector3> profile_extents(const Surface& surface) {
   return extents;
 }
 
-/// Without ends it is drawn as wide as the body that it meets.
+/// Without ends it is drawn as wide as the contacting body.
 Triangles drawn_profile(const Surface& surface, const DrawnPart& part) {
   const ProfileSurface profile = profile_of(surface);
   const ProfileCurve curve(profile.points, profile.closed);
@@ -170,15 +172,15 @@ ParameterMap profile_outline(const Surface& surface) {
 config::KeySchema profile_keys() {
   config::KeySchema points = config::required(config::vector3_list(
       "points", "m", config::coordinates,
-      "points of the outline in order, the material on the left; joined by a cubic spline over the chords"));
+      "points of the outline in order, the material on the left; joined by a cubic spline over the chord length"));
   points.keys = {config::required(config::number_list("", "m", config::coordinates, "one point", {2}))};
   return {.name = ProfileSurface::kind,
           .kind = config::KeyKind::map,
-          .meaning = "planar profile by points, extruded; point laws take a pair of them",
+          .meaning = "planar profile by points, extruded; point laws accept a pair of them",
           .keys = {std::move(points),
                    {.name = "closed",
                     .kind = config::KeyKind::flag,
-                    .meaning = "the last point is joined to the first; else the ends go on straight",
+                    .meaning = "the last point is joined to the first; else the ends are extended straight",
                     .fallback = "false"},
                    {.name = "plane",
                     .kind = config::KeyKind::text,
@@ -187,7 +189,7 @@ config::KeySchema profile_keys() {
                     .choices = {"xy", "yz", "zx"}},
                    config::vector3("center", "m", config::coordinates, "origin of the points in the body's frame"),
                    config::number("width", "m", config::lengths,
-                                  "along the third axis, half to each side; infinite when not given")}};
+                                  "along the third axis, half to each side; infinite by default")}};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// Planar profile by points, extruded: what planar models of joints know of their bodies.
+/// Planar profile by points, extruded, for planar joint models.
 #pragma once
 
 #include <limits>
@@ -20,7 +20,7 @@ struct ProfileSurface {
   double width = std::numeric_limits<double>::infinity();  ///< [m] > 0 along the third axis
 
   static constexpr const char* kind = "profile";
-  /// None for another kind of surface.
+  /// @returns none for another kind of surface.
   [[nodiscard]] static std::optional<ProfileSurface> of(const Surface& surface);
   operator Surface() const;  // NOLINT(google-explicit-constructor): it is one
 

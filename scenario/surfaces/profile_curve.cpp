@@ -12,12 +12,12 @@ namespace heelstrike {
 
 namespace {
 
-/// Of a span between two points: a span of a cubic has at most two changes of curvature, so that four parts of it
-/// separate the distances that are smallest nearby.
+/// Samples of a span between two points: the curvature of a cubic span changes sign at most twice, so that four parts
+/// separate the local minima of the distance.
 constexpr std::size_t samples_per_span = 4;
-/// Newton's method doubles the digits: what has not converged after so many steps has been halved into rounding.
+/// Newton's method converges quadratically, and the bisection safeguard reaches rounding within this number of steps.
 constexpr int max_steps = 60;
-/// Of a parameter over the length: a smaller step is noise.
+/// Relative to the length: smaller steps of the parameter are rounding.
 constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
 
 }  // namespace
@@ -90,8 +90,8 @@ CurvePoint ProfileCurve::at(double u) const {
 }
 
 double ProfileCurve::refined(const Vector2& q, double low, double start, double high) const {
-  // Half the derivative of the squared distance rises through zero at a smallest distance: Newton's method, kept in the
-  // interval by halving it.
+  // Half the derivative of the squared distance changes sign from - to + at a local minimum: Newton's method
+  // safeguarded by bisection.
   double u = start;
   for (int step = 0; step < max_steps; ++step) {
     const CurvePoint c = at(u);
@@ -117,7 +117,7 @@ double ProfileCurve::closest(const Vector2& q) const {
     if (d < best_distance) std::tie(best, best_distance) = std::pair(u, d);
   };
   if (!closed_) {
-    // Feet on the straight ends.
+    // Closest points on the straight ends.
     const CurvePoint first = at(0.0);
     const CurvePoint last = at(length());
     offer(std::min(0.0, first.dp.dot(q - first.p) / first.dp.squaredNorm()));

@@ -1,4 +1,4 @@
-/// Planar curve through points: a cubic spline with continuous curvature over the length of the chords.
+/// Planar curve through points: a cubic spline with continuous curvature over the chord length.
 #pragma once
 
 #include <vector>
@@ -19,12 +19,11 @@ struct CurvePoint {
   Vector2 ddp = Vector2::Zero();       ///< [1/m] second derivative
 };
 
-/// Parameter u in [0, length()], the length of the chords. A closed curve is periodic. An open one has no curvature at
-/// its ends (natural spline) and goes on straight beyond them, so that it divides the plane and stays twice
-/// differentiable.
+/// Parameter u in [0, length()], the chord length. A closed curve is periodic. An open one has zero curvature at its
+/// ends (natural spline) and is extended straight, so that it divides the plane and is twice differentiable.
 class ProfileCurve {
  public:
-  /// @param points  [m] at least 4, neighbours apart; of a closed curve without the first one at the end
+  /// @param points  [m] at least 4, distinct neighbours; for a closed curve the first one is not repeated
   ProfileCurve(std::vector<Vector2> points, bool closed);
 
   [[nodiscard]] CurvePoint at(double u) const;
@@ -34,9 +33,9 @@ class ProfileCurve {
   [[nodiscard]] double gap(const Vector2& q) const;
   [[nodiscard]] bool closed() const { return closed_; }
   [[nodiscard]] double length() const { return knots_.back(); }
-  /// On an end that the points do not reach.
+  /// True on a straight end beyond the points.
   [[nodiscard]] bool beyond(double u) const { return !closed_ && (u < 0.0 || u > length()); }
-  /// Parameters of the points that searches start from, ascending; of a closed curve without the end.
+  /// Initial parameters of searches, ascending; for a closed curve without the end.
   [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
   [[nodiscard]] const std::vector<Vector2>& sampled() const { return sampled_; }
 

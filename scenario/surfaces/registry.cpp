@@ -26,7 +26,7 @@ std::vector<SurfaceKind> all_kinds() {
   return kinds;
 }
 
-/// One value of a surface that came from another process.
+/// Check of one value of a surface from another process.
 class ValueCheck {
  public:
   ValueCheck(ParameterMap& values, const KeySchema& key, const std::string& path)
@@ -36,7 +36,7 @@ class ValueCheck {
     const auto found = values_.find(key_.name);
     if (found == values_.end()) {
       if (!key_.required && key_.fallback.empty()) return;
-      throw_invalid_value(path_, "a value (" + key_.meaning + ")", "nothing", "give all values, defaults too");
+      throw_invalid_value(path_, "a value (" + key_.meaning + ")", "nothing", "give all values, including defaults");
     }
     switch (key_.kind) {
       case KeyKind::number:
@@ -86,7 +86,7 @@ class ValueCheck {
     for (std::size_t i = 0; i < list.size(); ++i) check_number(list[i], key, fmt::format("{}[{}]", path_, i));
   }
 
-  /// Rows of equal length one after the other.
+  /// Contiguous rows of equal length.
   void check_rows(const std::vector<double>& list, KeySchema row) const {
     const std::size_t width = row.sizes.front();
     if (list.size() % width != 0) {
@@ -102,7 +102,7 @@ class ValueCheck {
     throw_invalid_value(path_, fmt::format("one of {}", fmt::join(key_.choices, ", ")), "'" + text + "'", key_.meaning);
   }
 
-  /// A named map of numbers travels as its names, and one list of numbers for each key of its entries.
+  /// A named map of numbers is sent as its names, and one list of numbers for each key of its entries.
   void check_named(const std::string& names) const {
     const auto n_names = names.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(names, ',')) + 1;
     for (KeySchema entry : key_.keys) {
@@ -115,7 +115,7 @@ class ValueCheck {
 
   void check_rotation(const std::vector<double>& q) const {
     const double norm = Quaternion(q[0], q[1], q[2], q[3]).norm();
-    // Not divided out silently: a norm far from one is a mistake in the order or number of the entries.
+    // Not normalised silently: a norm far from one indicates wrong order or number of entries.
     if (std::abs(norm - 1.0) <= quaternion_norm_tolerance) return;
     throw_invalid_value(path_, "a unit quaternion [w, x, y, z]", fmt::format("norm {}", norm),
                  "divide its entries by this norm");
@@ -124,8 +124,8 @@ class ValueCheck {
   void normalise(ParameterValue& value) const {
     const auto& v = std::get<std::vector<double>>(value);
     const Vector3 direction(v[0], v[1], v[2]);
-    // Any length is taken, and divided out once here: all that follows may rely on unit length.
-    if (!(direction.norm() > 0.0)) throw_invalid_value(path_, "a direction of any length but zero", "0", key_.meaning);
+    // Any length is accepted and normalised here, so that later code relies on unit length.
+    if (!(direction.norm() > 0.0)) throw_invalid_value(path_, "a direction of nonzero length", "0", key_.meaning);
     value = listed(normalised(direction));
   }
 
@@ -177,7 +177,7 @@ std::optional<AssetKey> asset_of(const Surface& surface) {
     if (!asset) asset = AssetKey{.sha256 = surface.sha256, .name = {}};
     if (asset->name.empty()) asset->name = text_or_none(surface.values, key.name);
   }
-  // Of kinds that may stand in a file and do not.
+  // For kinds with optional file.
   if (asset && asset->name.empty() && asset->sha256.empty()) return std::nullopt;
   return asset;
 }

@@ -1,4 +1,4 @@
-/// The kinds of surfaces that there are: one line for each source file of this folder that describes one.
+/// The kinds of surfaces: one line for each source file of this folder that defines one.
 #pragma once
 
 #include "scenario/surfaces/surface_kind.hpp"

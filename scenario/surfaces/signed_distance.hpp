@@ -1,4 +1,4 @@
-/// Signed distance of points to the surface of a body, which is rigid where this is used.
+/// Signed distance of points to the surface of a rigid body.
 #pragma once
 
 #include "common/spatial/spatial.hpp"
@@ -14,8 +14,8 @@ struct SurfacePoint {
   double bend = 0.0;    ///< [1/m] principal curvature of the level surface, < 0 inside a concave socket
 };
 
-/// Made once per pair, asked once per candidate point and evaluation. Thread-safe; analytic surfaces answer without
-/// allocating.
+/// Created once per pair, evaluated once per candidate point and evaluation. Thread-safe; analytic surfaces do not
+/// allocate.
 class SignedDistance {
  public:
   virtual ~SignedDistance() = default;
@@ -23,9 +23,9 @@ class SignedDistance {
   [[nodiscard]] virtual SurfacePoint closest(const Vector3& p_BQ) const = 0;
   /// Gap alone, at most a lower bound when it exceeds `reach` [m]; cheaper for far points.
   [[nodiscard]] virtual double gap(const Vector3& p_BQ, double /*reach*/) const { return closest(p_BQ).gap; }
-  /// A point that moves by d changes its gap by d at most.
+  /// True if the gap changes by at most the displacement of the point (1-Lipschitz).
   [[nodiscard]] virtual bool is_distance() const { return false; }
-  /// Of a half space: its outward normal; zero for everything else.
+  /// Outward normal of a half space; zero for all other surfaces.
   [[nodiscard]] virtual Vector3 half_space() const { return Vector3::Zero(); }
 };
 

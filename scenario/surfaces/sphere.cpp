@@ -18,16 +18,15 @@ class SphereDistance final : public SignedDistance {
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     const Vector3 arm = p_BQ - center_;
     const double distance = arm.norm();
-    // A socket is the same distance with the opposite sign: gap = R - |arm| with R = -radius_, positive inside, where
-    // the free space is.
+    // A socket has the opposite sign: gap = R - |arm| with R = -radius_, positive inside, in the free space.
     const double sign = radius_ > 0.0 ? 1.0 : -1.0;
-    // In the centre every direction is as good, and the curvature, which is infinite there, is left at zero.
+    // In the centre the direction is arbitrary, and the infinite curvature is set to zero.
     const Vector3 out = distance > 0.0 ? Vector3(arm / distance) : Vector3(Vector3::UnitZ());
     SurfacePoint point{
         .gap = sign * distance - radius_, .normal = sign * out, .curvature = Matrix3::Zero(), .bend = 0.0};
     if (distance > 0.0) {
-      // Level surfaces of the distance are concentric spheres: the curvature at the point is one over its own distance
-      // from the centre, not over the radius.
+      // Level surfaces of the distance are concentric spheres: the curvature at the point is the inverse of its
+      // distance from the centre, not of the radius.
       point.bend = sign / distance;
       point.curvature = point.bend * (Matrix3::Identity() - out * out.transpose());
     }

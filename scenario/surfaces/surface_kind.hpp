@@ -1,5 +1,5 @@
 /// Kinds of surfaces: one descriptor for each. The scenario file, its reference, the wire, the back-ends and the pages
-/// ask here; nothing else lists the kinds.
+/// use these; there is no other list of kinds.
 ///
 /// A new kind is one source file in this folder that defines a function returning a SurfaceKind, and one line in
 /// registry.hpp. See docs/developer/surfaces.md.
@@ -20,7 +20,7 @@
 
 namespace heelstrike {
 
-/// Vertices and triangles, counterclockwise seen from outside.
+/// Vertices and triangles, counterclockwise from outside.
 struct Triangles {
   std::vector<Vector3> vertices;                          ///< [m]
   std::vector<std::array<std::uint32_t, 3>> triangles{};  ///< indices into `vertices`
@@ -28,72 +28,72 @@ struct Triangles {
   std::vector<std::uint32_t> sets{};                      ///< of each triangle, into `set_names`; empty = none
 };
 
-/// What of an endless surface is drawn: the part near a point.
+/// Drawn part of an infinite surface, near a point.
 struct DrawnPart {
   Vector3 center = Vector3::Zero();  ///< [m] in the frame of the surface's body
-  double extent = 0.0;               ///< [m] > 0 size of what is met there
+  double extent = 0.0;               ///< [m] > 0 size of the contacting body
 };
 
-/// What lies behind the triangles of a sheet, e.g. cartilage on bone.
+/// The layer behind the triangles of a sheet, e.g. cartilage on bone.
 struct SurfaceLayer {
-  Triangles back;          ///< its other side; normals look the same way as those of the sheet
+  Triangles back;          ///< its back; normals have the direction of those of the sheet
   double thickness = 0.0;  ///< [m] > 0 along the normals of the sheet
 };
 
-/// Part of a surface that meets the partner in one place, as far as laws of one point know it.
+/// Part of a surface with one contact point, for point laws.
 struct Compartment {
   std::string name;
-  Surface ball;  ///< sphere, or socket, of the mean curvature in that place
+  Surface ball;  ///< sphere, or socket, of the mean curvature there
 };
 
-/// Every function gets a surface of this kind with checked values. An empty one says that there is no such thing.
+/// Every function receives a surface of this kind with checked values; an empty function = not available.
 struct SurfaceKind {
   config::KeySchema keys;  ///< a `map`: name, meaning and keys of the kind in a scenario file
   std::string place{};     ///< key of the vector [m] that places the surface in its body; empty = none
   bool fills = false;      ///< back-ends can fill a body of this shape with elements
   bool is_cloud = false;   ///< points with areas instead of a surface
 
-  /// Refuses what the keys alone cannot say.
+  /// Checks beyond single keys.
   /// @param where     dotted key of the surface for messages, e.g. "contact.NAME.main.surface"
   /// @param is_rigid  the body has no material
   /// @throws Error{invalid_input}
   void (*check)(const Surface& surface, bool is_rigid, const std::string& where) = nullptr;
 
-  /// Of kinds that may stand in a table, a file of columns: their headings, and the surface with the values of these
-  /// columns, as if they had been given. Files of other kinds are read where contact is computed.
+  /// For kinds that can be read from a table, a file of columns: the headings, and the surface with the values of these
+  /// columns. Files of other kinds are read by the contact side.
   /// @param file_name  for messages. @throws Error{invalid_input}
   std::vector<std::string> table_headings{};
   Surface (*of_table)(std::span<const std::vector<double>> columns, const std::string& file_name) = nullptr;
 
-  /// Of points to the surface of a rigid partner. @throws Error{invalid_input} for values out of range
+  /// Distance of points to the surface of a rigid partner. @throws Error{invalid_input} for values out of range
   std::unique_ptr<SignedDistance> (*distance)(const Surface& surface) = nullptr;
 
-  /// [1/m] 1 / R when the surface is a plane (0), a sphere (< 0 concave), or lies around a sphere of radius R that
-  /// touches it from inside at every point; none where it has ends, edges or corners.
+  /// [1/m] 1 / R for a plane (0), a sphere (< 0 concave), or a surface with an inscribed tangent sphere of radius R at
+  /// every point; none with ends, edges or corners.
   std::optional<double> (*curvature)(const Surface& surface) = nullptr;
 
-  /// [m] edges of a box around it, in a frame of its own; none when it has no end.
+  /// [m] edges of a bounding box in a separate frame; none for an infinite surface.
   std::optional<Vector3> (*extents)(const Surface& surface) = nullptr;
 
   /// Triangles for field files.
   Triangles (*drawing)(const Surface& surface, const DrawnPart& part) = nullptr;
 
-  /// Closed triangles with edges of about `size` [m], to be filled with tetrahedra. Kinds that fill without it are
-  /// meshed by their own code in the finite-element back-ends, e.g. with element sets.
+  /// Closed triangles with edges of about `size` [m], to be filled with tetrahedra. Kinds that fill without it have
+  /// dedicated meshing in the finite-element back-ends, e.g. with element sets.
   Triangles (*boundary)(const Surface& surface, double size) = nullptr;
 
-  /// Triangles with a rim, of a kind that is a surface and no body: for back-ends that take open meshes.
+  /// Open triangle mesh of a kind without volume, for back-ends that accept open meshes.
   Triangles (*sheet)(const Surface& surface) = nullptr;
 
-  /// The layer of which the sheet is the outside, of kinds that fill without a boundary: its elements, and how long
-  /// springs on it are. None for a surface of this kind with nothing behind it.
+  /// The layer below the sheet, for kinds that fill without a boundary: for its elements and the length of springs.
+  /// None for a surface without layer.
   std::optional<SurfaceLayer> (*layer)(const Surface& surface) = nullptr;
 
-  /// For laws of one point, which then act in each of them; two surfaces of one kind have the same names.
+  /// Compartments in each of which point laws act; two surfaces of one kind have the same names.
   std::vector<Compartment> (*compartments)(const Surface& surface) = nullptr;
 
-  /// The solid that stands for it on a page: "kind" sphere {radius, center}, plane {normal, point}, cylinder {radius,
-  /// axis, center, length unless endless} or block {lengths, center, rough: only the size is right}.
+  /// The solid that represents it on a page: "kind" sphere {radius, center}, plane {normal, point}, cylinder {radius,
+  /// axis, center, length unless infinite} or block {lengths, center, rough: only the size is right}.
   ParameterMap (*outline)(const Surface& surface) = nullptr;
 
   [[nodiscard]] const std::string& name() const { return keys.name; }
@@ -106,18 +106,18 @@ struct SurfaceKind {
 /// @throws Error{invalid_input} naming the known kinds and the nearest one
 [[nodiscard]] const SurfaceKind& kind_of(const Surface& surface, const std::string& where = "surface");
 
-/// Checks all values against the keys of the kind, and the kind's own conditions, where they come from another process.
-/// @returns the surface with directions normalised, unless they have unit length to rounding already
+/// Checks all values against the keys of the kind, and the kind's own conditions, for surfaces from another process.
+/// @returns the surface with directions normalised, unless they have unit length up to rounding
 /// @throws Error{invalid_input} with the dotted key in `field`
 [[nodiscard]] Surface checked_surface(Surface surface, bool is_rigid, const std::string& where);
 
-/// The file that holds the surface, by the digest of its content or by name; none for surfaces that need no file.
+/// The file of the surface, by digest of its content or by name; none for surfaces without file.
 [[nodiscard]] std::optional<AssetKey> asset_of(const Surface& surface);
 
 /// Signed distance to an analytic surface. @throws Error{invalid_input} for kinds that have none, values out of range
 [[nodiscard]] std::unique_ptr<SignedDistance> signed_distance(const Surface& surface);
 
-/// Where the surface lies in its body [m]; zero for kinds without a place.
+/// Position of the surface in its body [m]; zero for kinds without a position.
 [[nodiscard]] Vector3 location_of(const Surface& surface);
 
 }  // namespace heelstrike

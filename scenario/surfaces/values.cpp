@@ -32,7 +32,7 @@ std::vector<double> listed(const Vector3& v) {
 
 Vector3 normalised(const Vector3& direction) {
   const double norm = direction.norm();
-  // Unit length up to rounding is left alone: a second pass, as behind the wire, must not change a bit.
+  // Unit length up to rounding is unchanged: repetition after the wire must be bitwise stable.
   return std::abs(norm - 1.0) < 1e-14 ? direction : Vector3(direction / norm);
 }
 

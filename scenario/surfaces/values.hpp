@@ -1,4 +1,4 @@
-/// What the kinds of surfaces read and write their values with.
+/// Access to values of surfaces.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace heelstrike {
 [[nodiscard]] std::string text_or_none(const ParameterMap& values, const std::string& name);
 [[nodiscard]] std::vector<double> listed(const Vector3& v);
 
-/// Unit length; what has it to rounding stays as it is, so that a second pass does not change a bit.
+/// Unit length; vectors of unit length up to rounding are unchanged, so that repetition is bitwise stable.
 [[nodiscard]] Vector3 normalised(const Vector3& direction);
 
 /// @throws Error{invalid_input} "KEY: expected ..., found ...; advice"
@@ -31,7 +31,7 @@ void check_unit_length(const Vector3& v, const std::string& key);
 inline constexpr std::uint32_t points_around = 48;
 /// [m] the i-th point of the circle of unit radius, in the plane of x and y.
 [[nodiscard]] Vector3 on_circle(std::uint32_t i);
-/// Rows of `points_around` vertices joined by triangles; every row closes on itself.
+/// Rows of `points_around` vertices joined by triangles; every row is closed.
 [[nodiscard]] Triangles joined_rows(std::vector<Vector3> vertices);
 
 }  // namespace heelstrike

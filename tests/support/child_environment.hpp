@@ -16,7 +16,7 @@ namespace heelstrike::testing_support {
 
 /// A time limit of a test, longer where the build makes programs slow (HEELSTRIKE_TEST_TIME_FACTOR of the build).
 template <typename Duration>
-[[nodiscard]] constexpr Duration reconnect_timeout(Duration limit) {
+[[nodiscard]] constexpr Duration scaled_time_limit(Duration limit) {
   return limit * HEELSTRIKE_TEST_TIME_FACTOR;
 }
 

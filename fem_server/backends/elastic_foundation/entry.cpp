@@ -99,7 +99,8 @@ std::vector<ParameterSchema> layer_parameters() {
           "shape defined by triangles"),
       file_parameter("partner_vertex_thickness_file", "as vertex_thickness_file, for the layer of the target body"),
       file_parameter("partner_back_file", "as back_file, below the layer of the target body"),
-      text_parameter("partner_back_asset", "as partner_back_file, by its name in the contact server's asset folder", ""),
+      text_parameter("partner_back_asset", "as partner_back_file, by its name in the contact server's asset folder",
+                     ""),
       number_parameter("back_search_distance", "m", "maximum distance of the back of a layer below its surface", 0.02,
                        positive),
       number_parameter(
@@ -112,7 +113,7 @@ std::vector<ParameterSchema> layer_parameters() {
                      "and elastic constants averaged",
                      "series", {"series", "lumped"}),
       text_parameter("strain",
-                     "small = strain d / h; large = strain - ln(1 - d / h), which stiffens as the layer thins",
+                     "small = strain d / h; large = strain -ln(1 - d / h), which stiffens as the layer thins",
                      "small", {"small", "large"}),
       text_parameter(
           "material_law",
@@ -238,8 +239,8 @@ void check_layer(const Roles& roles, bool is_casting) {
   const int n_thicknesses = roles.n_thicknesses(is_casting);
   if (!roles.has_layer(is_casting)) {
     if (n_thicknesses == 0) return;
-    throw input_error(key, fmt::format("{}: expected no thickness, because the {} has no material and is rigid; give it "
-                                       "a material, or remove the thickness",
+    throw input_error(key, fmt::format("{}: expected no thickness, because the {} has no material and is rigid; give "
+                                       "it a material, or remove the thickness",
                                        key, side));
   }
   if (roles.body(is_casting).materials.size() > 1) {

@@ -229,7 +229,7 @@ void SpringBed::too_deep(std::uint32_t spring, double d, double target_thickness
   throw RecoverableError(
       fmt::format(
           "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, where the layers are "
-          "{:g} m thick: nothing would be left of them; take smaller steps, or place the bodies less deep",
+          "{:g} m thick: they would be fully compressed; use smaller steps, or place the bodies with less overlap",
           options_.where, d, s.point.x(), s.point.y(), s.point.z(), thickness),
       options_.where);
 }
@@ -240,7 +240,7 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
   throw RecoverableError(
       fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, more than "
                   "search_distance = {:g} m, the limit of spring contact behind an open surface; increase it, or "
-                  "place the bodies less deep",
+                  "place the bodies with less overlap",
                   options_.where, d, p.x(), p.y(), p.z(), options_.search_distance),
       options_.where);
 }

@@ -122,8 +122,8 @@ class SpringBed {
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
-  /// A point at which T is deeper than `min_penetration` [m] between springs, if one is found: this detects parts of T that
-  /// are smaller than the spacing of the springs.
+  /// A point at which T is deeper than `min_penetration` [m] between springs, if one is found: this detects parts of T
+  /// that are smaller than the spacing of the springs.
   /// @pre no spring is compressed
   [[nodiscard]] std::optional<UndetectedPenetration> find_undetected_penetration(const Pose& X_CT, double min_penetration) const;
   /// Pressure [Pa] of the elastic bed at one active spring of a state, with d > 0.
@@ -157,7 +157,7 @@ class SpringBed {
   [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const {
     return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
   }
-  /// Calls meet(group) for the leaves that can_skip(group) does not exclude.
+  /// Calls evaluate_contact(group) for the leaves that can_skip(group) does not exclude.
   template <class CanSkip, class Visit>
   void visit_groups(const CanSkip& can_skip, const Visit& evaluate_contact) const;
   void find_compressed(Search& search) const;

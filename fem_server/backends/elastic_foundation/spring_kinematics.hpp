@@ -40,14 +40,14 @@ inline constexpr double max_ray_ratio = 10.0;
 
 /// Contact of a spring with T.
 struct SpringContact {
-  TargetPoint target_point;      ///< target point, in C
-  bool by_ray = false;  ///< `met` is a crossing of the spring's normal, otherwise the nearest point
+  TargetPoint target_point;      ///< in C
+  bool by_ray = false;  ///< `target_point` is a crossing of the spring's normal, otherwise the nearest point
   ForceDirection direction = ForceDirection::energy;
   bool flat = false;  ///< by a ray, along `energy`, without curvature: WrenchRotationSum contains the rotation of the
                       ///< wrench
-  /// For a ray longer than max_ray_ratio: T's nearest point, in C, on the same side of T as `met`. The compression is
-  /// then shorter than the ray and vanishes as the ray becomes tangential to T (docs/theory/elastic_foundation.md,
-  /// section 2).
+  /// For a ray longer than max_ray_ratio: T's nearest point, in C, on the same side of T as `target_point`. The
+  /// compression is then shorter than the ray and vanishes as the ray becomes tangential to T
+  /// (docs/theory/elastic_foundation.md, section 2).
   std::optional<TargetPoint> shortest{};
   /// Set if T at its nearest point lies across the spring at more than the length of the ray: spring_facing_factor(),
   /// which then replaces the distance of that point in the compression. @pre shortest; T is flat at both points
@@ -56,13 +56,13 @@ struct SpringContact {
   [[nodiscard]] bool is_unloaded() const { return facing && *facing <= 0.0; }
 };
 
-/// [-] Degree to which T faces a spring: the cosine c between the spring and T at its nearest point, plus 0.4 c_met^4
+/// [-] Degree to which T faces a spring: the cosine c between the spring and T at its nearest point, plus 0.4 c_ray^4
 /// at the crossing of the ray. A face crossed at an angle of less than 45 degrees faces the spring, whatever lies
 /// beside it (0.4 / 4 = 1 / max_ray_ratio); a face crossed at a grazing angle does not.
 [[nodiscard]] double spring_facing_factor(const Spring& spring, const TargetPoint& target_point, const TargetPoint& nearest);
 
 /// @param motion  output, completely overwritten
-/// @pre meeting.met.normal . spring.normal < 0 when by_ray
+/// @pre spring_contact.target_point.normal . spring.normal < 0 when by_ray
 void evaluate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT, SpringKinematics& motion);
 
 /// @param slopes  output, completely overwritten

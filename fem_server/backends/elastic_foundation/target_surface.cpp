@@ -144,8 +144,8 @@ class MeshTarget final : public TargetSurface {
     if (!crossing) return false;
     found = {.gap = -crossing->way, .normal = crossing->normal, .triangle = crossing->triangle};
     if (!(found.gap > 0.0)) return true;
-    // Relative to the normal of the crossed triangle, the sheet rises by less than 45 degrees everywhere: between the
-    // crossing and the point below q by the sine of the distance at most, while q lies higher by its cosine.
+    // Relative to the normal of the crossed triangle, the sheet rises by less than 45 degrees everywhere: below q it is
+    // at most gap sin(angle) above the crossing, while q is gap cos(angle) above it.
     const double cosine = std::min(1.0, -found.normal.dot(away));
     const double below = found.gap * (cosine - std::sqrt(1.0 - cosine * cosine));
     found.clear = std::max(0.0, rounded_down * below / std::numbers::sqrt2);

@@ -14,7 +14,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Small motions and twists of A in B by those of B in A, each in its own axes.
+/// Small motions and twists of A in B as functions of those of B in A, each in its own axes.
 Matrix6 exchange(const Pose& X_AB) {
   const Matrix3 R_BA = X_AB.R.transpose();
   Matrix6 T;
@@ -22,7 +22,7 @@ Matrix6 exchange(const Pose& X_AB) {
   return T;
 }
 
-/// The solver speaks of the partner where the body is meant.
+/// Renames the partner to the body in errors of the solver, which uses swapped roles.
 template <class Work>
 auto translate_swapped_errors(const Work& work) {
   try {
@@ -31,7 +31,7 @@ auto translate_swapped_errors(const Work& work) {
     if (error.field() != "partner_contact_direction") throw;
     throw input_error(
         "contact_direction",
-        "points of the cloud touch the body where it has no contact nodes; widen contact_set, contact_box "
+        "points of the cloud touch the body outside its contact nodes; extend contact_set, contact_box "
         "or contact_direction");
   }
 }

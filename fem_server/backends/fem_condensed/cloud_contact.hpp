@@ -1,8 +1,8 @@
-/// Contact of a condensed body with a rigid cloud of points that penetrate it.
+/// Contact of a condensed body with a rigid cloud of penetrating points.
 ///
-/// The problem is that of two bodies with their parts exchanged: the points of the cloud are the contact nodes, the
-/// body is the partner that deforms. CondensedContact solves it in the cloud's frame; here poses, wrenches and tangents
-/// are turned round. The distance of the points to the body is exact, or by name its approximate distance function
+/// The problem is that of two bodies with swapped roles: the points of the cloud are the contact nodes, the body is the
+/// deformable partner. CondensedContact solves it in the cloud's frame; this class transforms poses, wrenches and
+/// tangents. The distance of the points to the body is exact, or optionally its approximate distance function
 /// [melo2023, section 4.4].
 #pragma once
 
@@ -15,10 +15,10 @@
 
 namespace heelstrike::fem {
 
-/// State of the exchanged pair: pose and twist of A in B. @param state  of B in A
+/// State of the swapped pair: pose and twist of A in B. @param state  of B in A
 [[nodiscard]] PairState swap_roles(const PairState& state);
 
-/// The response of the pair from that of the exchanged pair. @param state  of B in A
+/// The response of the pair from that of the swapped pair. @param state  of B in A
 [[nodiscard]] Response restore_roles(const Response& on_B, const PairState& state);
 
 class CloudContact final : public ContactBackend {
@@ -44,16 +44,16 @@ class CloudContact final : public ContactBackend {
   std::unique_ptr<CondensedContact> inner_;
 };
 
-/// Share of the body's energy that the points may store, see find_cloud_compliance.
+/// Maximum fraction of the body's energy stored in the points, see find_cloud_compliance.
 constexpr double cloud_energy_fraction = 1e-3;
 
-/// [m/N] Compliance of a point of a cloud: c = share / 3 times the smallest compliance of a node of the body, alike in
-/// all directions. Rigid points would have no unique forces where several lie on one triangle. Then, for points that
-/// push,
+/// [m/N] Compliance of a point of a cloud: c = fraction / 3 times the smallest compliance of a node of the body, equal
+/// in all directions. Rigid points would have no unique forces where several lie on one triangle. For points in
+/// contact then
 ///
-///     F_rigid / (1 + share) <= F <= F_rigid,      F_rigid - F = c sum |f_i|^2 / d  to first order in c
+///     F_rigid / (1 + fraction) <= F <= F_rigid,   F_rigid - F = c sum |f_i|^2 / d  to first order in c
 ///
-/// for the force F at an approach d that is the same for all points; docs/theory/contact_fem.md, section 8.
+/// for the force F at an approach d that is equal for all points; docs/theory/contact_fem.md, section 8.
 [[nodiscard]] double find_cloud_compliance(const SurfaceCompliance& body, double share = cloud_energy_fraction);
 
 }  // namespace heelstrike::fem

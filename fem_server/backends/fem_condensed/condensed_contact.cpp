@@ -22,46 +22,47 @@
 
 namespace heelstrike::fem {
 
-/// Everything that the response is made of.
+/// All data of a response.
 struct CondensedContact::Solution : ContactSolution {
   ActiveCandidates near;
   std::vector<SurfacePoint> surface;           ///< of the near nodes, in A
-  std::vector<Vector3> points;                 ///< [m] where these are, undeformed, in A
-  std::vector<double> areas;                   ///< [m^2] that these stand for
+  std::vector<Vector3> points;                 ///< [m] their undeformed positions, in A
+  std::vector<double> areas;                   ///< [m^2] areas of these points
   std::vector<std::uint32_t> near_candidates;  ///< their candidate numbers
-  /// With a deformable partner near.nodes counts from zero, and the compliance is that of both bodies, of which this is
-  /// the partner's share.
+  /// With a deformable partner near.nodes counts from zero, and `both` is the compliance of both bodies, `share` that
+  /// of the partner.
   SurfaceCompliance both;
   SurfaceCompliance share;
   std::vector<double> node_gaps;             ///< [m] of all candidates
   Vector3 shift = Vector3::Zero();           ///< [m] at which the surfaces were matched, see BodyInterface
-  WeightedNodes on_main;                     ///< what the near nodes move with; not used where they are single points
+  WeightedNodes on_main;                     ///< motion of the near nodes as weights; unused where they are single
+                                             ///< points
   PartnerPoints on_partner;                  ///< the same on a deformable partner
-  std::vector<std::uint32_t> contact_positions;  ///< positions of the touching nodes among the near ones
-  std::vector<std::optional<Vector3>> stick_point_in_A;  ///< [m] point in A that a touching node sticks to; none = it slides
-  std::vector<NodeMotion> found;                 ///< of near nodes, as far as the solver has looked at them
+  std::vector<std::uint32_t> contact_positions;  ///< positions of the active nodes among the near ones
+  std::vector<std::optional<Vector3>> stick_point_in_A;  ///< [m] stick point in A of an active node; none = it slides
+  std::vector<NodeMotion> found;                 ///< of near nodes, as far as the solver has computed them
   double penalty_energy = 0.0;                   ///< [J]
   [[nodiscard]] bool touches() const { return gap <= 0.0; }
 };
 
 namespace {
 
-/// Motion since the commit, over the size of the body, for which the candidates that may touch are known.
+/// Motion since the commit, over the size of the body, for which the candidate cache is valid.
 constexpr double candidate_cache_motion = 0.01;
-/// Of the shift between the surfaces, over the size of the body: the force changes by as much, in relation to itself,
-/// and a committed state that is asked again, which starts elsewhere, answers alike.
+/// Of the shift between the surfaces, over the size of the body: the relative error of the force is of this order, and
+/// a repeated evaluation of a committed state, which starts elsewhere, gives the same response.
 constexpr double shift_tolerance = 1e-10;
-/// Each pass gains a factor of the order of the shift over the size of the contact.
+/// The error of each pass decreases by a factor of the order of the shift over the size of the contact.
 constexpr int max_matching_passes = 20;
-/// Gap of a deformed node that is left, over the depth: it changes the force of the node by about as much, in relation
-/// to itself, and the gap is a difference of coordinates, which rounds to 1e-13 of them at depths of a thousandth.
+/// Residual gap of a deformed node, over the depth: the relative error of the force of the node is of this order. The
+/// gap is a difference of coordinates, with a rounding error of 1e-13 of them at depths of a thousandth.
 constexpr double gap_tolerance_after_matching = 1e-9;
-/// Passes after which each node keeps its facet: one on an edge of the partner may go back and forth between two.
+/// Passes after which each node keeps its facet: a node on an edge of the partner may alternate between two.
 constexpr int passes_of_facets = 6;
 constexpr int max_passes = 40;
-/// Shift of nodes that stick, over the size of the body, beyond which they hardly do: matching starts without it.
+/// Shift of sticking nodes, over the size of the body, above which stick is unlikely: matching then starts without it.
 constexpr double max_stick_motion = 0.1;
-/// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
+/// Gap under load, over the depth, up to which the blocks of a node are cached with the committed state.
 constexpr double cached_block_gap = 0.02;
 
 const CommittedNode* find_node(const CondensedHistory& history, std::uint32_t candidate) {
@@ -75,7 +76,7 @@ Eigen::Index row_of(std::size_t node) {
   return 3 * static_cast<Eigen::Index>(node);
 }
 
-/// Displacements of the touching nodes by the turning of their forces with the pose: d u / d X at fixed force
+/// Displacements of the active nodes due to the rotation of their forces with the pose: d u / d X at fixed force
 /// components, three rows per node.
 Eigen::MatrixXd rotated_displacements(const NodeBlocks& blocks, const FrictionContact& contact,
                                      const std::vector<ContactNodeState>& nodes, const Vector3& p_AB) {
@@ -98,12 +99,12 @@ Eigen::MatrixXd rotated_displacements(const NodeBlocks& blocks, const FrictionCo
   return displacement<8>(blocks.compliance(), blocks.numbers(), forces).leftCols<6>();
 }
 
-/// Of a deformable partner: forces of the touching nodes times its share of the compliance, and the same for forces
-/// turned about the axes of A.
+/// For a deformable partner: forces of the active nodes times its compliance, and the same for forces rotated about
+/// the axes of A.
 struct PartnerDisplacements {
   Eigen::MatrixXd b;
   [[nodiscard]] Vector3 by_forces(std::size_t i) const { return b.block<3, 1>(3 * static_cast<Eigen::Index>(i), 0); }
-  /// d / d X of the share times forces that keep still: the share turns with B.
+  /// d / d X of the partner's compliance times constant forces: the compliance rotates with B.
   [[nodiscard]] Matrix36 by_turning(std::size_t i) const {
     Matrix36 result = Matrix36::Zero();
     result.leftCols<3>() = -skew(by_forces(i)) - b.block<3, 3>(3 * static_cast<Eigen::Index>(i), 1);
@@ -124,14 +125,14 @@ PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std
   return result;
 }
 
-/// Adds the turning of a deformable partner's share to the derivatives at fixed force components.
+/// Adds the rotation of a deformable partner's compliance to the derivatives at fixed force components.
 void rotate_partner(const SurfaceCompliance& share, std::span<const std::uint32_t> touching,
                   const std::vector<ContactNodeState>& nodes, Eigen::MatrixXd& turned) {
   const PartnerDisplacements moved = partner_displacements(gathered(share, touching), nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) turned.middleRows<3>(row_of(i)) += moved.by_turning(i);
 }
 
-/// How far B's points lie ahead of those of A that have moved to them: weighted by the pressure, along the interface.
+/// Mean distance of B's points from those points of A that have moved to them: weighted by the pressure, tangential.
 Vector3 mean_shift(const ContactSolution& solved) {
   Vector3 sum = Vector3::Zero();
   double weights = 0.0;
@@ -143,8 +144,8 @@ Vector3 mean_shift(const ContactSolution& solved) {
   return weights > 0.0 ? Vector3(sum / weights) : Vector3(Vector3::Zero());
 }
 
-/// Without friction and hysteresis a commit only says where the next solve starts, and that ends at the one active
-/// set; a penalty's Newton iteration ends within its tolerance of the solution only.
+/// Without friction and hysteresis a commit only defines the start of the next solution, which ends at the unique
+/// active set; with a penalty, Newton's iteration ends only within its tolerance of the solution.
 bool is_history_independent(const ContactOptions& options) {
   return options.friction == 0.0 && options.hysteresis_factor == 0.0 && options.penalty == 0.0;
 }
@@ -235,7 +236,7 @@ std::shared_ptr<const CandidateCache> CondensedContact::candidate_cache_of(const
     const bool loaded = node != nullptr && !node->force.isZero(0.0);
     if (loaded || gaps.values[k] <= result->reach) result->candidates.push_back(gaps.candidates[k]);
   }
-  if (model_.deformable) return result;  // its share of the compliance changes with the pose
+  if (model_.deformable) return result;  // the partner's compliance changes with the pose
   for (const CommittedNode& node : history.nodes) {
     const SurfacePoint point = surface_in_A(*model_.partner, *history.X_AB, model_.points[node.node]);
     const bool close = point.gap + point.normal.dot(node.u) < cached_block_gap * result->depth;
@@ -384,7 +385,7 @@ CondensedContact::Solution CondensedContact::begin(const CondensedHistory& histo
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state,
                                                    const EvaluateOptions& options) const {
   Solution solution = begin(history, state);
-  if (solution.near.deepest() == 0.0) return solution;  // nobody has to be pushed
+  if (solution.near.deepest() == 0.0) return solution;  // no penetration
   if (model_.options.friction > 0.0) {
     solve_with_friction(history, state, options, solution);
     if (model_.interface) repeat_matching(history, state, options, solution);
@@ -413,7 +414,7 @@ double CondensedContact::compute_deformed_gaps(const PairState& state, bool keep
     solution.surface[i] = surface;
     solution.near.gaps[i] = surface.gap;
     solution.near.normals[i] = surface.normal;
-    // Where the next pass begins.
+    // Start of the next pass.
     solution.near.force_before[i] = touching[i] != nullptr ? touching[i]->force() : Vector3(Vector3::Zero());
     solution.near.u_before[i] = u[i];
     solution.near.known[i] = true;
@@ -430,8 +431,8 @@ void CondensedContact::repeat_projection(const CondensedHistory& history, const 
     if (find_undetected_penetration <= allowed) return;
     if (pass == max_passes) {
       throw RecoverableError(fmt::format(
-          "the gaps of {} touching nodes to the partner's triangles do not settle: after {} projections of "
-          "the deformed nodes the largest is {} m, allowed is {} m (overlap {} m, t = {} s); take a smaller "
+          "the gaps of {} contact nodes to the partner's triangles do not converge: after {} projections of "
+          "the deformed nodes the maximum is {} m, tolerance {} m (overlap {} m, t = {} s); use a smaller "
           "step, or a partner with smaller triangles",
           solution.nodes.size(), pass, find_undetected_penetration, allowed, -solution.gap, state.t));
     }
@@ -460,8 +461,8 @@ void CondensedContact::repeat_matching(const CondensedHistory& history, const Pa
   for (int pass = 0; (shift - solution.shift).norm() > shift_tolerance * ball_.radius; ++pass) {
     if (pass == max_matching_passes) {
       throw RecoverableError(fmt::format(
-          "the surfaces of two bodies that slide on one another were matched {} times and still move by {} m, at t = "
-          "{} s; take a smaller step",
+          "the matching of two sliding surfaces did not converge: after {} passes they still move by {} m, at t = "
+          "{} s; use a smaller step",
           max_matching_passes, (shift - solution.shift).norm(), state.t));
     }
     set_interface(history, state, shift, solution);
@@ -541,7 +542,7 @@ void CondensedContact::solve_frictionless(const PairState& state, const Evaluate
   if (model_.deformable) {
     rotate_partner(solution.share, solution.contact_positions, solution.nodes, contact.turned);
   }
-  // With one factor on all forces the displacements of single nodes are not needed.
+  // With one common factor on all forces, the displacements of single nodes are not needed.
   const bool each = model_.options.hysteresis_factor > 0.0 || model_.deformable;
   const NodeBlocks blocks(contact_compliance(solution), solution.near, contact.active);
   solution.derivatives = frictionless_derivatives(solution.nodes, contact, contact.turned, state.X_AB.p,
@@ -561,8 +562,8 @@ StickPoint CondensedContact::stick_point_of_near(const CondensedHistory& history
     const auto gap_at = [&](const Vector3& p_BQ) { return model_.partner->closest(p_BQ).gap; };
     return stick_point_of(memory, gap_at, state.X_AB, x, solution.surface[near]);
   }
-  // The mean place of the function moves with the part of it that meets B: what is kept is how far from the
-  // undeformed node it sticks.
+  // The mean position of the function moves with the part of it opposite to B: the stored value is the offset of the
+  // stick point from the undeformed node.
   if (node != nullptr) *memory.p_BStick += history.X_AB->R.transpose() * (x - model_.points[candidate]);
   const Pose X_BA = state.X_AB.inverse();
   const SurfacePoint& surface = solution.surface[near];
@@ -576,7 +577,7 @@ SlipStep CondensedContact::slip_before(const CondensedHistory& history, const Pa
                                        const Vector3& normal) const {
   const CommittedNode* node = find_node(history, candidate);
   if (node == nullptr || !history.X_AB) return {};
-  const Vector3 force = state.X_AB.R * (history.X_AB->R.transpose() * node->force);  // turns with the surface of B
+  const Vector3 force = state.X_AB.R * (history.X_AB->R.transpose() * node->force);  // rotates with the surface of B
   const double pushing = normal.dot(force);
   return {.traction = force - pushing * normal, .limit_before = model_.options.friction * std::max(pushing, 0.0)};
 }
@@ -621,8 +622,8 @@ std::shared_ptr<const CommittedFriction> CondensedContact::committed_friction(co
 void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
                                            const EvaluateOptions& options, Solution& solution) const {
   FrictionProblem problem = friction_problem(history, state, solution);
-  // Only where commits keep what saves time near their states: a loaded history does in any case, and its answers must
-  // be those of the one that was saved.
+  // Only for commits with a warm start: a loaded history always has one, and its responses must equal those of the
+  // history that was saved.
   if (options.keep_warm_start) problem.committed = committed_friction(history, solution);
   const FrictionContact contact = solve_friction_contact(contact_compliance(solution), problem);
   solution.statistics.iterations = contact.iterations;
@@ -826,7 +827,7 @@ std::string CondensedContact::fields(const History& history, const PairState& st
                                  : model_.fields->write_partner(state.X_AB, request);
   }
   const NodeForces forces = node_forces(history, state, Side::main);
-  // The body deforms under the elastic forces; pressure and traction are those of the response, hysteresis included.
+  // The body deforms under the elastic forces; pressure and traction are those of the response, including hysteresis.
   FieldState picture = model_.fields->linear_state(forces.elastic);
   picture.forces = forces.drawn;
   return model_.fields->write_body_fields(picture, forces.normals, request);

@@ -1,4 +1,4 @@
-/// What the condensed contact remembers between accepted steps.
+/// History of the condensed contact between accepted steps.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace heelstrike::fem {
 /// A node near the partner at the last commit.
 struct CommittedNode {
   std::uint32_t node = 0;           ///< candidate number
-  Vector3 force = Vector3::Zero();  ///< [N] on A, in A, at the commit; first guess of the next solve
+  Vector3 force = Vector3::Zero();  ///< [N] on A, in A, at the commit; initial guess of the next solution
   Vector3 u = Vector3::Zero();      ///< [m] displacement at the commit
   Vector3 p_BStick =
-      Vector3::Zero();  ///< [m] point of B that the node would stick to; friction measures slip from here
+      Vector3::Zero();  ///< [m] potential stick point of the node on B; slip is measured from here
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -29,7 +29,7 @@ struct CommittedNode {
 struct CondensedHistory final : SavedHistory<CondensedHistory> {
   static constexpr std::string_view format = "heelstrike surface history 3";
 
-  std::optional<Pose> X_AB;  ///< committed pose; where nodes that touch since then come from; none = nothing committed
+  std::optional<Pose> X_AB;  ///< committed pose, from which later contacts start; none = no commit yet
   std::vector<CommittedNode> nodes;                       ///< ascending
   std::shared_ptr<const CandidateCache> candidate_cache;  ///< derived from the above, never saved; null = none
 

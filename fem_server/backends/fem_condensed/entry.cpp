@@ -39,14 +39,14 @@ std::vector<ParameterSchema> schema() {
   parameters.push_back(penalty);
   parameters.push_back(text_parameter(
       "curved_gap",
-      "gap to a rigid triangle mesh: iterated = where the nodes have moved to, projected again until it stays; "
-      "linearised = where they lie undeformed, as for all other partners",
+      "gap to a rigid triangle mesh: iterated = at the deformed nodes, projected until convergence; "
+      "linearised = at the undeformed nodes, as for all other partners",
       "iterated", {"iterated", "linearised"}));
   ParameterSchema distance;
   distance.name = "cloud_distance";
   distance.kind = ParameterKind::text;
   distance.meaning =
-      "how deep the points of a cloud lie in the body: exact = distance to its surface mesh, approximate = its "
+      "penetration of the points of a cloud: exact = distance to the body's surface mesh, approximate = its "
       "approximate distance function";
   distance.fallback = std::string("exact");
   distance.choices = {"exact", "approximate"};
@@ -54,14 +54,14 @@ std::vector<ParameterSchema> schema() {
   ParameterSchema length;
   length.name = "distance_length";
   length.unit = "m";
-  length.meaning = "length parameter of the approximate distance; default the mean edge of the tetrahedra";
+  length.meaning = "length parameter of the approximate distance; default: the mean edge of the tetrahedra";
   length.range = {.min = 0.0, .min_excluded = true};
   parameters.push_back(length);
   std::ranges::move(partner_parameters(), std::back_inserter(parameters));
   return parameters;
 }
 
-/// Condenses the partner; its surface is that of its mesh, whatever shape it was made from.
+/// Condenses the partner; its surface is that of its mesh, whatever its original shape.
 void add_partner(PreparedPartner partner, const PreparedBody& main, const PrepareContext& context,
                  CondensedModel& model) {
   SurfaceCompliance compliance =
@@ -84,18 +84,18 @@ void refuse_distance_length(const PairSpec& pair, const char* expected) {
 void refuse_regions(const PairSpec& pair) {
   if (text(pair.parameters, regions_parameter).empty()) return;
   const std::string key = "contact." + pair.name + ".parameters." + regions_parameter;
-  throw input_error(key, key + ": expected none with a point cloud, whose points bear the load; remove it");
+  throw input_error(key, key + ": expected none with a point cloud, whose points carry the load; remove it");
 }
 
 void require_linear_tetrahedra(const PairSpec& pair, std::uint32_t n_nodes) {
   if (n_nodes == 4) return;
   const std::string key = "contact." + pair.name + ".parameters.element";
-  throw input_error(key, fmt::format("{}: a body that meets a point cloud is made of linear tetrahedra (4 nodes), "
-                                     "found {} nodes; give linear elements",
+  throw input_error(key, fmt::format("{}: a body in contact with a point cloud needs linear tetrahedra (4 nodes), "
+                                     "found {} nodes; use linear elements",
                                      key, n_nodes));
 }
 
-/// A body met by points: see CloudContact.
+/// A body in contact with points: see CloudContact.
 std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointCloudSurface& cloud,
                                            const PrepareContext& context) {
   ParameterMap parameters;
@@ -103,7 +103,7 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   const std::string where = "contact." + pair.name;
   if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "max_candidates")) {
     throw limit_error(where + ".parameters.max_candidates",
-                      fmt::format("{}.partner.surface.points: {} points, max_candidates is {}; take fewer points or "
+                      fmt::format("{}.partner.surface.points: {} points, max_candidates is {}; use fewer points or "
                                   "raise the limit",
                                   where, cloud.points.size(), number(pair.parameters, "max_candidates")));
   }

@@ -10,7 +10,7 @@ namespace heelstrike::fem {
 double rounding_of(const BodyModel& body) {
   double largest = 0.0;
   for (const Vector3& node : body.mesh().nodes) largest = std::max(largest, node.cwiseAbs().maxCoeff());
-  // Strains are differences of positions: what they are rounded by moves a node by some units in its last place.
+  // Strains are differences of positions, whose rounding moves a node by some units in its last place.
   return 64.0 * std::numeric_limits<double>::epsilon() * largest;
 }
 
@@ -21,7 +21,7 @@ BodySystem::BodySystem(const BodyModel& body, const Support& support, const Node
   enum class Role : unsigned char { free, fixed, last };
   std::vector<Role> roles(body.n_dofs() / 3, Role::free);
   for (const std::uint32_t node : support.clamped_nodes) roles[node] = Role::fixed;
-  // The dense block of an interface is eliminated last: nothing fills in that is not full already.
+  // The dense block of an interface is eliminated last: it causes no fill-in, because it is full already.
   for (const std::uint32_t node : interior == nullptr ? std::vector<std::uint32_t>{} : interior->interface()) {
     roles[node] = Role::last;
   }

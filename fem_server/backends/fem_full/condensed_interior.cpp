@@ -24,7 +24,7 @@ std::uint32_t location_of(const std::vector<std::uint32_t>& nodes, std::uint32_t
   return static_cast<std::uint32_t>(std::ranges::lower_bound(nodes, node) - nodes.begin());
 }
 
-/// Those of `chosen` that are among `nodes`, by their places there.
+/// Positions in `nodes` of those of `chosen` that it contains.
 std::vector<std::uint32_t> places_of(const std::vector<std::uint32_t>& chosen,
                                      const std::vector<std::uint32_t>& nodes) {
   std::vector<std::uint32_t> places;
@@ -34,7 +34,7 @@ std::vector<std::uint32_t> places_of(const std::vector<std::uint32_t>& chosen,
   return places;
 }
 
-/// Rows of the given nodes.
+/// Rows of these nodes.
 Eigen::MatrixXd at_nodes(const Eigen::MatrixXd& field, const std::vector<std::uint32_t>& nodes) {
   Eigen::MatrixXd rows(3 * static_cast<Eigen::Index>(nodes.size()), field.cols());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -59,15 +59,15 @@ CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::ui
   find_interface();
   const double n = static_cast<double>(interface_.size());
   if (n > max_interface_nodes) {
-    // Dense in K*, in the matrix with its row numbers, in the lower triangle given to the factor and in the factor.
+    // Dense in K*, in the matrix with its row numbers, in the lower triangle for the factor and in the factor.
     throw limit_error("max_interface_nodes",
-                      fmt::format("the interface of layer and interior has {} nodes, max_interface_nodes is {}; its dense "
-                                  "stiffness would take {:.1f} GB in all. Take a thinner layer, fewer contact nodes, "
-                                  "larger elements or fem_full, or raise the limit",
+                      fmt::format("the interface of layer and interior has {} nodes, max_interface_nodes is {}; its "
+                                  "dense stiffness would take {:.1f} GB in total. Use a thinner layer, fewer "
+                                  "contact nodes, larger elements or fem_full, or raise the limit",
                                   interface_.size(), max_interface_nodes, 360e-9 * n * n));
   }
   check_stop(context.stop);
-  // Nine numbers for each pair of coupled nodes. It stays: stresses inside need it.
+  // Nine numbers for each pair of coupled nodes. The matrix is kept for the stresses of the interior.
   const MemoryNeed own = matrix_memory(9.0 * static_cast<double>(node_graph(interior_).inner.size()));
   within_memory(whole_.max_memory, own, "the stiffness of the interior behind the layer",
                 [&] { interior_matrix_ = linear_stiffness(interior_); });
@@ -135,12 +135,12 @@ Eigen::MatrixXd CondensedInterior::solve_interior(const Eigen::MatrixXd& rhs, co
     Elimination order(node_graph(interior_matrix_), inner, {});
     check_stop(stop);
     MemoryNeed need = factorisation_memory(order.size());
-    need.matrices -= matrix_memory(order.size().matrix).matrices;  // held
+    need.matrices -= matrix_memory(order.size().matrix).matrices;  // already allocated
     within_memory(whole_.max_memory, need, "solving the interior behind the layer", [&] {
       auto factor = std::make_unique<SparseCholesky>(interior_matrix_, std::move(order));
       check_stop(stop);
       if (!factor->factorize(interior_matrix_)) {
-        throw Error(ErrorCode::internal, "the interior became singular after it had been condensed");
+        throw Error(ErrorCode::internal, "the interior became singular after its condensation");
       }
       inside_ = std::move(factor);
     });
@@ -160,7 +160,7 @@ PreparedBody CondensedInterior::layer() const {
                     .shape = whole_.shape,
                     .max_memory = whole_.max_memory};
   part.contact.nodes = places_of(whole_.contact.nodes, layer_nodes_);
-  part.contact.faces.clear();  // for pictures, which are of the whole body
+  part.contact.faces.clear();  // for fields, which are those of the whole body
   return part;
 }
 

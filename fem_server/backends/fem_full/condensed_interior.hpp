@@ -1,6 +1,6 @@
 /// The linear interior of a body behind its nonlinear outer layer, eliminated once [melo2023, section 4.3].
 ///
-///     K* = K_bb - K_ba K_aa^-1 K_ab        a: nodes of the interior alone, b: interface to the layer
+///     K* = K_bb - K_ba K_aa^-1 K_ab        a: interior nodes only, b: interface to the layer
 ///
 /// is added to the equations of the layer. In free flight the inertia of the interior is eliminated with it; see
 /// BodySystem. Derivation: docs/theory/contact_fem.md, section 9.
@@ -25,29 +25,30 @@ namespace heelstrike::fem {
 /// Thread-safe.
 class CondensedInterior {
  public:
-  /// @param layer  elements of the outer layer, ascending; neither none nor all; they hold all contact nodes
-  /// @param max_interface_nodes  largest number of interface nodes
-  /// @param context  whose cache and locks the product goes through; its stop is checked between the stages of the
-  ///                 factorisation and between blocks of columns, the numerical factorisation itself runs through
-  /// @throws Error{limit} above it, Error{invalid_input} without support or mass, Error{cancelled}
+  /// @param layer  elements of the outer layer, ascending; neither none nor all; they contain all contact nodes
+  /// @param max_interface_nodes  maximum number of interface nodes
+  /// @param context  its cache and locks are used for the product; its stop is checked between the stages of the
+  ///                 factorisation and between blocks of columns, but not within the numerical factorisation
+  /// @throws Error{limit} above this number, Error{invalid_input} without support or mass, Error{cancelled}
   CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double max_interface_nodes,
                     const PrepareContext& context);
 
-  /// The body that the layer is part of.
+  /// The body that contains the layer.
   [[nodiscard]] const PreparedBody& whole() const { return whole_; }
-  /// The layer as a body: its nodes, clamp and contact nodes in its own numbers.
+  /// The layer as a body: its nodes, clamp and contact nodes in its own numbering.
   [[nodiscard]] PreparedBody layer() const;
-  /// Nodes of the layer that hang on the interior, ascending, those on the clamp left out.
+  /// Nodes shared by layer and interior, ascending, except those on the clamp.
   [[nodiscard]] const std::vector<std::uint32_t>& interface() const { return interface_; }
 
-  /// Matrix of the layer, widened by the couplings of the interface and with K* added.
+  /// Matrix of the layer, with the dense pattern of the interface and K* added.
   [[nodiscard]] SparseMatrix widened(const SparseMatrix& layer_matrix) const;
   /// Adds the interior's forces, energy (without that of inertia forces) and K* to those of the layer.
   void add(const Eigen::VectorXd& u_layer, BodyEquations& equations, SparseMatrix& tangent) const;
 
   /// Rigid motions of the whole body at the nodes of the layer.
   [[nodiscard]] SixColumns layer_modes() const;
-  /// B* in the dofs of the layer [1/m, -]: loads by unit inertia loads, the interior's moved to the interface.
+  /// B* in the dofs of the layer [1/m, -]: loads by unit inertia loads, those of the interior condensed to the
+  /// interface.
   [[nodiscard]] const SixColumns& inertia_loads() const { return product_.inertia_loads; }
   /// D = B_a^T K_aa^-1 B_a, zero without inertia relief.
   [[nodiscard]] const Matrix6& inertia_compliance() const { return product_.inertia_compliance; }
@@ -55,7 +56,7 @@ class CondensedInterior {
   /// [m] of all nodes of the whole body. @param contact_forces  [N] on the contact nodes
   [[nodiscard]] Eigen::VectorXd displacement(const Eigen::VectorXd& u_layer,
                                              std::span<const Vector3> contact_forces) const;
-  /// [Pa] of the whole body: given ones in the layer, linear ones in the interior; columns as in linear_stress.
+  /// [Pa] of the whole body: `of_layer` in the layer, linear stresses in the interior; columns as in linear_stress.
   [[nodiscard]] StressColumns stress(const StressColumns& of_layer, const Eigen::VectorXd& u) const;
 
  private:

@@ -25,22 +25,22 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Each step gains a factor of the order of the strains.
+/// The error of each step decreases by a factor of the order of the strains.
 constexpr int max_newton_steps = 60;
-/// Steps after which the functions of the interface keep their places: one at the edge of joining its neighbour, or two
-/// triangles at the edge of facing each other, may go back and forth.
+/// Steps after which the functions of the interface are fixed: a function close to merging with its neighbour, or two
+/// triangles close to facing each other, may alternate.
 constexpr int max_matching_iterations = 30;
-/// From this factor between the changes of two steps on new matrices are worth their price.
+/// Ratio of the changes of two steps from which new matrices are worth their cost.
 constexpr double slow_convergence_ratio = 0.5;
 /// Last change of the displacements over the depth.
 constexpr double step_tolerance = 1e-9;
-/// Motion by which derivatives of the interface are differences, over the depth. Its error is of second order in it,
-/// that by the rounding of coordinates 1e-16 of them over the motion.
+/// Displacement for finite differences of the interface, over the depth. The truncation error is of second order in it,
+/// the rounding error is 1e-16 of the coordinates over the displacement.
 constexpr double difference_step = 1e-4;
-/// Of derivatives of the forces, from pass to pass; each gains a factor of the order of the strains.
+/// Relative change of the force derivatives between passes; each pass gains a factor of the order of the strains.
 constexpr double derivative_accuracy = 1e-7;
 constexpr int derivative_passes = 20;
-/// Of each correction.
+/// Relative accuracy of each correction.
 constexpr double correction_accuracy = 1e-5;
 
 const InterfacePoint* find_interface_point(const std::vector<InterfacePoint>& places, std::uint32_t node) {
@@ -48,7 +48,7 @@ const InterfacePoint* find_interface_point(const std::vector<InterfacePoint>& pl
   return found != places.end() && found->node == node ? &*found : nullptr;
 }
 
-/// `axes` (normal, two tangents) after a small motion that turns them and the normal.
+/// `axes` (normal, two tangents) after a small motion that rotates them and the normal.
 Matrix3 carried(const Matrix3& axes, const Matrix3& turn, const Vector3& normal) {
   Matrix3 moved;
   moved.col(0) = normal;
@@ -58,7 +58,7 @@ Matrix3 carried(const Matrix3& axes, const Matrix3& turn, const Vector3& normal)
   return moved;
 }
 
-/// Without friction: a node that slides whatever its force, which has no tangential part.
+/// Without friction: a node that slides under any force, without a tangential part.
 NodeLinearisation frictionless(const Matrix3& axes, const Matrix3& compliance) {
   NodeLinearisation node{.axes = axes, .active = true, .slides = true};
   node.S.bottomRightCorner<2, 2>().setZero();
@@ -66,8 +66,7 @@ NodeLinearisation frictionless(const Matrix3& axes, const Matrix3& compliance) {
   return node;
 }
 
-/// Functions that touch, between bodies with fixed matrices: what is left of the conditions gives forces, to first
-/// order.
+/// Active functions between bodies with fixed matrices: residuals of the conditions give forces, to first order.
 struct LinearContact {
   LinearContact(const SurfaceCompliance& both, const std::vector<NodeLinearisation>& nodes)
       : B(both, all_of(nodes.size()), axes_of(nodes)), system(B, nodes, factors) {}
@@ -97,13 +96,13 @@ struct FullBodies::Solution : ContactSolution {
   double energy = 0.0;                       // [J]
   std::vector<InterfacePoint> places;        // of the displaced surfaces
   PerBody<Eigen::VectorXd> matched;             // [m] at which these were found
-  std::vector<std::uint32_t> near;           // places that may touch
+  std::vector<std::uint32_t> near;           // places that may be in contact
   std::vector<std::uint32_t> contact_positions;  // positions in `near`
   std::vector<NodeLinearisation> linear;     // of these, in the axes of each
   FrictionContact friction;                  // the same ones; empty without friction
-  double length = 0.0;                       // [m] what errors are measured by: the depth, or an old dent
-  PerBody<BodyHistoryVariables> memory;                   // of the history that is solved from, which outlives the solution
-  PerBody<Eigen::VectorXd> update_history_variables;          // the memory after a commit
+  double length = 0.0;                       // [m] reference of errors: the depth, or a residual deformation
+  PerBody<BodyHistoryVariables> memory;                   // of the initial history, which outlives the solution
+  PerBody<Eigen::VectorXd> update_history_variables;          // history variables after a commit
   WeightedNodes on_A;                        // of `near`
   std::vector<double> areas;                 // [m^2] of `near`
   std::vector<std::uint32_t> active_candidates;
@@ -161,14 +160,15 @@ std::shared_ptr<const History> FullBodies::load_history(std::string_view bytes) 
                                                         {history->u_B.size(), bodies_[1].body().n_dofs()},
                                                         {history->lambda.size(), n}});
   check("tangential forces", {{history->tau.size(), 3 * n}});
-  check("memory of both materials", {{history->history_variables_A.size(), memory_size(bodies_[0].body(), bodies_[0].laws())},
-                                     {history->history_variables_B.size(), memory_size(bodies_[1].body(), bodies_[1].laws())}});
+  check("history variables of both materials",
+        {{history->history_variables_A.size(), memory_size(bodies_[0].body(), bodies_[0].laws())},
+         {history->history_variables_B.size(), memory_size(bodies_[1].body(), bodies_[1].laws())}});
   const bool displaced = history->u_A.size() > 0;
   const bool update_history_variables = history->history_variables_A.size() + history->history_variables_B.size() > 0;
   if ((displaced && !history->X_AB) || (!displaced && history->tau.size() > 0) ||
       (update_history_variables && !(displaced && history->t))) {
-    throw input_error("state", fmt::format("history of back-end '{}': expected tangential forces and memories only "
-                                           "beside displacements, pose and time of the commit, found them alone; "
+    throw input_error("state", fmt::format("history of back-end '{}': expected tangential forces and history variables "
+                                           "only with displacements, pose and time of the commit, found them alone; "
                                            "the bytes are damaged",
                                            name_));
   }
@@ -234,12 +234,12 @@ Vector3 FullBodies::compute_slip_increment(const FullBodiesHistory& history, con
   Vector3 by_elasticity = relative(place, X_AB.R, since(u));
   const double lambda_before = history.lambda.size() > 0 ? history.lambda[place.node] : 0.0;
   if (!history.X_AB) return by_elasticity;
-  // Where A's points were at the commit, and where they would be if they had moved with B since then.
+  // Positions of A's points at the commit, and their positions if they had moved with B since then.
   const PerBody<Eigen::VectorXd> displacements_since_matching = since(matched);
   const Vector3 before = place.point - bodies_[0].mean(place.on_A, displacements_since_matching[0]);
   const Vector3 ahead = before - X_AB * (history.X_AB->inverse() * before);
   if (lambda_before > 0.0) return by_elasticity + ahead;
-  // Of a function that has come down since the commit the way before the two met does not count.
+  // For a function in contact since the commit, the motion before the onset does not count.
   const double gap = place.gap - place.normal.dot(relative(place, X_AB.R, displacements_since_matching));
   const double gap_before = std::max(gap - place.normal.dot(ahead), 0.0);
   return gap < 0.0 ? Vector3(by_elasticity - gap / (gap_before - gap) * ahead) : by_elasticity;
@@ -294,7 +294,7 @@ FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const 
   near.compliance_changed = true;
   solution.lambda.setZero();
   solution.tau.setZero();
-  if (near.deepest() == 0.0) return free;  // nobody has to be pushed
+  if (near.deepest() == 0.0) return free;  // no penetration
   const SurfaceCompliance both =
       sum(bodies_[0].compliance_in_frame(solution.on_A, Matrix3::Identity()), bodies_[1].compliance_in_frame(on_B, R_AB));
   Eigen::VectorXd lambda;
@@ -358,7 +358,7 @@ bool FullBodies::equilibrium(const FullBodiesHistory& history, const PairState& 
     solution.u = u;
     solution.statistics.residual = change / length;
     if (change <= step_tolerance * length) return true;
-    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
+    // At the onset of contact the depth itself is hardly more than rounding: further steps gain nothing.
     if (change <= rounding_ && change > slow_convergence_ratio * change_before) return true;
     const bool refresh = may_refactor && change > slow_convergence_ratio * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
@@ -440,7 +440,7 @@ void FullBodies::compute_slip(const FullBodiesHistory& history, const PairState&
                   .slip = contact.slip[a].norm()};
     const Eigen::Index node = solution.contact_point_at(a).node;
     if (history.X_AB && history.tau.size() > 0) {
-      // The traction turns with the surface of B.
+      // The traction rotates with the surface of B.
       step.traction = state.X_AB.R * (history.X_AB->R.transpose() * history.tau.segment<3>(3 * node));
       step.limit_before = friction * history.lambda[node];
     }
@@ -461,13 +461,13 @@ void FullBodies::update_history(const FullBodiesHistory& history, const PairStat
     solution.gap = std::min(solution.gap, -rounding_);
     return;
   }
-  // What released bodies still hold fades without pushing anybody, and nobody asks for it: it is told at once.
+  // The remaining energy of released bodies decays without an effect on contact: it is reported as dissipated at once.
   const bool released = history.lambda.size() > 0 && history.lambda.maxCoeff() > 0.0;
   solution.dissipated = released ? solution.dissipated + solution.energy : 0.0;
   solution.energy = 0.0;
   (void)begin(state, solution.u, solution);
   solution.gap = std::max(solution.gap, 0.0);
-  // Bodies that have recovered are as ones that have never been touched.
+  // Bodies that have recovered are identical to bodies without previous contact.
   if (std::max(solution.u[0].cwiseAbs().maxCoeff(), solution.u[1].cwiseAbs().maxCoeff()) > rounding_) return;
   solution.u = {};
   solution.lambda.resize(0);
@@ -475,10 +475,10 @@ void FullBodies::update_history(const FullBodiesHistory& history, const PairStat
   solution.update_history_variables = {};
 }
 
-/// With the pose, along one direction of it. Components are in axes that turn with the normals.
+/// Derivatives along one component of the pose. Components refer to axes that rotate with the normals.
 struct FullBodies::Derivative {
   PerBody<Eigen::VectorXd> u;  ///< [m] of the displacements
-  Eigen::VectorXd force;    ///< [N] components of the forces of the touching functions
+  Eigen::VectorXd force;    ///< [N] components of the forces of the active functions
   Eigen::VectorXd motion;  ///< [m] of their gaps and slips, by the motion of the surfaces; and, at constant components,
   PerBody<Eigen::VectorXd> load;  ///< [N] of their loads
   std::vector<Vector3> normal;
@@ -489,8 +489,8 @@ struct FullBodies::Derivative {
 void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const PairState& state,
                                         const Interface& undeformed, const Solution& solution, Eigen::Index direction,
                                         Derivative& now) const {
-  const Vector6 e = Vector6::Fmu(direction);
-  // Of the largest motion of a surface.
+  const Vector6 e = Vector6::Unit(direction);
+  // Relative to the largest motion of a surface.
   double motion = direction < 3 ? size_ : 1.0;
   for (const Eigen::VectorXd& u : now.u) motion = std::max(motion, u.cwiseAbs().maxCoeff());
   const double h = difference_step * solution.length / motion;
@@ -519,7 +519,7 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
       if (found[0] != nullptr && found[1] != nullptr) {
         there = *found[end];
       } else {
-        // The function joins another one: it moves as a plane of B.
+        // The function merges with another one: it moves as a plane of B.
         there.normal = (place.normal + step * normal_rotation(solution.nodes[i], state.X_AB.p) * e).normalized();
         there.point += step * bodies_[0].mean(place.on_A, now.u[0]);
         there.gap += step * (place.normal.dot(relative(place, state.X_AB.R, now.u)) -
@@ -556,7 +556,7 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   const auto set_current_state = [&] {
     contact.emplace(sum(bodies_[0].compliance_in_frame(on_A, Matrix3::Identity()), bodies_[1].compliance_in_frame(on_B, R_AB)), linear);
   };
-  // Of the matrices that the solution was found with: mostly near enough to correct by, and for nothing.
+  // The matrices of the solution cost nothing and are mostly accurate enough for the corrections.
   set_current_state();
   bool may_refactor = false;
   for (std::size_t body = 0; body < 2; ++body) {
@@ -643,7 +643,7 @@ Response FullBodies::evaluate(const History& history, const PairState& state, co
 Committed FullBodies::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
   const FullBodiesHistory& own = FullBodiesHistory::from(history);
   EvaluateOptions options_at_end = options;
-  options_at_end.tangents = options.tangents && !has_history();  // those of the answer come below
+  options_at_end.tangents = options.tangents && !has_history();  // those of the response follow below
   const Solution solution = solve(own, state, options_at_end);
   auto next = FullBodiesHistory::of_backend(name_);
   next->approach_velocity = latched_speed(solution, model_.options, own.approach_velocity, state);
@@ -659,7 +659,7 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
   if (!has_history()) {
     response = make_response(solution, next->approach_velocity, state);
   } else {
-    // From here on the materials have had no time yet: forces are the same, tangents those of a sudden change.
+    // After the commit the materials have had no time to relax: forces are equal, tangents those of a sudden change.
     response = make_response(solve(*next, state, options), next->approach_velocity, state);
     response.dissipated_increment = solution.dissipated;
   }

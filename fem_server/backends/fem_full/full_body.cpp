@@ -20,7 +20,7 @@ FullBody::FullBody(FullBodyParts parts, const std::stop_token& stop) : parts_(st
     initial_system_->analyse(tangent_);
     check_memory(parts_.max_memory, memory_need(), full_order_task);
     if (!initial_system_->factorize(tangent_)) {
-      throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
+      throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a rigid motion free");
     }
   });
   check();
@@ -59,7 +59,7 @@ SurfaceCompliance FullBody::compliance_in_frame(const WeightedNodes& places, con
 bool FullBody::assemble_matrix_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) {
   if (!current_system_) return false;
   bool good = assemble_equations(body(), parts_.laws, u, tangent_, 0, memory).valid;
-  // The first one takes the memory of the factor.
+  // The first factorisation allocates the memory of the factor.
   with_memory_report(parts_.max_memory, memory_need(), full_order_task,
                  [&] { good = good && current_system_->factorize(tangent_); });
   compliance_nodes_.clear();

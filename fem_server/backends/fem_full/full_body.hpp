@@ -1,11 +1,12 @@
-/// One of two bodies that are solved in all their degrees of freedom: its elastic equations, seen through a matrix.
+/// One of two bodies solved in all degrees of freedom: its elastic equations, preconditioned by a matrix.
 ///
-/// With the internal forces f(u) and a matrix K of the body without contact, a load r takes it from u to
+/// With the internal forces f(u) and a matrix K of the body without contact, a load r changes its displacement from u
+/// to
 ///
 ///     u - K^-1 f(u) + K^-1 r
 ///
-/// which is exact for a linear body, and whose fixed point f(u) = r is exact for any, whatever K. K is that of the
-/// undeformed body until another one is asked for.
+/// which is exact for a linear body; the fixed point f(u) = r is exact for any body and any K. K is that of the
+/// undeformed body unless assemble_matrix_at() replaces it.
 #pragma once
 
 #include <Eigen/Core>
@@ -23,9 +24,9 @@
 
 namespace heelstrike::fem {
 
-/// What a FullBody is made of.
+/// Components of a FullBody.
 struct FullBodyParts {
-  std::shared_ptr<const BodyFields> fields;  ///< holds the body and its contact nodes
+  std::shared_ptr<const BodyFields> fields;  ///< contains the body and its contact nodes
   Support support;
   MaterialLaws laws;
   SurfaceCompliance compliance;  ///< of the contact nodes of the undeformed body
@@ -36,7 +37,7 @@ struct FullBodyParts {
 class FullBody {
  public:
   /// @param stop  checked between stages
-  /// @throws Error{invalid_input} for a support that leaves a motion free; Error{limit} for more memory than allowed;
+  /// @throws Error{invalid_input} for an insufficient support; Error{limit} for more memory than allowed;
   /// Error{cancelled} when stopped
   FullBody(FullBodyParts parts, const std::stop_token& stop);
 
@@ -56,23 +57,22 @@ class FullBody {
   [[nodiscard]] std::optional<Step> solve_unloaded(const Eigen::VectorXd& u, const BodyHistoryVariables& memory);
   /// K^-1 r [m]. @param loads  [N] r, n_dofs x n
   [[nodiscard]] Eigen::MatrixXd solve_displacements(const Eigen::MatrixXd& loads) const { return system().solve(loads); }
-  /// One step from du towards f'(u) du = r, u being that of the last call with a displacement: all the way when K is
-  /// f'(u).
+  /// One step from du towards f'(u) du = r, with u of the last call with a displacement: exact when K is f'(u).
   [[nodiscard]] Eigen::VectorXd towards(const Eigen::VectorXd& load, const Eigen::VectorXd& du) const {
     return du + system().solve(load - tangent_ * du);
   }
   /// [m] mean of contact nodes
   [[nodiscard]] Vector3 mean(std::span<const WeightedNodes::Entry> weights, const Eigen::VectorXd& u) const;
-  /// Compliance by K of places that move with contact nodes, in axes turned by R.
+  /// Compliance by K of points that move with contact nodes, in axes rotated by R.
   [[nodiscard]] SurfaceCompliance compliance_in_frame(const WeightedNodes& places, const Matrix3& R);
 
-  /// What it keeps.
+  /// Memory of the stored factors.
   [[nodiscard]] MemoryNeed memory_need() const;
 
   void use_initial_matrix() { is_current_ = false; }
-  /// K at u. Where it is not positive definite (a free body under pressure, without its contact) that at rest has to
-  /// do.
-  /// @return whether K has changed
+  /// Sets K at u. If it is not positive definite (a free body under pressure, without its contact), the initial matrix
+  /// is used.
+  /// @return true if K has changed
   bool assemble_matrix_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory);
 
  private:
@@ -81,9 +81,9 @@ class FullBody {
   FullBodyParts parts_;
   std::unique_ptr<BodySystem> initial_system_;
   std::unique_ptr<BodySystem> current_system_;  ///< null for a linear body
-  SparseMatrix tangent_;                        ///< of what was assembled last
-  bool is_current_ = false;                        ///< K is the present one
-  /// By the present K, of the contact nodes that have been asked for since it was taken; ascending.
+  SparseMatrix tangent_;                        ///< last assembled matrix
+  bool is_current_ = false;                        ///< K is the current one
+  /// Contact nodes whose compliance by the current K has been requested; ascending.
   std::vector<std::uint32_t> compliance_nodes_;
   SurfaceCompliance contact_compliance_;
 };

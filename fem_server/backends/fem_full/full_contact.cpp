@@ -19,22 +19,22 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int max_newton_iterations = 40;
-/// Iterations after which each node keeps its normal: one on an edge of the partner may go back and forth between two
-/// facets. The gap remains that of the facet where it is.
+/// Iterations after which each node keeps its normal: a node on an edge of the partner may alternate between two
+/// facets. Its gap remains that of the current facet.
 constexpr int iterations_of_facets = 12;
-/// With friction: iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
-/// with the strain; from `slow` on a new matrix is worth its price.
+/// With friction, iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
+/// with the strain; above slow_convergence_ratio a new matrix is worth its cost.
 constexpr int max_surface_iterations = 60;
 constexpr double slow_convergence_ratio = 0.5;
 /// Last change of the displacement over the depth.
 constexpr double surface_tolerance = 1e-9;
-/// Of the largest contact force, and of the depth: two digits above what rounding leaves on 10^5 dofs.
+/// Relative to the maximum contact force and to the depth: two digits above the rounding for 10^5 dofs.
 constexpr double tolerance = 1e-10;
-/// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, rounding loses it.
+/// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, and rounding grows with it.
 constexpr double penalty_factor = 1e3;
-/// Each wins three digits.
+/// Each pass gains three digits.
 constexpr int tangent_passes = 3;
-/// Of the systems of the tangents with friction, whose matrix is not symmetric.
+/// For the unsymmetric systems of the tangents with friction.
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index max_krylov_dimension = 80;
 
@@ -44,14 +44,15 @@ struct FullContact::Solution : ContactSolution {
   Eigen::VectorXd u;
   Eigen::VectorXd lambda;
   Eigen::VectorXd tau;                   ///< [N] 3 per contact node; empty without friction
-  Eigen::VectorXd rho;                   ///< [N/m] tangential stiffness of the touching contact nodes, with friction
+  Eigen::VectorXd rho;                   ///< [N/m] tangential stiffness of the active contact nodes, with friction
   std::vector<StickPoint> stick_points;  ///< per contact node; empty without friction
-  std::vector<Vector3> fixed_normals;     ///< of a partner with facets, per contact node; empty = of the facet it is at
+  std::vector<Vector3> fixed_normals;     ///< of a faceted partner, per contact node; empty = those of the current
+                                          ///< facet
   double energy = 0.0;
-  std::vector<bool> sliding;   ///< per touching node
-  BodyHistoryVariables memory;           ///< of the history that is solved from; it outlives the solution
-  Eigen::VectorXd update_history_variables;  ///< the memory after a commit
-  double length = 0.0;         ///< [m] what errors of displacements are measured by: the depth, or an old dent
+  std::vector<bool> sliding;   ///< per active node
+  BodyHistoryVariables memory;           ///< of the initial history; it outlives the solution
+  Eigen::VectorXd update_history_variables;  ///< history variables after a commit
+  double length = 0.0;         ///< [m] reference of displacement errors: the depth, or a residual deformation
 };
 
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws laws, ParameterMap parameters,
@@ -68,7 +69,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws l
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, name_ + ": preparation stopped on request");
   };
   check();
-  // A widened pattern is known only with its matrix, whose dense block `max_interface_nodes` has allowed.
+  // The pattern of an extended matrix is known only with the matrix, whose dense block `max_interface_nodes` allows.
   if (interior_) tangent_ = interior_->widened(linear_stiffness(prepared_.body));
   const NodeGraph graph = interior_ ? node_graph(tangent_) : node_graph(prepared_.body);
   const auto make_system = [&] {
@@ -94,7 +95,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws l
     check();
     initial_system_ = make_system();
     if (!initial_system_->factorize(tangent_)) {
-      throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
+      throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a rigid motion free");
     }
   });
   check();
@@ -108,7 +109,7 @@ MemoryNeed FullContact::memory_need() const {
 
 bool FullContact::factorize() const {
   bool good = false;
-  // The first one takes the memory of the factor.
+  // The first factorisation allocates the memory of the factor.
   with_memory_report(prepared_.max_memory, memory_need(), full_order_task, [&] { good = system_->factorize(tangent_); });
   return good;
 }
@@ -129,7 +130,7 @@ std::shared_ptr<const History> FullContact::load_history(std::string_view bytes)
   check_size(history->u, prepared_.body.n_dofs(), "the displacement");
   check_size(history->lambda, n_contact, "normal forces");
   check_size(history->tau, 3 * n_contact, "tangential forces");
-  check_size(history->memory, memory_size(prepared_.body, laws_), "the material's memory");
+  check_size(history->memory, memory_size(prepared_.body, laws_), "the material's history variables");
   check_size(history->p_BStickPoints, 3 * n_contact, "stick points");
   if ((history->u.size() == 0) != (history->lambda.size() == 0)) {
     throw input_error("state", fmt::format("history of back-end '{}': expected displacement and normal forces or "
@@ -160,11 +161,11 @@ FullNode FullContact::node_at(const PairState& state, const Solution& solution, 
 struct FullContact::Linearised {
   std::vector<FullNode> nodes;
   std::vector<FullNodeForce> forces;
-  std::vector<int> states;                              ///< 0 apart, 1 sticks or without friction, 2 slides
-  Eigen::VectorXd residual;                             ///< [N] of the multipliers alone
-  Eigen::VectorXd correction;                           ///< [N] what the penalties add
-  double geometric_error = 0.0;                         ///< [m] largest gap or slip
-  std::vector<std::pair<std::uint32_t, Matrix3>> rest;  ///< node of the mesh, what of its stiffness is not symmetric
+  std::vector<int> states;                              ///< 0 separated, 1 sticks or frictionless, 2 slides
+  Eigen::VectorXd residual;                             ///< [N] of the multipliers only
+  Eigen::VectorXd correction;                           ///< [N] contribution of the penalties
+  double geometric_error = 0.0;                         ///< [m] maximum gap or slip
+  std::vector<std::pair<std::uint32_t, Matrix3>> rest;  ///< node of the mesh, unsymmetric part of its stiffness
 };
 
 BodyEquations FullContact::equations_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) const {
@@ -213,8 +214,8 @@ Eigen::MatrixXd FullContact::solve_system(const NodeMatrices& rest, const Eigen:
   Eigen::MatrixXd x = system_->solve(rhs);
   const auto is_zero = [](const auto& entry) { return entry.second.isZero(0.0); };
   if (std::ranges::all_of(rest, is_zero)) return x;
-  // With the loads q of the systems that can be solved, x = solve(q), the equation is q + rest x = rhs: free bodies and
-  // layers need nothing of their own.
+  // With the loads q of the solvable systems, x = solve(q), the equation is q + rest x = rhs: free bodies and layers
+  // need no special treatment.
   const LinearMap apply = [&](const Eigen::VectorXd& q) -> Eigen::VectorXd {
     const Eigen::VectorXd displacement = system_->solve(q);
     Eigen::VectorXd result = q;
@@ -228,7 +229,7 @@ Eigen::MatrixXd FullContact::solve_system(const NodeMatrices& rest, const Eigen:
   int steps = 0;
   for (Eigen::Index k = 0; k < rhs.cols(); ++k) {
     Eigen::VectorXd q = rhs.col(k);
-    // Short of its accuracy it is as good as it gets.
+    // A result short of the accuracy is the best available one.
     (void)gmres(apply, identity, rhs.col(k), accuracy, max_krylov_dimension, q, steps);
     x.col(k) = system_->solve(q);
   }
@@ -261,12 +262,12 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     solution.statistics.residual = force_scale > 0.0 ? error / force_scale : error;
     const bool is_converged = now.states == states_before;
     if (is_converged && error <= tolerance * force_scale && now.geometric_error <= tolerance * solution.length) return true;
-    // Without contact an elastic body is at rest, wherever the last step has left it; one with a memory has to be
-    // found.
+    // Without contact an elastic body is at rest, whatever the last step; a body with history variables has to be
+    // solved.
     const bool found = solution.memory.values.empty() || change <= std::max(tolerance * solution.length, rounding());
     if (iteration > 1 && is_converged && force_scale == 0.0 && found) return true;
-    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain. If
-    // it is less, rounding decides which nodes touch, and they need not agree twice.
+    // At the onset of contact the depth itself is hardly more than rounding: further iterations gain nothing. Below it,
+    // rounding determines the active set, which need not be reproducible.
     const bool agrees = is_converged || solution.length <= rounding();
     if (agrees && change <= rounding() && change > slow_convergence_ratio * change_before) return true;
     change_before = change;
@@ -356,7 +357,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     solution.u = u;
     solution.statistics.residual = change / solution.length;
     if (change <= surface_tolerance * solution.length) return true;
-    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
+    // At the onset of contact the depth itself is hardly more than rounding: further steps gain nothing.
     if (change <= rounding() && change > slow_convergence_ratio * change_before) return true;
     if (!std::isfinite(change)) return false;
     const bool refresh = may_refactor && change > slow_convergence_ratio * change_before;
@@ -364,7 +365,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     if (!refresh) continue;
     may_refactor = equations_at(u, solution.memory).valid && factorize();
     if (may_refactor) present = system_->compliance(prepared_.contact.nodes);
-    // A free body under pressure may have no definite matrix without its contact: then the first one has to do.
+    // A free body under pressure may have no definite matrix without its contact: then the initial one is used.
     system = may_refactor ? system_.get() : initial_system_.get();
     compliance = may_refactor ? &present : &initial_compliance_;
   }
@@ -397,9 +398,9 @@ void FullContact::solve_in_load_steps(const PairState& state, Solution& solution
 
 namespace {
 
-/// Derivatives of slip and traction of one touching node by the pose at fixed u.
+/// Derivatives of slip and traction of one active node by the pose at fixed u.
 struct TangentialByPose {
-  Matrix36 slip = Matrix36::Zero();     ///< in axes that turn with B
+  Matrix36 slip = Matrix36::Zero();     ///< in axes that rotate with B
   Matrix36 turning = Matrix36::Zero();  ///< of the traction with these axes
 };
 
@@ -417,8 +418,8 @@ TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoi
 
 }  // namespace
 
-// The factor at hand is that of K + sum k n n^T. Exact derivatives hold n . du = G instead (and no slip where a node
-// sticks): the multipliers of these constraints gain the factor k per pass, as those of the contact do.
+// The available factor is that of K + sum k n n^T. Exact derivatives satisfy n . du = G instead (and no slip where a
+// node sticks): the multipliers of these constraints gain the factor k per pass, as those of the contact do.
 void FullContact::differentiate(const PairState& state, Solution& solution) const {
   const auto n = static_cast<Eigen::Index>(prepared_.body.n_dofs());
   const Vector3& p_AB = state.X_AB.p;
@@ -500,7 +501,7 @@ SlipStep FullContact::slip_of(const FullHistory& history, const PairState& state
                 .limit = prepared_.options.friction * solution.lambda[i],
                 .slip = force.slip().norm()};
   if (!history.X_AB || history.lambda.size() == 0 || history.tau.size() == 0) return step;
-  // The traction turns with the surface of B.
+  // The traction rotates with the surface of B.
   step.traction = state.X_AB.R * (history.X_AB->R.transpose() * history.tau.segment<3>(3 * i));
   step.limit_before = prepared_.options.friction * history.lambda[i];
   return step;
@@ -569,7 +570,8 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
   solution.dissipated += after.dissipated;
   solution.update_history_variables = std::move(after.values);
   if (solution.nodes.empty()) {
-    // What a released body still holds fades without pushing anybody, and nobody asks for it: it is told at once.
+    // The remaining energy of a released body decays without an effect on contact: it is reported as dissipated at
+    // once.
     const bool released = history.lambda.size() > 0 && history.lambda.maxCoeff() > 0.0;
     solution.dissipated = released ? solution.dissipated + solution.energy : 0.0;
     solution.energy = 0.0;
@@ -582,7 +584,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
       solution.closest.x = y;
       solution.closest.surface = point;
     }
-    // An apart body that has recovered is as one that has never been touched.
+    // A separated body that has recovered is identical to one without previous contact.
     if (solution.u.cwiseAbs().maxCoeff() <= rounding()) {
       solution.u.resize(0);
       solution.lambda.resize(0);
@@ -591,7 +593,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
       solution.update_history_variables.resize(0);
     }
   }
-  // To rounding the surface touches where it is: what is told apart by the sign is told right.
+  // Corrects the sign of a gap at rounding level: callers distinguish contact by this sign.
   solution.gap = solution.nodes.empty() ? std::max(solution.gap, 0.0) : std::min(solution.gap, -rounding());
 }
 
@@ -640,7 +642,7 @@ Committed FullContact::commit(const History& history, const PairState& state,
   next->p_BStickPoints = stick_points_after(solution, state);
   Response response = make_response(solution, next->approach_velocity, state);
   if (laws_.has_history()) {
-    // From here on the material has had no time yet: forces are the same, tangents those of a sudden change.
+    // After the commit the material has had no time to relax: forces are equal, tangents those of a sudden change.
     response = make_response(solve(*next, state), next->approach_velocity, state);
     response.dissipated_increment = solution.dissipated;
   }

@@ -1,23 +1,23 @@
-/// Full-order reference: all degrees of freedom, neo-Hookean or linear, gaps and slip at the deformed
+/// Full-order reference: all degrees of freedom, neo-Hookean or linear material, gaps and slip at the deformed
 /// positions, Coulomb friction with the same history as fem_condensed, clamped or in free flight.
 ///
 /// Newton's method on the body's equations with the contact forces of an augmented Lagrangian, f_i = max(0, lambda_i -
-/// k_i g_i) n_i [alart1991]: the active set is part of the iteration, multipliers make the gaps of active nodes zero to
-/// rounding whatever k_i.
+/// k_i g_i) n_i [alart1991]: the active set is part of the iteration; the multipliers reduce the gaps of active nodes
+/// to rounding for any k_i.
 ///
-/// With friction these iterations cycle between sticking and sliding, so contact and elasticity take turns: a Newton
-/// step of the body without contact forces, then the frictional contact of the linear body with the compliance of that
-/// step's matrix, solved as in fem_condensed at the deformed positions. The matrix is that of
-/// the undeformed body until the steps shrink too slowly, then that at hand. For a linear body the first step is exact.
-/// The tangents come from the augmented Lagrangian; their matrix is not symmetric, and their systems are solved by
-/// GMRES with the symmetric part as preconditioner.
+/// With friction these iterations cycle between stick and slip, so contact and elasticity alternate: a Newton step of
+/// the body without contact forces, then the frictional contact of the linear body with the compliance of that step's
+/// matrix, solved as in fem_condensed at the deformed positions. The matrix is that of the undeformed body until the
+/// steps converge too slowly, then the current one. For a linear body the first step is exact. The tangents follow from
+/// the augmented Lagrangian; their matrix is not symmetric, and their systems are solved by GMRES with the symmetric
+/// part as preconditioner.
 ///
-/// The partner is moved in by steps when there is no convergence from the committed displacement.
+/// If there is no convergence from the committed displacement, the indentation is applied in load steps.
 ///
-/// A material that relaxes has its memory in the history. A body that has not recovered yet is then solved for without
-/// contact, too: its gap is that of the dented surface.
+/// History variables of a relaxing material are part of the history. A body with residual deformation is solved without
+/// contact, too: its gap is that of the deformed surface.
 ///
-/// With a condensed linear interior the body solved for is the layer around it: fem_layered.
+/// With a condensed linear interior, the solved body is the layer around it: fem_layered.
 #pragma once
 
 #include <Eigen/Core>
@@ -41,16 +41,17 @@ namespace heelstrike::fem {
 
 class FullContact final : public ContactBackend {
  public:
-  /// @param initial_compliance  of the contact nodes of the undeformed body, needed with friction; empty = computed here
+  /// @param initial_compliance  of the contact nodes of the undeformed body, needed with friction; empty = computed
+  ///                            here
   /// @param stop             checked between stages
-  /// @param interior         behind the body, which then is its layer(); null = none
+  /// @param interior         behind the body, which is then its layer(); null = none
   /// @throws Error{invalid_input} without support (names the six free motions); Error{cancelled} when stopped
   FullContact(std::string name, PreparedBody prepared, MaterialLaws laws, ParameterMap parameters,
               SurfaceCompliance initial_compliance = {}, const std::stop_token& stop = {},
               std::shared_ptr<const CondensedInterior> interior = nullptr);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
-  /// Evaluations of several threads wait for each other: they share the memory of the factor.
+  /// Evaluations are serialised over threads: they share the memory of the factor.
   [[nodiscard]] Response evaluate(const History& history, const PairState& state,
                                   const EvaluateOptions& options = {}) const override;
   [[nodiscard]] Committed commit(const History& history, const PairState& state,
@@ -66,26 +67,26 @@ class FullContact final : public ContactBackend {
   /// Node of the mesh and a 3x3 matrix on the diagonal.
   using NodeMatrices = std::vector<std::pair<std::uint32_t, Matrix3>>;
   [[nodiscard]] Solution solve(const FullHistory& history, const PairState& state) const;
-  /// Newton with all gaps enlarged by `offset` [m]. @return whether it converged
+  /// Newton's method with all gaps enlarged by `offset` [m]. @return true if converged
   [[nodiscard]] bool newton(const PairState& state, double offset, Solution& solution) const;
-  /// What a commit of a material with a memory would keep, and what has been turned into heat since the last one, with
-  /// what is left in a body that has been released; without contact the gap of the body as it is.
+  /// History variables of a material after a commit, and the energy dissipated since the last one, including the
+  /// remaining energy of a released body; without contact, the gap of the deformed body.
   void update_history(const FullHistory& history, const PairState& state, Solution& solution) const;
-  /// [m] by which rounding moves the solution of the body.
+  /// [m] effect of rounding on the solution of the body.
   [[nodiscard]] double rounding() const;
-  /// As newton, with friction. @return whether it converged
+  /// As newton, with friction. @return true if converged
   [[nodiscard]] bool solve_with_friction(const PairState& state, double offset, Solution& solution) const;
-  /// Contact of the linear body that is displaced by `u_free` without contact forces: sets lambda and tau.
+  /// Contact of the linear body with displacement `u_free` without contact forces: sets lambda and tau.
   /// @return their load [N], n_dofs
   [[nodiscard]] Eigen::VectorXd solve_frictional_contact(const PairState& state, double offset, const SurfaceCompliance& compliance,
                                     const Eigen::VectorXd& u_free, Solution& solution) const;
-  /// newton or solve_with_friction; at offset 0 system_ then holds the matrix of the tangents.
+  /// newton or solve_with_friction; at offset 0, system_ then contains the matrix of the tangents.
   [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
-  /// Of all factors that it keeps.
+  /// Memory of all stored factors.
   [[nodiscard]] MemoryNeed memory_need() const;
-  /// tangent_ by system_. @return false when it is not positive definite
+  /// Factorises tangent_ in system_. @return false when it is not positive definite
   [[nodiscard]] bool factorize() const;
-  /// Body and interior; their matrix is left in tangent_.
+  /// Body and interior; their matrix is assembled in tangent_.
   [[nodiscard]] BodyEquations equations_at(const Eigen::VectorXd& u, const BodyHistoryVariables& memory) const;
   /// @return false when an element is inside out
   [[nodiscard]] bool linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const;
@@ -94,9 +95,9 @@ class FullContact final : public ContactBackend {
   /// Solves (tangent_ + rest) x = rhs with the factor of tangent_.
   [[nodiscard]] Eigen::MatrixXd solve_system(const NodeMatrices& rest, const Eigen::MatrixXd& rhs,
                                              double accuracy) const;
-  /// Contact node c at the present displacement.
+  /// Contact node c at the current displacement.
   [[nodiscard]] FullNode node_at(const PairState& state, const Solution& solution, std::size_t c, double offset) const;
-  /// Of a sliding contact node since the commit.
+  /// Slip of a sliding contact node since the commit.
   [[nodiscard]] SlipStep slip_of(const FullHistory& history, const PairState& state, const Solution& solution,
                                  std::uint32_t c, const FullNodeForce& force) const;
   void find_stick_points(const FullHistory& history, const PairState& state, Solution& solution) const;
@@ -114,7 +115,8 @@ class FullContact final : public ContactBackend {
   std::unique_ptr<const BodyFields> fields_;
   SurfaceCompliance initial_compliance_;        ///< of the undeformed body; empty without friction
   std::unique_ptr<BodySystem> initial_system_;  ///< the same matrix, factored; null without friction
-  mutable std::mutex mutex_;                 ///< guards the two below; their content does not outlive an evaluation
+  mutable std::mutex mutex_;                 ///< guards the next two members; their content is valid within an
+                                             ///< evaluation only
   mutable SparseMatrix tangent_;
   mutable std::unique_ptr<BodySystem> system_;
 };

@@ -7,7 +7,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Bounds the stiffness of a node that hardly slides by rho / (1 - this), about the penalty.
+/// Limits the stiffness of a node that hardly slides to rho / (1 - this), about the penalty.
 constexpr double max_relaxation = 0.999;
 
 }  // namespace
@@ -25,7 +25,7 @@ FullNodeForce::FullNodeForce(const FullNode& node) : node_(node), p_(node.lambda
   direction_ = v.normalized();
   share_ = std::min(bound / v.norm(), max_relaxation);
   friction_bound_ = bound * direction_;
-  // Away from the solution tau, cut to the disc, takes the place of one v: stable for any iterate [hueber2008, 5].
+  // Away from the solution, tau cut to the disc replaces one v: stable for any iterate [hueber2008, 5].
   const double size = node_.tau.norm();
   const Vector3 on_disc = size > bound ? Vector3(node_.tau / size) : Vector3(node_.tau / bound);
   slope_ = share_ * (plane_ - on_disc * direction_.transpose());
@@ -42,7 +42,7 @@ double FullNodeForce::tangential_error() const {
 
 Matrix3 FullNodeForce::symmetric_stiffness() const {
   const Vector3& n = node_.surface.normal;
-  // Of the multiplier alone: the penalty force of an iterate that is far off would make the matrix indefinite.
+  // Of the multiplier only: the penalty force of a remote iterate would make the matrix indefinite.
   Matrix3 K = node_.penalty * n * n.transpose() - node_.lambda * node_.surface.curvature;
   if (!(node_.friction > 0.0)) return K;
   if (!slides_) return K + node_.penalty * plane_;

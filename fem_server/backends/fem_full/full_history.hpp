@@ -1,4 +1,4 @@
-/// What the full-order contact remembers between accepted steps.
+/// History of the full-order contact between accepted steps.
 #pragma once
 
 #include <Eigen/Core>
@@ -17,10 +17,10 @@ struct FullHistory final : SavedHistory<FullHistory> {
   Eigen::VectorXd u;          ///< [m] displacement at the commit; empty = undeformed
   Eigen::VectorXd lambda;     ///< [N] of all contact nodes; empty = none
   Eigen::VectorXd tau;        ///< [N] tangential, 3 per contact node; empty = none
-  Eigen::VectorXd p_BStickPoints;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
-  std::optional<Pose> X_AB;   ///< committed pose; none = nothing has been committed
-  std::optional<double> t;    ///< [s] of the commit; none = nothing has been committed
-  Eigen::VectorXd memory;     ///< BodyHistoryVariables of a material that relaxes; empty = always at rest
+  Eigen::VectorXd p_BStickPoints;  ///< [m] potential stick points on B, 3 per contact node; empty = none
+  std::optional<Pose> X_AB;   ///< committed pose; none = no commit yet
+  std::optional<double> t;    ///< [s] of the commit; none = no commit yet
+  Eigen::VectorXd memory;     ///< BodyHistoryVariables of a relaxing material; empty = always at rest
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -28,8 +28,8 @@ struct FullHistory final : SavedHistory<FullHistory> {
   }
 };
 
-/// The same of two deformable bodies. Displacements that were committed tell where either body has come from, so that
-/// friction needs no places of its own.
+/// The same for two deformable bodies. The committed displacements define the previous position of either body, so that
+/// friction needs no stick points.
 struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
   static constexpr std::string_view format = "heelstrike full bodies history 2";
 
@@ -37,9 +37,9 @@ struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
   Eigen::VectorXd u_B;       ///< [m] in B's axes; empty as u_A
   Eigen::VectorXd lambda;    ///< [N] of all contact nodes of A; empty as u_A
   Eigen::VectorXd tau;       ///< [N] tangential, 3 per contact node of A; empty = none
-  std::optional<Pose> X_AB;  ///< committed pose; none = nothing has been committed
-  std::optional<double> t;   ///< [s] of the commit; none = nothing has been committed
-  Eigen::VectorXd history_variables_A;  ///< BodyHistoryVariables of a body that relaxes; empty = always at rest
+  std::optional<Pose> X_AB;  ///< committed pose; none = no commit yet
+  std::optional<double> t;   ///< [s] of the commit; none = no commit yet
+  Eigen::VectorXd history_variables_A;  ///< BodyHistoryVariables of a relaxing body; empty = always at rest
   Eigen::VectorXd history_variables_B;
 
   template <class Archive, class Self>
@@ -48,9 +48,9 @@ struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
   }
 };
 
-/// What a material remembers of a commit. It refers to `values`.
+/// History variables of a material at a commit. Refers to `values`.
 /// @param committed_at  [s] none = never
-/// @param t             [s] of the state that is solved for
+/// @param t             [s] of the solved state
 /// @throws Error{invalid_input} for a time before the commit
 [[nodiscard]] BodyHistoryVariables history_variables_at(const std::string& backend, const Eigen::VectorXd& values,
                                    const std::optional<double>& committed_at, double t);

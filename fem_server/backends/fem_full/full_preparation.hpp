@@ -1,5 +1,4 @@
-/// What fem_full and fem_layered prepare alike: a body that is solved in all its degrees of freedom, and a rigid
-/// partner.
+/// Common preparation of fem_full and fem_layered: a body solved in all degrees of freedom, and a rigid partner.
 #pragma once
 
 #include "fem_server/backend_interface/backend.hpp"
@@ -18,7 +17,7 @@ struct FullPreparation {
 /// @throws as prepare_body
 [[nodiscard]] FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context);
 
-/// Compliance of the linear body at its contact nodes, from which the friction solver starts; empty without friction.
+/// Compliance of the linear body at its contact nodes, the start of the friction solver; empty without friction.
 [[nodiscard]] SurfaceCompliance initial_compliance(const PreparedBody& body, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -42,7 +42,7 @@ InteriorProduct unpacked(const std::vector<double>& numbers, const InteriorSizes
 }  // namespace
 
 std::string interior_key(const PreparedBody& whole, std::span<const std::uint32_t> layer) {
-  // The nodes of the layer follow from its elements, which stand in the place of the candidates.
+  // The nodes of the layer follow from its elements, which replace the candidates in the key.
   return sha256_hex(std::string(method_version) + compliance_key(whole.body, whole.support, layer));
 }
 

@@ -1,5 +1,4 @@
-/// What the condensation of an interior costs time for: made once, kept on disk, shared by sessions that ask for it at
-/// the same time.
+/// Expensive results of the condensation of an interior: computed once, cached on disk, shared by concurrent sessions.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,18 +18,19 @@ struct InteriorProduct {
   Matrix6 inertia_compliance = Matrix6::Zero();  ///< D
 };
 
-/// sha256 of everything the product depends on: mesh, materials, support, elements of the layer, version of the method.
+/// sha256 of all inputs of the product: mesh, materials, support, elements of the layer, version of the method.
 [[nodiscard]] std::string interior_key(const PreparedBody& whole, std::span<const std::uint32_t> layer);
 
-/// Sizes that a product must have.
+/// Expected sizes of a product.
 struct InteriorSizes {
   Eigen::Index n_interface = 0;  ///< dofs
-  Eigen::Index n_layer = 0;      ///< dofs that inertia_loads has rows for
+  Eigen::Index n_layer = 0;      ///< dofs: rows of inertia_loads
 };
 
-/// From the cache, `<key>.interior`, or by `make` and stored; no cache folder, no file. A damaged file is rebuilt,
-/// which is said through the context's progress, as is a folder that cannot be written. Of sessions that ask at the
-/// same time one makes it. @throws what `make` throws; Error{cancelled} when stopped while waiting for another session
+/// Reads the product from the cache, `<key>.interior`, or computes it by `make` and stores it; without a cache folder
+/// it is not stored. A damaged file is rebuilt; this and a folder without write access are reported through the
+/// context's progress. Of concurrent sessions one computes it. @throws errors of `make`; Error{cancelled} when stopped
+/// while waiting for another session
 [[nodiscard]] InteriorProduct prepared_interior(const std::string& key, const InteriorSizes& sizes,
                                                 const std::function<InteriorProduct()>& make,
                                                 const PrepareContext& context);

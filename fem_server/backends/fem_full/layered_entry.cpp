@@ -20,8 +20,9 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
-/// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
+/// Pressures around corners are cut off at the border of the layer. With linear displacements, a layer one element
+/// thick then has as many pressures as deformation modes, and locks: ten times the force at a Poisson's ratio of
+/// 0.4999.
 void remove_split_pressures(std::vector<ParameterSchema>& parameters) {
   ParameterSchema& element = *std::ranges::find(parameters, element_key, &ParameterSchema::name);
   for (const ElementKind& kind : element_kinds()) {
@@ -44,20 +45,20 @@ std::vector<ParameterSchema> layered_parameters() {
   depth.name = "layer_depth";
   depth.unit = "m";
   depth.meaning =
-      "elements with their centre this near to a contact node belong to the layer; default max_penetration, so that what "
-      "the partner may reach is nonlinear";
+      "elements with their centre within this distance of a contact node belong to the layer; default: "
+      "max_penetration, so that the region that the partner can reach is nonlinear";
   depth.range = {.min = 0.0};
   parameters.push_back(depth);
   ParameterSchema set;
   set.name = "layer_set";
   set.kind = ParameterKind::text;
-  set.meaning = "element set that is the layer, instead of layer_depth";
+  set.meaning = "element set of the layer, instead of layer_depth";
   set.fallback = std::string();
   parameters.push_back(set);
   ParameterSchema limit;
   limit.name = "max_interface_nodes";
   limit.unit = "-";
-  limit.meaning = "largest number of nodes between layer and interior; memory grows with its square, 3000 take 3 GB";
+  limit.meaning = "maximum number of nodes between layer and interior; memory grows with its square, 3000 take 3 GB";
   limit.fallback = 3000.0;
   limit.range = {.min = 1.0};
   parameters.push_back(limit);
@@ -73,14 +74,14 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
     const double depth = optional_number(pair.parameters, "layer_depth").value_or(body.options.max_penetration);
     parameters["layer_depth"] = depth;
     layer = layer_of_depth(body.body, body.contact, depth);
-    source = fmt::format("{}layer_depth: {} m takes", where, depth);
+    source = fmt::format("{}layer_depth: {} m includes", where, depth);
   } else {
     layer = layer_of_set(body.body, body.contact, set, where + "layer_set");
-    source = fmt::format("{}layer_set: '{}' takes", where, set);
+    source = fmt::format("{}layer_set: '{}' includes", where, set);
   }
   if (layer.size() < body.body.mesh().n_elements()) return layer;
   throw input_error(where + (set.empty() ? "layer_depth" : "layer_set"),
-                    fmt::format("{} all {} elements into the layer and leaves no interior to condense; use a thinner "
+                    fmt::format("{} all {} elements in the layer and leaves no interior to condense; use a thinner "
                                 "layer, or fem_full",
                                 source, layer.size()));
 }
@@ -91,10 +92,11 @@ void check_layered_pair(const PairSpec& pair) {
   const std::string& set = text(pair.parameters, "layer_set");
   if (set.empty() || !optional_number(pair.parameters, "layer_depth")) return;
   const std::string key = "contact." + pair.name + ".parameters.layer_depth";
-  throw input_error(key, fmt::format("{}: the layer is given by layer_set '{}' already; remove one of them", key, set));
+  throw input_error(key,
+                    fmt::format("{}: the layer is already defined by layer_set '{}'; remove one of them", key, set));
 }
 
-/// A law of large strain that no element of the layer follows would be left out without a word.
+/// Reports laws of large strain that no element of the layer uses.
 void warn_about_unused_laws(const PairSpec& pair, const BodyModel& body, std::span<const std::uint32_t> layer,
                       const PrepareContext& context) {
   std::vector<bool> in_layer(body.n_materials(), false);
@@ -103,7 +105,7 @@ void warn_about_unused_laws(const PairSpec& pair, const BodyModel& body, std::sp
     const Material& material = pair.main.materials[i];
     if (in_layer[i] || material.law.empty()) continue;
     context.on_progress(fmt::format("contact.{}.main.{}: no element of the layer has this material; the interior is "
-                                    "linear and takes its moduli alone, the response to small strain",
+                                    "linear and uses its moduli only, the response to small strain",
                                     pair.name, law_key(material)),
                         0.2);
   }
@@ -131,7 +133,7 @@ BackendEntry fem_layered_entry() {
   return {
       .name = "fem_layered",
       .summary =
-          "an outer layer of finite strain over a linear interior that is condensed once; between fem_condensed and "
+          "an outer layer of finite strain over a linear interior condensed once; between fem_condensed and "
           "fem_full",
       .reference = "melo2023",
       .parameters = layered_parameters(),

@@ -24,8 +24,8 @@ void solve_in_load_steps(std::string_view backend, double depth,
     if (good) return;
   }
   throw RecoverableError(
-      fmt::format("{} found no equilibrium at {} m overlap, also not in {} load steps; take a smaller "
-                  "step, a finer mesh or, where Poisson's ratio is near 0.5, a mixed element",
+      fmt::format("{} found no equilibrium at {} m overlap, not even in {} load steps; use a smaller "
+                  "step, a finer mesh or, if Poisson's ratio is near 0.5, a mixed element",
                   backend, depth, max_load_steps));
 }
 

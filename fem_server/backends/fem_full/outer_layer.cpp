@@ -53,10 +53,10 @@ std::vector<std::uint32_t> layer_of_set(const BodyModel& body, const ContactNode
   const auto outside = std::ranges::count_if(contact.nodes, [&](std::uint32_t n) { return !in_layer[n]; });
   if (outside == 0) return found->second;
   throw input_error(
-      key, fmt::format("{}: {} of {} contact nodes lie outside of the layer '{}'{}; narrow contact_set, contact_box or "
-                       "contact_direction, or take another set",
+      key, fmt::format("{}: {} of {} contact nodes lie outside the layer '{}'{}; restrict contact_set, contact_box or "
+                       "contact_direction, or use another set",
                        key, outside, contact.nodes.size(), set,
-                       outside == std::ssize(contact.nodes) ? ", it touches none of them" : ""));
+                       outside == std::ssize(contact.nodes) ? ", which contains none of them" : ""));
 }
 
 }  // namespace heelstrike::fem

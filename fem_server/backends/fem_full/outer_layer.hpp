@@ -1,4 +1,4 @@
-/// Which elements of a body stay nonlinear.
+/// Selection of the elements of a body that stay nonlinear.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace heelstrike::fem {
 
-/// Elements with a contact node, and those whose centre is not farther than `depth` [m] from one; ascending.
+/// Elements with a contact node, and those whose centre is within `depth` [m] of one; ascending.
 [[nodiscard]] std::vector<std::uint32_t> layer_of_depth(const BodyModel& body, const ContactNodes& contact,
                                                         double depth);
 
 /// Elements of a set, ascending.
-/// @throws Error{invalid_input} for a set that does not exist or is empty, and when contact nodes lie outside of it
+/// @throws Error{invalid_input} for a set that does not exist or is empty, and when contact nodes lie outside it
 [[nodiscard]] std::vector<std::uint32_t> layer_of_set(const BodyModel& body, const ContactNodes& contact,
                                                       const std::string& set, const std::string& key);
 

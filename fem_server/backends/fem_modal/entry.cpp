@@ -20,7 +20,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Of a linear force, for which the step is told: (omega h)^2 / 12.
+/// Relative time discretisation error of a linear force, (omega h)^2 / 12, for which the step is reported.
 constexpr double max_time_error = 0.01;
 
 std::vector<ParameterSchema> schema() {
@@ -28,15 +28,15 @@ std::vector<ParameterSchema> schema() {
   std::erase_if(parameters, [](const ParameterSchema& s) { return s.name == "friction"; });
   parameters.push_back(number_parameter(
       "modes", "-",
-      "number of the body's lowest vibration modes that follow in time; what the others yield to is quasi-static, and "
-      "with 0 everything",
+      "number of the body's lowest vibration modes integrated in time; the others respond quasi-statically; "
+      "with 0, all modes do",
       20.0, {.min = 0.0, .max = 10'000.0}));
   parameters.push_back(number_parameter("modal_damping", "-", "damping ratio of each of these modes, below 1", 0.0,
                                         {.min = 0.0, .max = 0.999}));
   return parameters;
 }
 
-/// As the preparation of bodies wants it, which knows friction.
+/// Adds friction = 0, which the preparation of bodies requires.
 PairSpec frictionless(PairSpec pair) {
   pair.parameters["friction"] = 0.0;
   return pair;
@@ -55,7 +55,7 @@ void check_modal_pair(const PairSpec& pair) {
     const std::string key = "contact." + pair.name + ".main.material.density";
     throw input_error(
         key, fmt::format("{}: expected the density [kg/m^3] of a body that vibrates, found {}{}; give it, "
-                         "or take `modes: 0`",
+                         "or set `modes: 0`",
                          key, material.density, material.set.empty() ? "" : " for set '" + material.set + "'"));
   }
 }
@@ -65,7 +65,7 @@ void predict_modal_vibrations(const PairSpec& pair, PairDescription& description
   description.vibrates_on_support = description.vibrates && text(pair.parameters, "support") != "inertia_relief";
 }
 
-/// How many modes a body can have is known when it has been meshed.
+/// The number of modes of a body is known only after meshing.
 VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std::size_t n_modes,
                         const std::stop_token& stop) {
   try {
@@ -77,8 +77,8 @@ VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std:
   }
 }
 
-/// [-] Modes that take part when the nodes are pressed evenly: a bar with n modes along it leaves the share
-/// sum 1 / k^2 over k > n, over pi^2 / 6, of what it yields to, about 6 / (pi^2 n).
+/// [-] Effective number of modes under a uniform load: a bar with n modes along it neglects the fraction
+/// sum 1 / k^2 over k > n, over pi^2 / 6, of its compliance, about 6 / (pi^2 n).
 double find_resolved_wavelength(const ModalModel& model, const ContactNodes& contact) {
   NodeFields<1> f(3 * std::ssize(model.points));
   std::vector<std::uint32_t> numbers(model.points.size());
@@ -91,16 +91,16 @@ double find_resolved_wavelength(const ModalModel& model, const ContactNodes& con
   return 6.0 / (std::numbers::pi * std::numbers::pi) / std::max(1.0 - kept / all, max_time_error);
 }
 
-/// What the kept modes can show of an impact that lasts as long as a wave needs through the body and back: theory,
+/// Resolution of an impact with the duration of a wave's passage through the body and back by the kept modes: theory,
 /// section 3.
 void warn_about_time_resolution(const ModalModel& model, const ContactNodes& contact, const PrepareContext& context) {
   const double waves = find_resolved_wavelength(model, contact);
   context.on_progress(
       fmt::format(
-          "pressed evenly, the body yields to {:.3g} % by its {} vibration modes, as if {:.2g} of them lay along "
-          "the push, and to the rest at once: an impact that lasts as long as a wave needs there and back misses "
-          "about {:.2g} % of duration and speed; one that lasts much longer than the first mode's period needs "
-          "none of them",
+          "under a uniform load, {:.3g} % of the compliance is that of the {} vibration modes, equivalent to {:.2g} "
+          "modes along the load; the rest responds at once. The error of an impact that lasts as long as a wave there "
+          "and back is about {:.2g} % in duration and velocity; an impact much longer than the first mode's period "
+          "needs no modes",
           100.0 - 600.0 / (std::numbers::pi * std::numbers::pi * waves), model.Phi.cols(), waves, 50.0 / waves),
       0.97);
 }
@@ -123,9 +123,9 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
     model.modes = modes_of(pair, prepared, n_modes, context.stop);
     const double highest = model.modes.frequencies.tail<1>()[0];
     context.on_progress(
-        fmt::format("vibration modes from {:.4g} to {:.4g} Hz; the contact force is taken as linear within each step, "
-                    "and with steps of {:.2g} s (analysis.integrator.max_step) misses {} % of what swings as fast as "
-                    "the last of them",
+        fmt::format("vibration modes from {:.4g} to {:.4g} Hz; the contact force is linear within each step, "
+                    "and with steps of {:.2g} s (analysis.integrator.max_step) has an error of {} % for "
+                    "the last mode",
                     model.modes.frequencies[0] / (2.0 * std::numbers::pi), highest / (2.0 * std::numbers::pi),
                     std::sqrt(12.0 * max_time_error) / highest, 100.0 * max_time_error),
         0.95);
@@ -149,7 +149,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
 BackendEntry fem_modal_entry() {
   return {.name = "fem_modal",
           .summary =
-              "as fem_condensed without friction, with the lowest vibration modes of the body in time: impacts "
+              "as fem_condensed without friction, with the lowest vibration modes of the body over time: impacts "
               "excite waves",
           .reference = "rubin1975",
           .parameters = schema(),

@@ -19,11 +19,11 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Gap, over the depth, up to which candidates are looked at: the surface rises nowhere by more than B has pushed it
-/// down. Those up to the second one are solved for, the others join them when they are found to penetrate.
+/// Gap, over the depth, up to which candidates are considered: the surface rises nowhere by more than B has pushed it
+/// down. Candidates up to first_gap are solved for; the others are added when they penetrate.
 constexpr double farthest_gap = 1.0;
 constexpr double first_gap = 0.05;
-/// Penetration of the others that is rounding, over the depth: the solver's own accuracy.
+/// Penetration of the others due to rounding, over the depth: the accuracy of the solver.
 constexpr double allowed_penetration = 1e-10;
 
 Eigen::Index row_of(std::size_t node) {
@@ -90,7 +90,7 @@ std::vector<ModalContact::NearPoint> ModalContact::find_near(const PairState& st
   std::vector<double> gaps;
   for (const Vector3& point : points) gaps.push_back(model_.partner->gap(X_BA * point, 0.0));
   solution.gap = std::ranges::min(gaps);
-  if (solution.gap > 0.0) {  // outside they are lower bounds only
+  if (solution.gap > 0.0) {  // outside these are lower bounds only
     const double bound = solution.gap;
     solution.gap = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -123,7 +123,7 @@ void ModalContact::measure_undeformed(const PairState& state, Solution& solution
     smallest = gap;
     deepest = &x;
   }
-  // A body that bulges out as it vibrates touches before its undeformed shape does.
+  // A body that bulges due to its vibration touches before its undeformed shape does.
   if (deepest != nullptr) {
     solution.gap = smallest;
     solution.closest.x = *deepest;
@@ -192,11 +192,10 @@ void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vi
         starts ? ModeState{.q = vibration.modal_compliance[k] * g[k], .v = 0.0, .g = g[k]} : step.after(last, g[k]));
     before += step.energy(last);
     if (!starts) damped += step.dissipated(last, now);
-    // The contact problem takes what the modes yield to now for elastic; what they have is this.
+    // The contact problem counts the current compliance of the modes as elastic; this replaces it by the modes' energy.
     solution.energy += step.energy(now) - 0.5 * vibration.modal_compliance[k] * g[k] * g[k];
   }
-  // Nobody asks what a body that touches nothing still holds: told as lost when it is let go, as given back when it
-  // touches again.
+  // The remaining energy of a released body is reported as dissipated at release, and as regained at the next contact.
   if (solution.touches()) {
     solution.dissipated = history.touches ? damped : damped - before;
   } else if (history.touches) {
@@ -320,7 +319,7 @@ std::string ModalContact::fields(const History& history, const PairState& state,
     normals[solution.touching[i]] = node.surface.normal;
   }
   FieldState picture = model_.fields->linear_state(std::move(elastic));
-  // Where the modes are instead of where they would rest.
+  // Difference between the coordinates of the modes and their static ones.
   for (std::size_t k = 0; k < solution.modes.size(); ++k) {
     const auto column = static_cast<Eigen::Index>(k);
     const double omega = model_.modes.frequencies[column];

@@ -1,4 +1,4 @@
-/// What the contact of a vibrating body remembers between accepted steps.
+/// History of the contact of a vibrating body between accepted steps.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace heelstrike::fem {
 struct ModalHistory final : SavedHistory<ModalHistory> {
   static constexpr std::string_view format = "heelstrike modal history 1";
 
-  std::optional<double> t;       ///< [s] of the commit; none = nothing committed
-  bool touches = false;          ///< the bodies touched there
-  std::vector<ModeState> modes;  ///< as many as the body has; empty before the first commit
+  std::optional<double> t;       ///< [s] of the commit; none = no commit yet
+  bool touches = false;          ///< the bodies were in contact there
+  std::vector<ModeState> modes;  ///< all modes of the body; empty before the first commit
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {

@@ -6,7 +6,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Below it the integrals are summed as series: their closed forms are differences of nearly equal numbers.
+/// Below this step the integrals are summed as series: their closed forms are differences of nearly equal numbers.
 constexpr double series_step_limit = 0.1;
 /// (series_step_limit)^14 / 14! is far below rounding.
 constexpr int n_terms = 14;
@@ -56,7 +56,8 @@ double ModeStep::energy(const ModeState& state) const {
 
 double ModeStep::dissipated(const ModeState& before, const ModeState& end) const {
   if (zeta_omega_ == 0.0 || h_ == 0.0) return 0.0;
-  // Work of a linear force: [g q] - (g1 - g0) times the mean of q, and that from the equation of motion, integrated.
+  // Work of a linear force: [g q] - (g1 - g0) times the mean of q, which follows from the integrated equation of
+  // motion.
   const double change = (end.v - before.v + 2.0 * zeta_omega_ * (end.q - before.q)) / h_;
   const double mean = (0.5 * (before.g + end.g) - change) / omega2_;
   const double work = end.g * end.q - before.g * before.q - (end.g - before.g) * mean;

@@ -19,9 +19,9 @@ struct ModeState {
 ///
 ///     q1 = (1 - omega^2 S1) q0 + S v0 + (S1 - S2 / h) g0 + (S2 / h) g1
 ///
-/// with the answer S(h) to a unit impulse and its first and second integrals S1, S2 (Duhamel's integral; Nigam and
-/// Jennings [nigam1969]). Stable for any h; S2 / h >= 0 is what a mode yields to the force at the end of the step:
-/// h^2/6 for short ones, 1/omega^2 for long ones.
+/// with the response S(h) to a unit impulse and its first and second integrals S1, S2 (Duhamel's integral; Nigam and
+/// Jennings [nigam1969]). Stable for any h; S2 / h >= 0 is the compliance of a mode under the force at the end of the
+/// step: h^2/6 for short steps, 1/omega^2 for long ones.
 class ModeStep {
  public:
   /// @param omega  [rad/s] > 0
@@ -31,10 +31,10 @@ class ModeStep {
 
   /// [1/(rad/s)^2] d q1 / d g1
   [[nodiscard]] double modal_compliance() const { return compliance_; }
-  /// q1 where the force ends at zero.
+  /// q1 if the force ends at zero.
   [[nodiscard]] double released(const ModeState& before) const;
   [[nodiscard]] ModeState after(const ModeState& before, double g1) const;
-  /// [J] >= 0 taken by the damping. @param end  of after()
+  /// [J] >= 0 dissipated by the damping. @param end  from after()
   [[nodiscard]] double dissipated(const ModeState& before, const ModeState& end) const;
   /// [J] kinetic and elastic
   [[nodiscard]] double energy(const ModeState& state) const;

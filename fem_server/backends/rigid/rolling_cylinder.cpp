@@ -19,7 +19,7 @@ constexpr int n_around = 16;
 /// [-] tolerance between equal normals.
 constexpr double same_normal = 1e-13;
 /// Search of the lowest point of a rim. A flat partner needs two iterations; for a round one of radius R, each
-/// iteration reduces the error by r / (r + R).
+/// iteration multiplies the error by about r / (r + R).
 constexpr int max_projection_rounds = 50;
 /// [-] sine of the angle between lines below which they have no common normal.
 constexpr double parallel_axes = 1e-7;

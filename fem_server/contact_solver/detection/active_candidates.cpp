@@ -21,9 +21,9 @@ double ActiveCandidates::deepest() const {
   return scale;
 }
 
-// A node that carries force keeps doing so in most steps, and the committed displacement foretells who joins: with
-// both, a warm evaluation passes over its working set once. What is missing is found outside and joins, so a poor guess
-// costs a second pass and never the result.
+// A node that carries force usually continues to do so, and the committed displacement predicts new active nodes: with
+// both, a warm evaluation needs one pass over its working set. Missing nodes are found outside it and added, so a poor
+// prediction costs a second pass but does not change the result.
 std::vector<std::uint32_t> first_working_set(const ActiveCandidates& near) {
   std::vector<std::uint32_t> positions;
   for (std::uint32_t i = 0; i < near.nodes.size(); ++i) {
@@ -35,8 +35,8 @@ std::vector<std::uint32_t> first_working_set(const ActiveCandidates& near) {
 
 NodeBlocks::NodeBlocks(const SurfaceCompliance& body, const ActiveCandidates& near, std::span<const std::uint32_t> positions)
     : compliance_(&body) {
-  // Kernels walk through one matrix: either the kept blocks have all of the nodes, or the body's are read. The numbers
-  // are the same copies in the same order, and so are the bits of what is computed with them.
+  // Kernels process one matrix: the cached blocks if they contain all nodes, otherwise those of the body. The numbers
+  // are the same in the same order, and so are the bits of the results.
   numbers_.reserve(positions.size());
   if (near.cached_blocks != nullptr && std::ranges::includes(near.kept, positions)) {
     compliance_ = near.cached_blocks.get();
@@ -65,7 +65,7 @@ LoadChange change_since_commit(const ActiveCandidates& near, std::span<const std
   for (std::size_t a = 0; a < positions.size(); ++a) {
     const auto row = 3 * static_cast<Eigen::Index>(a);
     const std::uint32_t i = positions[a];
-    // Without the displacement of before, df . C df cannot be told from forces and displacements.
+    // Without the previous displacement, df . C df cannot be determined from forces and displacements.
     change.bounded = change.bounded && (near.known[i] || forces.segment<3>(row).isZero(0.0));
     if (!near.known[i]) continue;
     crossed += forces.segment<3>(row).dot(near.u_before[i]);
@@ -85,7 +85,7 @@ LoadChange change_since_commit(const ActiveCandidates& near, std::span<const std
 std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, const ActiveCandidates& near,
                                         std::span<const std::uint32_t> working, const LoadChange& change,
                                         double allowed) {
-  // The work is a difference of nearly equal numbers: rounding may leave it below zero when nothing has changed.
+  // The work is a difference of nearly equal numbers: without a change, rounding may make it negative.
   const double size = std::sqrt(std::max(change.work, 0.0));
   std::vector<std::uint32_t> open;
   std::size_t next = 0;
@@ -97,8 +97,8 @@ std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, con
     if (change.bounded && near.known[i]) {
       const Vector3& n = near.normals[i];
       const double before = near.gaps[i] + change.factor * n.dot(near.u_before[i]);
-      // Equation (8) of docs/theory/contact_fem.md: Cauchy and Schwarz in the energy norm. It needs the node's own
-      // block alone, where the displacement itself would need the node's whole row of the compliance.
+      // Equation (8) of docs/theory/contact_fem.md: Cauchy-Schwarz in the energy norm. It needs only the node's own
+      // block; the displacement itself would need the node's whole row of the compliance.
       const double reach = size * std::sqrt(n.dot(compliance.self(near.nodes[i]) * n));
       if (before - reach > -allowed) continue;
     }
@@ -124,8 +124,8 @@ SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance, std::span<c
   const std::size_t n = candidates.size();
   std::vector<double> blocks(9 * n * n);
   double* to = blocks.data();
-  // Blocks of candidates that are far apart in number lie pages apart in the body's compliance; side by side they are
-  // read at the speed of a stream by every evaluation from this committed state.
+  // Blocks of candidates with distant numbers are pages apart in the body's compliance; contiguous blocks are read at
+  // streaming speed by every evaluation from this committed state.
   for (std::size_t j = 0; j < n; ++j) {
     const double* column = compliance.column(candidates[j]);
     for (std::size_t i = 0; i < n; ++i, to += 9) {

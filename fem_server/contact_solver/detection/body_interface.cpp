@@ -17,34 +17,34 @@ namespace {
 
 using Eigen::Vector2d;
 
-/// Triangles face each other up to this cosine between a normal and the opposite of the other: 60 degrees. The faces
-/// of a cube that stands on a corner are at 54.7 degrees; the sides of blocks that are tilted by less than 30 degrees
-/// do not face what they stand on.
+/// Triangles face each other up to this cosine between one normal and the opposite of the other: 60 degrees. The faces
+/// of a cube standing on a corner are at 54.7 degrees; the sides of blocks tilted by less than 30 degrees do not face
+/// the body below.
 constexpr double min_facing_cosine = 0.5;
-/// Pairs of triangles may be as deep in one another as this many depths of the deepest node, and as this part of an
-/// element, for what lies between nodes. Behind a thin slice in which two bodies overlap their sides face each other
-/// too, across the whole of it: far deeper than any node, which knows the shortest way out.
+/// Maximum penetration of pairs of triangles: this multiple of the deepest node's depth, plus this fraction of an
+/// element for points between nodes. The opposite sides of a thin overlap of two bodies face each other too, at a
+/// distance far above the depth of any node, which measures the shortest way out.
 constexpr double facet_search_factor = 2.0;
 constexpr double element_search_fraction = 0.25;
-/// Of a triangle of A, over its longest edge: gaps that are told while the bodies do not touch. A point of a triangle
-/// is no farther than an edge from its corners, whose distances are known.
+/// Distance of reported gaps of separated bodies from a triangle of A, over its longest edge. A point of a triangle is
+/// no farther than an edge from its corners, whose distances are known.
 constexpr double facet_gap_factor = 2.0;
-/// Part of its area below which a function joins a neighbour. With a strip of width e of its triangles the function of
-/// a node beyond the edge of B has e^2 / 2 of its area and loads its own node by e of its force, so that without this
-/// the system becomes singular like e^2; 0.05 is e = 0.3.
+/// Fraction of its area below which a function is merged with a neighbour. For a strip of width e of its triangles, the
+/// function of a node beyond the edge of B has e^2 / 2 of its area and loads its own node by e of its force, so that
+/// the system would become singular like e^2; 0.05 is e = 0.3.
 constexpr double min_part = 0.05;
-/// Of an area: below it is what the rounding of edges in one place leaves of a polygon.
+/// Fraction of an area below which a polygon results from the rounding of coincident edges.
 constexpr double min_overlap_fraction = 1e-12;
-/// Of weights, sums of products of rounded numbers, and of distances over elements.
+/// Tolerance of weights, sums of products of rounded numbers, and of distances over elements.
 constexpr double rounding = 1e-9;
-/// Overlap, over the size of the body, that the rounding of sides which lie in one plane may leave.
+/// Overlap, over the size of the body, due to the rounding of coplanar sides.
 constexpr double side_overlap_tolerance = 1e-9;
 
 double cross(const Vector2d& a, const Vector2d& b) {
   return a.x() * b.y() - a.y() * b.x();
 }
 
-/// Three functions that are linear in the plane.
+/// Three linear functions in the plane.
 struct PlaneFunctions {
   Eigen::Matrix<double, 3, 2> slope;
   Vector3 value;
@@ -64,7 +64,7 @@ PlaneFunctions barycentric(const PlaneTriangle& t) {
   return b;
 }
 
-/// Integrals over the part of a triangle of A that meets one of B; b are barycentric coordinates.
+/// Integrals over the part of a triangle of A opposite to one of B; b are barycentric coordinates.
 struct PairIntegrals {
   Vector3 b = Vector3::Zero();      ///< [m^2] of b_A
   Vector3 gap = Vector3::Zero();    ///< [m^3] of b_A g
@@ -74,14 +74,14 @@ struct PairIntegrals {
 
 }  // namespace
 
-/// A triangle of A at its pose, seen from B.
+/// A triangle of A at its pose, in B.
 struct BodyInterface::Facet {
   std::uint32_t triangle = 0;
   std::array<Vector3, 3> corners;  ///< [m] in B
   double longest = 0.0;            ///< [m] edge
   Vector3 e1, e2, normal;          ///< [-] axes of its plane, out of A; in B
-  Vector3 along;                   ///< [-] from its points to those of B that they meet; in B
-  Vector3 shift;                   ///< [m] which these lie ahead of that; in B
+  Vector3 along;                   ///< [-] projection direction from its points to those of B; in B
+  Vector3 shift;                   ///< [m] additional tangential offset of B's points; in B
   [[nodiscard]] Vector2d own(const Vector3& p) const { return {e1.dot(p - corners[0]), e2.dot(p - corners[0])}; }
   [[nodiscard]] Vector2d project_onto_facet(const Vector3& p_BQ) const {
     const Vector3 q = p_BQ - shift;
@@ -92,7 +92,7 @@ struct BodyInterface::Facet {
 struct BodyInterface::Pair {
   std::uint32_t facet = 0;     ///< in the list of facets
   std::uint32_t triangle = 0;  ///< of B
-  double min_gap = 0.0;      ///< [m] of the corners of the facet: nothing of the pair is deeper
+  double min_corner_gap = 0.0;  ///< [m] of the corners of the facet: lower bound of the pair
 };
 
 namespace {
@@ -109,17 +109,17 @@ Corners corners_of(const SurfaceMesh& mesh, std::uint32_t t) {
   return {mesh.vertices[corners[0]], mesh.vertices[corners[1]], mesh.vertices[corners[2]]};
 }
 
-/// Whether the boxes of two triangles in the plane, one of them larger by `margin` all around, have a common point.
+/// True if the bounding boxes of two triangles in the plane, one enlarged by `margin`, have a common point.
 bool boxes_overlap(const PlaneTriangle& a, const PlaneTriangle& b, double margin) {
   const auto low = [](const PlaneTriangle& t) { return Vector2d(t[0].cwiseMin(t[1]).cwiseMin(t[2])); };
   const auto high = [](const PlaneTriangle& t) { return Vector2d(t[0].cwiseMax(t[1]).cwiseMax(t[2])); };
   return (low(a).array() <= high(b).array() + margin).all() && (low(b).array() <= high(a).array() + margin).all();
 }
 
-/// The way from A to B leans by half the angle between triangles that face each other, 30 degrees at most.
+/// Slope of the projection from A to B: half the angle between facing triangles, 30 degrees at most.
 constexpr double max_ray_slope = std::numbers::inv_sqrt3;
 
-/// Whether a triangle of B can lie before that of A along any such way.
+/// True if a triangle of B can lie in front of that of A along any such projection.
 template <class Facet>
 bool may_contact(const Facet& facet, const Corners& y) {
   double farthest = 0.0;
@@ -140,7 +140,7 @@ class Overlap {
     for (std::size_t k = 0; k < 3; ++k) corners_B_[k] = facet.project_onto_facet(y[k]);
     gap_slope_ = {normal_B.dot(facet.e1), normal_B.dot(facet.e2)};
     gap_value_ = normal_B.dot(facet.corners[0] - y[0]);
-    // Seen from A a triangle that faces A turns the other way round.
+    // In the plane of A, a triangle that faces A has the reverse orientation.
     const PlaneTriangle turned{corners_B_[0], corners_B_[2], corners_B_[1]};
     if (boxes_overlap(corners_A_, turned, 0.0)) polygon_ = common_part(corners_A_, turned);
   }
@@ -154,7 +154,7 @@ class Overlap {
     return 0.5 * twice;
   }
 
-  /// Exact: products of two linear functions on the triangles of a fan, by the middles of their edges.
+  /// Exact: products of two linear functions on the triangles of a fan, by the mid-edge rule.
   [[nodiscard]] PairIntegrals integrals() const {
     const PlaneFunctions b_A = barycentric(corners_A_);
     const PlaneFunctions b_B = barycentric(corners_B_);
@@ -182,7 +182,7 @@ class Overlap {
   ClippedPolygon polygon_;
 };
 
-/// A function while its integrals are summed up.
+/// A function during the summation of its integrals.
 struct Sums {
   InterfacePoint place;  // gap and normal times the area, point not yet divided by it
   double unknown = 0.0;  // [m^2]
@@ -201,7 +201,7 @@ void add(const Sums& part, Sums& to) {
   }
 }
 
-/// The living function that shares most with `j`, the first of equals; itself when it is alone.
+/// The active function with the largest overlap with `j`, the first of equals; `j` itself if there is none.
 std::size_t nearest_function(const std::vector<Sums>& functions, std::size_t j) {
   std::size_t best = j;
   double most = 0.0;
@@ -216,7 +216,7 @@ std::size_t nearest_function(const std::vector<Sums>& functions, std::size_t j) 
   return best;
 }
 
-/// Functions with hardly any area join others: the sum of all stays one.
+/// Merges functions of very small area with others: the sum of all functions remains one.
 void merge_small_functions(const std::vector<double>& full_areas, std::vector<Sums>& functions) {
   std::vector<std::size_t> small;
   const auto part = [&](std::size_t j) { return functions[j].place.area / full_areas[functions[j].place.node]; };
@@ -233,7 +233,7 @@ void merge_small_functions(const std::vector<double>& full_areas, std::vector<Su
   }
 }
 
-/// Means from integrals. @param of_node  of every contact node, also those that meet nothing
+/// Means from integrals. @param of_node  of every contact node, including those without a partner
 std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vector<double>& full_areas) {
   std::vector<Sums> functions;
   for (std::uint32_t node = 0; node < of_node.size(); ++node) {
@@ -317,7 +317,7 @@ std::vector<BodyInterface::Facet> BodyInterface::facets_near(const Pose& X_BA, s
     for (const std::uint32_t node : main_.triangles[t].nodes) {
       if (node != no_contact_node) nearest = std::min(nearest, node_gaps[node]);
     }
-    if (std::isinf(nearest)) continue;  // nothing on it can carry a force
+    if (std::isinf(nearest)) continue;  // no part of it can carry a force
     Facet facet;
     facet.triangle = t;
     for (std::size_t k = 0; k < 3; ++k) facet.corners[k] = X_BA * main_.mesh.vertices[main_.mesh.triangles[t][k]];
@@ -340,7 +340,7 @@ double BodyInterface::find_facet_penetration(std::span<const Facet> facets, std:
   for (const double gap : node_gaps) deepest = std::max(deepest, -gap);
   double longest = 0.0;
   for (const Facet& facet : facets) longest = std::max(longest, facet.longest);
-  // No node of A is inside B: what pokes into an element is a part of B, however deep.
+  // No node of A is inside B: a part of B penetrates an element, at any depth.
   if (deepest <= rounding * longest) return limit;
   return std::min(limit, facet_search_factor * deepest + element_search_fraction * longest);
 }
@@ -369,7 +369,7 @@ std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> 
       Vector3 gaps;
       for (std::size_t k = 0; k < 3; ++k) gaps[static_cast<Eigen::Index>(k)] = n.dot(facet.corners[k]) - offset;
       if (gaps.minCoeff() > farthest || gaps.maxCoeff() < -depth) continue;
-      pairs.push_back({.facet = f, .triangle = t, .min_gap = gaps.minCoeff()});
+      pairs.push_back({.facet = f, .triangle = t, .min_corner_gap = gaps.minCoeff()});
     }
   }
   return pairs;
@@ -389,11 +389,11 @@ void BodyInterface::restrict_facets(std::span<const Pair> pairs, std::vector<Fac
 
 void BodyInterface::find_closest(std::span<const Facet> facets, std::span<const Pair> pairs, const Pose& X_AB,
                                  Interface& interface) const {
-  // Most promising first: few pairs are clipped before no other can be deeper.
+  // Sorted by lower bound: few pairs are clipped before no other pair can be deeper.
   std::vector<Pair> sorted(pairs.begin(), pairs.end());
-  std::ranges::stable_sort(sorted, {}, &Pair::min_gap);
+  std::ranges::stable_sort(sorted, {}, &Pair::min_corner_gap);
   for (const Pair& pair : sorted) {
-    if (pair.min_gap >= interface.min_gap) break;
+    if (pair.min_corner_gap >= interface.min_gap) break;
     const Facet& facet = facets[pair.facet];
     const Overlap overlap(facet, partner_->surface().mesh, pair.triangle, normals_B_[pair.triangle]);
     for (const Vector2d& x : overlap.polygon()) {
@@ -412,8 +412,8 @@ std::vector<InterfacePoint> BodyInterface::integrate(std::span<const Facet> face
   const ContactSurface& B = partner_->surface();
   for (const Pair& pair : pairs) {
     const Facet& facet = facets[pair.facet];
-    // The pressure lies on nodes whose gap is at most the depth; their triangles reach an edge farther.
-    if (pair.min_gap > depth + facet_gap_factor * facet.longest) continue;
+    // The pressure lies on nodes whose gap is at most the depth; their triangles extend one edge farther.
+    if (pair.min_corner_gap > depth + facet_gap_factor * facet.longest) continue;
     const Overlap overlap(facet, B.mesh, pair.triangle, normals_B_[pair.triangle]);
     if (overlap.polygon().empty()) continue;
     const PairIntegrals sums = overlap.integrals();
@@ -451,8 +451,8 @@ Interface begin_between_bodies(const BodyInterface& interface, std::span<const d
   if (found.places.empty() && -solved.gap > side_overlap_tolerance * size) {
     const Vector3& p = solved.closest.x;
     throw RecoverableError(
-        fmt::format("the bodies overlap by {} m at ({}, {}, {}) m of the main body, where no faces that may touch look "
-                    "at each other within 60 degrees, at t = {} s; take a smaller step, widen contact_set, contact_box "
+        fmt::format("the bodies overlap by {} m at ({}, {}, {}) m of the main body, where no contact faces face "
+                    "each other within 60 degrees, at t = {} s; use a smaller step, extend contact_set, contact_box "
                     "or contact_direction, or exchange main and partner",
                     -solved.gap, p.x(), p.y(), p.z(), state.t));
   }
@@ -462,7 +462,7 @@ Interface begin_between_bodies(const BodyInterface& interface, std::span<const d
 void reject_unknown_point(const Vector3& p_AQ) {
   throw input_error("partner_contact_direction",
                     fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
-                                "nodes; widen partner_contact_set, partner_contact_box or partner_contact_direction",
+                                "nodes; extend partner_contact_set, partner_contact_box or partner_contact_direction",
                                 p_AQ.x(), p_AQ.y(), p_AQ.z()));
 }
 

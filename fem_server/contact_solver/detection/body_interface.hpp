@@ -1,16 +1,16 @@
-/// What two deformable bodies feel of each other: a mortar method [puso2004, popp2010].
+/// Interface of two deformable bodies: a mortar method [puso2004, popp2010].
 ///
 /// The pressure on the surface of A is interpolated by one function psi_i per contact node, hat functions on its
-/// triangles. With g(x) the distance of a point x of A to the plane of the triangle of B that it meets, and n that
+/// triangles. With g(x) the distance of a point x of A to the plane of the opposite triangle of B, and n that
 /// triangle's normal, the gap of node i is the mean
 ///
 ///     gamma_i = integral psi_i [ g + n . (u_A - u_B) ] / | integral psi_i n |
 ///
-/// over the part of A's triangles that faces B: the triangles of both bodies are clipped against one another, and the
+/// over the part of A's triangles that faces B: the triangles of both bodies are clipped against each other, and the
 /// integrals of the polygons are exact. The same integrals distribute the force of node i over the nodes of either
-/// body. A uniform pressure therefore loads both bodies by their consistent nodal forces, whatever the meshes, and
-/// edges where a body ends are no exception. Only triangles that face each other meet: the sides of a block take no
-/// part. Theory and limits: docs/theory/contact_fem.md, section 10.
+/// body. A uniform pressure therefore loads both bodies by their consistent nodal forces for any meshes, also at edges
+/// where a body ends. Only triangles that face each other are paired: the sides of a block are excluded. Theory and
+/// limits: docs/theory/contact_fem.md, section 10.
 #pragma once
 
 #include <cstdint>
@@ -32,35 +32,35 @@ struct InterfacePoint {
   double area = 0.0;                       ///< [m^2] integral of psi > 0: force = pressure times area
   std::vector<WeightedNodes::Entry> on_A;  ///< means of the displacements, in contact nodes of either body
   std::vector<WeightedNodes::Entry> on_B;
-  bool outside = false;  ///< it meets a part of B whose displacement is not known
+  bool outside = false;  ///< it faces a part of B with an unknown displacement
 };
 
 struct Interface {
-  /// [m] of single points, on the polygons; infinite when the bodies do not face each other nearby.
+  /// [m] of single points, on the polygons; infinite if no part of the bodies faces the other nearby.
   double min_gap = 0.0;
   Vector3 closest = Vector3::Zero();         ///< [m] point of A with that gap, in A
   Vector3 closest_normal = Vector3::Zero();  ///< [-] out of B, in A
-  double seen = 0.0;                         ///< [m] how deep in one another triangles were looked for
-  std::vector<InterfacePoint> places;        ///< nodes ascending; none when the smallest gap is not negative
+  double seen = 0.0;                         ///< [m] maximum searched penetration of triangles
+  std::vector<InterfacePoint> places;        ///< nodes ascending; none unless the smallest gap is negative
 };
 
 /// Thread-safe.
 class BodyInterface {
  public:
-  /// @param main         the faces of A that may touch
+  /// @param main         contact faces of A
   /// @param n_nodes      contact nodes of A
-  /// @param max_penetration  [m] deepest overlap that is solved
+  /// @param max_penetration  [m] maximum overlap that is solved
   BodyInterface(ContactSurface main, std::size_t n_nodes, std::shared_ptr<const DeformablePartner> partner,
                 double max_penetration);
 
   /// @param node_gaps  [m] distance of each contact node of A to B, negative inside
-  /// @param shift      [m] how far B's points lie ahead, along the interface, of the points of A that they really meet
-  ///                   in the deformed bodies; in A
+  /// @param shift      [m] tangential distance of B's points from those points of A that are opposite in the deformed
+  ///                   bodies; in A
   [[nodiscard]] Interface at(const Pose& X_AB, std::span<const double> node_gaps,
                              const Vector3& shift = Vector3::Zero()) const;
 
-  /// Of surfaces that have been displaced, which may hardly overlap any more: all functions up to some gap.
-  /// @param undeformed  of the surfaces as they were: says how deep triangles are looked for, and its depth is the gap
+  /// For displaced surfaces, whose overlap may have nearly vanished: all functions up to some gap.
+  /// @param undeformed  of the undeformed surfaces: defines the search depth of triangles, and its depth is the gap
   [[nodiscard]] std::vector<InterfacePoint> displace_points(const Pose& X_AB, const Interface& undeformed) const;
 
  private:
@@ -70,12 +70,12 @@ class BodyInterface {
                                                const Vector3& shift_B) const;
   [[nodiscard]] std::vector<InterfacePoint> interface_points_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
                                                         double depth, const Pose& X_AB) const;
-  /// [m] to which pairs are looked for
+  /// [m] maximum depth of searched pairs
   [[nodiscard]] double find_facet_penetration(std::span<const Facet> facets, std::span<const double> node_gaps) const;
   [[nodiscard]] std::vector<Pair> pairs_of(std::span<const Facet> facets, double depth) const;
-  /// Points meet along the mean of the normals of both bodies, one direction for each triangle of A: what two equal
-  /// bodies press on one another is then a mirror image.
-  void aim(std::span<const Pair> pairs, std::vector<Facet>& facets) const;
+  /// Projects along the mean of the normals of both bodies, one direction for each triangle of A: the contact of two
+  /// equal bodies is then mirror-symmetric.
+  void restrict_facets(std::span<const Pair> pairs, std::vector<Facet>& facets) const;
   void find_closest(std::span<const Facet> facets, std::span<const Pair> pairs, const Pose& X_AB,
                     Interface& interface) const;
   [[nodiscard]] std::vector<InterfacePoint> integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
@@ -88,16 +88,16 @@ class BodyInterface {
   std::vector<Vector3> normals_B_;  // [-] of the partner's triangles, in B
 };
 
-/// The undeformed interface, and what it tells of gap and closest point; no places when nothing touches.
+/// The undeformed interface with its gap and closest point; no places without contact.
 /// @param node_gaps  [m] as BodyInterface::at
 /// @param size       [m] of A
 /// @param solved     with gap and closest point of the nodes
-/// @throws RecoverableError deeper than the limit, or where no faces that may touch look at each other
+/// @throws RecoverableError deeper than the limit, or if no contact faces face each other
 [[nodiscard]] Interface begin_between_bodies(const BodyInterface& interface, std::span<const double> node_gaps,
                                              const PairState& state, const ContactOptions& options, double size,
                                              ContactSolution& solved);
 
-/// @throws Error{invalid_input}  the bodies touch at this place [m] of A, where the displacement of B is not known
+/// @throws Error{invalid_input}  the bodies touch at this point [m] of A, where the displacement of B is unknown
 [[noreturn]] void reject_unknown_point(const Vector3& p_AQ);
 
 }  // namespace heelstrike::fem

@@ -23,10 +23,10 @@ bool covers_contact_candidates(const CandidateCache& candidate_cache, const Cand
   const Pose& before = candidate_cache.X_AB;
   const Vector3 moved = X_AB.R.transpose() * (ball.center - X_AB.p) - before.R.transpose() * (ball.center - before.p);
   // The gap of a point changes by no more than the point moves relative to B, and no point of the ball moves by more
-  // than its centre does plus the turn times the radius; the Frobenius norm bounds the spectral one from above.
+  // than its centre plus the rotation times the radius; the Frobenius norm is an upper bound of the spectral norm.
   const double rounding = 1e-9 * ball.radius;
   const double motion = moved.norm() + (X_AB.R - before.R).norm() * ball.radius + rounding;
-  // Once: the gap of the node; once more: the depth up to which nodes count as near.
+  // Once for the gap of the node, once for the depth up to which nodes count as near.
   return candidate_cache.depth + 2.0 * motion <= candidate_cache.reach;
 }
 

@@ -1,6 +1,6 @@
-/// What an evaluation near a committed state need not find again: the candidates that may come near the partner, and
-/// the blocks of the compliance among those that touch. Derived from the committed state alone, so it is not saved: a
-/// loaded history has the same.
+/// Cache for evaluations near a committed state: the candidates that may come near the partner, and the blocks of the
+/// compliance among the active ones. Derived from the committed state alone, so it is not saved: a loaded history has
+/// the same cache.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class CommittedFriction;
 struct CandidateCache {
   Pose X_AB;                               ///< committed
   double depth = 0.0;                      ///< [m] distance or depth of the undeformed shapes there, >= 0
-  double reach = 0.0;                      ///< [m] all candidates with a gap up to here there
-  std::vector<std::uint32_t> candidates;   ///< are these, ascending
-  std::vector<std::uint32_t> block_nodes;  ///< candidates that touch or nearly do, ascending
+  double reach = 0.0;                      ///< [m] all candidates with a gap up to this value
+  std::vector<std::uint32_t> candidates;   ///< these candidates, ascending
+  std::vector<std::uint32_t> block_nodes;  ///< candidates in contact or close to it, ascending
 
-  /// [m/N] blocks among block_nodes; copied when first asked for, because many committed states never are. Thread-safe.
+  /// [m/N] blocks among block_nodes; copied on first use, because many committed states need none. Thread-safe.
   /// @param compliance  of the body; always the same
   [[nodiscard]] std::shared_ptr<const SurfaceCompliance> blocks(const SurfaceCompliance& compliance) const;
-  /// Of block_nodes; made when first asked for. Thread-safe. @param make  always for the same state
+  /// Friction data of block_nodes; made on first use. Thread-safe. @param make  always for the same state
   [[nodiscard]] std::shared_ptr<const CommittedFriction> friction(
       const std::function<std::shared_ptr<const CommittedFriction>()>& make) const;
 
@@ -44,8 +44,8 @@ struct CandidateBall {
 };
 [[nodiscard]] CandidateBall ball_around(const std::vector<Vector3>& points);
 
-/// At `X_AB` nothing else can touch, nor be the closest node: gaps are distances, so none has changed by more than its
-/// node moved relative to B, and the largest of these motions is bounded for the ball.
+/// True if at `X_AB` no other candidate can touch or be the closest node: gaps are distances, so none has changed by
+/// more than the motion of its node relative to B, which is bounded by that of the ball.
 [[nodiscard]] bool covers_contact_candidates(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB);
 
 }  // namespace heelstrike::fem

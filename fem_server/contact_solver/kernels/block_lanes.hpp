@@ -1,5 +1,5 @@
 /// A block of the compliance as vector lanes, for the inner loops of compliance_product.cpp: lane k of column l holds
-/// C(k, l), lane 3 holds whatever lies beside it. Operations on lanes round like those on single numbers, so the bits
+/// C(k, l), lane 3 holds the next number in memory. Operations on lanes round like those on single numbers, so the bits
 /// do not depend on the width of the processor's registers.
 #pragma once
 
@@ -26,10 +26,9 @@ HEELSTRIKE_INLINE void add(const Lanes& change, double* to) {
   std::memcpy(to, &sum, sizeof sum);
 }
 
-/// The processor cannot foresee which blocks come next; asking for them early hides most of the memory's latency: with
-/// 500 nodes, whose blocks are in no cache, loops over one field take 0.64 to 0.75 of their time without
-/// (bench_kernels). Twelve blocks are 864 bytes or some 50 ns of such a loop, the order of what a load from memory
-/// takes.
+/// The processor cannot predict the next blocks; prefetching hides most of the memory latency: with 500 nodes, whose
+/// blocks are in no cache, loops over one field take 0.64 to 0.75 of the time without prefetching (bench_kernels).
+/// Twelve blocks are 864 bytes or some 50 ns of such a loop, the order of a memory access.
 constexpr std::size_t ahead = 12;
 
 HEELSTRIKE_INLINE void fetch(const double* column, const std::uint32_t* rows, std::size_t i, std::size_t n_rows) {
@@ -43,7 +42,7 @@ struct BlockLanes {
   Lanes x, y, z;  ///< columns
 };
 
-/// @param block  9 numbers, column-major; reads no other
+/// @param block  9 numbers, column-major; reads no others
 HEELSTRIKE_INLINE void load_block(const double* block, BlockLanes& to) {
   load(block, to.x);
   load(block + 3, to.y);

@@ -14,9 +14,9 @@ namespace {
 
 #define HEELSTRIKE_INLINE inline __attribute__((always_inline))
 
-/// Column j of a symmetric matrix of blocks, with rows below j only: each block serves twice. Component k of four
-/// fields is one register, so a block's nine numbers are spread and used for all fields of a row and of the column
-/// while they are there. Against the plain loop of plain_kernels.hpp: bench_kernels.
+/// Column j of a symmetric matrix of blocks, with rows below j only: each block is used twice. Component k of four
+/// fields is one register, so the nine numbers of a block are broadcast once and used for all fields of a row and of
+/// the column. Compared with the plain loop of plain_kernels.hpp: bench_kernels.
 /// @tparam n_lanes  fields over four
 /// @param forces, result  of all nodes; the first of `rows` is that of the column itself
 template <std::size_t n_lanes>
@@ -68,9 +68,9 @@ void accumulate_both_8(const double* column, const std::uint32_t* rows, std::siz
   accumulate_both<2>(column, rows, n_rows, forces, result);
 }
 
-/// One field, four numbers per node of which the last means nothing: the padding lets a node be loaded and added as one
-/// register. Wider registers and reading ahead take this to 0.31 to 0.46 of the plain loop; without wider registers it
-/// is 0.7 to 1.5, without reading ahead 0.5 for 500 nodes (bench_kernels).
+/// One field, four numbers per node of which the last is undefined: with this padding a node is loaded and added as one
+/// register. Wider registers and prefetching reduce the time to 0.31 to 0.46 of the plain loop; without wider registers
+/// it is 0.7 to 1.5, without prefetching 0.5 for 500 nodes (bench_kernels).
 /// @param forces, result  of all nodes; the first of `rows` is that of the column itself
 HEELSTRIKE_VECTOR_CLONES
 void accumulate_both_1(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* forces,
@@ -147,9 +147,9 @@ std::vector<double> normals_as_lanes(std::span<const Vector3> normals) {
   return as_lanes(normals.empty() ? nullptr : normals.front().data(), normals.size());
 }
 
-/// Several loads share what they read: a column that more than one of them asks for comes from memory once and from the
-/// cache afterwards. Each load still takes its own columns in ascending order, so its sums are those it would have
-/// alone.
+/// Several loads share reads: a column used by more than one of them is read from memory once and then from the cache.
+/// Each load still processes its own columns in ascending order, so its sums are identical to those of a single
+/// load.
 ///
 /// Calls visit(list, index) for the numbers of several ascending lists in ascending order.
 template <class List, class Visit>

@@ -1,6 +1,6 @@
 /// Products with selected blocks of the surface compliance: the inner loops of the contact evaluation.
 ///
-/// Sums run over the loaded nodes in ascending order, whatever the vector unit, so the bits do not depend on the
+/// Sums run over the loaded nodes in ascending order, independent of the vector unit, so the bits do not depend on the
 /// machine.
 #pragma once
 
@@ -28,7 +28,7 @@ template <int n_fields>
                                                 std::span<const std::uint32_t> nodes,
                                                 const NodeFields<n_fields>& forces);
 
-/// Forces on nodes of a body, and the nodes whose displacements are wanted.
+/// Forces on nodes of a body, and the nodes with requested displacements.
 struct LoadedNodes {
   const SurfaceCompliance* compliance = nullptr;
   std::span<const std::uint32_t> rows{};     ///< ascending; empty = those of `columns`
@@ -36,18 +36,18 @@ struct LoadedNodes {
   NodeFields<1> forces{};                    ///< [N] on `columns`
 };
 
-/// Displacements [m] of several loads. Loads with columns in common follow one another column by column, so that the
-/// blocks of a column come from memory once: the same numbers as one by one, bit for bit.
+/// Displacements [m] of several loads. Loads with common columns are processed column by column, so that the blocks of
+/// a column are read from memory once. Same numbers as one by one, bit for bit.
 [[nodiscard]] std::vector<NodeFields<1>> displacements(std::span<const LoadedNodes> loads);
 
-/// Nodes of a body, their normals, and where the compliance along them goes.
+/// Nodes of a body, their normals, and the output of the compliance along them.
 struct NormalBlocks {
   const SurfaceCompliance* compliance = nullptr;
   std::span<const std::uint32_t> nodes{};  ///< ascending
   std::span<const Vector3> normals{};      ///< of these
 };
 
-/// Matrices with entries n_i . C_ij n_j for i >= j; the upper triangle means nothing. Column by column, as
+/// Matrices with entries n_i . C_ij n_j for i >= j; the upper triangle is undefined. Column by column, as
 /// displacements().
 [[nodiscard]] std::vector<Eigen::MatrixXd> delassus_matrices(std::span<const NormalBlocks> blocks);
 

@@ -21,8 +21,8 @@ HEELSTRIKE_INLINE void get(const Number* from, Vector& to) {
   std::memcpy(&to, from, sizeof to);
 }
 
-/// The rows k and 8 + k of a group. They lie side by side, so that one load brings both and two shifts extend their
-/// signs; neighbouring rows side by side would have to be put in order again by shuffles, in every product.
+/// Rows k and 8 + k of a group. They are adjacent, so that one load reads both and two shifts extend their signs; with
+/// adjacent neighbouring rows, every product would need shuffles to restore the order.
 HEELSTRIKE_INLINE void split(const std::int16_t* group, Floats& first, Floats& second) {
   Pairs pairs;
   get(group, pairs);
@@ -30,8 +30,8 @@ HEELSTRIKE_INLINE void split(const std::int16_t* group, Floats& first, Floats& s
   second = __builtin_convertvector(pairs >> 16, Floats);
 }
 
-/// One step of the upper half is 65534 steps of the lower: a product with the reciprocal, as divisions take ten times
-/// as long, and exact enough, because the lower half only adds digits beyond the sixteenth bit.
+/// One step of the upper half is 65534 steps of the lower: multiplies by the reciprocal, because divisions take ten
+/// times as long. This is accurate enough, because the lower half only adds digits beyond the sixteenth bit.
 template <bool both>
 HEELSTRIKE_INLINE void numbers(const std::int16_t* upper, const std::int16_t* lower, Floats& first, Floats& second) {
   split(upper, first, second);
@@ -44,13 +44,13 @@ HEELSTRIKE_INLINE void numbers(const std::int16_t* upper, const std::int16_t* lo
   }
 }
 
-/// As a tree: three additions after one another instead of seven, and the same order whatever the registers.
+/// As a tree: three consecutive additions instead of seven, in the same order for all register widths.
 HEELSTRIKE_INLINE float sum(const Floats& v) {
   return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
 }
 
-/// The matrix is symmetric and only its lower triangle is kept: the panel serves as columns (`down`, y += P f) and, in
-/// the same pass, as rows (`up`, sums = P^T x), because reading it is what a product costs.
+/// The matrix is symmetric and only its lower triangle is stored: the panel is used as columns (`down`, y += P f) and,
+/// in the same pass, as rows (`up`, sums = P^T x), because a product is memory-bound.
 template <bool both, bool down, bool up>
 HEELSTRIKE_INLINE void product(const PanelView& P, const float* f, const float* x, float* y, float* sums) {
   Floats sum_a{};
@@ -89,7 +89,7 @@ HEELSTRIKE_INLINE void product(const PanelView& P, const float* f, const float* 
   }
 }
 
-/// Three fields for one reading and unpacking of the matrix; more would not fit the registers.
+/// Three fields per pass over the matrix; more would not fit into the registers.
 HEELSTRIKE_INLINE void three_products(const PanelView& P, std::size_t stride, const float* f, const float* x, float* y,
                                       float* sums) {
   Floats up[3][3] = {};

@@ -11,7 +11,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// An entry of one in the upper half: the largest number but one, for rounding.
+/// The number 1 in the upper half: one less than the largest number, to allow for rounding.
 constexpr float unit = 32766.0F;
 using WholeLanes = std::int32_t __attribute__((vector_size(4 * sizeof(std::int32_t))));
 using FourHalves = std::int16_t __attribute__((vector_size(4 * sizeof(std::int16_t))));
@@ -23,30 +23,29 @@ struct FrameLanes {
   SingleLanes x, y, z;  ///< lane a of row k: component k of axis a; lane 3 is zero
 };
 
-/// The whole number next to each lane. Adding 1.5 times 2^23 leaves no bits for the fraction, so the sum is rounded to
-/// even by the addition itself, and taking it away again is exact: a rounding without a call, for numbers far below
-/// 2^22.
+/// The nearest integer of each lane. Adding 1.5 times 2^23 leaves no bits for the fraction, so the addition itself
+/// rounds to even, and the subtraction is exact: rounding without a call, for numbers far below 2^22.
 HEELSTRIKE_INLINE void round_lanes(const SingleLanes& v, SingleLanes& to) {
   constexpr float shift = 12582912.0F;  // 1.5 times 2^23: its last bit is one
   to = (v + shift) - shift;
 }
 
-/// Columns of a panel in order of rows, before they are put in their places.
+/// Columns of a panel ordered by row, before they are written to their positions.
 struct PanelDraft {
-  std::size_t stride;               ///< rows and four more: blocks are written four numbers at a time
+  std::size_t stride;               ///< rows plus four: blocks are written four numbers at a time
   std::vector<std::int16_t> upper;  ///< three columns
   std::vector<std::int16_t> lower;
 };
 
-/// Frames come divided by the scales of their rows, so the products are entries of D^-1 B D^-1 times `unit`: within it
-/// where B is positive definite, by the inequality of Cauchy and Schwarz. An entry beyond it therefore proves that the
+/// Frames are divided by the scales of their rows, so the products are entries of D^-1 B D^-1 times `unit`: within
+/// `unit` if B is positive definite, by the Cauchy-Schwarz inequality. A larger entry therefore proves that the
 /// compliance is damaged, and would not fit its half either.
 ///
 /// F_i^T C_ij F_j below the diagonal of one column of nodes, in two halves.
 /// @param own     axes of the column's node over their scales, column-major
 /// @param frames  of the rows
-/// @param upper, lower  where the first row goes
-/// @return whether all numbers are in range
+/// @param upper, lower  position of the first row
+/// @return true if all numbers are in range
 bool project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const float* own,
                     const FrameLanes* frames, std::size_t stride, std::int16_t* upper, std::int16_t* lower) {
   WholeLanes good = {-1, -1, -1, -1};
@@ -88,7 +87,7 @@ std::size_t rounded_up(std::size_t rows) {
   return (rows + panel_group - 1) / panel_group * panel_group;
 }
 
-/// Puts a column in its place, with zeros above and below. @param in_order  of `rows` numbers and more; is overwritten
+/// Writes a column to its position, with zeros above and below. @param in_order  at least `rows` numbers; overwritten
 void place(std::int16_t* in_order, std::size_t skipped, std::size_t wanted, std::size_t rows, std::int16_t* column) {
   std::fill(in_order, in_order + skipped, std::int16_t{0});
   std::fill(in_order + skipped + wanted, in_order + rows, std::int16_t{0});

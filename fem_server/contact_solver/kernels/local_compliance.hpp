@@ -1,10 +1,10 @@
-/// The compliance in the local axes of a few hundred nodes, B = F^T C F: the matrix that the friction solver works on.
+/// The compliance in the local axes of a few hundred nodes, B = F^T C F: the matrix of the friction solver.
 ///
-/// What a product costs is reading the matrix, so it is kept in **two halves of 16 bits**. With D the square root of
-/// the diagonal, every entry of D^-1 B D^-1 lies in [-1, 1] (Cauchy-Schwarz, B is positive definite), and fixed point
-/// numbers serve: the upper halves alone are within 1.5e-5 of that range, which is nearly always all that search
-/// directions and sweeps need, at a quarter of the memory of double precision; both halves are as good as single
-/// precision. Only the lower triangle is there.
+/// A product is memory-bound, so the matrix is stored in **two halves of 16 bits**. With D the square root of the
+/// diagonal, every entry of D^-1 B D^-1 lies in [-1, 1] (Cauchy-Schwarz, B is positive definite), and fixed-point
+/// numbers are sufficient: the upper halves alone have an error of 1.5e-5 of that range, which nearly always suffices
+/// for search directions and sweeps, at a quarter of the memory of double precision; both halves equal single
+/// precision. Only the lower triangle is stored.
 #pragma once
 
 #include <Eigen/Core>
@@ -26,11 +26,11 @@ class LocalCompliance {
                   std::span<const Matrix3> frames);
 
   [[nodiscard]] std::size_t n_nodes() const { return own_.size(); }
-  /// B x with both halves: as single precision. @param x  three rows per node
+  /// B x with both halves, in single precision. @param x  three rows per node
   [[nodiscard]] Eigen::VectorXd product(const Eigen::VectorXd& x) const;
-  /// Of several fields, one per column.
+  /// The same for several fields, one per column.
   [[nodiscard]] Eigen::MatrixXd products(const Eigen::MatrixXd& x) const;
-  /// B x with the upper halves: good to about a thousandth.
+  /// B x with the upper halves: accurate to about a thousandth.
   [[nodiscard]] Eigen::VectorXd approximate_product(const Eigen::VectorXd& x) const;
 
   /// [m/N] the block of one node.
@@ -44,8 +44,8 @@ class LocalCompliance {
 
   /// The blocks below the diagonal in the columns of one node: three columns, with zeros above and below.
   struct Panel {
-    std::size_t start;  ///< of the first column in each half
-    std::size_t first;  ///< row of the matrix that a column begins with, a multiple of panel_group
+    std::size_t start;  ///< position of the first column in each half
+    std::size_t first;  ///< first row of a column in the matrix, a multiple of panel_group
     std::size_t rows;   ///< of a column
   };
   void fill(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes, std::span<const Matrix3> frames);
@@ -65,19 +65,19 @@ class LocalCompliance {
   std::vector<std::int16_t> lower_;
 };
 
-/// Displacements while forces change node by node, in ascending order, sweep after sweep; in upper halves. A column
-/// tells the nodes below of its change at once, and asks their changes of the sweep before when its turn comes: half of
-/// the matrix is read, once per sweep.
+/// Displacements during Gauss-Seidel sweeps, in which forces change node by node in ascending order; upper halves. A
+/// column adds its change to the nodes below at once, and gathers their changes of the previous sweep at its turn: half
+/// of the matrix is read, once per sweep.
 class SweptDisplacements {
  public:
   /// @param B  outlives this
-  /// @param u  [m] at the start, local axes
+  /// @param u  [m] initial, local axes
   SweptDisplacements(const LocalCompliance& B, const Eigen::VectorXd& u);
 
-  /// [m] under the present forces, local axes. Once per sweep and node, in ascending order; nodes whose force never
-  /// changes may be left out of all sweeps.
+  /// [m] under the current forces, local axes. Once per sweep and node, in ascending order; nodes whose force never
+  /// changes may be omitted from all sweeps.
   [[nodiscard]] Eigen::Vector3f at(std::size_t node);
-  /// Right after `at`. @param change  [N] of the force on that node
+  /// Call directly after `at`. @param change  [N] of the force on that node
   void load(std::size_t node, const Eigen::Vector3f& change);
 
  private:

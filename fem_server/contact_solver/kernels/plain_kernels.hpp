@@ -1,5 +1,5 @@
-/// The kernels of this folder in their plainest form: what they are tested against and measured against
-/// (bench_kernels). A kernel stays beside them as long as benchmarks/RESULTS.md shows what it gains.
+/// Plain versions of the kernels of this folder: reference for tests and benchmarks (bench_kernels). An optimised
+/// kernel is justified by its gain in benchmarks/RESULTS.md.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline NodeFields<1> displacement(const SurfaceCompliance& compliance, std::span
   return u;
 }
 
-/// As fem::displacement of nodes under forces on the same nodes, but every block is read.
+/// As fem::displacement of nodes under forces on the same nodes, but reads every block.
 template <int n_fields>
 NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
                                   const NodeFields<n_fields>& forces) {
@@ -56,7 +56,7 @@ inline Eigen::MatrixXd delassus_matrix(const NormalBlocks& blocks) {
   return A;
 }
 
-/// One number of a panel, with both halves or with the upper one.
+/// One number of a panel, with both halves or with the upper half.
 inline float entry(const PanelView& P, std::size_t row, std::size_t column, bool both) {
   const std::size_t at = column * P.rows + panel_place(row);
   return static_cast<float>(P.upper[at]) + (both ? static_cast<float>(P.lower[at]) / panel_fine : 0.0F);

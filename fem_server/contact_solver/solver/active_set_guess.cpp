@@ -9,9 +9,9 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int max_estimate_steps = 80;
-/// Steps without a change of the active set after which it is believed.
+/// Steps without a change of the active set after which it is accepted.
 constexpr int min_steady_steps = 5;
-/// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
+/// Error of the gap of active nodes, over the maximum penetration, below which the set is accepted.
 constexpr double accepted_gap_error = 1e-2;
 
 /// @param times_A  x -> A x
@@ -24,7 +24,7 @@ Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
   Eigen::VectorXd product = times_A(lambda);
   const double curvature = lambda.dot(product);
   if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);
-  // The best multiple of the penetrations.
+  // The optimal multiple of the penetrations.
   const double factor = lambda.squaredNorm() / curvature;
   lambda *= factor;
   Eigen::VectorXd gamma = gap + factor * product;
@@ -41,8 +41,8 @@ Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
       largest = std::max(largest, std::abs(gamma[i]));
     }
     if (square == 0.0 || (steady >= min_steady_steps && largest < accepted_gap_error * scale)) break;
-    // A direction is conjugate to the last one only while the active set grows by nothing: after a node has joined, the
-    // next step is one of steepest descent [polonsky1999].
+    // A direction is conjugate to the last one only while the active set does not grow: after a node has been added,
+    // the next step is one of steepest descent [polonsky1999].
     const double keep = conjugate ? square / before : 0.0;
     before = square;
     double slope = 0.0;
@@ -61,7 +61,7 @@ Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
       left = left || lambda[i] < 0.0;
       lambda[i] = 0.0;
     }
-    // Nodes that penetrate join with a force of the size that their neighbours have just been corrected by.
+    // Penetrating nodes are added with a force of the size of the last correction of their neighbours.
     for (Eigen::Index i = 0; i < n; ++i) {
       if (lambda[i] > 0.0 || gamma[i] >= 0.0) continue;
       lambda[i] = -length * gamma[i];
@@ -69,8 +69,7 @@ Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
     }
     conjugate = !joined;
     steady = left || joined ? 0 : steady + 1;
-    // The recurrence gamma += length A direction holds for the step that was taken, not for the one that the projection
-    // has left.
+    // The recurrence gamma += length A direction holds for the full step, not for the projected one.
     if (!left && !joined) continue;
     product = times_A(lambda);
     gamma = gap + product;

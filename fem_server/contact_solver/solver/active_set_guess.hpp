@@ -9,11 +9,11 @@
 
 namespace heelstrike::fem {
 
-/// Products are in single precision: the estimate asks for a percent, and half the memory is read. With products in
-/// double a cold evaluation of the foot takes 1.17 to 1.23 times as long without friction (bench_fem).
+/// Products are in single precision: the estimate needs an accuracy of a per cent, and half the memory is read. With
+/// products in double, a cold evaluation of the foot takes 1.17 to 1.23 times as long without friction (bench_fem).
 /// @param A    symmetric positive definite, lower triangle
 /// @param gap  g [m]
-/// @return lambda [N], >= 0, to about a percent; who is active is nearly right, never exact by contract
+/// @return lambda [N], >= 0, to about a per cent; the active set is nearly right, without guarantee
 [[nodiscard]] Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap);
 
 namespace plain {

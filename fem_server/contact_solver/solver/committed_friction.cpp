@@ -28,7 +28,7 @@ std::vector<std::uint32_t> first_numbers(std::size_t n) {
 
 }  // namespace
 
-// Smooth in n away from -z [duff2017]: the axes of a node must not jump between a committed and a present pose.
+// Smooth in n away from -z [duff2017]: the axes of a node must be continuous between a committed and a current pose.
 Matrix3 contact_axes(const Matrix3& R_AB, const Vector3& normal) {
   const Vector3 n = R_AB.transpose() * normal;
   const double sign = n.z() < 0.0 ? -1.0 : 1.0;

@@ -19,35 +19,35 @@ namespace {
 using Tangents = Eigen::Matrix<double, 3, 2>;
 
 constexpr int max_newton_iterations = 120;
-/// Newton's method takes 3 to 10 iterations where it converges at all.
-constexpr int max_newton_iterations = 20;
+/// Newton's method needs 3 to 10 iterations when it converges.
+constexpr int max_iterations_per_start = 20;
 /// Iterations with the matrix of a committed state.
 constexpr int max_committed_iterations = 12;
 constexpr int sweeps_per_restart = 200;
-/// Sort out which nodes stick before Newton's method looks: from a first guess, judged by the slip of a rigid motion,
-/// nearly all would slide. Saves two to four Newton iterations. A Newton step that keeps what stuck at the commit in
-/// their place costs less and leads to 8 or 9 iterations instead of 5 when the foot has moved on by 25 um.
+/// Sweeps before Newton's method determine the sticking nodes: judged by the slip of a rigid motion in the initial
+/// iterate, nearly all nodes would slide. Saves two to four Newton iterations. A Newton step that keeps committed
+/// sticking nodes fixed costs less, but leads to 8 or 9 iterations instead of 5 when the foot has moved by 25 um.
 constexpr int first_sweeps = 10;
-/// Of the largest penetration; the equations are solved to rounding, this only has to be above it: the last step of
-/// Newton's method is mostly far below. With 1e-10 some of the problems of benchmarks/bench_friction missed 1e-8 of
-/// FCLIB's error, for as many iterations.
+/// Relative to the maximum penetration; the equations are solved to rounding, and this only has to be above it: the
+/// last Newton step is mostly far below. With 1e-10 some problems of benchmarks/bench_friction exceeded 1e-8 of FCLIB's
+/// error, for the same number of iterations.
 constexpr double tolerance = 5e-12;
-/// Of the measure of friction::compute_natural_map_error, for a start that Newton's method only has to polish.
+/// Of the measure of friction::compute_natural_map_error, for a start that Newton's method only has to refine.
 constexpr double restart_tolerance = 1e-12;
-/// Tangents: their error enters a Newton matrix of the integrator only.
+/// Tangents: their error affects only a Newton matrix of the integrator.
 constexpr double tangent_tolerance = 1e-5;
-/// of a pass in single precision.
+/// Of a pass in single precision.
 constexpr double tangent_step = 5e-6;
 
-/// Gap, over the largest penetration, up to which an open node belongs to the first working set.
+/// Gap, over the maximum penetration, up to which an open node belongs to the initial working set.
 constexpr double working_set_gap = 0.05;
 /// Accuracy of Newton steps far from the solution.
 constexpr double coarse_tolerance = 1e-2;
-/// Error of a product in single precision, of its largest entry.
+/// Relative error of a product in single precision.
 constexpr double single_error = 1e-6;
-/// [m] Overlaps below are none: they are the rounding of places of 1e-8 m and less, and forces that belong to them
-/// would leave the range of single precision, in which Newton's steps are taken. Bodies that just touch and turn by
-/// what rounds in their wrenches come by overlaps of 1e-90 m.
+/// [m] Smaller overlaps count as none: they are the rounding of positions of 1e-8 m and less, and their forces would
+/// exceed the range of single precision, in which Newton's steps are computed. Bodies in incipient contact that rotate
+/// by the rounding of their wrenches reach overlaps of 1e-90 m.
 constexpr double min_penetration = 1e-24;
 
 Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
@@ -58,7 +58,7 @@ Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
 struct Member {
   std::uint32_t position = 0;           ///< in `near`
   Matrix3 local = Matrix3::Identity();  ///< columns normal, tangent 1, tangent 2, in A
-  Matrix3 turn = Matrix3::Identity();   ///< from local to the axes of B: other ones where B is a committed state's
+  Matrix3 turn = Matrix3::Identity();   ///< from local to the axes of B, which differ if B is that of a committed state
   NodeLinearisation linear;
   StickPoint stick_point;
   double rho = 0.0;
@@ -72,21 +72,21 @@ struct Member {
   [[nodiscard]] Vector3 force() const { return local * local_force(); }
 };
 
-/// One Newton iterate. Displacements follow the forces by products in single precision, and `drift` bounds what that
-/// has cost since they were last computed in double.
+/// One Newton iterate. Displacements are updated by products in single precision, and `drift` bounds the error since
+/// their last evaluation in double.
 class Iterate {
  public:
   Iterate(const SurfaceCompliance& compliance, const FrictionProblem& problem)
       : compliance_(compliance), problem_(problem), scale_(problem.near.deepest()) {}
 
-  /// Committed forces as first guess.
+  /// Committed forces as initial iterate.
   void initialise_from_commit() {
     set_members(first_working_set(problem_.near));
     restore_committed_forces();
     follow();
   }
 
-  /// Committed forces and displacements as first guess, with the committed matrix.
+  /// Committed forces and displacements as initial iterate, with the committed matrix.
   void initialise_at_commit() {
     set_members_of(*problem_.committed);
     restore_committed_forces();
@@ -111,7 +111,7 @@ class Iterate {
     follow();
   }
 
-  /// Reactions of all near nodes as first guess. @param local  [N] in the axes of each contact
+  /// Reactions of all near nodes as initial iterate. @param local  [N] in the axes of each contact
   void initialise_from(const Eigen::VectorXd& local) {
     std::vector<std::uint32_t> loaded;
     for (std::uint32_t i = 0; i < problem_.near.nodes.size(); ++i) {
@@ -126,7 +126,7 @@ class Iterate {
     follow();
   }
 
-  /// Nodes that penetrate join, nodes that pull leave.
+  /// Activates penetrating nodes and deactivates tensile ones.
   void sort() {
     Eigen::VectorXd taken = Eigen::VectorXd::Zero(n_rows());
     bool any = false;
@@ -144,7 +144,7 @@ class Iterate {
     if (any) move(B_->product(taken));
   }
 
-  /// The same where nobody carries a force: without displacement, exactly. @pre !any_active()
+  /// The same without any force: exact, because the displacement is zero. @pre !any_active()
   void update_unloaded() {
     follow();
     sort();
@@ -167,10 +167,10 @@ class Iterate {
     set_gaps();
   }
   [[nodiscard]] bool exact() const { return drift_ <= 0.3 * tolerance * scale_; }
-  /// [m] what the equations can be solved to.
+  /// [m] attainable error of the equations.
   [[nodiscard]] double target() const { return std::max(tolerance * scale_, exact() ? 0.0 : drift_); }
 
-  /// Near nodes outside the working set that penetrate join it. @return whether there were any
+  /// Adds penetrating near nodes to the working set. @return true if there were any
   bool add_penetrating() {
     const std::vector<std::uint32_t> working = positions();
     std::vector<std::uint32_t> loaded;
@@ -210,7 +210,7 @@ class Iterate {
     return true;
   }
 
-  /// Largest error [m] of the equations of the active nodes.
+  /// Maximum error [m] of the equations of the active nodes.
   [[nodiscard]] double error() const {
     double largest = 0.0;
     for (const Member& m : members_) {
@@ -219,7 +219,7 @@ class Iterate {
     return largest;
   }
 
-  /// Newton's matrix at the present state.
+  /// Newton's matrix at the current state.
   FrictionSystem linearise() {
     changed_ = false;
     if (committed_) return {*committed_, linearised_nodes()};
@@ -256,7 +256,7 @@ class Iterate {
       const Eigen::Vector2d slip = equation(m);
       rhs.segment<3>(row_of(i)) = m.turn * Vector3(-m.gamma, -slip.x(), -slip.y());
     }
-    // Far from the solution the states of nodes still change, and more accuracy would be lost on them.
+    // Far from the solution the states of nodes still change, so a higher accuracy is useless.
     const double accuracy =
         std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_tolerance)), 1e-5, 1e-1);
     const auto [change, motion] = system.solve(rhs, accuracy);
@@ -268,8 +268,8 @@ class Iterate {
     move(motion);
   }
 
-  /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
-  /// cycles.
+  /// Projected Gauss-Seidel on the active nodes: slow, but every sweep reduces the error; a better start if Newton's
+  /// method cycles.
   void sweep(int n_sweeps) {
     Eigen::VectorXd start(n_rows());
     Eigen::VectorXf force(n_rows());
@@ -278,7 +278,8 @@ class Iterate {
       start.segment<3>(row_of(i)) << m.gamma, m.slip;
       force.segment<3>(row_of(i)) = m.local_force().cast<float>();
     }
-    // In single precision throughout: a sweep has to sort out who sticks, and what it leaves is solved for in double.
+    // In single precision throughout: sweeps only determine the sticking nodes; the remaining error is solved in
+    // double.
     SweptDisplacements displacements(*B_, start);
     const auto friction = static_cast<float>(problem_.friction);
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
@@ -288,8 +289,8 @@ class Iterate {
         const Eigen::Matrix3f& own = B_->own(i);
         const Eigen::Vector3f state = displacements.at(i);
         Eigen::Vector3f now = force.segment<3>(row);
-        // Normal first, then the tangents with the displacement that the new normal force brings: the bound of the
-        // traction must be that of the present normal force, or a node that lands would start by sliding.
+        // Normal first, then the tangents with the displacement due to the new normal force: the bound of the traction
+        // must be that of the current normal force, otherwise a new contact would start by sliding.
         now[0] = std::max(0.0F, now[0] - state[0] / own(0, 0));
         const Eigen::Vector2f slip = state.tail<2>() + (now[0] - force[row]) * own.bottomLeftCorner<2, 1>();
         Eigen::Vector2f traction = now.tail<2>() - slip / std::max(own(1, 1), own(2, 2));
@@ -312,7 +313,7 @@ class Iterate {
   [[nodiscard]] bool any_active() const {
     return std::ranges::any_of(members_, [](const Member& m) { return m.linear.active; });
   }
-  /// Since Newton's matrix was made.
+  /// True if the active set has changed since Newton's matrix was made.
   [[nodiscard]] bool changed() const { return changed_; }
   [[nodiscard]] double scale() const { return scale_; }
 
@@ -356,8 +357,8 @@ class Iterate {
     return (m.traction - bound / v.norm() * v) / m.rho;
   }
 
-  /// Derivative of the projection on the disc with respect to its argument v. Away from the solution the traction takes
-  /// the place of one v, cut to the disc: this keeps the matrix stable for any iterate [hueber2008, section 5].
+  /// Derivative of the projection on the disc with respect to its argument v. Away from the solution the traction, cut
+  /// to the disc, replaces one v: this keeps the matrix stable for any iterate [hueber2008, section 5].
   [[nodiscard]] Eigen::Matrix2d sliding_projector(const Member& m) const {
     const Eigen::Vector2d v = trial(m);
     const double length = v.norm();
@@ -386,14 +387,14 @@ class Iterate {
     return motion;
   }
 
-  /// Adds displacements that were computed in single precision.
+  /// Adds displacements computed in single precision.
   void move(const Eigen::VectorXd& change) {
     u_ += change;
     drift_ += single_error * change.lpNorm<Eigen::Infinity>();
     set_gaps();
   }
 
-  /// All displacements anew from the forces, in single precision.
+  /// Recomputes all displacements from the forces, in single precision.
   void follow() {
     Eigen::VectorXd forces(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -467,15 +468,15 @@ class Iterate {
   std::optional<NodeBlocks> blocks_;
   std::shared_ptr<const LocalCompliance> B_;  // of all members
   std::shared_ptr<DirectionFactors> factors_;
-  std::shared_ptr<const CommittedFriction> committed_;  // takes the place of factors_; null = they hold
+  std::shared_ptr<const CommittedFriction> committed_;  // replaces factors_; null = factors_ is used
   Eigen::VectorXd u_;                                   // [m] of all members, axes of B
-  NodeMotion outside_;                                  // of the near nodes that the last look at them computed
+  NodeMotion outside_;                                  // of the near nodes, computed by their last check
   double drift_ = 0.0;                                  // [m]
-  bool changed_ = false;                                // who is active
+  bool changed_ = false;                                // of the active set
 };
 
-/// @param is_near  the first guess is a solution but for rounding, which sweeps in single precision would lose
-/// @return whether it converged
+/// @param is_near  the initial iterate is a solution up to rounding, which sweeps in single precision would spoil
+/// @return true if converged
 bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error, bool is_near = false) {
   for (int iteration = 1; iteration <= limit; ++iteration) {
     ++result.iterations;
@@ -495,8 +496,8 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error,
       error = iterate.error();
     }
     if (!iterate.any_active()) {
-      // All forces pulled and have been let go. Who penetrates without them is pushed again, by sweeps, because
-      // Newton's step from there would pull once more.
+      // All forces were tensile and are now zero. Nodes that penetrate without them are loaded again by sweeps, because
+      // Newton's step from this state would produce tension again.
       iterate.update_unloaded();
       if (!iterate.any_active() && !iterate.add_penetrating()) return true;
       iterate.sweep(sweeps_per_restart);
@@ -506,7 +507,7 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error,
       iterate.sweep(first_sweeps);
       iterate.sort();
       error = iterate.error();
-    } else if (iteration % max_newton_iterations == 0) {
+    } else if (iteration % max_iterations_per_start == 0) {
       iterate.sweep(sweeps_per_restart);
       continue;
     }
@@ -529,20 +530,20 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   }
   if (problem.near.warm()) {
     iterate.initialise_from_commit();
-    if (newton(iterate, max_newton_iterations - 1, result, error)) return result;
+    if (newton(iterate, max_iterations_per_start - 1, result, error)) return result;
   }
   iterate.initialise_frictionless();
   if (newton(iterate, max_newton_iterations, result, error)) return result;
-  // Newton's method on the equations as they are may cycle, mostly with large coefficients of friction. The general
-  // solver works on proximal problems, which costs more and fails less; what it finds only has to be polished.
+  // Newton's method on the original equations may cycle, mostly for large coefficients of friction. The general solver
+  // uses proximal problems, which is more expensive and more robust; its result only needs refinement.
   const friction::FrictionSolution solution =
       friction::solve_friction(local_problem(compliance, problem),
                                {.tolerance = restart_tolerance, .max_sweeps = 2000, .max_newton_steps = 200});
   iterate.initialise_from(solution.r);
-  if (newton(iterate, max_newton_iterations - 1, result, error, true)) return result;
+  if (newton(iterate, max_iterations_per_start - 1, result, error, true)) return result;
   throw RecoverableError(
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
-                  "{} m); take a smaller step",
+                  "{} m); use a smaller step",
                   max_newton_iterations, error, iterate.scale()));
 }
 
@@ -575,7 +576,7 @@ Eigen::Index node_row(std::size_t node) {
   return 3 * static_cast<Eigen::Index>(node);
 }
 
-/// Rows of active nodes as rows of all nodes of the linearisation, which are zero for others.
+/// Rows of active nodes as rows of all nodes of the linearisation, zero for the others.
 Eigen::MatrixXd padded(const FrictionContact& contact, const Eigen::MatrixXd& rows) {
   Eigen::MatrixXd all = Eigen::MatrixXd::Zero(node_row(contact.nodes.size()), rows.cols());
   for (std::size_t a = 0; a < contact.members.size(); ++a) {
@@ -594,7 +595,7 @@ Eigen::MatrixXd in_A(const FrictionContact& contact, const Eigen::MatrixXd& all)
   return rows;
 }
 
-/// Solves J x = rhs for the active nodes with what the committed state keeps.
+/// Solves J x = rhs for the active nodes with the data of the committed state.
 TangentSolution solve_active_tangents(const FrictionContact& contact, const Eigen::MatrixXd& rhs) {
   FrictionSystem system(*contact.committed, contact.nodes);
   const auto [x, Bx] = system.solve(padded(contact, rhs), tangent_tolerance);
@@ -606,7 +607,7 @@ TangentSolution solve_active_tangents(const FrictionContact& contact, const Eige
 }
 
 /// Solves J x = rhs for the active nodes: in single precision, then corrected with the residual in double, which needs
-/// no more than the displacements that are wanted anyway.
+/// only the requested displacements.
 TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionContact& contact,
                                const SurfaceCompliance& compliance, const Eigen::MatrixXd& rhs) {
   const auto m = static_cast<Eigen::Index>(contact.active.size());
@@ -639,7 +640,7 @@ TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionCon
     }
     if ((residual.colwise().norm().array() <= tangent_tolerance * rhs.colwise().norm().array()).all()) return solution;
   }
-  throw RecoverableError("the tangents of the friction solver did not converge; take a smaller step");
+  throw RecoverableError("the tangents of the friction solver did not converge; use a smaller step");
 }
 
 }  // namespace
@@ -664,7 +665,7 @@ NodeDerivatives friction_derivatives(const FrictionProblem& problem, const Frict
     const Vector3 off = nodes[a].x + nodes[a].u - stick_point.p_AP;
     Matrix36 moved = by_rotation[a] - stick_point.dp_dX;
     moved.leftCols<3>() += skew(off);
-    // The tangent plane of a curved partner turns with the place of contact too.
+    // The tangent plane of a curved partner also rotates with the contact point.
     const Vector3& n = nodes[a].surface.normal;
     Matrix36 bending = normal_rotation(nodes[a], p_AB);
     bending.leftCols<3>() += skew(n);

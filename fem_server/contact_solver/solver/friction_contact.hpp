@@ -4,8 +4,8 @@
 ///     |tau| <= mu lambda,   w = 0 where |tau| < mu lambda,   tau = - mu lambda w / |w| where it slides
 ///
 /// solved by a semismooth Newton method on the projection equations [alart1991]: normal rows by active set, tangential
-/// rows tau = proj(tau - rho w) on the disc of radius mu lambda. Runs on a working set of nodes that grows until no
-/// near node outside penetrates.
+/// rows tau = proj(tau - rho w) on the disc of radius mu lambda. The working set of nodes grows until no near node
+/// outside it penetrates.
 #pragma once
 
 #include <Eigen/Core>
@@ -30,8 +30,8 @@ struct FrictionProblem {
   Matrix3 R_AB = Matrix3::Identity();
   ActiveCandidates near;
   std::vector<Vector3> positions;                        ///< [m] reference positions of the near nodes
-  std::function<StickPoint(std::uint32_t)> stick_point;  ///< of a near node; asked for nodes that are looked at
-  /// Of the nodes near.kept, where the committed state is one to start from; null = it is not.
+  std::function<StickPoint(std::uint32_t)> stick_point;  ///< of a near node; called for considered nodes only
+  /// Of the nodes near.kept, if the committed state is a suitable start; null = it is not.
   std::shared_ptr<const CommittedFriction> committed{};
 };
 
@@ -45,13 +45,13 @@ struct FrictionContact {
   std::vector<Eigen::Matrix<double, 3, 2>> tangents;
   std::vector<double> rho;  ///< [N/m]
   std::vector<Vector3> u;   ///< [m] displacement of each active node
-  /// Newton's matrix at the solution: of a working set, in which the active nodes are these `members`.
+  /// Newton's matrix at the solution: of a working set in which the active nodes are these `members`.
   std::vector<std::uint32_t> members;
   std::vector<NodeLinearisation> nodes;
   std::shared_ptr<const LocalCompliance> B;
   std::shared_ptr<DirectionFactors> factors;
-  std::shared_ptr<const CommittedFriction> committed;  ///< takes the place of B and factors; null = they hold
-  std::vector<NodeMotion> found;                       ///< of members and of other near nodes that were looked at
+  std::shared_ptr<const CommittedFriction> committed;  ///< replaces B and factors; null = these are used
+  std::vector<NodeMotion> found;                       ///< of members and of other near nodes that were checked
   int iterations = 0;                                  ///< of Newton's method
   double residual = 0.0;
 };
@@ -60,11 +60,11 @@ struct FrictionContact {
 [[nodiscard]] FrictionContact solve_friction_contact(const SurfaceCompliance& compliance,
                                                      const FrictionProblem& problem);
 
-/// The same between all near nodes, in the form of others: normal components are gaps, tangential ones the slip since
+/// The same for all near nodes, in a form for other solvers: normal components are gaps, tangential ones the slip since
 /// the commit, u [m] by r [N].
 [[nodiscard]] friction::LocalProblem local_problem(const SurfaceCompliance& compliance, const FrictionProblem& problem);
 
-/// Displacements [m] of the active nodes under forces [N] on them, a field per column, in A: as single precision.
+/// Displacements [m] of the active nodes under forces [N] on them, one field per column, in A, in single precision.
 /// @pre contact.committed is set
 [[nodiscard]] Eigen::MatrixXd active_displacements(const FrictionContact& contact, const Eigen::MatrixXd& forces);
 

@@ -11,18 +11,18 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Directions for one right-hand side, in all repetitions; beyond, the whole matrix is factored.
+/// Maximum directions for one right-hand side, over all repetitions; beyond, the whole matrix is factorised.
 constexpr Eigen::Index max_gmres_iterations = 60;
-/// What rough products are good for: their errors, up to 1.5e-5 of the diagonal in each entry, have a norm of about
+/// Accuracy of approximate products: their errors, up to 1.5e-5 of the diagonal in each entry, have a norm of about
 /// 7e-4 of the diagonal for two thousand rows.
 constexpr double rough_tolerance = 2e-3;
 /// The same with both halves, and
 constexpr double fine_tolerance = 1e-5;
-/// what a repetition must leave at most to go on in the same way.
+/// the maximum ratio of residuals of a repetition, above which the method changes.
 constexpr double max_residual_ratio = 0.2;
-/// Of the inverse of a committed state; each gains two to four digits.
+/// For the inverse of a committed state; each pass gains two to four digits.
 constexpr int inverse_passes = 4;
-/// Nodes that may differ before a factor is made anew, as a part of all: each costs about a direction.
+/// Inverse of the fraction of different nodes from which a factor is recomputed: each costs about one direction.
 constexpr std::size_t refactor_fraction = 50;
 
 Eigen::Index row_of(std::size_t node) {
@@ -39,7 +39,7 @@ std::size_t n_different(const std::vector<std::uint32_t>& a, const std::vector<s
   return a.size() + b.size() - 2 * common;
 }
 
-/// Takes out of v what lies in the first n columns of W. @return W^T v
+/// Removes from v its part in the first n columns of W. @return W^T v
 Eigen::VectorXd orthogonalise(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::VectorXd& v) {
   Eigen::VectorXd h(n);
   multiply_transposed(W.leftCols(n), v, h);
@@ -59,12 +59,12 @@ void DirectionFactors::match(const LocalCompliance& B, const std::vector<NodeLin
       factor.wanted.push_back(i);
       factor.own.push_back(double{B.own(i)(direction, direction)});
     }
-    // A factor of nearly the same nodes still is a good preconditioner: its error has the rank of the difference, and
-    // each rank costs conjugate residuals about one more direction.
+    // The factor of a nearly equal node set is still a good preconditioner: its error has the rank of the difference,
+    // and each rank costs about one more direction of conjugate residuals.
     if (n_different(factor.wanted, factor.members) > factor.wanted.size() / refactor_fraction) {
       factor.members = factor.wanted;
       if (!factor.cholesky.factorize(B.part(direction, factor.members))) {
-        throw RecoverableError("the friction solver met a singular system; take a smaller step");
+        throw RecoverableError("singular system in the friction solver; use a smaller step");
       }
     }
     factor.place.clear();
@@ -96,8 +96,8 @@ FrictionSystem::FrictionSystem(const LocalCompliance& B, std::vector<NodeLineari
   factors_->match(B_, nodes_);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     if (!nodes_[a].active || nodes_[a].sticks()) continue;
-    // Where a node slides the projection turns its tangential rows into a nearly local relation of slip and traction
-    // (E = (1 - P) / rho is as large as its own compliance), so its own block does for a factor.
+    // For a sliding node the projection turns its tangential rows into a nearly local relation of slip and traction
+    // (E = (1 - P) / rho is as large as its own compliance), so its own block is a sufficient factor.
     const Eigen::Matrix2d own = B_.own(a).bottomRightCorner<2, 2>().cast<double>();
     const Eigen::Matrix2d J = nodes_[a].S.bottomRightCorner<2, 2>() * own + nodes_[a].E.bottomRightCorner<2, 2>();
     sliding_inverse_[a] = J.inverse();
@@ -132,7 +132,7 @@ Eigen::VectorXd FrictionSystem::apply_preconditioner(const Eigen::VectorXd& r) c
   for (int direction = 0; direction < 3; ++direction) factors_->solve(direction, r, x);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     if (!nodes_[a].active || nodes_[a].sticks()) continue;
-    // The bound of a sliding traction follows the normal force, which is known by now: block forward substitution.
+    // The bound of a sliding traction depends on the normal force, which is known here: block forward substitution.
     const Eigen::Index row = row_of(a);
     x.segment<2>(row + 1) =
         sliding_inverse_[a] * (r.segment<2>(row + 1) - nodes_[a].E.bottomLeftCorner<2, 1>() * x[row]);
@@ -151,9 +151,9 @@ bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
   Eigen::VectorXd w = apply(z, full_precision_ ? B_.product(z) : B_.approximate_product(z));
   const double before = w.norm();
   R_.col(n).head(n) = orthogonalise(W_, n, w);
-  // Once more where most of it has gone: what is left is then not orthogonal enough.
+  // Repeated after cancellation: the remainder is otherwise not orthogonal enough.
   if (w.norm() < 1e-3 * before) R_.col(n).head(n) += orthogonalise(W_, n, w);
-  // What is left after two passes is rounding when it is this small: the direction is a sum of those before.
+  // A remainder this small after two passes is rounding: the direction is linearly dependent on the previous ones.
   const double length = w.norm();
   if (!(length > 1e-10 * before)) return false;
   R_(n, n) = length;
@@ -165,8 +165,8 @@ bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
 
 bool FrictionSystem::solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index last,
                                         Eigen::Ref<Eigen::VectorXd> x) {
-  // J Z = W R with orthonormal W: the residual's share in the span of W is removed by coefficients W^T r, for the price
-  // of no product with J. This is why right-hand sides of one J share their directions.
+  // J Z = W R with orthonormal W: the part of the residual in the span of W is removed by coefficients W^T r, without a
+  // product with J. This is why right-hand sides of one J share their directions.
   const double target = tolerance * rhs.norm();
   Eigen::VectorXd residual = rhs;
   Eigen::VectorXd share = orthogonalise(W_, n_directions_, residual);
@@ -190,8 +190,8 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
   Eigen::Index last = n_directions_ + std::min(max_gmres_iterations, rhs.size());
   double left = residual.norm();
   while (left > target) {
-    // Below `step` the residual that the directions know is that of another matrix, the rounded one: solving further
-    // would gain nothing, so the true residual is taken and solved for in turn.
+    // Below `step` the residual of the directions is that of another matrix, the rounded one: further solving would
+    // gain nothing, so the true residual is evaluated and solved for.
     const double wanted = target / left;
     const double step = full_precision_ ? fine_tolerance : rough_tolerance;
     if (!solve_by_residuals(residual, std::max(wanted, step), last, change)) return false;
@@ -200,7 +200,7 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
     residual = rhs - apply<Eigen::VectorXd>(x, B_.product(x));
     const double before = std::exchange(left, residual.norm());
     if (left <= max_residual_ratio * before) continue;
-    // B is too near to a singular matrix for its upper halves: points of a cloud that their body cannot tell apart.
+    // B is too ill-conditioned for its upper halves: points of a cloud that the body's nodes do not distinguish.
     if (full_precision_) return false;
     full_precision_ = true;
     n_directions_ = 0;
@@ -245,7 +245,7 @@ bool FrictionSystem::solve_by_inverse(const Eigen::MatrixXd& rhs, double toleran
     left = rhs - apply(solution.x, solution.Bx);
     const Eigen::RowVectorXd now = left.colwise().norm();
     if ((now.array() <= target.array()).all()) return true;
-    // Where nodes have joined since the commit the conjugate residuals do better.
+    // If nodes were added since the commit, conjugate residuals are more efficient.
     if ((now.array() > max_residual_ratio * before.array()).any()) return false;
     before = now;
   }
@@ -266,7 +266,7 @@ FrictionSystem::Solution FrictionSystem::solve(const Eigen::MatrixXd& rhs, doubl
     if (good) continue;
     x.col(column).setZero();
     if (solve_by_factor(own.col(column), tolerance, x.col(column))) continue;
-    throw RecoverableError("the friction solver met a nearly singular system; take a smaller step");
+    throw RecoverableError("nearly singular system in the friction solver; use a smaller step");
   }
   solution.Bx = B_.products(x);
   return solution;

@@ -21,12 +21,11 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int max_active_set_changes = 200;
-/// Full exchanges that may pass without fewer violations before single pivots take over [judice1994 recommends 3 to
-/// 10].
-constexpr int reconnect_timeout = 5;
-/// Violations below this part of the largest penetration (or force) are rounding.
+/// Maximum full exchanges without fewer violations before single pivots are used [judice1994 recommends 3 to 10].
+constexpr int max_stalled_iterations = 5;
+/// Violations below this fraction of the maximum penetration (or force) are rounding.
 constexpr double gap_tolerance = 1e-11;
-/// Of gaps that were solved for, over the largest penetration: what a factorisation in double leaves.
+/// Relative error of solved gaps, over the maximum penetration, after a factorisation in double.
 constexpr double rounding = 1e-15;
 /// Each repetition gains three to five digits.
 constexpr int max_restarts = 8;
@@ -47,7 +46,7 @@ Eigen::VectorXd gaps_of(const ActiveCandidates& near, std::span<const std::uint3
 class WorkingProblem {
  public:
   /// @param A            of the working set, lower triangle
-  /// @param with_factor  result.factor is wanted
+  /// @param with_factor  result.factor is requested
   WorkingProblem(const ActiveCandidates& near, Eigen::MatrixXd A, bool with_factor, NormalContact& result)
       : near_(near),
         scale_(near.deepest()),
@@ -56,7 +55,7 @@ class WorkingProblem {
         A_(std::move(A)),
         gaps_(gaps_of(near, result.working)) {}
 
-  /// @param active  in: first guess, out: the active members; indices into the working set
+  /// @param active  in: initial guess, out: the active members; indices into the working set
   void solve(std::vector<std::uint32_t>& active) {
     active_ = std::move(active);
     if (near_.penalty.empty()) {
@@ -70,14 +69,14 @@ class WorkingProblem {
  private:
   /// Block principal pivoting.
   ///
-  /// All violations change sides at once as long as that leaves fewer of them. It may cycle; then the energy is lowered
-  /// step by step, which cannot. Should rounding leave a violation there, the last one alone changes sides (Murty's
-  /// rule), which visits no active set twice because A is positive definite: it ends [judice1994], but may take as many
-  /// factorisations as there are nodes.
+  /// All violations change sides at once while this reduces their number. This may cycle; then the energy is decreased
+  /// step by step, which cannot cycle. If rounding leaves a violation there, only the last one changes sides (Murty's
+  /// rule), which visits no active set twice because A is positive definite: it terminates [judice1994], but may take
+  /// as many factorisations as there are nodes.
   void exchange() {
     if (result_.iterations == 0 && !near_.warm()) guess();
     std::size_t min_violations = result_.working.size() + 1;
-    int budget = reconnect_timeout;
+    int budget = max_stalled_iterations;
     bool descended = false;
     for (int round = 0; round < max_active_set_changes; ++round) {
       ++result_.iterations;
@@ -86,7 +85,7 @@ class WorkingProblem {
       if (wrong.empty()) return;
       if (wrong.size() < min_violations) {
         min_violations = wrong.size();
-        budget = reconnect_timeout;
+        budget = max_stalled_iterations;
       } else if (budget > 0) {
         --budget;
       } else if (!descended) {
@@ -101,7 +100,7 @@ class WorkingProblem {
     give_up();
   }
 
-  /// From the forces at hand.
+  /// Starts from the current forces.
   void lower_energy() {
     Eigen::VectorXd start = Eigen::VectorXd::Zero(A_.rows());
     for (std::size_t a = 0; a < active_.size(); ++a) {
@@ -112,7 +111,7 @@ class WorkingProblem {
     active_ = std::move(found.active);
   }
 
-  /// From nothing, conjugate gradients tell who is active for less than one factorisation.
+  /// Cold start: conjugate gradients estimate the active set at less than the cost of one factorisation.
   void guess() {
     active_.clear();
     const Eigen::VectorXd forces = estimate_forces(A_, gaps_);
@@ -124,14 +123,14 @@ class WorkingProblem {
   [[noreturn]] void give_up() const {
     throw RecoverableError(
         fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
-                    "deepest {} m); take a smaller step",
+                    "maximum penetration {} m); use a smaller step",
                     max_active_set_changes, near_.nodes.size(), active_.size(), scale_));
   }
 
   [[nodiscard]] double penalty(std::size_t member) const { return near_.penalty[result_.working[member]]; }
 
-  /// With s the penetrations, lambda = k s^2 linearised about s_k gives (A + D) lambda = -g - s_k / 2, D = 1 / (2 k
-  /// s_k). A penetration may fall to a tenth per step at most, so that D stays bounded; it ends at zero below
+  /// With the penetrations s, lambda = k s^2 linearised about s_k gives (A + D) lambda = -g - s_k / 2, D = 1 / (2 k
+  /// s_k). A penetration may decrease to a tenth per step at most, so that D stays bounded; it is set to zero below
   /// `smallest`.
   void newton() {
     const double smallest = 1e-9 * scale_;
@@ -204,12 +203,12 @@ class WorkingProblem {
     solve_lower_transposed(result_.factor, result_.lambda);
   }
 
-  /// The same from a factor in single precision, in half the time: the rest is solved for until it is rounding. Each
-  /// repetition multiplies the error by eps cond(A) of single precision, 1e-3 to 1e-5 for a foot; beyond a condition of
-  /// 1e7 it does not converge, and the factor in double takes over.
-  /// @return whether it became that small
+  /// The same by a factor in single precision, in half the time, with iterative refinement down to rounding. Each
+  /// repetition multiplies the error by eps cond(A) of single precision, 1e-3 to 1e-5 for a foot; above a condition
+  /// number of 1e7 it does not converge, and the factor in double is used.
+  /// @return true if the residual became that small
   bool solve_by_single_factor() {
-    // A part of its own: in products with the whole of A the order of sums would depend on who else is there.
+    // A separate matrix: in products with the whole of A the order of sums would depend on the other nodes.
     const Eigen::MatrixXd A = active_part();
     SingleCholesky factor;
     if (!factor.factorize(in_single_precision(A))) return false;
@@ -258,7 +257,7 @@ class WorkingProblem {
     return product;
   }
 
-  /// Members whose sign is wrong, ascending: active ones that pull, inactive ones that penetrate.
+  /// Members with a wrong sign, ascending: active ones in tension, inactive ones that penetrate.
   [[nodiscard]] std::vector<std::uint32_t> violations() {
     const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
     const Eigen::VectorXd gamma = gaps();
@@ -277,7 +276,7 @@ class WorkingProblem {
     return wrong;
   }
 
-  /// Moves each listed member to the other side.
+  /// Exchanges the state of each listed member.
   void exchange_active(const std::vector<std::uint32_t>& members) {
     std::vector<std::uint32_t> next;
     std::set_symmetric_difference(active_.begin(), active_.end(), members.begin(), members.end(),
@@ -294,7 +293,7 @@ class WorkingProblem {
   Eigen::VectorXd gaps_;
 };
 
-/// Of the active nodes.
+/// Forces of the active nodes.
 NodeFields<1> active_forces(const ActiveCandidates& near, const NormalContact& contact) {
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * contact.active.size()));
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
@@ -304,7 +303,7 @@ NodeFields<1> active_forces(const ActiveCandidates& near, const NormalContact& c
   return forces;
 }
 
-/// Displacements of the active nodes, and those by the turning of their forces.
+/// Displacements of the active nodes, and those due to the rotation of their forces.
 void turn(const NormalTask& task, const SurfaceCompliance& compliance, std::span<const std::uint32_t> numbers,
           NormalContact& result) {
   const auto m = static_cast<Eigen::Index>(result.active.size());
@@ -325,13 +324,13 @@ void turn(const NormalTask& task, const SurfaceCompliance& compliance, std::span
     result.turned = u.middleCols<6>(1);
     return;
   }
-  // The forces keep still while the partner moves without turning, as on a plane.
+  // The forces are constant while the partner translates, as on a plane.
   const NodeFields<4> u = displacement<4>(compliance, numbers, NodeFields<4>(forces.leftCols<4>()));
   result.u = u.col(0);
   result.turned.leftCols<3>() = u.rightCols<3>();
 }
 
-/// One contact on its way.
+/// State of one contact during the solution.
 struct Search {
   const NormalTask* task = nullptr;
   NormalOutcome outcome;
@@ -347,14 +346,15 @@ void begin(const NormalTask& task, Search& search) {
     return;
   }
   search.outcome.contact.working = first_working_set(*task.near);
-  // Nodes that touched begin: the displacement grows with the load where nodes may join, so that few of them do.
+  // Starts with the nodes in contact: the displacement increases with the load near other nodes, so few of them are
+  // added.
   const std::vector<std::uint32_t>& working = search.outcome.contact.working;
   for (std::uint32_t a = 0; a < working.size(); ++a) {
     if (!task.near->warm() || !task.near->force_before[working[a]].isZero(0.0)) search.members.push_back(a);
   }
 }
 
-/// The active set of the working set.
+/// Finds the active set of the working set.
 void find_active_set(Search& search, Eigen::MatrixXd A) {
   NormalContact& contact = search.outcome.contact;
   try {
@@ -364,17 +364,17 @@ void find_active_set(Search& search, Eigen::MatrixXd A) {
     search.ended = true;
     return;
   }
-  if (!search.task->turning) contact.factor.resize(0, 0);  // a penalty has one all the same
+  if (!search.task->turning) contact.factor.resize(0, 0);  // a penalty always produces one
   contact.active.clear();
   for (const std::uint32_t member : search.members) contact.active.push_back(contact.working[member]);
 }
 
-/// Near nodes outside the working set that have to be looked at.
+/// Near nodes outside the working set that must be checked.
 std::vector<std::uint32_t> nodes_to_check(const Search& search) {
   const ActiveCandidates& near = *search.task->near;
   const NormalContact& result = search.outcome.contact;
   const NodeFields<1> forces = active_forces(near, result);
-  // Nodes that have lost their force belong to the change too.
+  // Nodes that have lost their force are part of the change, too.
   std::vector<std::uint32_t> positions = result.active;
   std::vector<std::uint32_t> left_numbers;
   auto active = result.active.begin();
@@ -396,7 +396,7 @@ std::vector<std::uint32_t> nodes_to_check(const Search& search) {
   return open_outside(*search.task->compliance, near, result.working, change, gap_tolerance * near.deepest());
 }
 
-/// Takes nodes that penetrate into the working set; without any the search has ended.
+/// Adds penetrating nodes to the working set; the search ends if there are none.
 void grow(Search& search) {
   const ActiveCandidates& near = *search.task->near;
   NormalContact& result = search.outcome.contact;

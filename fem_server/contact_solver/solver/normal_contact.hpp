@@ -3,10 +3,10 @@
 ///     lambda >= 0,   gamma = g + A lambda >= 0,   lambda . gamma = 0,      A = N^T C N
 ///
 /// by block principal pivoting [judice1994], which is the primal-dual active set method [hintermueller2002] with
-/// Murty's single pivots as a safeguard: it ends after finitely many steps because A is positive definite. It runs on a
-/// working set of nodes that grows until no near node outside penetrates.
+/// Murty's single pivots as a safeguard: it terminates after finitely many steps because A is positive definite. The
+/// working set of nodes grows until no near node outside it penetrates.
 ///
-/// The result is that of one factorisation on the final active set: its bits do not depend on the way there.
+/// The result is that of one factorisation on the final active set: its bits do not depend on the iteration history.
 #pragma once
 
 #include <Eigen/Core>
@@ -26,15 +26,15 @@ struct NormalContact {
   std::vector<std::uint32_t> working;  ///< positions in `near`, ascending
   std::vector<std::uint32_t> active;   ///< of these, ascending
   Eigen::VectorXd lambda;              ///< [N] per active node, > 0
-  /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty. Empty when no
-  /// turning was given: it is for derivatives.
+  /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty. Empty without
+  /// `turning`: it serves for derivatives.
   Eigen::MatrixXd factor;
   Eigen::VectorXd u;            ///< [m] displacements of the active nodes, three rows each
-  Eigen::MatrixXd turned;       ///< [m] those by the turning of their forces, six columns; empty when not asked for
-  NodeMotion outside;           ///< of near nodes outside the working set, as far as they were looked at
+  Eigen::MatrixXd turned;       ///< [m] those due to the rotation of their forces, six columns; empty unless requested
+  NodeMotion outside;           ///< of near nodes outside the working set that were checked
   double penalty_energy = 0.0;  ///< [J]
   int iterations = 0;
-  double residual = 0.0;  ///< [-] largest violation of gamma >= 0, relative to the largest penetration
+  double residual = 0.0;  ///< [-] maximum violation of gamma >= 0, relative to the maximum penetration
 };
 
 /// d n / d X of a near node.
@@ -43,7 +43,7 @@ using NormalRotation = std::function<Matrix36(std::uint32_t)>;
 struct NormalTask {
   const SurfaceCompliance* compliance = nullptr;
   const ActiveCandidates* near = nullptr;
-  NormalRotation turning{};  ///< asked for active nodes; empty = `turned` is not wanted
+  NormalRotation turning{};  ///< called for active nodes; empty = `turned` is not requested
 };
 
 struct NormalOutcome {
@@ -51,21 +51,21 @@ struct NormalOutcome {
   std::exception_ptr error;  ///< null when `contact` is valid
 };
 
-/// Contacts that do not depend on one another, best of poses that follow one another: their blocks of the compliance
-/// are read together. The same numbers as one by one, bit for bit.
+/// Independent contacts, best at consecutive poses: their blocks of the compliance are read together. Same numbers as
+/// one by one, bit for bit.
 [[nodiscard]] std::vector<NormalOutcome> solve_normal_contacts(std::span<const NormalTask> tasks);
 
 /// @throws RecoverableError when the iteration limit is reached
 [[nodiscard]] NormalContact solve_normal_contact(const NormalTask& task);
 
-/// Where other solvers start from.
+/// Initial estimate for other solvers.
 struct NormalEstimate {
   std::vector<std::uint32_t> positions;  ///< in `near`: those with a force, and open ones with a small gap; ascending
-  Eigen::VectorXd lambda;                ///< [N] of these, >= 0, to about a percent
+  Eigen::VectorXd lambda;                ///< [N] of these, >= 0, to about a per cent
 };
 
-/// The same problem on the first working set, by conjugate gradients alone.
-/// @param working_set_gap  largest gap of open nodes that belong to the estimate, over the largest penetration
+/// The same problem on the initial working set, by conjugate gradients alone.
+/// @param working_set_gap  maximum gap of open nodes in the estimate, over the maximum penetration
 [[nodiscard]] NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const ActiveCandidates& near,
                                                      double working_set_gap);
 

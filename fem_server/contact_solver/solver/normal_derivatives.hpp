@@ -1,4 +1,4 @@
-/// How a frictionless contact changes with the pose.
+/// Derivatives of a frictionless contact by the pose.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace heelstrike::fem {
 
-/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only what it does to the wrench.
+/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only its effect on the wrench.
 /// @param nodes       the active ones
 /// @param contact     with its factor
 /// @param turned      d u / d X at fixed lambda
-/// @param compliance  that the nodes see; null = the nodes' own d u / d X are not wanted
+/// @param compliance  of the nodes; null = the nodes' d u / d X are not requested
 /// @param numbers     of the nodes within it
 [[nodiscard]] NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes,
                                                        const NormalContact& contact, const Eigen::MatrixXd& turned,

@@ -9,11 +9,11 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Gaps below this part of the largest penetration are rounding, as in the exchange of active sets.
+/// Gaps below this fraction of the maximum penetration are rounding, as in the exchange of active sets.
 constexpr double rounding_gap = 1e-11;
-/// Of the decrease that the slope foretells, what a step must bring [bertsekas1982 takes 0 to 1/2].
+/// Required fraction of the decrease predicted by the slope [bertsekas1982 recommends 0 to 1/2].
 constexpr double sufficient = 1e-4;
-/// Steps this short change nothing in double precision.
+/// Shorter steps change nothing in double precision.
 constexpr double min_step_length = 1e-12;
 
 /// Newton step on the free unknowns; zero elsewhere. @return false when A is not definite
@@ -52,8 +52,8 @@ ProjectedNewton descend(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap, co
       if (lambda[i] > 0.0 || gradient[i] < -rounding_gap * scale) free.push_back(i);
     }
     if (!newton_step(A, gradient, free, step)) break;
-    // A full step that meets no bound is the solution for these free unknowns; nobody else pulls or penetrates then, or
-    // the next iteration sees it.
+    // A full step without reaching a bound is the solution for these free unknowns; any remaining tension or
+    // penetration is detected by the next iteration.
     bool reaches_bound = false;
     for (const std::uint32_t i : free) reaches_bound = reaches_bound || lambda[i] + step[i] < 0.0;
     double length = 1.0;

@@ -22,30 +22,30 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Corner of the mesh for each vertex of deal.II, which goes line by line where VolumeMesh goes around; its own
-/// inverse.
+/// Mesh corner for each deal.II vertex: deal.II uses lexicographic order, VolumeMesh cyclic order. The permutation is
+/// its own inverse.
 std::span<const unsigned> vertex_order(std::size_t n_corners) {
   static constexpr std::array<unsigned, 8> alike{0, 1, 2, 3, 4, 5};
   static constexpr std::array<unsigned, 8> lexicographic_order{0, 1, 3, 2, 4, 5, 7, 6};
   return n_corners == 8 ? lexicographic_order : std::span(alike).first(n_corners);
 }
 
-/// Numbers of a cell in deal.II's order; one for each thread.
+/// Unknown numbers of a cell in deal.II order; one per thread.
 struct CellScratch {
   std::vector<dealii::types::global_dof_index> dofs;
 };
 
-/// Memory of the terms of one turn of a thread: they stay in its second-level cache.
+/// [B] of cell terms per WorkStream batch, chosen to fit the second-level cache.
 constexpr std::size_t bytes_per_batch = 1U << 17U;
-/// Below this a thread costs more than it saves.
+/// Below this number an additional thread costs more than it saves.
 constexpr std::size_t min_cells_per_thread = 4096;
 
-/// Calls work(n_threads) from an arena of deal.II's threads that is not wider than that.
-/// @param wanted  0 = as many as pay, otherwise at most so many; never more than deal.II may have (DEAL_II_NUM_THREADS)
+/// Calls work(n_threads) in a deal.II task arena limited to that width.
+/// @param wanted  maximum number of threads, 0 = automatic; limited by deal.II (DEAL_II_NUM_THREADS)
 template <class Work>
 void within_threads(std::size_t n_items, unsigned wanted, const Work& work) {
 #ifdef __SANITIZE_THREAD__
-  // Debian's TBB is not built with the thread sanitizer, which cannot see that its tasks wait for each other.
+  // Debian's TBB is built without the thread sanitizer, which therefore misses the synchronisation of its tasks.
   wanted = 1;
 #endif
   const std::size_t useful = wanted > 0 ? wanted : std::max<std::size_t>(1, n_items / min_cells_per_thread);
@@ -57,7 +57,7 @@ void within_threads(std::size_t n_items, unsigned wanted, const Work& work) {
 
 void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of,
                         std::span<const ElementFace> held, dealii::Triangulation<3>& triangulation) {
-  // Vertices are the corners only: middles of edges come with the degree of the element.
+  // Vertices are the corners only: mid-side nodes follow from the degree of the element.
   constexpr auto none = static_cast<unsigned>(-1);
   std::vector<unsigned> vertex_of(mesh.nodes.size(), none);
   std::vector<dealii::Point<3>> vertices;
@@ -82,14 +82,14 @@ void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> m
   const auto hold = [&](std::span<const std::uint32_t> corners) {
     dealii::CellData<2> face(static_cast<unsigned>(corners.size()));
     for (std::size_t a = 0; a < corners.size(); ++a) face.vertices[a] = vertex_of[corners[a]];
-    if (corners.size() == 4) std::swap(face.vertices[2], face.vertices[3]);  // line by line
+    if (corners.size() == 4) std::swap(face.vertices[2], face.vertices[3]);  // lexicographic
     face.boundary_id = clamped_boundary;
     faces.boundary_quads.push_back(std::move(face));
   };
   for (const ElementFace face : held) {
     if (mesh.parts_of_side(face.face) == 1) {
       hold(face_corners(mesh, face));
-    } else if (mesh.part_of_side(face.face) == 0) {  // all parts are held, or none
+    } else if (mesh.part_of_side(face.face) == 0) {  // all parts are clamped, or none
       hold(side_corners(mesh, face));
     }
   }
@@ -102,8 +102,8 @@ ElasticSpace::ElasticSpace(const dealii::Triangulation<3>& triangulation, std::u
   if (cell != element_.reference_cell()) {
     throw input_error(
         "element",
-        fmt::format("expected cells of kind {} for an element with {} nodes, found {}; take an element with as "
-                    "many corners",
+        fmt::format("expected cells of kind {} for an element with {} nodes, found {}; use an element with the "
+                    "same number of corners",
                     element_.reference_cell().to_string(), n_nodes, cell.to_string()));
   }
   const dealii::FiniteElement<3>& scalar = element_.base_element(0);
@@ -134,9 +134,9 @@ void ElasticSpace::number_as(const VolumeMesh& mesh) {
   }
   if (!alike) {
     throw input_error("mesh",
-                      fmt::format("expected elements that share the nodes of the edges and sides where they meet, "
-                                  "and no other node, found {} nodes where {} are needed or nodes that differ; "
-                                  "mesh the body again",
+                      fmt::format("expected a conforming mesh, whose adjacent elements share exactly the nodes of "
+                                  "their common edges and sides, found {} nodes where {} are needed or different "
+                                  "nodes; remesh the body",
                                   mesh.nodes.size(), dofs_.n_dofs() / 3));
   }
   dofs_.renumber_dofs(number);
@@ -155,7 +155,8 @@ CellNodes ElasticSpace::straight_nodes(const Cell& cell) const {
 
 void ElasticSpace::sum(const Compute& compute, const AddCell& add, unsigned n_threads) const {
   const std::size_t n_rows = rows_.size();
-  // What is thrown within WorkStream ends the process: the first failure is kept, and the rest passed over.
+  // An exception within WorkStream terminates the process: the first failure is stored, and the remaining cells are
+  // skipped.
   std::atomic<bool> failed = false;
   std::exception_ptr failure;
   const auto attempt = [&](const auto& work) {
@@ -190,7 +191,7 @@ void ElasticSpace::sum(const Compute& compute, const AddCell& add, unsigned n_th
 
 namespace {
 
-/// On one process.
+/// Cells on one process.
 class SerialCells final : public BodyCells {
  public:
   SerialCells(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of) {
@@ -222,7 +223,7 @@ std::unique_ptr<const BodyCells> serial_cells(const VolumeMesh& mesh, std::span<
     return std::make_unique<const SerialCells>(mesh, material_of);
   } catch (const dealii::ExceptionBase& error) {
     throw input_error("mesh",
-                      fmt::format("expected a mesh that deal.II can take, found what it says: {}; mesh the body again",
+                      fmt::format("expected a mesh that deal.II accepts, found its error: {}; remesh the body",
                                   error.what()));
   }
 }
@@ -235,8 +236,8 @@ void refuse_others(MPI_Comm communicator, std::string_view what, const Given& gi
   const auto other = std::ranges::find_if(all, [&](const Given& of_rank) { return of_rank != all.front(); });
   if (other == all.end()) return;
   throw input_error(std::string(what),
-                    fmt::format("{}: expected the same on all {} ranks, found something else on rank {} than on rank "
-                                "0; start all ranks with the same input",
+                    fmt::format("{}: expected identical values on all {} ranks, found a difference between rank {} "
+                                "and rank 0; start all ranks with the same input",
                                 what, all.size(), other - all.begin()));
 }
 

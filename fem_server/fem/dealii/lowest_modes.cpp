@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// A matrix of which only the product is known.
+/// Matrix-free linear operator.
 struct Operator {
   const std::function<Eigen::VectorXd(const Eigen::VectorXd&)>& apply;
 
@@ -30,16 +30,16 @@ struct Operator {
 }  // namespace
 
 Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
-  // ARPACK keeps its state in variables of the library.
+  // ARPACK keeps its state in static variables.
   static std::mutex factorisation_mutex;
   const std::scoped_lock lock(factorisation_mutex);
   using Solver = dealii::ArpackSolver;
-  // Eigenvalues to rounding: what is left of an error in them enters the compliance that the modes leave.
+  // Eigenvalues to rounding: their errors enter the residual compliance.
   dealii::SolverControl control(1'000, 1e-14);
   Solver solver(control, Solver::AdditionalData(static_cast<unsigned>(lanczos_vectors(problem.n_modes)),
                                                 Solver::largest_magnitude,
                                                 /*symmetric=*/true));
-  // The same start in every run; entries of one size would be blind to modes of the other symmetry.
+  // Reproducible start vector; a constant one would be orthogonal to antisymmetric modes.
   const auto size = static_cast<unsigned>(problem.size);
   dealii::Vector<double> start(size);
   for (unsigned i = 0; i < size; ++i) start[i] = 1.0 + static_cast<double>((7919U * i) % 1000U) / 1000.0;
@@ -50,7 +50,7 @@ Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
     const Operator mass{problem.mass};
     solver.solve(mass, mass, Operator{problem.inverse}, values, vectors, static_cast<unsigned>(problem.n_modes));
   } catch (const dealii::ExceptionBase& error) {
-    throw Error(ErrorCode::internal, fmt::format("ARPACK found no {} vibration modes of {} unknowns: {}",
+    throw Error(ErrorCode::internal, fmt::format("ARPACK did not find {} vibration modes for {} unknowns: {}",
                                                  problem.n_modes, problem.size, error.what()));
   }
   Eigenpairs found{

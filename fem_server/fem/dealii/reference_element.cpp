@@ -19,7 +19,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// @param order  shape function of deal.II for each node; empty = the same
+/// @param order  shape function of deal.II for each node; empty = identical order
 template <int dim>
 ShapeTable tabulate(const dealii::FiniteElement<dim>& element, const dealii::Quadrature<dim>& rule,
                     const std::vector<unsigned>& order = {}) {
@@ -41,7 +41,7 @@ ShapeTable tabulate(const dealii::FiniteElement<dim>& element, const dealii::Qua
   return table;
 }
 
-/// Shape function with the value one at each place.
+/// Shape function with the value one at each position.
 template <int dim>
 std::vector<unsigned> functions_at(const dealii::FiniteElement<dim>& element,
                                    const std::vector<dealii::Point<dim>>& places) {
@@ -50,7 +50,7 @@ std::vector<unsigned> functions_at(const dealii::FiniteElement<dim>& element,
   for (const dealii::Point<dim>& place : places) {
     const auto found = std::ranges::find_if(points, [&](const auto& p) { return p.distance(place) < 1e-12; });
     if (found == points.end()) {
-      throw Error(ErrorCode::internal, fmt::format("deal.II's {} has no node at a place where elements of meshes have "
+      throw Error(ErrorCode::internal, fmt::format("deal.II's {} has no node at a position where elements of meshes have "
                                                    "one",
                                                    element.get_name()));
     }
@@ -64,7 +64,7 @@ dealii::Point<3> place_in_cube(std::uint8_t node) {
   return {0.5 * x, 0.5 * y, 0.5 * z};
 }
 
-/// Of the nodes of an element, in the order of VolumeMesh.
+/// Reference positions of the nodes of an element, in the order of VolumeMesh.
 std::vector<dealii::Point<3>> places_in_reference(std::uint32_t n_nodes) {
   std::vector<dealii::Point<3>> places;
   if (n_nodes == 8 || n_nodes == 27) {
@@ -86,9 +86,9 @@ std::vector<dealii::Point<3>> places_in_reference(std::uint32_t n_nodes) {
   return places;
 }
 
-/// Corners around the square, then the middles of its edges, then its own.
+/// Corners in cyclic order, then the mid-side nodes, then the centre.
 ShapeTable tabulate_quadrilateral(unsigned degree) {
-  static constexpr std::array<std::uint8_t, 9> nodes{0, 1, 2, 3, 8, 9, 10, 11, 24};  // of the bottom of a hexahedron
+  static constexpr std::array<std::uint8_t, 9> nodes{0, 1, 2, 3, 8, 9, 10, 11, 24};  // bottom of a hexahedron
   const dealii::FE_Q<2> element(degree);
   std::vector<dealii::Point<2>> places;
   for (const std::uint8_t node : std::span(nodes).first(element.n_dofs_per_cell())) {
@@ -115,9 +115,9 @@ ReferenceElement tabulated_reference_element(std::uint32_t n_nodes) {
   const unsigned degree = solid->tensor_degree();
   const bool tetrahedra = cell == dealii::ReferenceCells::Tetrahedron;
   // Linear shape functions of tetrahedra have constant gradients: one point. Quadratic ones have linear gradients,
-  // whose products need degree two. Masses and faces integrate products of the functions themselves. Of prisms and
-  // hexahedra a point more than the degree in each direction, of prisms times three of the triangle: exact on
-  // parallelepipeds, and on straight prisms with parallel triangles.
+  // whose products need degree two. Masses and faces integrate products of the functions themselves. Hexahedra use
+  // degree + 1 points per direction, prisms likewise times three points of the triangle: exact on parallelepipeds and
+  // on straight prisms with parallel triangles.
   const auto rule = cell.get_gauss_type_quadrature<3>(tetrahedra ? degree : degree + 1);
   const auto linear = scalar_element(cell.n_vertices());
   ReferenceElement element;
@@ -127,7 +127,7 @@ ReferenceElement tabulated_reference_element(std::uint32_t n_nodes) {
   element.mass = tetrahedra ? tabulate<3>(*solid, dealii::QGaussSimplex<3>(degree + 1), functions_of_nodes(*solid))
                             : element.stiffness;
   if (cell != dealii::ReferenceCells::Hexahedron) {
-    // Nodes of triangles are in deal.II's order.
+    // Triangles use the node order of deal.II.
     const dealii::FE_SimplexP<2> face(degree);
     element.triangle = tabulate<2>(face, dealii::QGaussSimplex<2>(degree + 1));
   }

@@ -14,7 +14,7 @@ MaterialLaw make_fibers(const ParameterScope& place) {
   fibers.stiffness = required_number(place, "fiber_stiffness", "k1 [Pa] of the fibres");
   fibers.exponent = required_number(place, "fiber_exponent", "k2 [-] of the fibres, e.g. 1");
   fibers.dispersion = optional_number(place.parameters, "fiber_dispersion").value_or(0.0);
-  const char* meaning = "three numbers for each family of fibres, e.g. [1, 0, 0]";
+  const char* meaning = "three numbers for each fibre family, e.g. [1, 0, 0]";
   const auto numbers = required_numbers(place, "fiber_directions", 0, meaning);
   const std::string key = place.where + "fiber_directions";
   if (numbers.size() % 3 != 0) {
@@ -31,7 +31,7 @@ MaterialLaw make_fibers(const ParameterScope& place) {
   fibers.prony = prony_of(place, "fiber_");
   if (fibers.stiffness == 0.0 && !fibers.prony.empty()) {
     throw input_error(place.where + "fiber_prony_coefficients",
-                      fmt::format("{}fiber_prony_coefficients: fibres of fiber_stiffness 0 bear nothing that could relax; "
+                      fmt::format("{}fiber_prony_coefficients: fibres with fiber_stiffness 0 have no tension to relax; "
                                   "remove it",
                                   place.where));
   }
@@ -50,28 +50,28 @@ ParameterSchema positive_list(const char* name, const char* unit, const char* me
 
 }  // namespace
 
-// Convex fibres in a neo-Hookean matrix are stable whatever their constants.
+// Convex fibres in a neo-Hookean matrix are stable for any constants.
 MaterialKind holzapfel_gasser_ogden_kind() {
   return {.name = "holzapfel_gasser_ogden",
-          .meaning = "a matrix of the given modulus with fibres that resist tension alone [holzapfel2000, gasser2006]",
+          .meaning = "a matrix of the specified modulus with tension-only fibres [holzapfel2000, gasser2006]",
           .parameters =
-              {number_parameter("fiber_stiffness", "Pa", "of holzapfel_gasser_ogden: k1 of each family of fibres",
+              {number_parameter("fiber_stiffness", "Pa", "of holzapfel_gasser_ogden: k1 of each fibre family",
                                 std::nullopt, not_negative),
                number_parameter("fiber_exponent", "-",
-                                "of holzapfel_gasser_ogden: k2, how fast fibres stiffen when stretched", std::nullopt,
+                                "of holzapfel_gasser_ogden: k2, exponential stiffening of stretched fibres", std::nullopt,
                                 positive),
                number_parameter("fiber_dispersion", "-",
-                                "of holzapfel_gasser_ogden: kappa, 0 = parallel fibres (the default), 1/3 = fibres in "
-                                "all directions",
+                                "of holzapfel_gasser_ogden: kappa, 0 = parallel fibres (default), 1/3 = isotropic "
+                                "fibres",
                                 std::nullopt, {.min = 0.0, .max = 1.0 / 3.0}),
                list_parameter("fiber_directions", "-",
                               "of holzapfel_gasser_ogden: x, y, z of each family in the frame of the undeformed body, "
                               "of any length"),
                positive_list("fiber_prony_coefficients", "-",
-                             "of holzapfel_gasser_ogden: parts of the fibres' tension that relax; without them fibres "
+                             "of holzapfel_gasser_ogden: relaxing fractions of the fibre tension; without them fibres "
                              "are elastic"),
                positive_list("fiber_prony_times", "s",
-                             "of holzapfel_gasser_ogden: in which each of the fiber_prony_coefficients relaxes to 1/e")},
+                             "of holzapfel_gasser_ogden: relaxation times of the fiber_prony_coefficients")},
           .relaxes = true,
           .make = make_fibers};
 }

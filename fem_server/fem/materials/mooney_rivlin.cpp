@@ -8,8 +8,8 @@ MaterialKind mooney_rivlin_kind() {
   return {.name = "mooney_rivlin",
           .meaning = "with mooney_fraction [mooney1940, rivlin1948]",
           .parameters = {number_parameter("mooney_fraction", "-",
-                                          "of mooney_rivlin: c01 / (c10 + c01), the part of the shear modulus that "
-                                          "goes with the second invariant",
+                                          "of mooney_rivlin: c01 / (c10 + c01), the fraction of the shear modulus "
+                                          "of the second invariant",
                                           std::nullopt, {})},
           .relaxes = true,
           .make = [](const ParameterScope& place) {

@@ -17,17 +17,18 @@ MaterialLaw make_ogden(const ParameterScope& place) {
   for (const double exponent : exponents) {
     if (exponent != 0.0) continue;
     const std::string key = place.where + "ogden_exponents";
-    throw input_error(key, fmt::format("{}: an exponent is 0, and its term has no energy; expected others", key));
+    throw input_error(
+        key, fmt::format("{}: found an exponent of 0, whose term has no energy; expected nonzero exponents", key));
   }
   const auto shares = required_numbers(place, "ogden_fractions", exponents.size(),
-                                     fmt::format("one share for each of the {} ogden_exponents", exponents.size()));
+                                     fmt::format("one fraction for each of the {} ogden_exponents", exponents.size()));
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-  // People write shares with three digits or more.
+  // Tolerance for fractions written with three or more digits.
   if (!(std::abs(sum - 1.0) <= 1e-3)) {
     const std::string key = place.where + "ogden_fractions";
     throw input_error(key,
-                      fmt::format("{}: expected shares of the shear modulus that add up to 1, found {}; a share is "
-                                  "mu_p alpha_p / (2 mu) of its term",
+                      fmt::format("{}: expected fractions of the shear modulus with the sum 1, found {}; the "
+                                  "fraction of a term is mu_p alpha_p / (2 mu)",
                                   key, sum));
   }
   std::vector<double> normalised = shares;
@@ -42,10 +43,10 @@ MaterialLaw make_ogden(const ParameterScope& place) {
 MaterialKind ogden_kind() {
   return {.name = "ogden",
           .meaning = "with ogden_exponents and ogden_fractions [ogden1984]",
-          .parameters = {list_parameter("ogden_exponents", "-", "of ogden: alpha_p of its terms, not 0"),
+          .parameters = {list_parameter("ogden_exponents", "-", "of ogden: alpha_p of the terms, nonzero"),
                          list_parameter("ogden_fractions", "-",
-                                        "of ogden: mu_p alpha_p / (2 mu), the part of the shear modulus in each term; "
-                                        "they add up to 1")},
+                                        "of ogden: mu_p alpha_p / (2 mu), the fraction of the shear modulus in each "
+                                        "term; their sum is 1")},
           .relaxes = true,
           .make = make_ogden};
 }

@@ -26,9 +26,9 @@ std::vector<ParameterSchema> material_parameters(const std::string& of) {
   parameters.insert(parameters.begin(), std::move(law));
   ParameterSchema shares =
       list_parameter("prony_coefficients", "-",
-                     "parts of the shear modulus that relax, e.g. [0.3, 0.2]; with them the moduli "
-                     "of the material are those of a sudden load [fung1993]");
-  ParameterSchema times = list_parameter("prony_times", "s", "in which each of the prony_coefficients relaxes to 1/e");
+                     "relaxing fractions of the shear modulus, e.g. [0.3, 0.2]; the moduli of the "
+                     "material are then instantaneous values [fung1993]");
+  ParameterSchema times = list_parameter("prony_times", "s", "relaxation times of the prony_coefficients");
   for (ParameterSchema* list : {&shares, &times}) {
     list->range = positive;
     parameters.push_back(std::move(*list));
@@ -61,11 +61,11 @@ MaterialLaw material_law(const ParameterScope& place) {
                                     place.where, own.name, kind.name, name));
     }
   }
-  if (chosen == nullptr) throw Error(ErrorCode::internal, "material_law was not checked against its choices");
+  if (chosen == nullptr) throw Error(ErrorCode::internal, "material_law is not validated against its choices");
   if (!chosen->relaxes && !prony_of(place).empty()) {
     throw input_error(place.where + "prony_coefficients",
-                      fmt::format("{}prony_coefficients: material_law {} is elastic; take one whose isochoric stress stands "
-                                  "alone, e.g. mooney_rivlin, which is neo-Hookean with mooney_fraction: 0",
+                      fmt::format("{}prony_coefficients: material_law {} is elastic; use a law with a separate isochoric "
+                                  "stress, e.g. mooney_rivlin, which is neo-Hookean with mooney_fraction: 0",
                                   place.where, name));
   }
   return chosen->make(place);
@@ -84,7 +84,7 @@ PronySeries prony_of(const ParameterScope& place, const std::string& prefix) {
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   if (!(sum < 1.0)) {
     throw input_error(place.where + of_shares,
-                      fmt::format("{}{}: expected a sum below 1, so that some stiffness is left, found {}", place.where,
+                      fmt::format("{}{}: expected a sum below 1, so that some stiffness remains, found {}", place.where,
                                   of_shares, sum));
   }
   return {shares, times};

@@ -8,7 +8,7 @@ MaterialKind yeoh_kind() {
   return {.name = "yeoh",
           .meaning = "with yeoh_ratios [yeoh1993]",
           .parameters = {list_parameter("yeoh_ratios", "-",
-                                        "of yeoh: c20 / c10 and c30 / c10, the stiffening at large strain")},
+                                        "of yeoh: c20 / c10 and c30 / c10, stiffening at large strain")},
           .relaxes = true,
           .make = [](const ParameterScope& place) {
             const auto r = required_numbers(place, "yeoh_ratios", 2, "the two ratios c20/c10 and c30/c10, e.g. [0.3, 0]");

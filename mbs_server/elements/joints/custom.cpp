@@ -57,7 +57,7 @@ MotionAxis read_axis(const config::Field& field, const std::vector<std::string>&
 CoordinateTransform read_transform(const config::Field& field) {
   CoordinateTransform transform;
   for (Eigen::Index k = 0; k < 6; ++k) {
-    transform.axes[static_cast<std::size_t>(k)].direction = Vector3::Fmu(k % 3);
+    transform.axes[static_cast<std::size_t>(k)].direction = Vector3::Unit(k % 3);
   }
   for (const config::Field& coordinate : field["coordinates"].entries()) {
     transform.names.push_back(coordinate.name());

@@ -163,8 +163,8 @@ TEST(Cuts, DelaysAndDuplicatesLoseNothingInSilence) {
       // steps ahead where nobody waits for commits. That they are too late is refused by name, by whichever check
       // comes first: of a question, of a commit that begins, or of one that is about to be published.
       EXPECT_TRUE(twice_to_fem) << result.err;
-      const char* const too_late[] = {"the one after the last commit", "steps are committed one after the other",
-                                      "another commit or restore came between the two halves"};
+      const char* const too_late[] = {"the one after the last commit", "steps are committed consecutively",
+                                      "another commit or restore intervened between the two phases"};
       EXPECT_TRUE(std::any_of(std::begin(too_late), std::end(too_late), [&](const char* words) {
         return result.err.find(words) != std::string::npos;
       })) << result.err;
@@ -235,7 +235,7 @@ TEST(Cuts, PatienceHasAnEnd) {
       rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}}, .reconnect_timeout = milliseconds{300}});
   try {
     bounce_through(*contact, 6, [&](int step) {
-      if (step == 3) proxy.cut(Cut::end, 0, reconnect_timeout(std::chrono::seconds{60}));
+      if (step == 3) proxy.cut(Cut::end, 0, scaled_time_limit(std::chrono::seconds{60}));
     });
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {

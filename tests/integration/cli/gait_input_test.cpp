@@ -179,7 +179,7 @@ TEST_F(Gait, TheComparisonTellsWhatTheRunWasGiven) {
   const std::vector<std::string> compare = {"compare-grf", "out", "--measured", "grf.mot", "--mass", "40"};
   const Finished table = run("heelstrike", compare, here_);
   ASSERT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_THAT(table.out, HasSubstr("vy was given to the run"));
+  EXPECT_THAT(table.out, HasSubstr("vy is prescribed in the run"));
   EXPECT_THAT(table.out, testing::ContainsRegex("vy +N +given"));
   EXPECT_THAT(table.out, testing::ContainsRegex("vx +N +predicted"));
   std::vector<std::string> as_json = compare;
@@ -188,7 +188,7 @@ TEST_F(Gait, TheComparisonTellsWhatTheRunWasGiven) {
   const auto& components = json["stances"][0]["components"];
   EXPECT_EQ(components["vy"]["run"], "given");
   for (const char* name : {"vx", "vz", "moment"}) EXPECT_EQ(components[name]["run"], "predicted") << name;
-  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/report.html"), HasSubstr("vy was given to the run"));
+  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/report.html"), HasSubstr("vy is prescribed in the run"));
   EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stance_1.svg"), HasSubstr("vy, vertical [N]: given"));
   EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stances.csv"), HasSubstr("stance_percent"));
 

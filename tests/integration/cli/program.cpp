@@ -19,7 +19,7 @@
 namespace heelstrike::cli_test {
 
 namespace fs = std::filesystem;
-using testing_support::reconnect_timeout;
+using testing_support::scaled_time_limit;
 
 ScratchFolder::ScratchFolder() {
   std::string name = (fs::temp_directory_path() / "hs-cli-XXXXXX").string();
@@ -93,7 +93,7 @@ void Program::signal(int number) const {
 }
 
 Finished Program::wait(std::chrono::seconds limit) {
-  limit = reconnect_timeout(limit);
+  limit = scaled_time_limit(limit);
   pollfd ended{pid_file_, POLLIN, 0};
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
   if (::poll(&ended, 1, static_cast<int>(milliseconds)) <= 0) {
@@ -104,14 +104,14 @@ Finished Program::wait(std::chrono::seconds limit) {
   ::waitpid(pid_, &status, 0);
   reaped_ = true;
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, reconnect_timeout(std::chrono::seconds{10}), [this] { return n_open_ == 0; });
+  changed_.wait_for(lock, scaled_time_limit(std::chrono::seconds{10}), [this] { return n_open_ == 0; });
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out_, err_};
 }
 
 bool Program::wait_for_output(const std::string& text, std::chrono::seconds limit) {
   std::unique_lock lock(mutex_);
   const auto found = [&] { return out_.find(text) != std::string::npos || err_.find(text) != std::string::npos; };
-  changed_.wait_for(lock, reconnect_timeout(limit), [&] { return n_open_ == 0 || found(); });
+  changed_.wait_for(lock, scaled_time_limit(limit), [&] { return n_open_ == 0 || found(); });
   return found();
 }
 
@@ -125,7 +125,7 @@ Finished run(const std::string& name, std::vector<std::string> arguments, const 
 }
 
 bool eventually(const std::function<bool()>& condition, std::chrono::seconds limit) {
-  const auto until = std::chrono::steady_clock::now() + reconnect_timeout(limit);
+  const auto until = std::chrono::steady_clock::now() + scaled_time_limit(limit);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > until) return false;
     ::poll(nullptr, 0, 5);

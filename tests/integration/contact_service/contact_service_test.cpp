@@ -236,7 +236,7 @@ TEST(ContactService, PrescribedMotionThatMakesNoSenseIsRefusedByName) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   expect("same session", [&](auto& r) { r.mutable_pairs(1)->set_session_id(one.session_id()); });
-  expect("as many states", [](auto& r) { r.mutable_pairs(1)->mutable_states()->RemoveLast(); });
+  expect("the same number of states", [](auto& r) { r.mutable_pairs(1)->mutable_states()->RemoveLast(); });
   expect("pairs[1].states[2]", [](auto& r) { r.mutable_pairs(1)->mutable_states(2)->clear_x_ab(); });
   expect("at least one pair", [](auto& r) { r.clear_pairs(); });
   expect("session_id this session is not open here", [](auto& r) { r.mutable_pairs(0)->set_session_id("nobody"); });

@@ -29,7 +29,7 @@ Error error_of(const std::function<void()>& body) {
 TEST(Faults, KilledInMidExchangeIsUnavailableAndNotADeadline) {
   ServerProcess server;
   const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = server.address(), .tls = {}},
-                                                              .exchange_timeout = reconnect_timeout(seconds{20}),
+                                                              .exchange_timeout = scaled_time_limit(seconds{20}),
                                                               .reconnect_timeout = milliseconds{500}});
   bounce(*contact, 3);
   server.freeze();  // the request is on its way and cannot be answered

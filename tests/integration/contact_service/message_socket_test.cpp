@@ -22,7 +22,7 @@ using Outcome = MessageSocket::Outcome;
 constexpr std::size_t limit = std::size_t{8} << 20;  // [bytes]
 
 MessageSocket::Deadline soon() {
-  return std::chrono::system_clock::now() + reconnect_timeout(std::chrono::seconds{20});
+  return std::chrono::system_clock::now() + scaled_time_limit(std::chrono::seconds{20});
 }
 
 /// Two ends, of which one is a bare descriptor.
@@ -171,7 +171,7 @@ TEST(MessageSocket, AMessageOverTheLimitEndsTheCallWithItsSentence) {
   const ServerProcess server({"--max-message-mib", "1"});
   const auto stub = server.stub(1);
   auto [socket, ticket] =
-      rpc::connect_message_socket(rpc::parse_address(server.address(1)), limit, reconnect_timeout(std::chrono::seconds{20}));
+      rpc::connect_message_socket(rpc::parse_address(server.address(1)), limit, scaled_time_limit(std::chrono::seconds{20}));
   ASSERT_NE(socket, nullptr);
   grpc::ClientContext context;
   context.AddMetadata(rpc::ticket_metadata, ticket);
@@ -191,7 +191,7 @@ TEST(MessageSocket, ManyUnusedSocketsKeepNobodyOut) {
   const rpc::Address address = rpc::parse_address(server.address(1));
   std::vector<rpc::TicketedSocket> unused;
   for (int i = 0; i < 100; ++i) {
-    unused.push_back(rpc::connect_message_socket(address, limit, reconnect_timeout(std::chrono::seconds{20})));
+    unused.push_back(rpc::connect_message_socket(address, limit, scaled_time_limit(std::chrono::seconds{20})));
     ASSERT_NE(unused.back().socket, nullptr) << i;
   }
   EXPECT_FALSE(bounce(*open_contact(server.address(1)), 5).empty());

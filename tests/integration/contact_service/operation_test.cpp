@@ -200,7 +200,7 @@ TEST(Operation, AnOrphanThatWatchesItsParentKeepsServing) {
                              " --exit-with-parent --listen unix:" + folder.path("fem.sock") + " --ready-file " + ready +
                              " ) > " + folder.path("log") + " 2>&1 & echo $! > " + folder.path("pid");
   ASSERT_EQ(std::system(script.c_str()), 0);
-  const auto until = std::chrono::steady_clock::now() + reconnect_timeout(std::chrono::seconds{30});
+  const auto until = std::chrono::steady_clock::now() + scaled_time_limit(std::chrono::seconds{30});
   while (!std::filesystem::exists(ready) && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
   }

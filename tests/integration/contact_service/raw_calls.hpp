@@ -43,7 +43,7 @@ inline std::string health_name(const std::string& response) {
 
 inline std::string check_health(const std::shared_ptr<grpc::Channel>& channel, const std::string& service) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + reconnect_timeout(std::chrono::seconds{10}));
+  context.set_deadline(std::chrono::system_clock::now() + scaled_time_limit(std::chrono::seconds{10}));
   const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check", grpc::internal::RpcMethod::NORMAL_RPC);
   grpc::ByteBuffer response;
   const auto status = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
@@ -55,7 +55,7 @@ inline std::string check_health(const std::shared_ptr<grpc::Channel>& channel, c
 class HealthWatch {
  public:
   HealthWatch(std::shared_ptr<grpc::Channel> channel, const std::string& service) : channel_(std::move(channel)) {
-    context_.set_deadline(std::chrono::system_clock::now() + reconnect_timeout(std::chrono::seconds{30}));
+    context_.set_deadline(std::chrono::system_clock::now() + scaled_time_limit(std::chrono::seconds{30}));
     reader_.reset(grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(channel_.get(), method_, &context_,
                                                                                 buffer_of(health_request(service))));
   }
@@ -81,7 +81,7 @@ class HealthWatch {
 /// The answer to ServerReflectionRequest{list_services: "*"} as bytes, which hold the names of the services.
 inline std::string list_services(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + reconnect_timeout(std::chrono::seconds{10}));
+  context.set_deadline(std::chrono::system_clock::now() + scaled_time_limit(std::chrono::seconds{10}));
   const grpc::internal::RpcMethod method("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
                                          grpc::internal::RpcMethod::BIDI_STREAMING);
   const std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream(

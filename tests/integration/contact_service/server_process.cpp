@@ -64,7 +64,7 @@ pid_t start(const std::vector<std::string>& arguments, const std::string& log, i
 
 /// @param nudge  signal sent again and again until the end; 0 = none
 int wait_for(pid_t pid, int nudge = 0) {
-  const auto deadline = std::chrono::steady_clock::now() + reconnect_timeout(std::chrono::seconds{30});
+  const auto deadline = std::chrono::steady_clock::now() + scaled_time_limit(std::chrono::seconds{30});
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
@@ -103,7 +103,7 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, std::vector<std
   pid_ = start(arguments, folder_.path("log"), write_end);
   ::close(write_end);
   try {
-    addresses_ = rpc::read_ready_fd(pipe[0], reconnect_timeout(30'000));
+    addresses_ = rpc::read_ready_fd(pipe[0], scaled_time_limit(30'000));
   } catch (const std::exception& error) {
     ::close(pipe[0]);
     throw std::runtime_error(fmt::format("{}; log:\n{}", error.what(), log()));
@@ -140,7 +140,7 @@ std::string ServerProcess::log() const {
 }
 
 bool ServerProcess::wait_for_log(const std::string& text) const {
-  const auto deadline = std::chrono::steady_clock::now() + reconnect_timeout(std::chrono::seconds{20});
+  const auto deadline = std::chrono::steady_clock::now() + scaled_time_limit(std::chrono::seconds{20});
   while (log().find(text) == std::string::npos) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds{10});

@@ -30,8 +30,8 @@ class Tls : public testing::Test {
     try {
       const auto contact =
           open_contact(rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = tls},
-                                                 .connect_timeout = reconnect_timeout(std::chrono::milliseconds{1500}),
-                                                 .call_timeout = reconnect_timeout(std::chrono::milliseconds{3000})});
+                                                 .connect_timeout = scaled_time_limit(std::chrono::milliseconds{1500}),
+                                                 .call_timeout = scaled_time_limit(std::chrono::milliseconds{3000})});
       return !bounce(*contact, 3).empty();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unavailable) << error.what();

@@ -217,14 +217,14 @@ class Runs(unittest.TestCase):
             self.assertEqual(pickle.loads(pickle.dumps(run)).folder, run.folder)
 
     def test_no_fields_says_why(self):
-        self.assertRaisesRegex(hs.InputError, r"ask for them with `output: \{fields: \{interval: 0.01\}\}` in",
+        self.assertRaisesRegex(hs.InputError, r"request them with `output: \{fields: \{interval: 0.01\}\}` in",
                                hs.run(BALL, set=SHORT).fields)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = hs.run(BALL, set={"output.fields": {"interval": 0.1}, **SHORT})
         with self.assertRaisesRegex(hs.InputError, "no fields: 'ball-ground' .*point laws give a force") as caught:
             run.fields()
-        self.assertNotIn("ask for", str(caught.exception))
+        self.assertNotIn("request them", str(caught.exception))
 
     def test_servers_run_it_with_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder, served() as fem, served("mbs_server", "--fem", fem) as mbs:
@@ -331,14 +331,14 @@ class Mistakes(unittest.TestCase):
             (lambda: hs.Simulation(5), "scenario: expected the path"),
             (lambda: hs.Pair.from_yaml(5), "file: expected the path"),
             (lambda: hs.Pair.from_yaml(BALL, 5), "name: expected a text"),
-            (lambda: hs.Contact.open(hs.Pair.from_yaml(BALL), reconnect_timeout="x"), "patience: expected a real number"),
+            (lambda: hs.Contact.open(hs.Pair.from_yaml(BALL), reconnect_timeout="x"), "reconnect_timeout: expected a real number"),
             (lambda: f(np.zeros(5)), r"x: expected real numbers of shape \(6,\), found the shape \(5,\)"),
             (lambda: f.jacobian(["a"] * 6), "x: expected real numbers"),
             (lambda: f(np.zeros(6), np.zeros(3)), "v: expected real numbers of shape"),
             (lambda: hs.WrenchFunction(contact, np.eye(3)), "X0: expected real numbers"),
             (lambda: hs.pose((1, 2)), "theta: expected real numbers"),
             (lambda: hs.Contact.open(BALL), r"pair: expected a Pair, as Pair.from_yaml\(FILE\) makes it, found a value of type PosixPath"),
-            (lambda: contact.fields(X, quantities=5), "quantities: expected a name or several, found a value of type int"),
+            (lambda: contact.fields(X, quantities=5), "quantities: expected one or several names, found a value of type int"),
             (lambda: hs.pose(p=(1, 2)), "p: expected real numbers"),
         ]:
             with self.subTest(sentence):
@@ -417,7 +417,7 @@ class Mistakes(unittest.TestCase):
                     hs.run(BALL, output=f"{folder}/out", server="unix:/nowhere/nothing.sock", reconnect_timeout=0)
                 self.assertTrue(away.exception.retryable)
         self.assertRaises(hs.InputError, hs.Contact.open, pair, server="no address")
-        self.assertRaisesRegex(hs.InputError, "patience", hs.Contact.open, pair, server="unix:/x", reconnect_timeout=-1)
+        self.assertRaisesRegex(hs.InputError, "reconnect_timeout", hs.Contact.open, pair, server="unix:/x", reconnect_timeout=-1)
         self.assertRaisesRegex(hs.InputError, "tls: .*'ca'", hs.Contact.open, pair, tls={"ca": "x"})
 
     def test_a_server_of_another_version(self):
@@ -955,8 +955,8 @@ class People(unittest.TestCase):
             self.assertTrue(inspect.getdoc(getattr(hs, name)), name)
         self.assertEqual(str(inspect.signature(hs.Contact.evaluate)), "(self, X_AB, V_AB=None, t=0.0)")
         self.assertEqual(str(inspect.signature(ball().evaluate)), "(X_AB, V_AB=None, t=0.0)")
-        self.assertEqual(list(inspect.signature(hs.Contact.open).parameters), ["pair", "server", "progress", "tls", "patience"])
-        self.assertEqual(list(inspect.signature(hs.Simulation).parameters), ["scenario", "backend", "set", "server", "progress", "tls", "patience"])
+        self.assertEqual(list(inspect.signature(hs.Contact.open).parameters), ["pair", "server", "progress", "tls", "reconnect_timeout"])
+        self.assertEqual(list(inspect.signature(hs.Simulation).parameters), ["scenario", "backend", "set", "server", "progress", "tls", "reconnect_timeout"])
         self.assertTrue(inspect.getdoc(hs.Simulation).startswith("A scenario that can be stepped"))
         self.assertEqual(importlib.metadata.version("heelstrike"), hs.__version__)
         self.assertIn("rad/s", inspect.getdoc(hs.Contact.evaluate))

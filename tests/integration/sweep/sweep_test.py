@@ -111,7 +111,7 @@ class Sweep(unittest.TestCase):
         sweep.send_signal(signal.SIGINT)
         _, complaints = sweep.communicate(timeout=60)
         self.assertEqual(sweep.returncode, interrupted_code, complaints)
-        self.assertIn('goes on where it stopped', complaints)
+        self.assertIn('the same command continues the sweep', complaints)
         self.assertEqual((written('0.5'), written('0.6')), before)
 
         # A sweep that has no endless run any more completes with the two that are there and a new one.

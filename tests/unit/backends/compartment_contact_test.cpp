@@ -90,7 +90,7 @@ TEST(Compartments, TangentsAreDerivativesOfTheWrench) {
   for (Eigen::Index k = 0; k < 6; ++k) {
     const auto moved = [&](double by) {
       PairState state = pressed();
-      const Vector6 step = by * Vector6::Fmu(k);
+      const Vector6 step = by * Vector6::Unit(k);
       state.X_AB.R = rotation_from_vector(step.head<3>()) * state.X_AB.R;
       state.X_AB.p += step.tail<3>();
       return both->evaluate(*history, state).F_A.vector();

@@ -244,7 +244,7 @@ TEST(ProfilePair, PosesOutsideOfThePlaneAreRefused) {
     return "accepted";
   };
   EXPECT_EQ(message(placed({0, 0.039, 0.015}, 0.3)), "accepted");
-  EXPECT_THAT(message(placed({0, 0.039, 0.025}, 0.3)), testing::HasSubstr("beside each other"));
+  EXPECT_THAT(message(placed({0, 0.039, 0.025}, 0.3)), testing::HasSubstr("lateral offset"));
   EXPECT_THAT(message(placed({0.5, 0.039, 0}, 0.3)), testing::HasSubstr("left the end"));
   EXPECT_THAT(message(placed({0, -0.02, 0}, 0.3)), testing::HasSubstr("deep"));
   PairState tilted = placed({0, 0.039, 0}, 0.0);

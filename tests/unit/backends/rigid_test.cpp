@@ -185,9 +185,9 @@ TEST(Rigid, CornersOnAFaceGainNoEdges) {
 double smallest_overlap(const Vector3& half_A, const Vector3& half_B, const Pose& X_AB) {
   const Matrix3& R = X_AB.R;
   std::vector<Vector3> axes;
-  for (Eigen::Index i = 0; i < 3; ++i) axes.insert(axes.end(), {Vector3::Fmu(i), R.col(i)});
+  for (Eigen::Index i = 0; i < 3; ++i) axes.insert(axes.end(), {Vector3::Unit(i), R.col(i)});
   for (Eigen::Index i = 0; i < 3; ++i) {
-    for (Eigen::Index j = 0; j < 3; ++j) axes.emplace_back(Vector3::Fmu(i).cross(Vector3(R.col(j))));
+    for (Eigen::Index j = 0; j < 3; ++j) axes.emplace_back(Vector3::Unit(i).cross(Vector3(R.col(j))));
   }
   double overlap = std::numeric_limits<double>::infinity();
   for (const Vector3& axis : axes) {

@@ -449,7 +449,7 @@ TEST(Creases, AWallBesideACurvedMesh) {
       const Response r = asked(*facets, X_CW);
       for (const Eigen::Index k : {1, 5}) {
         const auto moved = [&](double by) {
-          const Vector6 x = by * Vector6::Fmu(k);
+          const Vector6 x = by * Vector6::Unit(k);
           const Pose X{.R = rotation_from_vector(x.head<3>()) * X_CW.R, .p = X_CW.p + x.tail<3>()};
           return asked(*facets, X);
         };

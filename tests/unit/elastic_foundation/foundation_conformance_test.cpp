@@ -262,7 +262,7 @@ TEST_P(Foundation, WrenchIsTheDerivativeOfTheEnergy) {
       Vector6 by_energy;
       for (int i = 0; i < 6; ++i) {
         const auto difference = [&, hist = history](double k) {
-          const Vector6 x = k * h * Vector6::Fmu(i);
+          const Vector6 x = k * h * Vector6::Unit(i);
           return backend->evaluate(*hist, moved(still, x)).stored_energy -
                  backend->evaluate(*hist, moved(still, -x)).stored_energy;
         };

@@ -190,7 +190,7 @@ double tangent_error(const ContactBackend& backend, const PairState& state, doub
   Matrix6 numeric;
   for (int i = 0; i < 6; ++i) {
     const auto wrench = [&](double by) -> Vector6 {
-      return backend.evaluate(*fresh, moved(state, by * Vector6::Fmu(i)), prescribed_motion).F_A.vector();
+      return backend.evaluate(*fresh, moved(state, by * Vector6::Unit(i)), prescribed_motion).F_A.vector();
     };
     numeric.col(i) = (wrench(step) - wrench(-step)) / (2.0 * step);
   }

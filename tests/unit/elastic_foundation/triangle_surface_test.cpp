@@ -111,8 +111,8 @@ TEST(TriangleSurface, CurvatureAndInterpolatedNormalAreDerivatives) {
     Matrix3 numeric;
     bool smooth = std::abs(at.surface.gap) > 0.01;
     for (int k = 0; k < 3; ++k) {
-      const NearestOnSurface up = surface.closest(q + h * Vector3::Fmu(k), 0);
-      const NearestOnSurface down = surface.closest(q - h * Vector3::Fmu(k), 0);
+      const NearestOnSurface up = surface.closest(q + h * Vector3::Unit(k), 0);
+      const NearestOnSurface down = surface.closest(q - h * Vector3::Unit(k), 0);
       numeric.col(k) = (up.surface.normal - down.surface.normal) / (2.0 * h);
       EXPECT_NEAR((up.surface.gap - down.surface.gap) / (2.0 * h), at.surface.normal[k], 1e-3);
       // Another face, edge or vertex: the normal bends there.

@@ -131,7 +131,7 @@ TEST(AssemblyErrors, NamesElementsThatDoNotShareTheNodesOfAnEdge) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
     EXPECT_EQ(e.field(), "mesh");
-    EXPECT_NE(std::string(e.what()).find("share the nodes"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("share exactly the nodes"), std::string::npos) << e.what();
   }
 }
 

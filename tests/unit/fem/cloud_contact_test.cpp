@@ -233,7 +233,7 @@ TEST(CloudContact, ReportsMismatch) {
     (void)narrow->evaluate(*narrow->initial_history(), pressed(2e-4));
     ADD_FAILURE() << "points touch outside of the contact box";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("points of the cloud touch the body where it has no contact nodes"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("points of the cloud touch the body outside its contact nodes"));
   }
   pair = block_on_cloud();
   // The whole surface of the block has 258 nodes: only the cloud of 400 points is too large.

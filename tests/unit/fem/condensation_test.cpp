@@ -150,7 +150,7 @@ TEST(Support, RefusesWhatCannotBeHeld) {
   EXPECT_THAT(refusal(body, {.inertia_relief = false, .clamped_nodes = set(body, "x0")}, set(body, "z0")),
               testing::HasSubstr("is clamped"));
   EXPECT_THAT(refusal(body, {.inertia_relief = false, .clamped_nodes = {set(body, "z1")[0]}}, set(body, "z0")),
-              testing::HasSubstr("leaves a motion free"));
+              testing::HasSubstr("leaves a rigid motion free"));
   EXPECT_THAT(refusal(body, {.inertia_relief = true, .clamped_nodes = {}}, {}), testing::HasSubstr("no candidate"));
   std::stop_source source;
   source.request_stop();

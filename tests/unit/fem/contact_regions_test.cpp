@@ -179,7 +179,7 @@ TEST(ContactRegionsRefuse, WhatCannotBe) {
   PairSpec aside = press(condensed, "x+");
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0, 0.0};
   EXPECT_THAT(test::refusal(aside),
-              testing::HasSubstr("expected regions that cut the surface that may touch, found 'x+'"));
+              testing::HasSubstr("expected regions that cut the contact surface, found 'x+'"));
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0};
   EXPECT_THAT(test::refusal(aside),
               testing::HasSubstr("region_center: expected a point, three numbers [m], found 2 numbers"));

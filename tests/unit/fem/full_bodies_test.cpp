@@ -145,7 +145,7 @@ TEST(FullBodies, BothCountTowardsTheMemoryThatIsAllowed) {
       said = error.what();
     }
   }
-  EXPECT_NE(said.find("are taken"), std::string::npos) << said;
+  EXPECT_NE(said.find("are in use"), std::string::npos) << said;
 }
 
 /// Turned over: z becomes -z, elements the other way round.

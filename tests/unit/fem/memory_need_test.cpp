@@ -204,7 +204,7 @@ TEST(MemoryNeed, FailedAllocationOfAFactorIsTold) {
     return refused([&] { with_memory_report(any, need, "solving", [&] { (void)factor.factorize(K); }); });
   });
   EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.max_memory: solving would take about"),
-                          HasSubstr("the process could not have it"), HasSubstr("ulimit -v")));
+                          HasSubstr("the allocation failed"), HasSubstr("ulimit -v")));
 }
 
 #endif

@@ -87,7 +87,7 @@ inline std::pair<Matrix6, Matrix6> central_difference(const ContactBackend& cont
   Matrix6 dX;
   Matrix6 dV;
   for (int k = 0; k < 6; ++k) {
-    const Vector6 e = Vector6::Fmu(k);
+    const Vector6 e = Vector6::Unit(k);
     const Vector6 forth = contact.evaluate(history, moved(state, h_X * e), forces).F_A.vector();
     const Vector6 back = contact.evaluate(history, moved(state, -h_X * e), forces).F_A.vector();
     dX.col(k) = (forth - back) / (2.0 * h_X);

@@ -79,14 +79,14 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   problem.linearize(0.0, y);
   ASSERT_EQ(size, system.n_y());
   Eigen::MatrixXd J_tangent(size, size);
-  for (int k = 0; k < size; ++k) J_tangent.col(k) = system.rate_change(Eigen::VectorXd::Fmu(size, k));
+  for (int k = 0; k < size; ++k) J_tangent.col(k) = system.rate_change(Eigen::VectorXd::Unit(size, k));
   EXPECT_LT(gamma * (J_tangent - J).cwiseAbs().maxCoeff(), 1e-6) << "see below";
   problem.factor_newton(gamma);
   Eigen::MatrixXd residual(size, size);
   for (int k = 0; k < size; ++k) {
-    Eigen::VectorXd x = Eigen::VectorXd::Fmu(size, k);
+    Eigen::VectorXd x = Eigen::VectorXd::Unit(size, k);
     problem.solve_newton(x);
-    residual.col(k) = x - gamma * J * x - Eigen::VectorXd::Fmu(size, k);
+    residual.col(k) = x - gamma * J * x - Eigen::VectorXd::Unit(size, k);
   }
   // Entries of gamma J are up to about 1e3; the differences carry about 1e-10 relative.
   EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-6);
@@ -133,7 +133,7 @@ TEST(IndexTwoForm, NewtonMatrixIsExactWithDrivers) {
   Eigen::MatrixXd A(size, size);
   for (int k = 0; k < size; ++k) {
     const double h = 1e-5;  // truncation h^2 of cubic terms, rounding 1e-15 / h
-    const Eigen::VectorXd e = h * Eigen::VectorXd::Fmu(size, k);
+    const Eigen::VectorXd e = h * Eigen::VectorXd::Unit(size, k);
     Eigen::VectorXd plus(size), minus(size);
     form.residual(t, x + e, xd + c * e, plus);
     form.residual(t, x - e, xd - c * e, minus);
@@ -144,7 +144,7 @@ TEST(IndexTwoForm, NewtonMatrixIsExactWithDrivers) {
   for (int k = 0; k < size; ++k) {
     Eigen::VectorXd b = A.col(k);
     form.solve(b);
-    residual.col(k) = b - Eigen::VectorXd::Fmu(size, k);
+    residual.col(k) = b - Eigen::VectorXd::Unit(size, k);
   }
   EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-5);
 }

@@ -44,7 +44,7 @@ TEST(Loads, TangentsAreTheDerivativesAtEveryTime) {
       C.end();
       const double h = 1e-6;
       for (int i = 0; i < 12; ++i) {
-        const VectorX e = VectorX::Fmu(12, i) * h;
+        const VectorX e = VectorX::Unit(12, i) * h;
         const VectorX numeric = (forces(q + e) - forces(q - e)) / (2.0 * h);
         // Forces are quadratic in q: only rounding, 1e-16 * 10 / h.
         EXPECT_LT((Eigen::MatrixXd(K.matrix()).col(i) - numeric).cwiseAbs().maxCoeff(), 1e-8) << t << " " << i;

@@ -265,7 +265,7 @@ TEST(Muscle, TangentsBelongToItsForces) {
     C.end();
     const double h = 1e-7;
     for (int i = 0; i < 12; ++i) {
-      const VectorX e = h * VectorX::Fmu(12, i);
+      const VectorX e = h * VectorX::Unit(12, i);
       const VectorX by_q = (forces(q + e, qd) - forces(q - e, qd)) / (2.0 * h);
       const VectorX by_v = (forces(q, qd + e) - forces(q, qd - e)) / (2.0 * h);
       EXPECT_LT((Eigen::MatrixXd(K.matrix()).col(i) - by_q).norm(), 1e-5 * (1.0 + by_q.norm())) << i;

@@ -111,12 +111,12 @@ TEST(ConnectionAcceptor, AListenerThatIsLostIsNoticed) {
   ASSERT_EQ(::listen(listener, 4), 0);  // at any free port of this machine
   ConnectionAcceptor acceptor({listener}, 10);
   acceptor.start([](int, int connection) { ::close(connection); });
-  const std::chrono::hours reconnect_timeout{1};
-  EXPECT_TRUE(acceptor.is_operational(reconnect_timeout));
+  const std::chrono::hours timeout{1};
+  EXPECT_TRUE(acceptor.is_operational(timeout));
   ::shutdown(listener, SHUT_RDWR);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
-  while (acceptor.is_operational(reconnect_timeout) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_FALSE(acceptor.is_operational(reconnect_timeout));
+  while (acceptor.is_operational(timeout) && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_FALSE(acceptor.is_operational(timeout));
 }
 
 TEST(UploadBudget, IsHeldPerClientAndInTotalAndGivenBack) {

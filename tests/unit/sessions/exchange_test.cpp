@@ -55,8 +55,8 @@ TEST(ExchangeHandler, SessionAtWorkOnACommitIsNotIdle) {
   // A session that came later has expired while this one was at work: so would this one, had nobody held it.
   const auto busy = insert([&] {
     const auto later = insert([] {});
-    const auto reconnect_timeout = std::chrono::steady_clock::now() + 30s;
-    while (later->is_open() && std::chrono::steady_clock::now() < reconnect_timeout) std::this_thread::yield();
+    const auto deadline = std::chrono::steady_clock::now() + 30s;
+    while (later->is_open() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     EXPECT_FALSE(later->is_open());
   });
   ExchangeHandler handler(table, metrics, 4, {});

@@ -198,7 +198,7 @@ TEST_F(MotionTest, OtherStepsAndOtherStatesAreRefused) {
   EXPECT_THAT(text, HasSubstr("pair 2"));
   EXPECT_THAT(text, HasSubstr("step 5"));
   (void)one_by_one(sessions, bounce(1), 20);
-  EXPECT_THAT(refusal(0, motion).second, HasSubstr("too long ago"));
+  EXPECT_THAT(refusal(0, motion).second, HasSubstr("too old to be repeated"));
   Motion ragged = motion;
   ragged[1].pop_back();
   EXPECT_EQ(refusal(21, ragged).first, ErrorCode::invalid_input);

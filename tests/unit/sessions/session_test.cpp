@@ -89,7 +89,7 @@ TEST_F(SessionTest, RepeatedCommitAnswersTheSameBits) {
   other.V_AB.v.z() = std::nextafter(other.V_AB.v.z(), 0.0);
   const auto [code, message] = error_of([&] { commit(1, other); });
   EXPECT_EQ(code, ErrorCode::out_of_order);
-  EXPECT_THAT(message, HasSubstr("committed already, with another state"));
+  EXPECT_THAT(message, HasSubstr("already committed, with another state"));
 }
 
 TEST_F(SessionTest, PreparingChangesNothing) {

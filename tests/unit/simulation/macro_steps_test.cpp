@@ -329,7 +329,7 @@ TEST(ForceExtrapolation, TangentsOfTheMovedForceAreThoseOfDifferences) {
     const Response at = force(state);
     constexpr double h = 1e-6;
     for (int i = 0; i < 6; ++i) {
-      Vector6 change = Vector6::Fmu(i) * h;
+      Vector6 change = Vector6::Unit(i) * h;
       const auto moved = [&](double sign) {
         PairState s = state;
         s.X_AB.R = rotation_from_vector(sign * change.head<3>()) * state.X_AB.R;

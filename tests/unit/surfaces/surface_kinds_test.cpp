@@ -95,7 +95,7 @@ TEST_P(EveryKind, NormalAndCurvatureAreDerivativesOfTheGap) {
     EXPECT_EQ(distance->gap(p, 1.0), at.gap);
     EXPECT_NEAR(at.normal.norm(), 1.0, 1e-14);
     for (int k = 0; k < 3; ++k) {
-      const Vector3 step = h * Vector3::Fmu(k);
+      const Vector3 step = h * Vector3::Unit(k);
       const SurfacePoint after = distance->closest(p + step);
       const SurfacePoint before = distance->closest(p - step);
       EXPECT_NEAR((after.gap - before.gap) / (2.0 * h), at.normal[k], 1e-6);

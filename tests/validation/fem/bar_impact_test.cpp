@@ -64,8 +64,8 @@ Bar bar_with(double n_modes, const std::string& element = "from_mesh") {
         number = std::strtod(text.c_str() + at + std::strlen(before), nullptr);
       }
     };
-    told("as if ", bar.waves);
-    told("misses about ", bar.missed);
+    told("equivalent to ", bar.waves);
+    told("there and back is about ", bar.missed);
   };
   bar.backend = make_backend(bar_on_wall(n_modes, element), context);
   return bar;

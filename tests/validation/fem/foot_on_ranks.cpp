@@ -308,7 +308,7 @@ bool refuses(const std::string& disagree) {
   } catch (const Error& e) {
     fmt::print("{}\n", e.what());
     return e.code() == ErrorCode::invalid_input && e.field() == disagree &&
-           std::string(e.what()).find(fmt::format("on rank {}", last)) != std::string::npos;
+           std::string(e.what()).find(fmt::format("rank {} and", last)) != std::string::npos;
   }
   return false;
 }

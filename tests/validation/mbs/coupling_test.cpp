@@ -57,7 +57,7 @@ MapState macro_map(const TwoMasses& masses, bool predicts, int degree, double H,
 
 double spectral_radius(const TwoMasses& masses, bool predicts, int degree, double H) {
   Eigen::Matrix<double, 7, 7> M;
-  for (int i = 0; i < 7; ++i) M.col(i) = macro_map(masses, predicts, degree, H, MapState::Fmu(i));
+  for (int i = 0; i < 7; ++i) M.col(i) = macro_map(masses, predicts, degree, H, MapState::Unit(i));
   return M.eigenvalues().cwiseAbs().maxCoeff();
 }
 
