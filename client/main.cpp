@@ -41,6 +41,7 @@ ExitCode act(const Invocation& invocation, StopSignal& stop) {
   try {
     return invocation.action(stop.token());
   } catch (const Error& error) {
+    // An error after a stop request is a consequence of the stop.
     const ExitCode code = fail(error, invocation.json);
     return stop.requested() ? ExitCode::interrupted : code;
   } catch (const std::exception& defect) {

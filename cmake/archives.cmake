@@ -1,5 +1,6 @@
-# Libraries that are linked as archives: symbols of the same names in the host process (another version, a related library)
-# must not be called instead, and FMUs for other machines need fewer packages. SUNDIALS and pugixml export their archives.
+# Libraries that are linked as archives: symbols of the same names in the host process (another version, a related
+# library) must not be called instead, and FMUs for other machines need fewer packages. SUNDIALS and pugixml export
+# their archives.
 foreach(library klu amd btf colamd suitesparseconfig minizip)
   string(MAKE_C_IDENTIFIER ${library} name)
   find_library(${name}_ARCHIVE lib${library}.a REQUIRED)

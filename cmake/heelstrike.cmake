@@ -5,7 +5,7 @@ target_compile_options(heelstrike_warnings INTERFACE -Wall -Wextra -Wpedantic -W
 # GCC 12 falsely warns of overlaps inside std::string (GCC bug 105329).
 target_compile_options(heelstrike_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
-option(HEELSTRIKE_UNITY "Compile the sources of a folder as one text: most of the time goes into headers" ON)
+option(HEELSTRIKE_UNITY "Compile the sources of a folder as one unit: headers dominate the compilation time" ON)
 
 # heelstrike_library(NAME SOURCES ... [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
 # Include paths start at the repository root: #include "common/spatial/pose.hpp". The sources of one folder are compiled
@@ -25,8 +25,8 @@ function(heelstrike_library NAME)
   target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} heelstrike_warnings)
 endfunction()
 
-# heelstrike_exports(TARGET PATTERN...): names that a shared library exports, as patterns of version scripts; all others,
-# also of its archives and of templates, are local, and calls among them are not resolved in the process.
+# heelstrike_exports(TARGET PATTERN...): names that a shared library exports, as patterns of version scripts; all
+# others, also of its archives and of templates, are local, and calls among them are not resolved in the process.
 function(heelstrike_exports TARGET)
   string(JOIN "; " names ${ARGN})
   set(script ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}.map)
@@ -50,7 +50,7 @@ if(HEELSTRIKE_SANITIZE)
   set(HEELSTRIKE_TEST_SANITIZED 1)
 endif()
 
-# Measured data for tests, never part of the project: a folder beside the sources, or HEELSTRIKE_DATA in the environment.
+# Measured data for tests, not part of the project: a folder beside the sources, or HEELSTRIKE_DATA in the environment.
 # Tests that need it read the variable and skip without it.
 set(HEELSTRIKE_TEST_ENVIRONMENT "")
 get_filename_component(HEELSTRIKE_DATA_BESIDE "${PROJECT_SOURCE_DIR}/../shared/data" ABSOLUTE)

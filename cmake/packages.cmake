@@ -1,4 +1,4 @@
-# Packages for Debian, made by `scripts/package` of what `cmake --install` installs: one package for each component.
+# Debian packages, built by `scripts/package` from the files of `cmake --install`: one package for each component.
 # Files that only packages need (systemd units, account, settings, changelog, compressed man pages) is in packaging/.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heelstrike)

@@ -123,8 +123,8 @@ void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
     read_record(driver, scenario, content_of);
   }
   for (auto& body : scenario.bodies) {
-    if (body.starts_with.empty()) continue;
-    const auto other = std::ranges::find(scenario.bodies, body.starts_with, &BodySpec::name);
+    if (body.initial_state_from.empty()) continue;
+    const auto other = std::ranges::find(scenario.bodies, body.initial_state_from, &BodySpec::name);
     body.X_WB = other->X_WB;
     body.V_WB = other->V_WB;
   }

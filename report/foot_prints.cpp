@@ -131,7 +131,7 @@ std::vector<FootPrint> foot_prints(const fs::path& folder, const TimeSeries& ser
 
 double find_peak_pressure(const std::vector<FootPrint>& prints) {
   double largest = 0.0;
-  for (const FootPrint& print : prints) largest = std::max(largest, print.map.largest());
+  for (const FootPrint& print : prints) largest = std::max(largest, print.map.peak_pressure());
   return largest;
 }
 

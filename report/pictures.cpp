@@ -354,7 +354,7 @@ std::vector<fs::path> write_pictures(const fs::path& given, const PictureStyle& 
   const auto prints = style.contact ? std::vector<FootPrint>() : foot_prints(folder, run.series, read_model(folder, catalog));
   const double high = find_peak_pressure(prints);
   for (const FootPrint& print : prints) {
-    if (!(print.map.largest() > 0.0)) continue;
+    if (!(print.map.peak_pressure() > 0.0)) continue;
     const std::string name =
         plain_name(fmt::format("pressure_map_{}_{}", print.parts.front().pair, print.parts.front().body));
     const PlanView view = print.map.view(print.map.peak(), map_cells);

@@ -1,8 +1,8 @@
 #include "rpc/backend_list.hpp"
 
+#include "heelstrike/v1/contact.grpc.pb.h"
 #include "rpc/call.hpp"
 #include "rpc/wire/parameter_wire.hpp"
-#include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
 

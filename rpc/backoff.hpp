@@ -10,7 +10,8 @@ namespace heelstrike::rpc {
 class Backoff {
  public:
   /// @param reconnect_timeout  from the first loss; 0 = no retry
-  Backoff(std::chrono::milliseconds reconnect_timeout, std::stop_token stop) : reconnect_timeout_(reconnect_timeout), stop_(std::move(stop)) {}
+  Backoff(std::chrono::milliseconds reconnect_timeout, std::stop_token stop)
+      : reconnect_timeout_(reconnect_timeout), stop_(std::move(stop)) {}
 
   /// Pauses, at most until the timeout. @returns false after the timeout @throws Error{cancelled} if stopped
   [[nodiscard]] bool pause();

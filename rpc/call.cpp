@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
 #include "rpc/backoff.hpp"
 #include "rpc/wire/error_wire.hpp"
 

@@ -10,9 +10,9 @@
 #include <stop_token>
 #include <string>
 
+#include "heelstrike/v1/types.pb.h"
 #include "rpc/silence.hpp"
 #include "rpc/wire/checksum.hpp"
-#include "heelstrike/v1/types.pb.h"
 
 namespace heelstrike::rpc {
 
@@ -46,7 +46,8 @@ template <wire::Checksummed Reply>
 }
 
 /// Runs `attempt` until it succeeds. After a lost connection it is retried with back-off within the reconnect timeout;
-/// any other failure is final. @param what  call and address, for messages: "GetVersion at 127.0.0.1:50051"
+/// any other failure is final.
+/// @param what  call and address, for messages: "GetVersion at 127.0.0.1:50051"
 /// @throws RecoverableError or Error of the peer; Error{unavailable} or Error{deadline} without response;
 /// Error{cancelled} if stopped
 void call(const std::string& what, const CallOptions& options,

@@ -88,7 +88,8 @@ void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint, std::chron
     throw Error(ErrorCode::unavailable, fmt::format("the server at {} cannot be used: {}", endpoint.address, cause));
   if (channel.WaitForConnected(begin + timeout)) return;
   throw unavailable_error(
-      fmt::format("no server responds at {} within {:.1f} s; check that it is running, that the address is right, and that both sides use TLS or neither",
+      fmt::format("no server responds at {} within {:.1f} s; check that it is running, that the address is right, and "
+                  "that both sides use TLS or neither",
                   endpoint.address, static_cast<double>(timeout.count()) / 1000.0));
 }
 

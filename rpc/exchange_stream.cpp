@@ -18,8 +18,8 @@ void ExchangeStream::TryCancel::operator()() const {
   if (stream->direct_) stream->direct_->shut_down();
 }
 
-ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, ReplyWatchdog reply_watchdog,
-                               TicketedSocket direct)
+ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop,
+                               ReplyWatchdog reply_watchdog, TicketedSocket direct)
     : direct_(std::move(direct.socket)), reply_watchdog_(std::move(reply_watchdog)), cancel_(stop, TryCancel{this}) {
   if (direct_) context_.AddMetadata(ticket_metadata, direct.ticket);
   stream_ = stub.PrepareAsyncExchange(&context_, &operations_.queue());
@@ -40,8 +40,9 @@ void ExchangeStream::cancel_and_drain() {
 
 ExchangeStream::Outcome ExchangeStream::wait_for(Operation operation, Deadline deadline) {
   for (;;) {
-    const Deadline next_poll =
-        reply_watchdog_.period.count() > 0 ? std::chrono::system_clock::now() + reply_watchdog_.period : Deadline::max();
+    const Deadline next_poll = reply_watchdog_.period.count() > 0
+                                   ? std::chrono::system_clock::now() + reply_watchdog_.period
+                                   : Deadline::max();
     if (operations_.wait_for(operation, std::min(deadline, next_poll)))
       return operations_.failed() ? Outcome::lost : Outcome::done;
     const bool timed_out = std::chrono::system_clock::now() >= deadline;

@@ -8,10 +8,10 @@
 #include <memory>
 #include <stop_token>
 
+#include "heelstrike/v1/contact.grpc.pb.h"
 #include "rpc/call_operations.hpp"
 #include "rpc/message_socket.hpp"
 #include "rpc/silence.hpp"
-#include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
 
@@ -20,19 +20,20 @@ class ExchangeStream {
   using Deadline = CallOperations::Deadline;
   enum class Outcome { done, lost, timed_out };  ///< a reply with a wrong checksum counts as lost
 
-  /// Starts the call; an absent server is detected at the first reply. @param stop    cancels the call, also during a
-  /// wait, whose outcome is then `lost`
+  /// Starts the call; an absent server is detected at the first reply.
+  /// @param stop    cancels the call, also during a wait, whose outcome is then `lost`
   /// @param reply_watchdog  of messages through the call
   /// @param direct  carries the messages; without a socket the call carries them
-  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, ReplyWatchdog reply_watchdog = {},
-                 TicketedSocket direct = {});
+  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop,
+                 ReplyWatchdog reply_watchdog = {}, TicketedSocket direct = {});
   /// Cancels the call unless `finish` has been called.
   ~ExchangeStream();
   ExchangeStream(const ExchangeStream&) = delete;
   ExchangeStream& operator=(const ExchangeStream&) = delete;
 
   /// Sends `request`, which may change after the call. Waits until the transport has accepted the previous message.
-  /// After any outcome but `done` the stream is unusable. @param request  receives its checksum
+  /// After any outcome but `done` the stream is unusable.
+  /// @param request  receives its checksum
   [[nodiscard]] Outcome send(v1::ExchangeRequest& request, Deadline deadline);
   /// Waits for the reply to the first message without reply. @pre there is such a message
   /// @param response  swapped with the reply
@@ -63,8 +64,8 @@ class ExchangeStream {
   CallOperations operations_;
   std::unique_ptr<MessageSocket> direct_;  ///< null = messages go through the call
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
-  v1::ExchangeResponse incoming_;  ///< target of the pending read
-  std::size_t n_pending_replies_ = 0;         ///< replies
+  v1::ExchangeResponse incoming_;      ///< target of the pending read
+  std::size_t n_pending_replies_ = 0;  ///< replies
   const ReplyWatchdog reply_watchdog_;
   wire::ChecksumMonitor checksums_;  ///< of replies through the call
   bool finished_ = false;

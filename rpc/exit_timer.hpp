@@ -14,8 +14,8 @@ namespace heelstrike::rpc {
 /// minutes must not delay a requested stop.
 class ExitTimer {
  public:
-  /// Runs after arm(). Its thread is created now, because none may be available at a stop. @param before_exit  called
-  /// on the timer's thread before the exit
+  /// Runs after arm(). Its thread is created now, because none may be available at a stop.
+  /// @param before_exit  called on the timer's thread before the exit
   /// @throws std::system_error without a thread
   explicit ExitTimer(std::function<void()> before_exit);
   /// Runs immediately.

@@ -40,8 +40,8 @@ class MessageSocket {
   /// @param connected          a non-blocking socket @param max_message_bytes  limit of messages of the other end
   MessageSocket(Descriptor connected, std::size_t max_message_bytes);
 
-  /// Sends the whole message. After any outcome but `done` the socket is unusable. @param message  without its
-  /// checksum, which is added
+  /// Sends the whole message. After any outcome but `done` the socket is unusable.
+  /// @param message  without its checksum, which is added
   [[nodiscard]] Outcome send(const google::protobuf::MessageLite& message, Deadline deadline);
   /// Waits for the next message, at first spinning (CallOperations::spin_time). `timed_out` leaves the socket usable; a
   /// partial message is kept for the next call.
@@ -81,8 +81,8 @@ struct TicketedSocket {
   std::string ticket;
 };
 
-/// Connects to the socket for messages of a server on this machine. Null where there is none, as with a server of an
-/// older version, or none answers within `reconnect_timeout`: the call then carries its messages itself.
+/// Connects to the socket for messages of a server on this machine. Null if there is none, e.g. at an older server, or
+/// without response within `reconnect_timeout`: the call then carries its messages itself.
 [[nodiscard]] TicketedSocket connect_message_socket(const Address& server, std::size_t max_message_bytes,
                                                     std::chrono::milliseconds timeout);
 

@@ -27,8 +27,8 @@ constexpr int max_open_attempts = 3;
 /// The histories of all pairs: the last saved ones, and the commits since then.
 class CommittedHistory {
  public:
-  /// Does nothing for a repetition of the last commit. @param as_motion  committed by commit_motion(), whose results
-  /// may differ by rounding
+  /// Does nothing for a repetition of the last commit.
+  /// @param as_motion  committed by commit_motion(), whose results may differ by rounding
   void add(std::int64_t step, std::span<const PairState> states, bool as_motion) {
     if (n_commits_since_save() > 0 && step < first_step_ + static_cast<std::int64_t>(n_commits_since_save())) return;
     if (n_commits_since_save() == 0) first_step_ = step;
@@ -89,7 +89,7 @@ class RecoveringContact final : public Contact, public BatchContact {
     return call_with_retry([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
   }
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                            std::stop_token stop) override;
+                                              std::stop_token stop) override;
   [[nodiscard]] std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                                            std::span<const PairState> states) override;
   void drain() override {
@@ -160,7 +160,7 @@ class RecoveringContact final : public Contact, public BatchContact {
   bool history_independent_ = false;
   CommittedHistory history_;
   struct Posted {
-    std::shared_ptr<PendingRequest> outer_request;         ///< visible to the caller
+    std::shared_ptr<PendingRequest> outer_request;        ///< visible to the caller
     std::shared_ptr<const PendingRequest> inner_request;  ///< of inner_; null = not yet sent
   };
   std::deque<Posted> posted_;                ///< pending, in the order of requests
@@ -188,7 +188,9 @@ void RecoveringContact::open_first() {
       return;
     } catch (const Error& error) {
       if (options_.retry_first_open && error.code() == ErrorCode::unavailable && backoff.pause()) continue;
-      if (error.code() != ErrorCode::not_found || attempt >= max_open_attempts || !(options_.reconnect_timeout.count() > 0)) throw;
+      if (error.code() != ErrorCode::not_found || attempt >= max_open_attempts ||
+          !(options_.reconnect_timeout.count() > 0))
+        throw;
     }
   }
 }
@@ -207,7 +209,9 @@ std::shared_ptr<const PendingRequest> RecoveringContact::post(RequestKind kind, 
 
 void RecoveringContact::send_deferred() {
   for (Posted& posted : posted_) {
-    if (!posted.inner_request) posted.inner_request = inner_->post(posted.outer_request->kind, posted.outer_request->step, posted.outer_request->states);
+    if (!posted.inner_request)
+      posted.inner_request =
+          inner_->post(posted.outer_request->kind, posted.outer_request->step, posted.outer_request->states);
   }
 }
 
@@ -224,7 +228,8 @@ void RecoveringContact::forward_first() {
   outer_request->responses = inner_request->responses;
   outer_request->error = inner_request->error;
   outer_request->answered = true;
-  if (outer_request->kind == RequestKind::commit && !outer_request->error) history_.add(outer_request->step, outer_request->states, false);
+  if (outer_request->kind == RequestKind::commit && !outer_request->error)
+    history_.add(outer_request->step, outer_request->states, false);
   posted_.pop_front();
 }
 
@@ -258,8 +263,8 @@ void RecoveringContact::disconnect(const Error& error) {
   while (is_first_complete() && !posted_.front().inner_request->error) forward_first();
   for (Posted& posted : posted_) posted.inner_request = nullptr;
   inner_.reset();
-  log_warning(fmt::format("{} was restarted without the contact sessions of this run, which are reopened ({})", options_.peer,
-                   error.what()));
+  log_warning(fmt::format("{} was restarted without the contact sessions of this run, which are reopened ({})",
+                          options_.peer, error.what()));
 }
 
 void RecoveringContact::open_again() {
@@ -269,15 +274,15 @@ void RecoveringContact::open_again() {
   for (std::size_t i = 0; i < descriptions_.size(); ++i) {
     const PairDescription& again = opened->pairs()[i];
     if (again.digest == descriptions_[i].digest && again.regions == descriptions_[i].regions) continue;
-    throw Error(ErrorCode::version_mismatch,
-                fmt::format("{} was restarted as another program: its preparation of pair '{}' differs; resume the run with the original program",
-                            options_.peer, descriptions_[i].name));
+    throw Error(ErrorCode::version_mismatch, fmt::format("{} was restarted as another program: its preparation of pair "
+                                                         "'{}' differs; resume the run with the original program",
+                                                         options_.peer, descriptions_[i].name));
   }
   history_.replay_in(*opened);
   inner_ = std::move(opened);
   send_deferred();
-  log_warning(fmt::format("the contact at {} was reopened: {} pairs, {} commits were replayed", options_.peer, specs_.size(),
-                   history_.n_commits_since_save()));
+  log_warning(fmt::format("the contact at {} was reopened: {} pairs, {} commits were replayed", options_.peer,
+                          specs_.size(), history_.n_commits_since_save()));
 }
 
 void RecoveringContact::save_if_history_long() {
@@ -291,8 +296,8 @@ void RecoveringContact::commit(std::int64_t step, std::span<const PairState> sta
   history_.add(step, states, false);
 }
 
-MotionResponses RecoveringContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                               std::stop_token stop) {
+MotionResponses RecoveringContact::commit_motion(std::int64_t first_step,
+                                                 std::span<const std::vector<PairState>> states, std::stop_token stop) {
   save_if_history_long();
   MotionResponses answers = call_with_retry([&] { return batches().commit_motion(first_step, states, stop); });
   const std::size_t n = answers.responses.empty() ? 0 : answers.responses.front().size();

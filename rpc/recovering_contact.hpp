@@ -9,9 +9,10 @@
 namespace heelstrike::rpc {
 
 struct RecoveryOptions {
-  std::chrono::milliseconds reconnect_timeout{};   ///< from a loss until the sessions are open again; 0 = a loss is final
+  std::chrono::milliseconds
+      reconnect_timeout{};        ///< from a loss until the sessions are open again; 0 = a loss is final
   bool retry_first_open = false;  ///< the first opening is also retried within this time
-  std::string peer;                       ///< program and address, for messages
+  std::string peer;               ///< program and address, for messages
 };
 
 /// A factory whose contact reopens its pairs with `open` if the partner reports them as unknown (Error{not_found}),
@@ -22,8 +23,8 @@ struct RecoveryOptions {
 /// An unreachable partner is not lost: `open` and its contact wait for it within their timeouts.
 ///
 /// The contact throws the errors of `open` and its contact, and after the reconnect timeout permanently the last of
-/// them; Error{version_mismatch} if the restarted partner is another program with a different preparation. @param open
-/// creates contacts that are also BatchContact
+/// them; Error{version_mismatch} if the restarted partner is another program with a different preparation.
+/// @param open  creates contacts that are also BatchContact
 [[nodiscard]] ContactFactory recovering(ContactFactory open, RecoveryOptions options);
 
 }  // namespace heelstrike::rpc

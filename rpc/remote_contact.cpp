@@ -10,12 +10,12 @@
 #include <optional>
 #include <utility>
 
-#include "common/process/version.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/contact/material_laws.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
+#include "common/process/version.hpp"
 #include "rpc/asset_upload.hpp"
 #include "rpc/backoff.hpp"
 #include "rpc/call.hpp"
@@ -68,7 +68,8 @@ void warn_missing_regions(const PairSpec& pair, const PairDescription& opened, c
   if (given == pair.parameters.end() || !opened.regions.empty() || !context.on_progress) return;
   const auto* names = std::get_if<std::string>(&given->second);
   if (names == nullptr || names->find_first_not_of(' ') == std::string::npos) return;
-  context.on_progress(fmt::format("{}{} is older than this program and does not report the loads of the regions of contact.{}: the time series has no columns for them; update the server",
+  context.on_progress(fmt::format("{}{} is older than this program and does not report the loads of the regions of "
+                                  "contact.{}: the time series has no columns for them; update the server",
                                   warning_mark, peer, pair.name),
                       0.0);
 }
@@ -77,16 +78,6 @@ void require_regions(const Response& response, const PairDescription& pair, cons
   if (response.regions.size() == pair.regions.size()) return;
   throw Error(ErrorCode::internal, fmt::format("{} returned the loads of {} regions instead of {} for pair '{}'", peer,
                                                pair.name, response.regions.size(), pair.regions.size()));
-}
-
-/// A server without support of laws of single materials would use another law.
-void require_laws(const PairSpec& pair, const PairDescription& opened, const std::string& peer) {
-  for (const auto& [name, value] : laws_in_force(pair)) {
-    if (opened.parameters.contains(name)) continue;
-    throw Error(ErrorCode::unimplemented,
-                fmt::format("{} is older than this program and does not support contact.{}.{}; update the server, or give one law for all materials among the parameters",
-                            peer, pair.name, name));
-  }
 }
 
 class RemoteContact final : public Contact, public BatchContact {
@@ -106,7 +97,7 @@ class RemoteContact final : public Contact, public BatchContact {
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                        bool tangents, std::stop_token stop) override;
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                            std::stop_token stop) override;
+                                              std::stop_token stop) override;
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
   [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
@@ -115,7 +106,7 @@ class RemoteContact final : public Contact, public BatchContact {
  private:
   void open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
   [[nodiscard]] grpc::Status attempt_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
-                                         const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
+                                          const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
   void hold_sessions();
 
   /// A request without response so far.
@@ -125,7 +116,7 @@ class RemoteContact final : public Contact, public BatchContact {
     bool needs_tangents = false;  ///< the complete response, including tangents, is required
   };
   void request_response(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
-           std::span<Response> responses);
+                        std::span<Response> responses);
   void fill(const QueuedRequest& queued, v1::ExchangeRequest& request) const;
   /// Opens a stream if there is none, and announces the sessions to it.
   [[nodiscard]] ExchangeStream::Outcome announce_sessions();
@@ -187,8 +178,8 @@ class RemoteContact final : public Contact, public BatchContact {
   std::vector<std::string> session_ids_;
   bool all_history_independent_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
-  std::atomic<int> n_watchdog_losses_{0};     ///< losses detected by is_server_active()
-  bool stream_outlives_stop_ = false;  ///< else the stop cancels it
+  std::atomic<int> n_watchdog_losses_{0};  ///< losses detected by is_server_active()
+  bool stream_outlives_stop_ = false;      ///< else the stop cancels it
   /// In the order of requests. The first ones are in flight in messages of `sent_` requests each; the rest has not been
   /// sent.
   std::deque<QueuedRequest> queue_;
@@ -255,11 +246,10 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
        [&](grpc::ClientContext& call_context) { return attempt_open(call_context, request, pair, n_pairs, context); });
   if (session_ids_.size() == n_before)
     throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
-  require_laws(pair, descriptions_.back(), peer_);
 }
 
 grpc::Status RemoteContact::attempt_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
-                                        const PairSpec& pair, std::size_t n_pairs, const OpenContext& context) {
+                                         const PairSpec& pair, std::size_t n_pairs, const OpenContext& context) {
   const auto reader = stub_->OpenSession(&call, request);
   v1::OpenSessionResponse event;
   bool opened = false;
@@ -312,8 +302,8 @@ void RemoteContact::commit(std::int64_t step, std::span<const PairState> states,
   request_response(RequestKind::commit, step, 0, states, responses);
 }
 
-void RemoteContact::request_response(RequestKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
-                        std::span<Response> responses) {
+void RemoteContact::request_response(RequestKind kind, std::int64_t step, std::int32_t iteration,
+                                     std::span<const PairState> states, std::span<Response> responses) {
   if (states.size() != session_ids_.size() || responses.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("expected states and responses for {} pairs, found {} and {}",
                                                  session_ids_.size(), states.size(), responses.size()));
@@ -401,7 +391,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
 }
 
 MotionResponses RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                           std::stop_token stop) {
+                                             std::stop_token stop) {
   drain();
   if (states.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("CommitMotion: expected states for {} pairs, found {}",
@@ -421,7 +411,11 @@ MotionResponses RemoteContact::commit_motion(std::int64_t first_step, std::span<
   const auto begin = std::chrono::steady_clock::now();
   const std::string what = called("CommitMotion");
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
-  call(what, {.timeout = timeout, .reconnect_timeout = options_.reconnect_timeout, .stop = std::move(stop), .reply_watchdog = reply_watchdog()},
+  call(what,
+       {.timeout = timeout,
+        .reconnect_timeout = options_.reconnect_timeout,
+        .stop = std::move(stop),
+        .reply_watchdog = reply_watchdog()},
        [&](grpc::ClientContext& context) {
          return intact(stub_->CommitMotion(&context, request, &response), response);
        });
@@ -533,8 +527,8 @@ bool RemoteContact::is_server_active(std::chrono::milliseconds silent) {
 
 ExchangeStream::Outcome RemoteContact::announce_sessions() {
   if (!stream_) {
-    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_, reply_watchdog(),
-                                               message_socket(options_.endpoint));
+    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_,
+                                               reply_watchdog(), message_socket(options_.endpoint));
     n_named_ = 0;
     sent_.clear();  // requests in flight are repeated
     sequence_ = 0;
@@ -596,7 +590,8 @@ void RemoteContact::call_with_retry(const std::function<ExchangeStream::Outcome(
       }
       if (!lost || !backoff.pause()) throw_typed(error);
       // A dead transport may still appear connected; the next loss then reveals it.
-      (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.remaining(), poll_interval));
+      (void)channel_->WaitForConnected(Clock::now() +
+                                       std::min<std::chrono::milliseconds>(backoff.remaining(), poll_interval));
     }
   } catch (const Error& error) {
     fail_requests(error);
@@ -616,12 +611,12 @@ void RemoteContact::fail_requests(const Error& error) {
 void RemoteContact::throw_timeout() {
   const bool pending = !queue_.empty();
   const bool commits = pending && queue_.front().posted->kind == RequestKind::commit;
-  throw Error(
-      ErrorCode::deadline,
-      fmt::format("{} did not respond to {} of step {} within {:.3g} s; it may hang, be overloaded or need a longer exchange timeout, or none (mbs_server --exchange-timeout)",
-                  peer_, commits ? "commit" : "evaluate", pending ? queue_.front().posted->step : -1,
-                  static_cast<double>(timeout_->count()) / 1000.0),
-      {}, true);
+  throw Error(ErrorCode::deadline,
+              fmt::format("{} did not respond to {} of step {} within {:.3g} s; it may hang, be overloaded or need a "
+                          "longer exchange timeout, or none (mbs_server --exchange-timeout)",
+                          peer_, commits ? "commit" : "evaluate", pending ? queue_.front().posted->step : -1,
+                          static_cast<double>(timeout_->count()) / 1000.0),
+              {}, true);
 }
 
 Error RemoteContact::drop_stream(bool& lost) {

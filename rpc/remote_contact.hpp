@@ -12,8 +12,8 @@ namespace heelstrike::rpc {
 struct RemoteContactOptions {
   Endpoint endpoint;
   std::chrono::milliseconds connect_timeout = default_connect_timeout;  ///< limit of the first response of the server
-  std::chrono::milliseconds call_timeout{10'000};                ///< unary calls other than opening
-  std::chrono::milliseconds upload_timeout{120'000};             ///< one file
+  std::chrono::milliseconds call_timeout{10'000};                       ///< unary calls other than opening
+  std::chrono::milliseconds upload_timeout{120'000};                    ///< one file
   std::chrono::milliseconds open_timeout{
       3'600'000};  ///< preparation of one pair (meshing, factorisation, condensation)
   /// Longest time of one evaluate or commit of all pairs, or of the fields of one. None = unlimited while the server
@@ -32,14 +32,15 @@ struct RemoteContactOptions {
 /// does not have, opens one session per pair.
 ///
 /// The contact completes every exchange with a response, with the peer's typed error, or with
-/// - Error{deadline} no reply within `exchange_timeout`, if set; the stream is closed, the next call opens a new one
+/// - Error{deadline}     no reply within `exchange_timeout`, if set; the stream is closed, the next call opens another
 /// - Error{unavailable}  the connection was lost and could not be restored within `reconnect_timeout`
-/// - Error{not_found} the server does not have the session (expired, or another process), and the reconnect timeout is
-/// 0; otherwise everything is reopened and replayed there (recovering_contact.hpp)
-/// - Error{cancelled} OpenContext::stop, during every wait; after it every exchange has half a second Every request
-/// remains in a queue until its response has arrived. After a lost connection a new stream announces the sessions,
-/// receives their committed steps, and the queue is sent again: evaluations are pure, a repeated commit returns the
-/// same bytes, commits that had arrived are skipped, a session that is opened twice is shared or expires.
+/// - Error{not_found}    the server does not have the session (expired, or another process), and the reconnect timeout
+///                       is 0; otherwise everything is reopened and replayed there (recovering_contact.hpp)
+/// - Error{cancelled}    OpenContext::stop, during every wait; after it every exchange has half a second
+///
+/// Every request remains in a queue until its response has arrived. After a lost connection a new stream announces the
+/// sessions, receives their committed steps, and the queue is sent again: evaluations are pure, a repeated commit
+/// returns the same bytes, commits that had arrived are skipped, a session that is opened twice is shared or expires.
 ///
 /// The stream is open from the first session, which keeps the sessions alive while others are opened.
 [[nodiscard]] ContactFactory open_remote_contact(RemoteContactOptions options);

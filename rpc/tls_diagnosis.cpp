@@ -93,7 +93,8 @@ std::string from_verification(long result, const Endpoint& endpoint, const std::
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return fmt::format(
-          "its certificate is not valid for the name '{}'; use the name of the certificate in the address, or set it with --tls-authority",
+          "its certificate is not valid for the name '{}'; use the name of the certificate in the address, or set it "
+          "with --tls-authority",
           name);
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:

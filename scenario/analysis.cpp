@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 
-#include "scenario/schema/keys.hpp"
 #include "common/contact/contact_point.hpp"
 #include "common/text/suggestion.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::config {
 
@@ -131,19 +131,21 @@ KeySchema balance_keys() {
   KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
   force.required = true;
   force.keys.push_back(text("plate", "MOTION.FOOT: measured force of the plate of this foot"));
-  return {
-      .name = "balance",
-      .kind = KeyKind::named,
-      .meaning =
-          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the ground exerts a prescribed force; `kinematic` and `inverse` keep their prescribed positions",
-      .keys = {required(text_list("bodies", "names of the bodies")), force,
-               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
-                      "with less force the bodies keep their prescribed position, or are raised out of contact", "20")}};
+  return {.name = "balance",
+          .kind = KeyKind::named,
+          .meaning =
+              "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
+              "ground exerts a prescribed force; `kinematic` and `inverse` keep their prescribed positions",
+          .keys = {
+              required(text_list("bodies", "names of the bodies")), force,
+              number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
+                     "with less force the bodies keep their prescribed position, or are raised out of contact", "20")}};
 }
 
 KeySchema max_residual_key() {
   return number("max_residual", "-", {.min = 1e-10, .max = 0.01},
-                "accepted relative residual of equilibrium, with a warning, if contact forces that are discontinuous between facets of a mesh prevent a smaller one",
+                "accepted relative residual of equilibrium, with a warning, if contact forces that are discontinuous "
+                "between facets of a mesh prevent a smaller one",
                 "1e-5");
 }
 

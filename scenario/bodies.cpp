@@ -5,8 +5,8 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 
-#include "scenario/schema/keys.hpp"
 #include "common/text/suggestion.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::config {
 
@@ -18,9 +18,8 @@ void check_inertia(const Field& field, const Matrix3& inertia) {
   const std::string found = fmt::format("principal moments {:g}, {:g}, {:g}", principal[0], principal[1], principal[2]);
   constexpr double min_inertia = 1e-24;  // [kg m^2] a grain of 1e-12 kg exceeds this at a radius of gyration of 1 um
   if (!(principal[0] >= min_inertia)) {
-    field.refuse(
-        fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", min_inertia), found,
-        "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
+    field.refuse(fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", min_inertia),
+                 found, "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
   }
   // A thin plate satisfies the bound with equality; its decimal text may violate it by rounding.
   constexpr double slack = 1.0 + 1e-9;
@@ -64,7 +63,7 @@ KeySchema body_keys() {
           quaternion("orientation", "initial rotation of the body's axes in the world as unit quaternion [w, x, y, z]"),
           vector3("velocity", "m/s", speeds, "initial velocity of the body's origin, world axes"),
           vector3("angular_velocity", "rad/s", speeds, "initial angular velocity, world axes"),
-          text("starts_with",
+          text("initial_state_from",
                "instead of these four: a body with the same initial pose and velocities, e.g. one that follows a "
                "recording"),
       }};
@@ -72,8 +71,7 @@ KeySchema body_keys() {
 
 BodySpec read_body(const Field& field) {
   if (field.name() == "ground") {
-    field.refuse("a name other than 'ground'", "'ground'",
-                 "ground always exists and is fixed: choose another name");
+    field.refuse("a name other than 'ground'", "'ground'", "ground always exists and is fixed: choose another name");
   }
   return {.name = field.name(),
           .mass = field["mass"].number(),
@@ -81,7 +79,7 @@ BodySpec read_body(const Field& field) {
           .inertia = read_inertia(field["inertia"]),
           .X_WB = {.R = read_rotation(field["orientation"]), .p = field["position"].vector3()},
           .V_WB = {.w = field["angular_velocity"].vector3(), .v = field["velocity"].vector3()},
-          .starts_with = field.text_or("starts_with")};
+          .initial_state_from = field.text_or("initial_state_from")};
 }
 
 std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodies, bool with_ground) {
@@ -109,15 +107,15 @@ std::vector<std::string> read_joint_bodies(const Field& field, const std::vector
 }
 
 void check_start(const Field& field, const BodySpec& body, const std::vector<BodySpec>& bodies) {
-  if (body.starts_with.empty()) return;
-  const Field start = field["starts_with"];
+  if (body.initial_state_from.empty()) return;
+  const Field start = field["initial_state_from"];
   const std::string other = read_body_name(start, bodies, false);
   if (other == body.name || !std::ranges::find(bodies, other, &BodySpec::name)->starts_with.empty()) {
-    start.refuse("a body without `starts_with`", fmt::format("'{}'", other), "name another");
+    start.refuse("a body without `initial_state_from`", fmt::format("'{}'", other), "name another");
   }
   // A default counts as absent.
   const auto refuse = [&](const char* key, bool given) {
-    if (given) field[key].refuse("no initial values beside `starts_with`", fmt::format("`{}`", key), "remove one");
+    if (given) field[key].refuse("no initial values beside `initial_state_from`", fmt::format("`{}`", key), "remove one");
   };
   refuse("position", !body.X_WB.p.isZero(0.0));
   refuse("orientation", !body.X_WB.R.isIdentity(0.0));

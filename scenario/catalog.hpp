@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "common/errors/error.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/schema/schema.hpp"
-#include "common/errors/error.hpp"
 
 namespace heelstrike {
 
@@ -71,9 +71,9 @@ struct AttachmentKeys {
 /// Reads these keys. @throws Mistake for unknown bodies and for zero directions
 [[nodiscard]] Attachment read_attachment(const Field& field, const std::vector<BodySpec>& bodies);
 
-/// An entry of one of several types: its key `choice` selects the type, and each type adds its keys. @param choice  a
-/// text, whose choices and meaning are completed from the types; without a name, the first type whose name is among the
-/// keys is selected
+/// An entry of one of several types: its key `choice` selects the type, and each type adds its keys.
+/// @param choice  a text, whose choices and meaning are completed from the types; without a name, the first type whose
+/// name is among the keys is selected
 /// @param shared  keys of all types
 template <typename Type>
 [[nodiscard]] KeySchema variant_of(KeySchema choice, const std::vector<Type>& types,

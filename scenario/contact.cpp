@@ -1,13 +1,14 @@
+#include "common/parameters/retired_names.hpp"
 #include "scenario/sections.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
 
-#include "scenario/schema/keys.hpp"
-#include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/shared_bodies.hpp"
 
 namespace heelstrike::config {
 
@@ -20,7 +21,8 @@ std::vector<KeySchema> material_keys() {
           number("density", "kg/m^3", densities, "density; 0 if not needed", "0"),
           {.name = "law",
            .kind = KeyKind::parameters,
-           .meaning = "`material_law` and its constants for this material, with the names in `parameters` of fem_full; default: those of `parameters`"}};
+           .meaning = "`material_law` and its constants for this material, with the names in `parameters` of fem_full; "
+                      "default: those of `parameters`"}};
 }
 
 /// Materials of parts of a body.
@@ -28,7 +30,8 @@ KeySchema materials_key() {
   KeySchema key{.name = "materials",
                 .kind = KeyKind::named,
                 .meaning =
-                    "materials of element sets (layers, physical groups) by name; elsewhere `material` applies, and in overlapping sets the later one",
+                    "materials of element sets (layers, physical groups) by name; elsewhere `material` applies, and in "
+                    "overlapping sets the later one",
                 .keys = material_keys()};
   key.keys.push_back(text("set", "name of the element set; default: the name of this entry"));
   return key;
@@ -131,20 +134,22 @@ void check_parameters(const Field& pair, const ParameterMap& parameters, std::sp
 }
 
 bool has_parameter(std::span<const ParameterSchema> schema, const std::string& name) {
-  return std::ranges::any_of(schema, [&](const ParameterSchema& s) { return s.name == name || s.former_name == name; });
+  return std::ranges::any_of(schema, [&](const ParameterSchema& s) { return s.name == name || s.name == present_name(name); });
 }
 
 /// Reports the back-ends to which a foreign parameter belongs.
-void throw_foreign_checkpoint(const Field& parameter, std::span<const ParameterSchema> schema, const BackendSchemas& backends) {
+void throw_foreign_parameter(const Field& parameter, std::span<const ParameterSchema> schema,
+                              const BackendSchemas& backends) {
   if (has_parameter(schema, parameter.name())) return;
   std::vector<std::string> others;
   for (const auto& [name, other] : backends) {
     if (has_parameter(other, parameter.name())) others.push_back(name);
   }
   if (others.empty()) return;
-  throw mistake_at(parameter.document(), parameter.node(), parameter.path(),
-                   fmt::format("{}: unknown key; it is a parameter of {}: choose one of these as `backend`, or remove it",
-                               parameter.path(), fmt::join(others, ", ")));
+  throw mistake_at(
+      parameter.document(), parameter.node(), parameter.path(),
+      fmt::format("{}: unknown key; it is a parameter of {}: choose one of these as `backend`, or remove it",
+                  parameter.path(), fmt::join(others, ", ")));
 }
 
 /// Checks every given parameter separately, then reports missing ones.
@@ -157,7 +162,7 @@ void check_each_parameter(const Field& pair, const ParameterMap& parameters, std
     mistakes.attempt([&] {
       const Field field = pair["parameters"][parameter.first];
       check_units(field, schema);
-      throw_foreign_checkpoint(field, schema, backends);
+      throw_foreign_parameter(field, schema, backends);
       check_parameters(pair, {parameter}, optional);
       sound.insert(parameter);
     });
@@ -166,7 +171,7 @@ void check_each_parameter(const Field& pair, const ParameterMap& parameters, std
 }
 
 void record_file_digests(const ParameterMap& parameters, std::span<const ParameterSchema> schema,
-                std::vector<std::string>& files) {
+                         std::vector<std::string>& files) {
   for (const ParameterSchema& key : schema) {
     const auto given = parameters.find(key.name);
     if (!key.is_file || given == parameters.end()) continue;

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "common/motion/scalar_function.hpp"
 #include "scenario/schema/field.hpp"
 #include "scenario/schema/keys.hpp"
-#include "common/motion/scalar_function.hpp"
 
 namespace heelstrike::config {
 

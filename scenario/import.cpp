@@ -10,27 +10,32 @@ KeySchema import_keys() {
       .name = import_section,
       .kind = KeyKind::map,
       .meaning =
-          "a part of an OpenSim 4 model, imported as sections of the scenario (including gravity, bodies, analysis and output) as by `heelstrike import-osim`; sections here are added, and a key in both is an error",
+          "a part of an OpenSim 4 model, imported as sections of the scenario (including gravity, bodies, analysis and "
+          "output) as by `heelstrike import-osim`; sections here are added, and a key in both is an error",
       .keys = {
           required(text("osim", "the model, .osim of version 4; `${NAME}` is replaced by an environment variable")),
-          text_list(
-              "subset",
-              "joints whose bodies are imported, with all ligaments and muscles between them; default: the whole model"),
+          text_list("subset",
+                    "joints whose bodies are imported, with all ligaments and muscles between them; default: the whole "
+                    "model"),
           text_list("lock_joints",
-                    "joints locked at their coordinates: bodies beyond them are merged into those of the subset, and muscles attached there are imported"),
+                    "joints locked at their coordinates: bodies beyond them are merged into those of the subset, and "
+                    "muscles attached there are imported"),
           {.name = "coordinates",
            .kind = KeyKind::parameters,
-           .meaning =
-               "values of coordinates instead of the model's defaults [rad or m], `hip_flex_r: 0.44`; initial poses and locked joints use them"},
+           .meaning = "values of coordinates instead of the model's defaults [rad or m], `hip_flex_r: 0.44`; initial "
+                      "poses and locked joints use them"},
           text_list("geometry", "further folders of mesh files"),
           {.name = "meshes",
            .kind = KeyKind::parameters,
            .meaning = "replacement file for a contact mesh, by its name, or for its back surface, by `NAME.back`"},
           number("flexion", "rad", {.min = -2.0 * std::numbers::pi, .max = 2.0 * std::numbers::pi},
-                 "drives the first joint of the subset with six coordinates to this value of its first one, through equilibria; by default nothing is driven"),
+                 "drives the first joint of the subset with six coordinates to this value of its first one, through "
+                 "equilibria; by default nothing is driven"),
           text("motion",
-               "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which is driven in time"),
-          number("drawer_force", "N", loads, "force after `flexion` on the driven body along its x axis, through further equilibria"),
+               "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which "
+               "is driven in time"),
+          number("drawer_force", "N", loads,
+                 "force after `flexion` on the driven body along its x axis, through further equilibria"),
           text_list("exclude", "ligaments and muscles that are excluded; `ACLam` excludes all its lines"),
           number("activation", "-", {.min = 0.0, .max = 1.0},
                  "of all muscles, constant; none = the value set later, or their minimum"),

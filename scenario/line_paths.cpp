@@ -63,7 +63,8 @@ LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, 
     point.within = within["coordinate"].text();
     const auto range = within["range"].numbers();
     point.range = {range[0], range[1]};
-    if (!(range[0] < range[1])) within["range"].refuse("a range [from, to] with from < to", "none", "exchange its numbers");
+    if (!(range[0] < range[1]))
+      within["range"].refuse("a range [from, to] with from < to", "none", "exchange its numbers");
   }
   if (!field.has("wrap")) return point;
   const Field wrap = field["wrap"];
@@ -141,16 +142,17 @@ KeySchema wrap_surfaces_key() {
       .name = "surfaces",
       .kind = KeyKind::named,
       .meaning = "smooth surfaces that lines of this entry wrap over, by name",
-      .keys = {
-          required(text("body", "body to which it belongs, or `ground`")), number("sphere", "m", radii, "radius of a sphere"),
-          number("cylinder", "m", radii, "radius of a cylinder along z"),
-          number("length", "m", lengths,
-                 "of a cylinder: lines with tangent points beyond its ends do not wrap, as in OpenSim; infinite by default"),
-          number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
-          vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
-          quaternion("orientation", "of its axes relative to those of the body"),
-          number_list("side", "-", direction_entries,
-                      "direction in its frame: lines pass on this side; by default on the shorter path", {3})}};
+      .keys = {required(text("body", "body to which it belongs, or `ground`")),
+               number("sphere", "m", radii, "radius of a sphere"),
+               number("cylinder", "m", radii, "radius of a cylinder along z"),
+               number("length", "m", lengths,
+                      "of a cylinder: lines with tangent points beyond its ends do not wrap, as in OpenSim; infinite "
+                      "by default"),
+               number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
+               vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
+               quaternion("orientation", "of its axes relative to those of the body"),
+               number_list("side", "-", direction_entries,
+                           "direction in its frame: lines pass on this side; by default on the shorter path", {3})}};
 }
 
 std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {
@@ -194,7 +196,8 @@ void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies)
       line.keys["path"].refuse(
           fmt::format("points outside the surface '{}'", surface.name),
           fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
-          "a line cannot wrap over a surface that contains its insertion: make the surface smaller or leave out `wrap`");
+          "a line cannot wrap over a surface that contains its insertion: make the surface smaller or leave out "
+          "`wrap`");
     }
   }
 }

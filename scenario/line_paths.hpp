@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "scenario/schema/keys.hpp"
-#include "scenario/scenario.hpp"
 #include "common/motion/scalar_function.hpp"
 #include "common/spatial/wrap_surface.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::config {
 
@@ -48,11 +48,11 @@ struct LineSpec {
 [[nodiscard]] KeySchema path_key();
 [[nodiscard]] KeySchema wrap_surfaces_key();
 
-/// The lines of an entry: those in `lines`, or the one of its `path`; none without both. @throws Mistake for an unknown
-/// body or surface, fewer than two points, a line on a single body
+/// The lines of an entry: those in `lines`, or the one of its `path`; none without both.
+/// @throws Mistake for an unknown body or surface, fewer than two points, a line on a single body
 [[nodiscard]] std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies);
 
-/// False if a body of the line has `starts_with`, so that its pose is not yet known, or if a point depends on
+/// False if a body of the line has `initial_state_from`, so that its pose is not yet known, or if a point depends on
 /// coordinates of joints.
 [[nodiscard]] bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies);
 

@@ -29,12 +29,14 @@ KeySchema registration_keys() {
       .name = "registration",
       .kind = KeyKind::map,
       .meaning =
-          "pose of the foot surface relative to the markers; hindfoot and toes then both use the frame of the surface, so that one mesh serves both",
-      .keys = {required(vector3("position", "m", coordinates, "origin of the surface in the hindfoot's frame", "")),
-               vector3("angles", "rad", angles,
-                       "rotations of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
-                       "x first"),
-               number("toe_angle", "rad", {.min = -1.0, .max = 1.0}, "added to the angle of the toes, up > 0", "0")}};
+          "pose of the foot surface relative to the markers; hindfoot and toes then both use the frame of the surface, "
+          "so that one mesh serves both",
+      .keys = {
+          required(vector3("position", "m", coordinates, "origin of the surface in the hindfoot's frame", "")),
+          vector3("angles", "rad", angles,
+                  "rotations of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
+                  "x first"),
+          number("toe_angle", "rad", {.min = -1.0, .max = 1.0}, "added to the angle of the toes, up > 0", "0")}};
 }
 
 KeySchema feet_keys() {
@@ -88,30 +90,30 @@ FootSpec read_recorded_foot(const Field& field) {
 }  // namespace
 
 KeySchema motion_keys() {
-  return {
-      .name = "motion",
-      .kind = KeyKind::named,
-      .meaning = "gait recordings by name, for drivers with `follow`",
-      .keys = {
-          required(text("markers", "trial, a .trc file, relative to the scenario file")),
-          required(text("static", "static trial with the feet flat, a .trc file")),
-          text("plates",
-               "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run "
-               "folder then has ground_reactions.mot with the same columns"),
-          axes_keys(),
-          number("start", "s", instants, "time of the files at which the run begins", "0"),
-          number("max_gap", "s", {.min = 0.0, .max = times.max}, "longest marker gap that is filled by a spline", "0.1"),
-          number("cutoff", "Hz", frequencies,
-                 "zero-lag low-pass of the markers: 3 dB frequency after both passes; unfiltered by default"),
-          {.name = "order",
-           .kind = KeyKind::integer,
-           .meaning = "order of the low-pass, both passes together; even",
-           .fallback = "4",
-           .range = {.min = 2.0, .max = 16.0}},
-          number_list("ground_velocity", "m/s", speeds,
-                      "velocity of the ground in the world (treadmill); by default from the flat foot", {3}),
-          required(feet_keys()),
-      }};
+  return {.name = "motion",
+          .kind = KeyKind::named,
+          .meaning = "gait recordings by name, for drivers with `follow`",
+          .keys = {
+              required(text("markers", "trial, a .trc file, relative to the scenario file")),
+              required(text("static", "static trial with the feet flat, a .trc file")),
+              text("plates",
+                   "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run "
+                   "folder then has ground_reactions.mot with the same columns"),
+              axes_keys(),
+              number("start", "s", instants, "time of the files at which the run begins", "0"),
+              number("max_gap", "s", {.min = 0.0, .max = times.max}, "longest marker gap that is filled by a spline",
+                     "0.1"),
+              number("cutoff", "Hz", frequencies,
+                     "zero-lag low-pass of the markers: 3 dB frequency after both passes; unfiltered by default"),
+              {.name = "order",
+               .kind = KeyKind::integer,
+               .meaning = "order of the low-pass, both passes together; even",
+               .fallback = "4",
+               .range = {.min = 2.0, .max = 16.0}},
+              number_list("ground_velocity", "m/s", speeds,
+                          "velocity of the ground in the world (treadmill); by default from the flat foot", {3}),
+              required(feet_keys()),
+          }};
 }
 
 MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files) {

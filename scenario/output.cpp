@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 
-#include "scenario/schema/keys.hpp"
 #include "common/contact/fields.hpp"
 #include "common/text/suggestion.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::config {
 
@@ -16,26 +16,26 @@ KeySchema field_keys() {
   std::string names;
   for (const FieldQuantity& q : field_quantities)
     names += fmt::format("{}{} [{}]", names.empty() ? "" : ", ", q.name, q.unit);
-  return {
-      .name = "fields",
-      .kind = KeyKind::map,
-      .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none by default",
-      .opt_in = true,
-      .keys = {number("interval", "s", times, "interval of the files in simulated time; required without `at`"),
-               {.name = "at",
-                .kind = KeyKind::text,
-                .meaning = "contact: at the onset, the peaks and the end of every contact of a forward analysis, in addition to `interval`",
-                .choices = {"contact"}},
-               {.name = "mesh",
-                .kind = KeyKind::text,
-                .meaning = "the boundary as triangles, or all tetrahedra",
-                .fallback = "surface",
-                .choices = {"surface", "volume"}},
-               text_list("quantities", "which of " + names + "; default: all"),
-               {.name = "contact_only",
-                .kind = KeyKind::flag,
-                .meaning = "true: only while the pair is in contact",
-                .fallback = "false"}}};
+  return {.name = "fields",
+          .kind = KeyKind::map,
+          .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none by default",
+          .opt_in = true,
+          .keys = {number("interval", "s", times, "interval of the files in simulated time; required without `at`"),
+                   {.name = "at",
+                    .kind = KeyKind::text,
+                    .meaning = "contact: at the onset, the peaks and the end of every contact of a forward analysis, "
+                               "in addition to `interval`",
+                    .choices = {"contact"}},
+                   {.name = "mesh",
+                    .kind = KeyKind::text,
+                    .meaning = "the boundary as triangles, or all tetrahedra",
+                    .fallback = "surface",
+                    .choices = {"surface", "volume"}},
+                   text_list("quantities", "which of " + names + "; default: all"),
+                   {.name = "contact_only",
+                    .kind = KeyKind::flag,
+                    .meaning = "true: only while the pair is in contact",
+                    .fallback = "false"}}};
 }
 
 FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
@@ -94,7 +94,8 @@ KeySchema output_keys() {
                .fallback = "contact",
                .choices = {"none", "contact", "all"}},
               number("checkpoint_period", "s", {.min = 0.0, .max = times.max},
-                     "wall time between checkpoints, from which an interrupted run is resumed; 0 for none. Results do not depend on it",
+                     "wall time between checkpoints, from which an interrupted run is resumed; 0 for none. Results do "
+                     "not depend on it",
                      "10"),
               number("checkpoint_interval", "s", times,
                      "forward: simulated time between further checkpoints; the integrator restarts at each"),

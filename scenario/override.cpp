@@ -4,12 +4,12 @@
 #include <map>
 #include <optional>
 
+#include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 #include "scenario/catalog.hpp"
 #include "scenario/override.hpp"
 #include "scenario/schema/schema.hpp"
 #include "scenario/shared_bodies.hpp"
-#include "common/errors/error.hpp"
-#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 
@@ -47,7 +47,8 @@ Keys split(const std::string& dotted) {
 Keys keys_in(const std::string& dotted, const std::string& note) {
   Keys keys = split(dotted);
   if (std::ranges::any_of(keys, &std::string::empty)) {
-    throw_invalid_assignment(note, dotted, "expected names separated by single dots; write e.g. --set analysis.end_time=5");
+    throw_invalid_assignment(note, dotted,
+                             "expected names separated by single dots; write e.g. --set analysis.end_time=5");
   }
   return keys;
 }
@@ -103,8 +104,8 @@ std::optional<KeySchema> find_key(const KeySchema& schema, const std::string& na
 
 [[noreturn]] void throw_invalid_name(const Assignment& assignment, const std::string& name, const Keys& known) {
   throw_invalid_assignment(assignment.note, fmt::format("{}", fmt::join(assignment.keys, ".")),
-                    fmt::format("expected one of {}, found '{}'; {}", fmt::join(known, ", "), config::excerpt(name),
-                                suggestion(name, known, "choose one of them")));
+                           fmt::format("expected one of {}, found '{}'; {}", fmt::join(known, ", "),
+                                       config::excerpt(name), suggestion(name, known, "choose one of them")));
 }
 
 /// Rejects an invalid path. Named entries must already be in the file.
@@ -131,7 +132,8 @@ std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root
   const Keys pairs = names_in(contact);
   const Keys& keys = assignment.keys;
   const bool names_pair = std::ranges::find(pairs, keys[1]) != pairs.end();
-  if (pairs.empty()) throw_invalid_assignment(assignment.note, "contact", "the scenario has no contact pair; add one first");
+  if (pairs.empty())
+    throw_invalid_assignment(assignment.note, "contact", "the scenario has no contact pair; add one first");
   if (names_pair) {
     if (keys.size() != 3 || find_key(pair_schema, keys[2])) return {keys};
     return {{keys[0], keys[1], "parameters", keys[2]}};

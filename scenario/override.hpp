@@ -16,8 +16,8 @@ namespace heelstrike::config {
 /// A copy for another position: without lines, maps in braces. @param note  origin of the values; empty = unchanged
 [[nodiscard]] std::shared_ptr<const Node> copy_without_lines(const Node& node, const std::string& note);
 
-/// As `with_override` of "key=value", for a dotted key and its value in a file. @param where  file and line of the
-/// change, for messages about the value
+/// As `with_override` of "key=value", for a dotted key and its value in a file.
+/// @param where  file and line of the change, for messages about the value
 /// @returns the changed YAML text. @throws Error{invalid_input}
 [[nodiscard]] std::string with_change(std::string_view yaml, const std::string& file_name, const Entry& change,
                                       const std::string& where, const Catalog& catalog);

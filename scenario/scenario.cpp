@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "scenario/schema/field.hpp"
+#include "common/errors/error.hpp"
 #include "scenario/import_section.hpp"
+#include "scenario/schema/field.hpp"
 #include "scenario/schema/mistakes.hpp"
 #include "scenario/schema/schema.hpp"
 #include "scenario/sections.hpp"
-#include "common/errors/error.hpp"
 
 namespace heelstrike {
 
@@ -39,8 +39,7 @@ void check_version(const Document& document) {
 void check_imported(const Document& document) {
   const Node* section = document.root->type == Node::Type::map ? document.root->find(import_section) : nullptr;
   if (section == nullptr) return;
-  config::refuse(document, *section, import_section, "a scenario with the imported model",
-                 "the name",
+  config::refuse(document, *section, import_section, "a scenario with the imported model", "the name",
                  "give the file to heelstrike run, validate or another program that reads it from the disk");
 }
 

@@ -13,14 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include "scenario/schema/field.hpp"
-#include "scenario/marker_motion.hpp"
-#include "common/parameters/parameter.hpp"
 #include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
 #include "common/motion/body_record.hpp"
 #include "common/motion/time_function.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/spatial/spatial.hpp"
+#include "scenario/marker_motion.hpp"
+#include "scenario/schema/field.hpp"
 
 namespace heelstrike {
 
@@ -32,7 +32,7 @@ struct BodySpec {
   Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in body axes
   Pose X_WB;                                 ///< initial pose in the world
   Twist V_WB;                    ///< initial twist, expressed in the world, linear part at the body's origin
-  std::string starts_with = {};  ///< body with the same initial pose and twist, e.g. one that follows a recording
+  std::string initial_state_from = {};  ///< body with the same initial pose and twist, e.g. one that follows a recording
 };
 
 /// A function of time as written in the file: explicit, or a column of a motion file that is sent with the scenario.
@@ -167,7 +167,7 @@ struct AnalysisSpec {
   double end_time = 0.0;       ///< [s] > 0
   IntegratorSpec integrator;
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
-  double max_residual = 0.0;         ///< [-] of a static analysis
+  double max_residual = 0.0;              ///< [-] of a static analysis
   RunBudget budget = {};
 };
 

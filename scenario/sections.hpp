@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "scenario/catalog.hpp"
+#include "scenario/scenario.hpp"
 #include "scenario/schema/field.hpp"
 #include "scenario/schema/mistakes.hpp"
-#include "scenario/scenario.hpp"
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::config {
@@ -20,7 +20,7 @@ namespace heelstrike::config {
 [[nodiscard]] std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodies, bool with_ground);
 /// The two bodies of a joint or force element, [a, b]; either may be `ground`.
 [[nodiscard]] std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies);
-/// Checks a body with `starts_with` after all bodies are known.
+/// Checks a body with `initial_state_from` after all bodies are known.
 void check_start(const Field& field, const BodySpec& body, const std::vector<BodySpec>& bodies);
 
 // functions.cpp

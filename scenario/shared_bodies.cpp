@@ -41,7 +41,9 @@ struct ElasticBody {
 }  // namespace
 
 const std::string shared_body_advice =
-    "each pair would condense this body separately, without the deformation by the other: combine both partners in one pair (one surface mesh on one body), assign a separate piece to each pair (another mesh, place or body_box), or choose a point law for one of them";
+    "each pair would condense this body separately, without the deformation by the other: combine both partners in one "
+    "pair (one surface mesh on one body), assign a separate piece to each pair (another mesh, place or body_box), or "
+    "choose a point law for one of them";
 
 bool has_elastic_bodies(std::span<const ParameterSchema> schema) {
   return std::ranges::find(schema, "support", &ParameterSchema::name) != schema.end();
@@ -68,10 +70,12 @@ void refuse_shared_bodies(std::span<const PairSpec> pairs, const std::function<b
   if (!shared) return;
   const PairSpec& later = pairs[shared->later];
   const char* side = shared->is_partner ? "partner" : "main";
-  throw input_error(fmt::format("contact.{}.{}.body", later.name, side),
-                    fmt::format("contact.{0}.{1}.body: expected an elastic body in one pair only, found '{2}' also in contact.{3}; {4}",
-                                later.name, side, shared->is_partner ? later.partner.name : later.main.name,
-                                pairs[shared->earlier].name, shared_body_advice));
+  throw input_error(
+      fmt::format("contact.{}.{}.body", later.name, side),
+      fmt::format(
+          "contact.{0}.{1}.body: expected an elastic body in one pair only, found '{2}' also in contact.{3}; {4}",
+          later.name, side, shared->is_partner ? later.partner.name : later.main.name, pairs[shared->earlier].name,
+          shared_body_advice));
 }
 
 }  // namespace heelstrike

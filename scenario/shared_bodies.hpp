@@ -25,8 +25,8 @@ struct SharedBody {
 };
 
 /// The first body with a material that is in two pairs of back-ends with elastic bodies. Pieces of one body at
-/// different positions, from different files or cut by different boxes count as separate bodies. @param elastic  true
-/// for the name of a back-end with elastic bodies
+/// different positions, from different files or cut by different boxes count as separate bodies.
+/// @param elastic  true for the name of a back-end with elastic bodies
 [[nodiscard]] std::optional<SharedBody> find_shared_body(std::span<const PairSpec> pairs,
                                                          const std::function<bool(const std::string&)>& elastic);
 

@@ -14,7 +14,7 @@
 namespace heelstrike::client {
 namespace {
 
-constexpr std::size_t max_followed = 16;
+constexpr std::size_t max_followed = 16;  // each followed run has a thread and a stream
 constexpr std::size_t max_auto_followed = 4;  // a page initially shows three
 constexpr std::size_t max_listed = 100;
 constexpr std::chrono::seconds follow_timeout{30};

@@ -112,9 +112,11 @@ class Calibration {
     std::vector<PairSpec> pairs = task_.pairs;
     pairs[0].main.materials[0].youngs_modulus = E;
     if (clamp) std::get<std::vector<double>>(pairs[0].parameters.at("clamped_box"))[clamp_index] = *clamp;
+    // Modulus and clamp change the prepared body: each trial opens a new contact.
     const auto contact = open_(pairs, task_.assets, context_);
     const double shallow = indent_to(*contact, task_.depth / task_.depth_steps);
     std::vector<Response> response(1);
+    // Committed steps, because friction depends on the path to the depth.
     for (int step = 0; step < task_.depth_steps; ++step) {
       const double deeper = task_.depth * step / task_.depth_steps;
       const std::vector<PairState> states{state_at(shallow + deeper)};
@@ -143,7 +145,7 @@ class Calibration {
       if (result_.trials.size() > max_trials || now.force == last.force) break;
       const double slope = (now.force - last.force) / (now.youngs_modulus - last.youngs_modulus);
       const double next = now.youngs_modulus + (task_.force - now.force) / slope;
-      if (!(next > 0.0)) break;
+      if (!(next > 0.0)) break;  // the secant left the range of valid moduli
       last = std::exchange(now, trial(next, clamp_));
     }
     if (!good(now)) {
@@ -178,6 +180,8 @@ class Calibration {
   }
 
   void add_sensitivities(const CalibrationTrial& found) {
+    // The force is smooth in the modulus: a forward difference suffices. It is discontinuous in the clamp height: the
+    // central difference averages over the step.
     const double dE = 0.01 * found.youngs_modulus;
     result_.force_by_modulus = (trial(found.youngs_modulus + dE, found.clamp_height).force - found.force) / dE;
     if (!found.clamp_height) return;

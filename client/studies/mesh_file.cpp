@@ -62,7 +62,7 @@ class Deck {
   [[nodiscard]] const std::string& text() const { return text_; }
 
   void append(const fs::path& file, std::string_view content, int depth) {
-    constexpr int deepest = 20;
+    constexpr int deepest = 20;  // ends the recursion of files that include each other
     if (depth > deepest) {
       throw input_error(file.string(), fmt::format("{}: {}: expected includes at most {} deep, found more; check whether a file "
                                                    "includes itself",

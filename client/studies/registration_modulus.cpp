@@ -38,6 +38,7 @@ void initialise_from(RegistrationTask& task, const std::vector<FootRegistrationR
   }
 }
 
+/// Sum over the frames of all feet, so that every frame has the same weight.
 double square_sum(const ModulusTrial& trial) {
   double sum = 0.0;
   for (const auto& foot : trial.feet) sum += foot.rms * foot.rms * static_cast<double>(foot.n_frames);
@@ -50,6 +51,7 @@ double n_frames(const ModulusTrial& trial) {
   return n;
 }
 
+/// In the logarithm of the modulus, so that the minimum is positive.
 Parabola parabola_at(const std::vector<ModulusTrial>& trials, std::size_t middle) {
   std::array<double, 3> x{}, y{};
   for (std::size_t i = 0; i < 3; ++i) {

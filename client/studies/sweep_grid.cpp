@@ -12,7 +12,7 @@
 namespace heelstrike::client {
 namespace {
 
-constexpr std::size_t max_points = 100'000;
+constexpr std::size_t max_points = 100'000;  // bounds the consequences of a mistyped step
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0.0;

@@ -50,6 +50,7 @@ TrialJournal::TrialJournal(const std::filesystem::path& file, const std::string&
                                   "others or another file; choose another file with --journal",
                                   file.string()));
   }
+  // An interrupted write leaves an incomplete last line, which is dropped.
   const std::string whole = text.substr(0, text.rfind('\n') + 1);
   std::istringstream lines(whole.substr(begin.size()));
   try {
@@ -62,6 +63,7 @@ TrialJournal::TrialJournal(const std::filesystem::path& file, const std::string&
 }
 
 std::optional<CalibrationTrial> TrialJournal::find(double youngs_modulus, std::optional<double> clamp_height) const {
+  // Exact comparison: a repeated calibration generates the same values to the bit.
   const auto found = std::ranges::find_if(trials_, [&](const CalibrationTrial& t) {
     return t.youngs_modulus == youngs_modulus && t.clamp_height == clamp_height;
   });

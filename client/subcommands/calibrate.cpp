@@ -126,7 +126,7 @@ void report(const CalibrationResult& result, const CalibrationTask& task, bool a
   table.header = {"E MPa", "clamp mm", "force N", "area cm^2", "peak kPa", "time s"};
   for (const CalibrationTrial& t : result.trials) table.rows.push_back(cells(t));
   fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
-  //  Numbers on the terminal have the units of the task; the JSON output is in SI units.
+  // Numbers on the terminal have the units of the task; the JSON output is in SI units.
   fmt::print("E = {:.6g} Pa{} gives {:.6g} N at {:.4g} mm\n", found.youngs_modulus,
              found.clamp_height ? fmt::format(" with the clamp at z >= {:.4g} mm", *found.clamp_height * 1e3) : "",
              found.force, task.depth * 1e3);

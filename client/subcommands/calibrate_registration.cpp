@@ -115,7 +115,7 @@ void print(const ModulusScan& scan, const Residual& residual) {
   if (scan.at_end) {
     fmt::print("minimum at E = {:.4g} Pa, an end of --moduli: extend the scan before using it\n\n", modulus);
   } else {
-    fmt::print("minimum at E = {:.4g} Pa, standard deviation {:.0f} % (frames taken as independent)\n\n", modulus,
+    fmt::print("minimum at E = {:.4g} Pa, standard deviation {:.0f} % (frames assumed independent)\n\n", modulus,
                100.0 * scan.relative_deviation);
   }
 }

@@ -279,7 +279,8 @@ std::vector<Variant> checked_variants(const CompareOptions& options, const Backe
   return variants;
 }
 
-/// Computes the position error of the last row relative to the first one.
+/// Computes the position error of the last row relative to the first one. For schemes only, which approximate the same
+/// solution; back-ends are different models.
 void measure_position(Comparison& comparison, const fs::path& folder) {
   ComparisonRow& row = comparison.rows.back();
   const ComparisonRow& reference = comparison.rows.front();
@@ -324,6 +325,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   for (const Variant& variant : variants) {
     comparison.rows.push_back(run_one(options, variant, schemas, *runner, folder, options.quiet || json, stop));
     if (!options.schemes.empty()) measure_position(comparison, folder);
+    // After every row, so that an interrupted comparison has its tables.
     write_files(comparison, folder);
     if (stop.stop_requested()) break;
   }
@@ -350,7 +352,6 @@ void add_compare(CLI::App& program, Invocation& invocation) {
                       ->delimiter(',')
                       ->type_name("NAME,NAME,...");
   subject->require_option(1);
-  //  Positions of bodies are compared for schemes only: back-ends are different models, schemes solve the same one.
   command->add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
       ->delimiter(',')
       ->needs(schemes)

@@ -93,6 +93,7 @@ class ServerUnderTest {
     const bool there = add_check(checks, peer_ + " is reachable", [&] {
       if (refusal_) throw *refusal_;
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      // The last server has time for one attempt even if earlier ones used up the common time.
       rpc::wait_for_ready(*channel_, endpoint_, std::max(left, std::chrono::milliseconds{100}));
       return std::string("connected");
     });

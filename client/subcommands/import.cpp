@@ -130,7 +130,7 @@ void add_import(CLI::App& program, Invocation& invocation) {
       ->check(CLI::Range(0.0, 1e12))
       ->type_name("MOMENT");
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
-  command->add_flag("--json", invocation.json, "Print what was imported as JSON");
+  command->add_flag("--json", invocation.json, "Print the imported elements as JSON");
   add_footer(*command,
              "  heelstrike import leg.urdf --base free -o leg\n  heelstrike import anymal.xml --keyframe home -o "
              "anymal\n  heelstrike import walk.c3d -o walk");

@@ -62,6 +62,7 @@ fs::path write_folder(const fs::path& model, const fs::path& target, const model
     if (mesh.from.empty()) write_text(folder / mesh.to, mesh.content);
   }
   write_missed(folder, import.omissions);
+  // Last, because an existing scenario prevents a repeated import.
   write_text(scenario, import.scenario);
   return scenario;
 }

@@ -146,7 +146,7 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
   command->add_option("-o,--output", options->folder, "Folder to write to, or FOLDER/NAME.yaml")
       ->required()
       ->type_name("FOLDER");
-  command->add_flag("--json", invocation.json, "Print what was imported as JSON");
+  command->add_flag("--json", invocation.json, "Print the imported elements as JSON");
   add_footer(*command,
              "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim "
              "lenhart2015.osim "

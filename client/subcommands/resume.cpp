@@ -34,6 +34,7 @@ bool is_report_missing(const fs::path& run) {
 }
 
 ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& stop) {
+  // Only folders of sweeps and comparisons have a stored command.
   if (has_command(options.folder)) repeat_command(options.folder);
   if (is_report_missing(options.folder)) {
     (void)report::write_report(options.folder, scenario_catalog());
@@ -45,6 +46,7 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
   const fs::path inputs = options.inputs.empty() ? folder.origin().scenario.parent_path() : options.inputs;
   RunRequest request =
       reload_request(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
+  // Changed files would make the rows before and after the checkpoint inconsistent.
   check_unchanged(request, folder.origin().files);
   request.resume_from = folder.checkpoint();
   for (const std::string& note : folder.notes()) print_message("warning", note);

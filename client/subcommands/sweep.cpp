@@ -30,8 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds poll_interval{20};
-constexpr std::chrono::seconds stop_grace{10};
+constexpr std::chrono::milliseconds poll_interval{20};  // bounds the idle time of a core between two runs
+constexpr std::chrono::seconds stop_grace{10};  // before a run is killed
 
 struct SweepOptions {
   fs::path scenario;

@@ -58,6 +58,7 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
     }
   }
   if (json) fmt::print("{}\n", nlohmann::ordered_json{{"runs", report}}.dump(2));
+  // A modified file outranks an incomplete run.
   if (damaged) return ExitCode::file;
   return incomplete ? ExitCode::incomplete : ExitCode::ok;
 }

@@ -34,6 +34,7 @@ struct WatchOptions {
 constexpr std::chrono::milliseconds redraw_distance{250};
 constexpr std::size_t max_shown = 8;
 
+/// HOST:PORT, with digits only after the last colon, or unix:/path.
 bool is_address(const std::string& text) {
   if (text.starts_with("unix:")) return true;
   const auto colon = text.rfind(':');
@@ -45,6 +46,7 @@ bool is_address(const std::string& text) {
 std::unique_ptr<LiveRuns> open_runs(const WatchOptions& options) {
   std::vector<std::filesystem::path> folders;
   for (const std::string& what : options.what) {
+    // An existing folder takes precedence over an address of the same text.
     if (std::filesystem::exists(what) || !is_address(what)) {
       folders.emplace_back(what);
     } else if (options.what.size() > 1) {

@@ -36,8 +36,8 @@ class BatchContact {
 
   /// Responses of one pair at many states given the committed history, in parallel, order preserved; bitwise equal to
   /// Contact::evaluate, but tangents may be zero unless requested. Pure.
-  /// @param stop  cancels the work between two states @throws Error{cancelled} if stopped, Error for the batch as a
-  /// whole; the error of a single state is in its entry
+  /// @param stop  cancels the work between two states
+  /// @throws Error{cancelled} if stopped, Error for the batch as a whole; the error of a single state is in its entry
   [[nodiscard]] virtual std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                                bool tangents, std::stop_token stop) = 0;
 
@@ -46,11 +46,12 @@ class BatchContact {
   /// pairs have then advanced to the preceding state. Repeatable like a commit.
   /// @param first_step  of the first state: last committed step + 1
   /// @param states      [pair][state], the same number for each pair
-  /// @param stop        cancels the work; all or nothing is committed @throws Error{cancelled} if stopped,
-  /// Error{out_of_order} for another first step; the error of a state is in the result
+  /// @param stop        cancels the work; all or nothing is committed
+  /// @throws Error{cancelled} if stopped, Error{out_of_order} for another first step; the error of a state is in the
+  /// result
   [[nodiscard]] virtual MotionResponses commit_motion(std::int64_t first_step,
-                                                    std::span<const std::vector<PairState>> states,
-                                                    std::stop_token stop) = 0;
+                                                      std::span<const std::vector<PairState>> states,
+                                                      std::stop_token stop) = 0;
 };
 
 }  // namespace heelstrike

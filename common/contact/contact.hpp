@@ -8,7 +8,7 @@
 ///              commit(n + 1, ...)   once per accepted step                advances the history
 ///
 /// A repeated commit of the last step with the same input returns the same bytes, so retrying is safe. Any other step
-/// number is refused with Error{out_of_order}.
+/// number is rejected with Error{out_of_order}.
 #pragma once
 
 #include <cstdint>
@@ -162,7 +162,8 @@ class Contact {
 
   /// Sends a deferred request. All requests, deferred or not, are executed in order; responses arrive during other
   /// calls that wait. The caller must not depend on the success of a deferred commit before the next request: after a
-  /// failed commit, later steps are rejected. @throws Error if the partner is unreachable
+  /// failed commit, later steps are rejected.
+  /// @throws Error if the partner is unreachable
   virtual std::shared_ptr<const PendingRequest> post(RequestKind kind, std::int64_t step,
                                                      std::span<const PairState> states);
   /// Waits for the completion of all deferred requests.

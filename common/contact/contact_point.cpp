@@ -14,9 +14,9 @@ std::optional<RigidLaw> rigid_law(const ParameterMap& parameters) {
   return RigidLaw{.restitution = number(parameters, "restitution"),
                   .friction = optional_number(parameters, "friction").value_or(0.0),
                   .restitution_threshold = number(parameters, "restitution_threshold"),
-                  .law = law == "poisson"   ? ImpactLaw::poisson
+                  .law = law == "poisson"      ? ImpactLaw::poisson
                          : law == "sequential" ? ImpactLaw::sequential
-                                            : ImpactLaw::newton};
+                                               : ImpactLaw::newton};
 }
 
 }  // namespace heelstrike

@@ -23,16 +23,16 @@ struct ContactPoint {
 
 /// Relation between approach and separation velocity in an impact.
 enum class ImpactLaw {
-  newton,   ///< separation velocity is at least restitution times approach velocity
-  poisson,  ///< impulse of restitution is at least restitution times that of compression
+  newton,      ///< separation velocity is at least restitution times approach velocity
+  poisson,     ///< impulse of restitution is at least restitution times that of compression
   sequential,  ///< Newton's law; a contact that does not approach is inactive until a preceding impact sets it in
                ///< motion
 };
 
 /// Laws that hold at all points of a rigid pair.
 struct RigidLaw {
-  double restitution = 0.0;    ///< [-] in [0, 1]
-  double friction = 0.0;       ///< [-] Coulomb coefficient, >= 0
+  double restitution = 0.0;            ///< [-] in [0, 1]
+  double friction = 0.0;               ///< [-] Coulomb coefficient, >= 0
   double restitution_threshold = 0.0;  ///< [m/s] slower approaches are not impacts
   ImpactLaw law = ImpactLaw::newton;
 };

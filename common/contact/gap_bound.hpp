@@ -12,10 +12,11 @@ struct GapInterval {
   double rising = 0.0;   ///< [m/s] upper bound of that rate
 };
 
-/// Includes rounding: both the true gap and the one that the back-end would compute lie in the interval. @param gap
-/// [m] gap that belongs to `bound`
-/// @param asked  pose of that gap
+/// Includes rounding: both the true gap and the one that the back-end would compute lie in the interval.
+/// @param gap  [m] gap that belongs to `bound`
+/// @param X_evaluated  pose of that gap
 /// @pre bound.known
-[[nodiscard]] GapInterval gap_interval(const GapBound& bound, double gap, const Pose& X_evaluated, const PairState& state);
+[[nodiscard]] GapInterval gap_interval(const GapBound& bound, double gap, const Pose& X_evaluated,
+                                       const PairState& state);
 
 }  // namespace heelstrike

@@ -5,8 +5,9 @@
 
 namespace heelstrike {
 
-/// For a pair that is evaluated alone, by relative motion. @throws Error{invalid_input} for rigid bodies: their wrench
-/// depends on the masses of the whole model, and the result would be zero at any penetration
+/// For a pair that is evaluated alone, by relative motion.
+/// @throws Error{invalid_input} for rigid bodies: their wrench depends on the masses of the whole model, and the result
+/// would be zero at any penetration
 void require_forces(const PairDescription& pair);
 
 }  // namespace heelstrike

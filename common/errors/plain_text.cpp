@@ -46,7 +46,7 @@ std::string bytes_of(std::string_view character) {
   return escaped;
 }
 
-/// Text truncated at a whole character after at most `longest` bytes; bytes that are not UTF-8 are escaped.
+/// Text truncated at a whole character after at most `max_bytes` bytes; bytes that are not UTF-8 are escaped.
 /// @param write  appends a valid character, given by its code and bytes, to the result
 template <typename Write>
 std::string rewritten(std::string_view text, std::size_t max_bytes, const Write& write) {

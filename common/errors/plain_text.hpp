@@ -15,7 +15,7 @@ namespace heelstrike {
 [[nodiscard]] std::string strip_control_characters(std::string_view text);
 
 /// The same with line ends and tabs escaped, too, for quotation in messages.
-/// @param longest  bytes of `text` after which it is truncated at a whole character and "..." follows
+/// @param max_bytes  bytes of `text` after which it is truncated at a whole character and "..." follows
 [[nodiscard]] std::string printable(std::string_view text, std::size_t max_bytes = std::string_view::npos);
 
 /// One line for a log between quotation marks: control characters, quotation marks and backslashes escaped, so that no

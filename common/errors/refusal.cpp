@@ -7,8 +7,10 @@ namespace heelstrike {
 
 Error untyped_error(const std::exception& thrown, std::string_view defect) {
   if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
-    return limit_error("memory",
-                       "memory: expected enough for this call, found that the limit of the process is reached; use larger elements, fewer contact nodes or shorter outputs, or raise the limit (ulimit -v, the container's limit)");
+    return limit_error(
+        "memory",
+        "memory: expected enough for this call, found that the limit of the process is reached; use larger elements, "
+        "fewer contact nodes or shorter outputs, or raise the limit (ulimit -v, the container's limit)");
   }
   return {ErrorCode::internal, std::string(defect) + ": " + thrown.what()};
 }

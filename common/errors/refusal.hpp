@@ -10,8 +10,8 @@
 
 namespace heelstrike {
 
-/// Converts an exception other than Error: failed allocation is a limit, with a remedy; all else is a defect. @param
-/// defect  place of the failure: "defect in the contact server"
+/// Converts an exception other than Error: failed allocation is a limit, with a remedy; all else is a defect.
+/// @param defect  place of the failure: "defect in the contact server"
 [[nodiscard]] Error untyped_error(const std::exception& thrown, std::string_view defect);
 
 /// @return the exception of `work`, RecoverableError unchanged and types other than Error as untyped_error(); null

@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "common/errors/error.hpp"
-#include "common/files/output_file.hpp"
 #include "common/files/digest_json.hpp"
+#include "common/files/output_file.hpp"
 
 namespace heelstrike {
 
@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* files_key = "files";
 
-/// A JSON file of the folder; none, with a fault, if it is missing or was changed. @param is_new  the folder was
-/// written by this version, in which each such file contains its digest
+/// A JSON file of the folder; none, with a fault, if it is missing or was changed.
+/// @param is_new  the folder was written by this version, in which each such file contains its digest
 std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, bool is_new, FolderCheck& check) {
   try {
     Json json = Json::parse(read_whole_file(folder / name));
@@ -40,8 +40,7 @@ std::optional<Json> sealed_file(const fs::path& folder, const std::string& name,
         break;
     }
     check.faults.push_back(
-        fmt::format("{}: expected the digest of its text, found another: it was changed after it was written",
-                    name));
+        fmt::format("{}: expected the digest of its text, found another: it was changed after it was written", name));
   } catch (const Json::exception& error) {
     check.faults.push_back(fmt::format("{}: expected JSON, found: {}", name, error.what()));
   } catch (const Error& error) {
@@ -60,9 +59,9 @@ void check_file(const fs::path& folder, const std::string& name, const std::stri
     ++check.n_files;
     const std::string found = digest_of_file(folder / name).hex();
     if (found == digest) return;
-    check.faults.push_back(
-        fmt::format("{}: expected what the run wrote (sha256 {}), found other bytes (sha256 {}): it was corrupted or changed",
-                    name, digest, found));
+    check.faults.push_back(fmt::format(
+        "{}: expected what the run wrote (sha256 {}), found other bytes (sha256 {}): it was corrupted or changed", name,
+        digest, found));
   } catch (const Error& error) {
     check.faults.emplace_back(error.what());
   }
@@ -137,7 +136,8 @@ void record_file_digests(const fs::path& folder, std::span<const std::string> na
 FolderCheck check_run_folder(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / "summary.json", ignored)) {
-    throw file_error(folder.string(), fmt::format("{}: expected the folder of a completed run, found no summary.json in it; `heelstrike resume` continues an interrupted run",
+    throw file_error(folder.string(), fmt::format("{}: expected the folder of a completed run, found no summary.json "
+                                                  "in it; `heelstrike resume` continues an interrupted run",
                                                   folder.string()));
   }
   FolderCheck check;

@@ -15,12 +15,13 @@ namespace heelstrike {
 /// SHA-256 of whole files by path relative to the folder.
 using FileDigests = std::map<std::string, std::string>;
 
-/// Digest of the first `n_bytes` of a file, or of the whole file, to which more can be added. @throws Error{file} for a
-/// file that cannot be read or is shorter
+/// Digest of the first `n_bytes` of a file, or of the whole file, to which more can be added.
+/// @throws Error{file} for a file that cannot be read or is shorter
 [[nodiscard]] Sha256 digest_of_file(const std::filesystem::path& file, std::uint64_t n_bytes = UINT64_MAX);
 
 /// Adds files written after the end of a run (its page, tables of its fields) to the digests of timing.json. Does
-/// nothing in a folder without that file. @throws Error{file}
+/// nothing in a folder without that file.
+/// @throws Error{file}
 void record_file_digests(const std::filesystem::path& folder, std::span<const std::string> names);
 
 struct FolderCheck {

@@ -32,8 +32,9 @@ OutputFile::OutputFile(std::filesystem::path path, std::uint64_t n_bytes) : path
   struct stat info {};
   if (::fstat(descriptor_, &info) != 0) fail(errno);
   if (static_cast<std::uint64_t>(info.st_size) < n_bytes) {
-    throw file_error(path_.string(), fmt::format("{}: expected at least {} bytes to append to, found {}; another program truncated it",
-                                                 path_.string(), n_bytes, info.st_size));
+    throw file_error(path_.string(),
+                     fmt::format("{}: expected at least {} bytes to append to, found {}; another program truncated it",
+                                 path_.string(), n_bytes, info.st_size));
   }
   if (::ftruncate(descriptor_, static_cast<off_t>(n_bytes)) != 0) fail(errno);
 }

@@ -21,8 +21,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Passes all bytes to the operating system; they survive a crash of this process. @throws Error{file}; a partial
-  /// write is rolled back
+  /// Passes all bytes to the operating system; they survive a crash of this process.
+  /// @throws Error{file}; a partial write is rolled back
   void write(std::string_view bytes);
   /// Synchronises the bytes to disk. @throws Error{file}
   void sync();

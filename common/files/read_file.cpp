@@ -95,8 +95,8 @@ class OpenFile {
 
   void wait(double reply_watchdog) const {
     if (reply_watchdog > limits_.timeout) {
-      throw file_error(name_, fmt::format("{}: expected a file, found the pipe {} without data for {:g} s",
-                                          what_, name_, limits_.timeout));
+      throw file_error(name_, fmt::format("{}: expected a file, found the pipe {} without data for {:g} s", what_,
+                                          name_, limits_.timeout));
     }
     constexpr int step_ms = 50;
     pollfd entry{fd_, POLLIN, 0};

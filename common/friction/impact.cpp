@@ -209,7 +209,7 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 /// Largest fraction of the path from `P` to `P_law` without energy increase: the larger root of a convex parabola that
 /// is not positive at 0, or 1.
 [[nodiscard]] double energy_neutral_fraction(const MatrixXd& W, const VectorXd& u_before, const VectorXd& P,
-                                        const VectorXd& P_law) {
+                                             const VectorXd& P_law) {
   if (energy_of(W, P_law, u_before) <= 0.0) return 1.0;
   const VectorXd way = P_law - P;
   const double c = std::min(0.0, energy_of(W, P, u_before));

@@ -20,11 +20,11 @@ struct ImpactProblem {
 };
 
 struct ImpactSolution {
-  Eigen::VectorXd P;    ///< [N s] impulses
-  Eigen::VectorXd u;    ///< [m/s] velocities afterwards
-  double energy = 0.0;  ///< [J] change by the impact: P . (u + u_before) / 2
-  double fraction = 1.0;   ///< [-] fraction of the rebound of the laws: less than one if the full rebound would create
-                           ///< energy
+  Eigen::VectorXd P;      ///< [N s] impulses
+  Eigen::VectorXd u;      ///< [m/s] velocities afterwards
+  double energy = 0.0;    ///< [J] change by the impact: P . (u + u_before) / 2
+  double fraction = 1.0;  ///< [-] fraction of the rebound of the laws: less than one if the full rebound would create
+                          ///< energy
   bool converged = true;  ///< of the frictional problems
 };
 
@@ -43,7 +43,8 @@ struct ImpactSolution {
                                            const Eigen::VectorXd& floor);
 
 /// Frictionless: 0 <= p perpendicular to A p + b >= 0 for symmetric positive semidefinite A, p of minimum norm. Exact
-/// up to rounding. @returns false without solution
+/// up to rounding.
+/// @returns false without solution
 bool solve_normal(const Eigen::MatrixXd& A, const Eigen::VectorXd& b, Eigen::VectorXd& p);
 
 }  // namespace heelstrike::friction

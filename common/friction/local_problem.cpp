@@ -32,9 +32,9 @@ void check_problem(const LocalProblem& problem, const std::string& where) {
     }
     const double own = problem.W.coeff(problem.dimension * i, problem.dimension * i);
     if (!(own > 0.0)) {
-      throw input_error(
-          "W", fmt::format("{}: expected a positive normal entry of W at each contact, found {} at contact {}: no motion is possible there",
-                           where, own, i));
+      throw input_error("W", fmt::format("{}: expected a positive normal entry of W at each contact, found {} at "
+                                         "contact {}: no motion is possible there",
+                                         where, own, i));
     }
   }
 }

@@ -71,7 +71,8 @@ struct Admissible {
 
 }  // namespace
 
-VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const VectorXd& u, const VectorXd& r, double rest) {
+VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const VectorXd& u, const VectorXd& r,
+                                 double rest) {
   const MatrixXd V = range_of(W);
   if (V.cols() == W.cols() || r.isZero(0.0)) return r;
   std::vector<Admissible> sets;

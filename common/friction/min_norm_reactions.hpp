@@ -15,6 +15,6 @@ namespace heelstrike::friction {
 /// @returns reactions in their cones that reproduce the motion of `r` to 1e-12, vanish at open points and oppose the
 /// slip at sliding ones; `r` itself if the minimum is not found, e.g. if all points stick exactly at the friction limit
 [[nodiscard]] Eigen::VectorXd find_min_norm_reactions(const Eigen::MatrixXd& W, const Eigen::VectorXd& mu,
-                                                 const Eigen::VectorXd& u, const Eigen::VectorXd& r, double rest);
+                                                      const Eigen::VectorXd& u, const Eigen::VectorXd& r, double rest);
 
 }  // namespace heelstrike::friction

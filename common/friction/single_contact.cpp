@@ -91,7 +91,7 @@ bool SingleContact<3>::solve_slip_near(const Eigen::Vector3d& q, Eigen::Vector2d
 ///
 /// whose roots are those of a polynomial of degree four on the unit circle. Five samples give the coefficients.
 bool SingleContact<3>::solve_slip_globally(const Eigen::Vector3d& q, const Eigen::Vector2d& estimate,
-                                   Eigen::Vector3d& r) const {
+                                           Eigen::Vector3d& r) const {
   const double angle = std::atan2(estimate.y(), estimate.x());
   constexpr double circle = 2.0 * std::numbers::pi;
   std::array<std::complex<double>, 5> c{};

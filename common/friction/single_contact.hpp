@@ -17,8 +17,8 @@ class SingleContact<3> {
   /// @param mu  [-] >= 0
   SingleContact(const Eigen::Matrix3d& W, double mu);
 
-  /// @param r  in: estimate, whose friction direction is tried first; out: the solution @return true if a solution
-  /// exists; r is unchanged otherwise
+  /// @param r  in: estimate, whose friction direction is tried first; out: the solution
+  /// @return true if a solution exists; r is unchanged otherwise
   [[nodiscard]] bool solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const;
 
   [[nodiscard]] const Eigen::Matrix3d& W() const { return W_; }

@@ -300,9 +300,9 @@ constexpr double newton_step_cost = 30.0 * 2.0;
 /// Gauss-Seidel for at least `n` sweeps and while it is expected to converge soon, or until convergence.
 template <int d>
 void iterate_sweeps(Search<d>& search, VectorXd& r, int n) {
-  double before = 0.0;            // error at the previous check; 0 = none
+  double before = 0.0;           // error at the previous check; 0 = none
   double error_reduction = 0.0;  // at that check, relative to the change of the last sweep
-  int since = 0;                  // sweeps since then
+  int since = 0;                 // sweeps since then
   for (int i = 1; search.solution.sweeps < search.options.max_sweeps; ++i) {
     const double change = sweep(search.blocks, r);
     ++search.solution.sweeps;

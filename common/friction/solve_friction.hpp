@@ -13,7 +13,7 @@
 namespace heelstrike::friction {
 
 struct FrictionOptions {
-  double tolerance = 1e-8;    ///< [-] of compute_natural_map_error
+  double tolerance = 1e-8;   ///< [-] of compute_natural_map_error
   int max_sweeps = 100'000;  ///< of Gauss-Seidel over all contacts
   int max_newton_steps = 1000;
 };

@@ -149,7 +149,8 @@ int HttpServer::bind(const std::string& host, int port) {
   const int bound = port == 0 ? http_.bind_to_any_port(host) : (http_.bind_to_port(host, port) ? port : -1);
   if (bound < 0) {
     throw unavailable_error(
-        fmt::format("cannot serve a page at {}:{}: the address does not belong to this machine or the port is in use; choose another one",
+        fmt::format("cannot serve a page at {}:{}: the address does not belong to this machine or the port is in use; "
+                    "choose another one",
                     host, port));
   }
   return bound;

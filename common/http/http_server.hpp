@@ -30,8 +30,9 @@ class HttpServer {
 
   [[nodiscard]] httplib::Server& routes() { return http_; }
 
-  /// @param port  0 = any free one. @returns the port, bound exclusively. Connections wait until run(). @throws
-  /// Error{unavailable} if the address is not available
+  /// @param port  0 = any free one.
+  /// @returns the port, bound exclusively. Connections wait until run().
+  /// @throws Error{unavailable} if the address is not available
   int bind(const std::string& host, int port);
 
   void run();

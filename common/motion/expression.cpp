@@ -121,9 +121,9 @@ class Parser {
                        text_.size() - from > shown ? "..." : "");
   }
   [[noreturn]] void refuse(const std::string& expected) const {
-    throw input_error("expression",
-                      fmt::format("expected {} at character {} of '{}', found {}", expected, at_ + 1, excerpt_at_position(),
-                                  at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "its end"));
+    throw input_error("expression", fmt::format("expected {} at character {} of '{}', found {}", expected, at_ + 1,
+                                                excerpt_at_position(),
+                                                at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "its end"));
   }
   void skip() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;

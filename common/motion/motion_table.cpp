@@ -6,10 +6,10 @@
 #include <charconv>
 #include <optional>
 
-#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
 #include "common/motion/text_lines.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/text/marked_text.hpp"
 #include "common/text/suggestion.hpp"
 
@@ -103,7 +103,8 @@ void check_times(const MotionTable& table, const std::vector<std::size_t>& lines
   const auto& times = table.times();
   for (std::size_t i = 1; i < times.size(); ++i) {
     if (times[i] >= times[i - 1]) continue;
-    throw input_error("file", fmt::format("{}: expected a time of at least {} s as in the preceding row, found {} s; times must increase: correct the file",
+    throw input_error("file", fmt::format("{}: expected a time of at least {} s as in the preceding row, found {} s; "
+                                          "times must increase: correct the file",
                                           where(i + 1), times[i - 1], times[i]));
   }
 }

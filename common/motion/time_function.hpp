@@ -29,8 +29,8 @@ using TimeFunctionPtr = std::shared_ptr<const TimeFunction>;
 
 /// Natural interpolating spline of degree 3 (f'' = 0 at both ends) or 5 (f''' = f'''' = 0 at both ends); outside of the
 /// table the end polynomial extrapolates, so that a trial step just beyond the end can be evaluated.
-/// @param times  at least 2 (cubic) or 3 (quintic), strictly increasing @throws Error{invalid_input} with the wrong
-/// entry
+/// @param times  at least 2 (cubic) or 3 (quintic), strictly increasing
+/// @throws Error{invalid_input} with the wrong entry
 [[nodiscard]] TimeFunctionPtr make_spline(std::vector<double> times, const std::vector<double>& values, int degree);
 
 /// Quintic Hermite interpolation of values and derivatives, exact at the given times.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "common/parameters/retired_names.hpp"
 #include "common/text/suggestion.hpp"
 
 namespace heelstrike {
@@ -93,15 +94,12 @@ std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
 }
 
 [[noreturn]] void throw_unknown_key(const std::string& name, std::span<const ParameterSchema> schema,
-                                 const std::string& where) {
+                                    const std::string& where) {
   const std::string key = where + "." + name;
-  // Most former names are empty, and a key may be empty, too.
-  const auto successor = std::ranges::find_if(
-      schema, [&](const ParameterSchema& s) { return !s.former_name.empty() && s.former_name == name; });
-  if (successor != schema.end()) {
-    throw input_error(key, fmt::format("{}: this key is now '{}': {}", key, successor->name, successor->former_values));
-  }
   const std::vector<std::string> known = names_of(schema);
+  if (const auto present = present_name(name); present && std::ranges::find(known, *present) != known.end()) {
+    throw input_error(key, fmt::format("{}: this key is now '{}'", key, *present));
+  }
   const std::string hint = suggestion(name, known, "remove it");
   throw input_error(key, fmt::format("{}: unknown key; {} (known here: {})", key, hint, fmt::join(known, ", ")));
 }

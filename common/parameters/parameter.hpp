@@ -44,9 +44,6 @@ struct ParameterSchema {
   bool is_file = false;
   /// Texts that users may expect and that are not available, each with the reason and the alternative.
   std::vector<std::pair<std::string, std::string>> removed_choices{};
-  /// Former name of this parameter and how its values are written now, for the error message.
-  std::string former_name{};
-  std::string former_values{};
 };
 
 /// Checks `given` against `schema` and fills in the defaults.

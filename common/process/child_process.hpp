@@ -22,8 +22,8 @@ struct ChildOptions {
 /// Stops the program in the destructor. Used from the thread that created it, see Process.
 class ChildProcess {
  public:
-  /// The program reports readiness on file descriptor 3 (--ready-fd 3). @throws Error{file} if it cannot be started or
-  /// its log cannot be opened
+  /// The program reports readiness on file descriptor 3 (--ready-fd 3).
+  /// @throws Error{file} if it cannot be started or its log cannot be opened
   explicit ChildProcess(ChildOptions options);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/module_folder.hpp"
+#include "common/process/version.hpp"
 
 namespace heelstrike {
 
@@ -51,8 +51,9 @@ const void* load_module(const fs::path& file, const char* function, const char* 
   void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (module == nullptr) {
     const char* reason = ::dlerror();
-    throw file_error(file.string(), fmt::format("{}: expected a loadable module, found: {}; install {} and heelstrike again",
-                                                file.string(), reason == nullptr ? "no reason given" : reason, needs));
+    throw file_error(file.string(),
+                     fmt::format("{}: expected a loadable module, found: {}; install {} and heelstrike again",
+                                 file.string(), reason == nullptr ? "no reason given" : reason, needs));
   }
   using Get = const void* (*)();
   const auto get = reinterpret_cast<Get>(::dlsym(module, function));

@@ -15,7 +15,8 @@ class ModuleFile {
  public:
   explicit ModuleFile(const char* name);
   /// Beside the shared library that contains this code (as built, or in an FMU) or below its folder (as installed); for
-  /// a program in the folder of the libraries (as built, as installed). @throws Error{file} if it is in none of them
+  /// a program in the folder of the libraries (as built, as installed).
+  /// @throws Error{file} if it is in none of them
   [[nodiscard]] std::filesystem::path path() const;
 
  private:
@@ -27,8 +28,8 @@ class ModuleFile {
 /// Loads a module permanently, with local symbol visibility.
 /// @param function  of the module, without arguments, that returns a pointer to its content
 /// @param needs    required installation, for messages
-/// @returns that pointer. @throws Error{file} if it cannot be loaded, with the loader's message, or has no such
-/// function
+/// @returns that pointer.
+/// @throws Error{file} if it cannot be loaded, with the loader's message, or has no such function
 [[nodiscard]] const void* load_module(const std::filesystem::path& file, const char* function, const char* needs);
 /// @throws Error{version_mismatch} for a module of another program version
 void require_same_version(const std::filesystem::path& file, std::string_view version);

@@ -40,7 +40,8 @@ struct ProcessEnd {
 class Process {
  public:
   /// Starts the program in a separate process group, so that Ctrl-C reaches only this program, which then stops the
-  /// child. The signal mask of the child is empty. @throws std::system_error if it cannot be started
+  /// child. The signal mask of the child is empty.
+  /// @throws std::system_error if it cannot be started
   explicit Process(const ProcessOptions& options);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

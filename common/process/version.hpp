@@ -11,6 +11,6 @@ inline constexpr std::string_view program_version = HEELSTRIKE_VERSION;
 
 /// Version of proto/heelstrike/v1. Must be equal on both sides; incremented by every change that an older peer would
 /// misinterpret.
-inline constexpr std::uint32_t contract_version = 2;
+inline constexpr std::uint32_t contract_version = 3;
 
 }  // namespace heelstrike

@@ -76,8 +76,8 @@ Checkpoint checkpoint_from(std::string_view bytes, const std::string& field) {
       return checkpoint;
     }
   }
-  throw input_error(
-      field, fmt::format("{}: expected the bytes of a saved state, found {} other bytes", field, bytes.size()));
+  throw input_error(field,
+                    fmt::format("{}: expected the bytes of a saved state, found {} other bytes", field, bytes.size()));
 }
 
 }  // namespace heelstrike

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <limits>
 
-#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/results/run_folder.hpp"
 #include "common/results/summary.hpp"
 #include "common/text/suggestion.hpp"

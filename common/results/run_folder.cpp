@@ -16,11 +16,11 @@
 #include <system_error>
 #include <thread>
 
-#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/files/plain_name.hpp"
+#include "common/files/digest.hpp"
 #include "common/files/digest_json.hpp"
+#include "common/files/plain_name.hpp"
 #include "common/results/storage.hpp"
 #include "common/results/summary.hpp"
 
@@ -34,7 +34,7 @@ constexpr const char* incomplete_name = "INCOMPLETE";
 constexpr const char* fields_folder = "fields/";
 constexpr int position_format = 3;                 // of the .json that accompanies a checkpoint
 constexpr std::size_t kept_checkpoints = 2;        // the last one and a spare in case of corruption
-constexpr std::size_t max_log_line = 10'000;   // [bytes]
+constexpr std::size_t max_log_line = 10'000;       // [bytes]
 constexpr std::size_t reserved_for_reason = 4096;  // [bytes] one block, which every non-empty file occupies
 constexpr const char* start_name = "start.json";   // the position before the first checkpoint
 
@@ -119,9 +119,10 @@ class RunFolder::Lock {
     // On a file system without locks the run continues unlocked.
     if (descriptor_ >= 0 && !taken()) {
       ::close(descriptor_);
-      throw file_error(folder.string(),
-                       fmt::format("{}: another run writes to it; wait for its end, or choose another name with --output",
-                                   folder.string()));
+      throw file_error(
+          folder.string(),
+          fmt::format("{}: another run writes to it; wait for its end, or choose another name with --output",
+                      folder.string()));
     }
   }
   ~Lock() {
@@ -218,9 +219,8 @@ RunFolder RunFolder::resume(fs::path path) {
   });
   if (usable == checkpoints.end()) {
     refuse_resume(folder.path_,
-                  checkpoints.empty()
-                      ? "one without checkpoints"
-                      : fmt::format("no usable checkpoint ({})", fmt::join(folder.notes_, "; ")),
+                  checkpoints.empty() ? "one without checkpoints"
+                                      : fmt::format("no usable checkpoint ({})", fmt::join(folder.notes_, "; ")),
                   "run it again with --force");
   }
   folder.mark_incomplete("The run was resumed and has not ended, or its client was killed.");
@@ -249,9 +249,9 @@ void RunFolder::roll_back(std::optional<std::int64_t> step) {
   const fs::path file = (path_ / "checkpoints" / name_of_step(*step)) += ".ckpt";
   const std::string reason = fs::exists(file) ? restore(file) : "it does not exist";
   if (!reason.empty()) {
-    throw file_error(path_.string(),
-                     fmt::format("{}: expected checkpoint {}, from which the run continues, found: {}; earlier rows are in the folder in which it began",
-                                 path_.string(), file.filename().string(), reason));
+    throw file_error(path_.string(), fmt::format("{}: expected checkpoint {}, from which the run continues, found: {}; "
+                                                 "earlier rows are in the folder in which it began",
+                                                 path_.string(), file.filename().string(), reason));
   }
   add_log("info", fmt::format("resumed from {}", file.filename().string()));
 }
@@ -282,8 +282,9 @@ std::string RunFolder::position(std::string_view checkpoint) const {
 /// Verifies the files written before the checkpoint and restores their digests.
 void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, const std::string& table_digest) {
   const auto refuse = [](const std::string& name) {
-    throw file_error("checkpoint", fmt::format("{} is not what the run has written: it was corrupted or changed by another program",
-                                               name));
+    throw file_error(
+        "checkpoint",
+        fmt::format("{} is not what the run has written: it was corrupted or changed by another program", name));
   };
   Sha256 table;
   if (n_bytes > 0) table = digest_of_file(path_ / "timeseries.csv", n_bytes);
@@ -292,7 +293,8 @@ void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, c
   for (const auto& [name, digest] : files) {
     if (!name.starts_with(fields_folder)) continue;  // all others are rewritten
     fields[name] = digest;
-    if (!fs::exists(path_ / name)) throw file_error("checkpoint", fmt::format("{} is missing", (path_ / name).string()));
+    if (!fs::exists(path_ / name))
+      throw file_error("checkpoint", fmt::format("{} is missing", (path_ / name).string()));
     if (digest_of_file(path_ / name).hex() != digest) refuse((path_ / name).string());
   }
   table_digest_ = std::move(table);
@@ -310,10 +312,10 @@ void RunFolder::restore_position(const std::string& text, const std::string& che
   if (!is_start && json.at("checkpoint_sha256") != sha256_hex(checkpoint))
     refuse("its checksum does not match: it is corrupted");
   if (json.at("scenario_sha256") != scenario_digest_) {
-    throw input_error(
-        "scenario.yaml",
-        fmt::format("{0}/scenario.yaml: it has changed since the run began; run the new scenario by `heelstrike run {0}/scenario.yaml -o OTHER`, or undo the change to resume this run",
-                    path_.string()));
+    throw input_error("scenario.yaml",
+                      fmt::format("{0}/scenario.yaml: it has changed since the run began; run the new scenario by "
+                                  "`heelstrike run {0}/scenario.yaml -o OTHER`, or undo the change to resume this run",
+                                  path_.string()));
   }
   const auto n_bytes = json.at("table_bytes").get<std::uint64_t>();
   std::error_code error;
@@ -387,7 +389,8 @@ void RunFolder::start_table(std::span<const Column> columns) {
   std::string found(header.size(), '\0');
   std::ifstream(file).read(found.data(), static_cast<std::streamsize>(found.size()));
   if (found != header) {
-    throw file_error(file.string(), fmt::format("{}: expected the columns of this run, found others: it was written by another version of the program; run it again with --force",
+    throw file_error(file.string(), fmt::format("{}: expected the columns of this run, found others: it was written by "
+                                                "another version of the program; run it again with --force",
                                                 file.string()));
   }
 }
@@ -478,8 +481,10 @@ void RunFolder::write_field_index() {
 void RunFolder::write_storages() {
   const fs::path table = path_ / "timeseries.csv";
   if (digest_of_file(table).hex() != table_digest_.hex()) {
-    throw file_error(table.string(), fmt::format("{}: expected the rows that this run has written, found others: the disk is damaged or another program has written to it; resume the run, or run it again",
-                                                 table.string()));
+    throw file_error(table.string(),
+                     fmt::format("{}: expected the rows that this run has written, found others: the disk is damaged "
+                                 "or another program has written to it; resume the run, or run it again",
+                                 table.string()));
   }
   digests_["timeseries.csv"] = table_digest_.hex();
   const TimeSeries series = read_timeseries(path_);

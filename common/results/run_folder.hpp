@@ -2,18 +2,18 @@
 ///
 ///     scenario.yaml      as run, overrides applied
 ///     timeseries.csv     one row per output time; units in the column names
-///     summary.json outcome; the same bytes for every complete run of a scenario
+///     summary.json       outcome; the same bytes for every complete run of a scenario
 ///     timing.json        wall times
-///     forces.sto OpenSim storages of the same rows
+///     forces.sto         OpenSim storages of the same rows
 ///     kinematics.sto
 ///     shapes.json        triangles of bodies that have a mesh (report)
-///     report.html page of the files above (report)
+///     report.html        page of the files above (report)
 ///     run.log
-///     fields.pvd series for ParaView, if the scenario requests fields
+///     fields.pvd         series for ParaView, if the scenario requests fields
 ///     fields/PAIR_BODY_00042.vtu
 ///     checkpoints/step_00000042.ckpt, and .json beside it: sizes of the other files at its time, with digests;
 ///                        the last two, or start.json before the first
-///     INCOMPLETE during a run and after an incomplete one; contains the reason
+///     INCOMPLETE         during a run and after an incomplete one; contains the reason
 ///
 /// Rows are passed to the operating system one by one, so that all of them survive a crash of the process. Everything
 /// else is written under a temporary name and renamed. `INCOMPLETE` is removed last.
@@ -48,15 +48,16 @@ struct RunOrigin {
 
 class RunFolder {
  public:
-  /// Creates the folder with its parents and writes scenario.yaml, run.log and INCOMPLETE. @param force  removes the
-  /// files of an earlier run, and those derived from them, from an existing folder; other files remain The folder is
-  /// locked during the lifetime of this object.
+  /// Creates the folder with its parents and writes scenario.yaml, run.log and INCOMPLETE.
+  /// @param force  removes the files of an earlier run, and those derived from them, from an existing folder; other
+  /// files remain
+  /// The folder is locked during the lifetime of this object.
   /// @throws Error{file} if it exists and `force` is false, if another run writes to it, or if it cannot be written
   RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
   /// An incomplete run, truncated to its last intact checkpoint with intact files, or to its beginning without
-  /// checkpoint. Table and fields continue from there; the log keeps everything. @throws Error{file} if there is no
-  /// such folder, if its run is complete, still active or has another scenario than at its start, or if no checkpoint
-  /// is usable; the message lists each with the file that changed
+  /// checkpoint. Table and fields continue from there; the log keeps everything.
+  /// @throws Error{file} if there is no such folder, if its run is complete, still active or has another scenario than
+  /// at its start, or if no checkpoint is usable; the message lists each with the file that changed
   [[nodiscard]] static RunFolder resume(std::filesystem::path path);
   /// Bytes to resume from; empty unless created by resume(), and if the run restarts from the beginning.
   [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }

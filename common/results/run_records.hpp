@@ -48,8 +48,8 @@ struct ContactEpisode {
   double max_force_time = 0.0;                  ///< [s]
   double max_indentation = 0.0;                 ///< [m]
   double max_indentation_time = 0.0;            ///< [s]
-  double approach_velocity = 0.0;                  ///< [m/s] closing velocity at onset
-  std::optional<double> separation_velocity;       ///< [m/s] opening velocity at the end
+  double approach_velocity = 0.0;               ///< [m/s] closing velocity at onset
+  std::optional<double> separation_velocity;    ///< [m/s] opening velocity at the end
   std::optional<double> effective_restitution;  ///< [-] unset for contacts of prescribed motion
   std::optional<double> max_impulse = {};       ///< [N s] of the largest impact of rigid bodies; unset for others
 };

@@ -8,8 +8,9 @@
 namespace heelstrike {
 
 /// Selects rows of `values` that preserve the plotted curve: first and last, and the smallest and the largest value of
-/// each of `budget` / 2 blocks of equal length. Global extremes are preserved. @param budget  at most budget + 2 rows
-/// are returned; up to 4 if it is less than 2 @returns increasing row numbers; all rows if there are at most `budget`
+/// each of `budget` / 2 blocks of equal length. Global extremes are preserved.
+/// @param budget  at most budget + 2 rows are returned; up to 4 if it is less than 2
+/// @returns increasing row numbers; all rows if there are at most `budget`
 [[nodiscard]] std::vector<std::size_t> rows_with_extremes(std::span<const double> values, std::size_t budget);
 
 /// The same for all columns of a table at once: rows in which any column has its smallest or largest value of a block.

@@ -69,15 +69,16 @@ struct Wrench {
 inline constexpr double quaternion_norm_tolerance = 1e-6;
 
 /// Rotation nearest to R in the Frobenius norm: polar decomposition by Newton's iteration [higham1986] in
-/// docs/references.bib. @pre det R > 0
+/// docs/references.bib.
+/// @pre det R > 0
 [[nodiscard]] Matrix3 nearest_rotation(const Matrix3& R);
 
 /// Unit quaternion with w >= 0 of the rotation nearest to R (polar decomposition), so that slightly non-orthogonal
 /// matrices of Cartesian coordinates are accepted. Deterministic.
 [[nodiscard]] Quaternion quaternion_from_rotation(const Matrix3& R);
 
-/// Normalises and converts. @throws Error{invalid_input} when the norm differs from 1 by more than the tolerance or a
-/// component is not finite.
+/// Normalises and converts.
+/// @throws Error{invalid_input} when the norm differs from 1 by more than the tolerance or a component is not finite.
 [[nodiscard]] Matrix3 rotation_from_quaternion(const Quaternion& q);
 
 /// The pose after transmission over the wire. Local evaluation applies it, too, so that local and remote runs are

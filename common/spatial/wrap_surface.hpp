@@ -38,7 +38,8 @@ struct WrappedLine {
 [[nodiscard]] WrappedLine wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2);
 
 /// Points along that line for pictures: both ends, both tangent points and `between` evenly spaced points on the arc;
-/// on a straight line all are evenly spaced. @returns between + 4 points
+/// on a straight line all are evenly spaced.
+/// @returns between + 4 points
 /// @throws RecoverableError as `wrap`
 [[nodiscard]] std::vector<Vector3> wrapped_points(const WrapShape& shape, const Vector3& y1, const Vector3& y2,
                                                   int between);

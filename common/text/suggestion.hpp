@@ -18,6 +18,6 @@ namespace heelstrike {
 /// "unknown back-end 'herz' (did you mean 'hertz'?); known: hertz, hooke"
 /// @param kind  of thing, "back-end"
 [[nodiscard]] std::string unknown_name_message(const std::string& kind, const std::string& word,
-                                      std::span<const std::string> known);
+                                               std::span<const std::string> known);
 
 }  // namespace heelstrike

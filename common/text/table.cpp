@@ -17,7 +17,7 @@ bool is_number(const std::string& text) {
   return *end == '\0';
 }
 
-constexpr std::size_t between = 2;       ///< columns
+constexpr std::size_t between = 2;          ///< columns
 constexpr std::size_t min_text_width = 16;  ///< minimum width of a column of words
 
 const std::string& cell(const std::vector<std::string>& row, std::size_t column) {

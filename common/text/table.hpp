@@ -14,7 +14,8 @@ struct Table {
   /// Columns separated by two spaces; numbers are right-aligned, words left-aligned.
   [[nodiscard]] std::string aligned() const;
   /// The same in lines of at most `width` characters as far as possible: columns of words are wrapped, and columns that
-  /// do not fit follow in a table below. @param width  0 = unlimited
+  /// do not fit follow in a table below.
+  /// @param width  0 = unlimited
   [[nodiscard]] std::string fitted(std::size_t width) const;
   [[nodiscard]] std::string markdown() const;
 };

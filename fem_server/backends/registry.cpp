@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "common/contact/material_laws.hpp"
+#include "common/text/suggestion.hpp"
 #include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/backend.hpp"

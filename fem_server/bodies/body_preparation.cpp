@@ -248,8 +248,6 @@ ParameterSchema element_parameter() {
       {"hex20",
        "sides with eight nodes have corners with negative areas, which cannot carry a pressure; expected hex27, which "
        "a mesh with 20 nodes is converted to"}};
-  s.former_name = "element_order";
-  s.former_values = "tet4 instead of 1, tet10 instead of 2";
   return s;
 }
 
@@ -317,7 +315,6 @@ std::vector<ParameterSchema> partner_parameters() {
     if (std::ranges::find(shared_names, s.name) == shared_names.end()) continue;
     s.meaning = fmt::format("{} of a deformable partner (one with a material), in its frame", s.name);
     s.name = "partner_" + s.name;
-    if (!s.former_name.empty()) s.former_name = "partner_" + s.former_name;
     parameters.push_back(std::move(s));
   }
   return parameters;

@@ -33,9 +33,9 @@ void check_support(const ContactBody& body, const ParameterScope& place) {
   const bool clamped = !text(place.parameters, "clamped_set").empty() || !place.numbers("clamped_box", 6).empty();
   if (text(place.parameters, "support") != "inertia_relief") {
     if (clamped) return;
-    throw input_error(key, fmt::format("{}: the body is free to move: translations x, y, z and rotations about "
-                                       "x, y, z are unsupported; name a clamped_set or clamped_box, or choose "
-                                       "inertia relief",
+    throw input_error(key, fmt::format("{}: the body is not supported: translations along x, y, z and rotations "
+                                       "about x, y, z are free; set clamped_set or clamped_box, or use support: "
+                                       "inertia_relief",
                                        key));
   }
   if (clamped) {

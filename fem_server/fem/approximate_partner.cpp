@@ -60,7 +60,7 @@ class ElementGrid {
       edges << x[1] - x[0], x[2] - x[0], x[3] - x[0];
       // Barycentric coordinates, non-negative inside. Points on a common face belong to either element.
       const Vector3 w = edges.inverse() * (p - x[0]);
-      constexpr double rounding = -1e-12;
+      constexpr double rounding = -1e-12;  // accepts points on common faces
       const double first = 1.0 - w.sum();
       if (w.minCoeff() < rounding || first < rounding) continue;
       return Place{.element = e, .weights = {first, w[0], w[1], w[2]}};

@@ -183,6 +183,7 @@ NodeGraph node_graph(const SparseMatrix& K) {
   NodeGraph graph;
   for (Eigen::Index column = 0; column < K.cols(); column += 3) {
     for (SparseMatrix::InnerIterator entry(K, column); entry; ++entry) {
+      // Full 3 x 3 blocks: the first row and column represent a block.
       if (entry.row() % 3 == 0) graph.inner.push_back(static_cast<std::uint32_t>(entry.row() / 3));
     }
     graph.outer.push_back(graph.inner.size());
@@ -240,6 +241,7 @@ std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::VectorX
         terms.vectors.setZero(n_cell_pressures(body.reference(), pressures.kind()), 1);
         for (std::size_t q = 0; q < rule.weights.size(); ++q) {
           const PointGeometry geometry = body.point_geometry(rule, terms.cell, q);
+          // theta_a = 1/V_a integral N_a theta dV, see pressure_space.hpp.
           const double change = geometry.weight * dilatation(terms.cell, displacement_gradient(geometry, own));
           for (Eigen::Index k = 0; k < terms.vectors.rows(); ++k) {
             terms.vectors(k, 0) += body.pressure_value(static_cast<std::size_t>(k), q) * change;
@@ -314,6 +316,7 @@ StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
                          .stress =
                              [&](std::size_t element, const Matrix3& G, std::optional<double> mixed) {
                                const LameConstants& c = body.material(element);
+                               // Hooke: 2 mu eps + lambda theta 1.
                                Matrix3 s = c.mu * (G + G.transpose());
                                s.diagonal().array() += c.lambda * mixed.value_or(G.trace());
                                return s;

@@ -79,7 +79,7 @@ template <class Content, class Make, class Unpack, class Pack>
     const Content& content = pack(product);
     write_cache_file(path, entry.magic, entry.key, std::as_bytes(std::span(content)));
   } catch (const Error& error) {
-    progress(fmt::format("{} is not kept: {}", entry.name, error.what()), entry.end);
+    progress(fmt::format("{} is not cached: {}", entry.name, error.what()), entry.end);
   }
   return product;
 }

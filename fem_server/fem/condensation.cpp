@@ -250,9 +250,8 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
       SparseCholesky factor(K, std::move(order));
       check_stop(stop);
       check_memory(limit, condensation_memory(factor.size(), candidates.size()), task(candidates.size()));
-      if (!factor.factorize(K)) {
+      if (!factor.factorize(K))
         throw input_error("candidates", "the body has a free rigid motion with all candidates fixed");
-      }
       L = factor.last_block();
     }
     K_star = symmetric_product(L, progress, stop);

@@ -21,7 +21,7 @@ namespace heelstrike::fem {
 struct PointPower {
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 27> forces;  ///< [N]
   double energy = 0.0;                                        ///< [J]
-  bool valid = true;  ///< false: the law has no value here, e.g. the element is inverted; the other values are then incomplete
+  bool valid = true;  ///< false: the law is undefined, e.g. in an inverted element; other values are incomplete
 };
 
 /// History variables of a point of a history-dependent law.

@@ -55,6 +55,7 @@ PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, c
                        std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   // Hooke's law for P: for infinitesimal rotations all stress tensors coincide.
   const Matrix3 stress = hooke_stress(c, G, mixed.value_or(G.trace()));
+  // In a mixed body the energy lambda / 2 theta^2 belongs to the pressures.
   const Matrix3 own = mixed ? hooke_stress(c, G, 0.0) : stress;
   LameConstants pointwise = c;
   if (mixed) pointwise.lambda = 0.0;

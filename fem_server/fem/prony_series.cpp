@@ -66,6 +66,7 @@ double squared_overstress(const T& before, const T& growth, double x) {
     const auto at = [&](double s) -> T { return std::exp(-s) * before + s / x * mean_decay(s) * growth; };
     return x / 6.0 * (square(before) + 4.0 * square(at(0.5 * x)) + square(at(x)));
   }
+  // H(s) = limit + decaying exp(-s), squared and integrated from 0 to x.
   const T limit = growth / x;
   const T decaying = before - limit;
   return square(limit) * x - 2.0 * product(limit, decaying) * std::expm1(-x) -
@@ -82,6 +83,7 @@ PronySeries::StepOf<T> PronySeries::step(const PointHistoryVariables& memory) co
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     const double x = memory.dt / times_[i];
     const double rising = shares_[i] * mean_decay(x);
+    // A = g_inf + sum g_i f, h = sum (e H_i - g_i f S_before).
     step.factor += rising - shares_[i];
     step.offset += std::exp(-x) * read<T>(memory.values, i + 1) - rising * S_before;
   }
@@ -94,8 +96,8 @@ PronySeries::Energies PronySeries::advance(const PointHistoryVariables& memory, 
   Energies energies;
   const T change = S - read<T>(memory.values, 0);
   write(S, after, 0);
-  // For small strain the secant modulus is mu to first order, while the energy loses digits with the square of the
-  // strain.
+  // For small strain the secant modulus equals mu up to a relative error of the order of the strain, while the energy
+  // loses digits with the square of the strain.
   const double small = std::cbrt(std::numeric_limits<double>::epsilon());
   const double strain = std::sqrt(square(S)) / (2.0 * mu);
   const double secant = strain > small ? mu * strain * strain / energy : 1.0;

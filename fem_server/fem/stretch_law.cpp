@@ -30,7 +30,8 @@ StretchLaw StretchLaw::ogden(const std::vector<double>& exponents, const std::ve
   for (std::size_t p = 0; p < exponents.size(); ++p) {
     terms.push_back({.power = exponents[p], .weight = 2.0 * shares[p] / (exponents[p] * exponents[p])});
   }
-  return {fmt::format("ogden with exponents [{}] and fractions [{}]", fmt::join(exponents, ", "), fmt::join(shares, ", ")),
+  return {fmt::format("ogden with exponents [{}] and fractions [{}]", fmt::join(exponents, ", "),
+                      fmt::join(shares, ", ")),
           std::move(terms)};
 }
 
@@ -50,6 +51,7 @@ StretchEnergy StretchLaw::at(const Vector3& stretches) const {
     }
   }
   if (square_ == 0.0 && cube_ == 0.0) return energy;
+  // Yeoh terms in x = I1 - 3, with dI1 / dl_i = 2 l_i.
   const double x = stretches.squaredNorm() - 3.0;
   const double first = (2.0 * square_ + 3.0 * cube_ * x) * x;
   const double second = 2.0 * square_ + 6.0 * cube_ * x;
@@ -65,8 +67,10 @@ namespace {
 /// Minimum tangent stiffness for isochoric changes of the logarithmic strains, relative to the shear modulus.
 double min_tangent_stiffness(const StretchLaw& law, const Vector3& stretches) {
   const StretchEnergy energy = law.at(stretches);
+  // Hessian in logarithmic strains: l_i l_j w_ij + delta_ij l_i w_i.
   Matrix3 by_strains = stretches.asDiagonal() * energy.curvature * stretches.asDiagonal();
   by_strains.diagonal() += stretches.cwiseProduct(energy.slope);
+  // Orthonormal basis of the isochoric strains, which sum to zero.
   Eigen::Matrix<double, 3, 2> isochoric;
   isochoric << std::sqrt(0.5), std::sqrt(1.0 / 6.0), -std::sqrt(0.5), std::sqrt(1.0 / 6.0), 0.0, -std::sqrt(2.0 / 3.0);
   const Eigen::Matrix2d resistance = isochoric.transpose() * by_strains * isochoric;

@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// C1 interpolation through knots without overshoot [fritsch1984], constant outside.
+/// Monotone C1 interpolation through knots [fritsch1984], constant outside.
 class Profile {
  public:
   using Knot = std::pair<double, double>;
@@ -57,14 +57,14 @@ double smooth_step(double from, double to, double x) {
   return s * s * (3.0 - 2.0 * s);
 }
 
-/// C1 minimum of two distances; rounds the concave edge between two bodies over about `k` [m].
+/// C1 minimum of two distances; blends the concave edge between two bodies over about `k` [m].
 double smooth_minimum(double a, double b, double k) {
   const double h = std::clamp(0.5 + 0.5 * (b - a) / k, 0.0, 1.0);
-  // Polynomial blend: the plain minimum where the two differ by more than k, less by k/4 where they are equal.
+  // Polynomial blend: the exact minimum where the two differ by more than k, lower by k/4 where they are equal.
   return h * a + (1.0 - h) * b - k * h * (1.0 - h);
 }
 
-/// The body of the foot as a function of position; t runs from 0 at the heel to 1 at the toes.
+/// Implicit function of the foot; t runs from 0 at the heel to 1 at the toes.
 class FootShape {
  public:
   explicit FootShape(const FootDimensions& d)
@@ -89,7 +89,7 @@ class FootShape {
              {1.0, 0.92 * d.toe_height}},
         arch_{{0.20, 0.0}, {0.45, 1.0}, {0.68, 0.0}} {}
 
-  /// [m] about the distance to the surface, negative inside.
+  /// [m] approximate distance to the surface, negative inside.
   [[nodiscard]] double operator()(const Vector3& p) const { return smooth_minimum(foot(p), leg(p), 0.018); }
 
  private:
@@ -103,17 +103,17 @@ class FootShape {
     const double top = -d_.ankle_height + top_(t);
     const double half_height = 0.5 * (top - bottom);
     const double up = (p.z() - 0.5 * (top + bottom)) / half_height;
-    // A flat sole, a round back. Both powers are one at the ends of their axes and zero in the middle, so that the
-    // section is continuous with its slope.
+    // Flat sole, round instep. Both powers are one at the ends of their axes and zero at the centre, so that the
+    // section is C1.
     const double exponent_up = up < 0.0 ? 4.0 : 2.4;
     const double sum = std::pow(std::abs(across), 2.6) + std::pow(std::abs(up), exponent_up) + ends(t, across);
-    // From the sum of powers to a length: exact on the axes of a section, the right order elsewhere.
+    // Converts the sum of powers to a length: exact on the axes of a section, of correct order elsewhere.
     return (std::pow(sum, 1.0 / 2.6) - 1.0) * std::min(half_breadth, half_height);
   }
 
   /// Closes heel and toes: 0 in the middle, 1 at the ends.
   [[nodiscard]] static double ends(double t, double across) {
-    constexpr double heel_begin = 0.16;
+    constexpr double heel_begin = 0.16;  // values of t
     constexpr double toe_begin = 0.80;
     if (t < heel_begin) return std::pow((heel_begin - t) / heel_begin, 2.4);
     // The toes end earlier on the lateral side.
@@ -123,7 +123,7 @@ class FootShape {
     return 0.0;
   }
 
-  /// Elliptic leg that ends like an ellipsoid inside the heel.
+  /// Elliptic leg with an ellipsoidal end inside the heel.
   [[nodiscard]] double leg(const Vector3& p) const {
     const double half_length = 0.175 * d_.length;
     const double half_breadth = 0.47 * d_.heel_breadth;
@@ -165,7 +165,7 @@ void check_dimensions(const FootDimensions& d, double size) {
   }
 }
 
-/// Stretches the two sides of `axis` about the origin so that the extent becomes [low, high].
+/// Scales the two sides of `axis` about the origin so that the extent becomes [low, high].
 void fit(std::vector<Vector3>& vertices, Eigen::Index axis, double low, double high) {
   double found_low = 0.0;
   double upper_found = 0.0;

@@ -26,7 +26,7 @@ Process start(const std::string& path, int child_end) {
          .descriptors = {{.ours = child_end, .its = STDIN_FILENO}, {.ours = child_end, .its = STDOUT_FILENO}}});
   } catch (const std::system_error& e) {
     throw file_error(path, fmt::format("the mesher {} cannot be started: {}; build it with `scripts/build "
-                                       "heelstrike-mesher`, or set HEELSTRIKE_MESHER to where it is",
+                                       "heelstrike-mesher`, or set HEELSTRIKE_MESHER to its path",
                                        path, e.what()));
   }
 }
@@ -36,7 +36,7 @@ class Exchange {
   Exchange(int fd, const std::string& request, std::uint64_t max_reply_bytes)
       : fd_(fd), request_(request), max_reply_bytes_(max_reply_bytes), buffer_(1U << 20U) {}
 
-  /// One round of waiting at most 50 ms. @return false when the answer is complete
+  /// Waits at most 50 ms for events. @return false when the reply is complete
   bool step() {
     pollfd entry{fd_, static_cast<short>(sent_ < request_.size() ? POLLIN | POLLOUT : POLLIN), 0};
     if (::poll(&entry, 1, 50) <= 0) return true;
@@ -48,7 +48,7 @@ class Exchange {
 
  private:
   void send() {
-    // MSG_NOSIGNAL: a helper that died must not take the server with it.
+    // MSG_NOSIGNAL: a terminated helper must not kill the server by SIGPIPE.
     const ssize_t n = ::send(fd_, request_.data() + sent_, request_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) sent_ += static_cast<std::size_t>(n);
     if (n < 0 && errno != EAGAIN && errno != EINTR) sent_ = request_.size();
@@ -61,7 +61,7 @@ class Exchange {
     if (reply_.size() > max_reply_bytes_) {
       throw limit_error(
           "mesh",
-          fmt::format("the answer of the mesher exceeds the limit of {} bytes; choose a larger size", max_reply_bytes_));
+          fmt::format("the reply of the mesher exceeds the limit of {} bytes; use a larger size", max_reply_bytes_));
     }
     return n > 0;
   }
@@ -94,7 +94,7 @@ std::string run_helper(const std::string& path, const std::string& request, doub
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > timeout) {
       throw Error(
           ErrorCode::deadline,
-          fmt::format("meshing took longer than {} s; choose a larger size, or a longer time (max_meshing_time "
+          fmt::format("meshing took longer than {} s; use a larger size, or a longer time limit (max_meshing_time "
                       "in a scenario, --time-limit of heelstrike mesh)",
                       timeout));
     }

@@ -16,7 +16,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr double snap_tolerance = 0.2;  ///< [-] of an edge: crossings closer to a grid point are moved onto it
+constexpr double snap_tolerance = 0.2;  ///< [-] of an edge: crossings closer to a grid point are snapped to it
 
 /// Cuts the tetrahedra of a regular grid along value = 0 and the top layer of triangles along z = top.
 class MarchingTetrahedra {
@@ -24,7 +24,7 @@ class MarchingTetrahedra {
   MarchingTetrahedra(const ImplicitBody& body, double size) : body_(body) {
     for (std::size_t k = 0; k < 3; ++k) {
       const auto axis = static_cast<Eigen::Index>(k);
-      // Whole steps that are at most `size`, so that the grid ends exactly on the plane of the cut.
+      // An integer number of steps of at most `size`, so that the grid ends exactly on the cut plane.
       n_[k] = static_cast<std::size_t>(std::max(1.0, std::ceil((body.high[axis] - body.low[axis]) / size)));
       step_[axis] = (body.high[axis] - body.low[axis]) / static_cast<double>(n_[k]);
     }
@@ -39,8 +39,8 @@ class MarchingTetrahedra {
   }
 
   SurfaceMesh extract_isosurface() {
-    // Six tetrahedra around the diagonal 0-7, alike in all cells: faces of neighbouring cells agree, and the surface
-    // closes without any table of cases.
+    // Six tetrahedra around the diagonal 0-7, identical in all cells: faces of adjacent cells match, and the surface is
+    // closed without a case table.
     static constexpr std::array<std::array<std::size_t, 4>, 6> kuhn{
         {{0, 1, 3, 7}, {0, 3, 2, 7}, {0, 2, 6, 7}, {0, 6, 4, 7}, {0, 4, 5, 7}, {0, 5, 1, 7}}};
     mesh_.group_names = {"skin", "cap"};
@@ -80,13 +80,12 @@ class MarchingTetrahedra {
     for (std::size_t p = 0; p < values_.size(); ++p) values_[p] = body_.value(position(p));
   }
 
-  /// A grid point closer than `snap` of the way to a crossing on one of its edges gets the value 0, which counts as
-  /// outside.
+  /// A grid point within the fraction `snap` of an edge from a crossing gets the value 0, which counts as outside.
   void snap_to_grid() {
     std::vector<bool> on_surface(values_.size(), false);
     const auto visit = [&](std::size_t a, std::size_t b) {
       if ((values_[a] < 0.0) == (values_[b] < 0.0)) return;
-      // Linear along the edge; signs differ, so that the denominator is not zero.
+      // Linear along the edge; signs differ, so that the denominator is nonzero.
       const double t = values_[a] / (values_[a] - values_[b]);
       if (t < snap_tolerance) on_surface[a] = true;
       if (t > 1.0 - snap_tolerance) on_surface[b] = true;
@@ -110,7 +109,7 @@ class MarchingTetrahedra {
 
   /// Vertex where the surface crosses the edge from the inner point `a` to the outer point `b`.
   std::uint32_t crossing(std::size_t a, std::size_t b) {
-    // Snapped: all crossings of the edges at this point become one vertex, and the slivers between them vanish.
+    // Snapped: all crossings at this point share one vertex, which eliminates the slivers between them.
     if (values_[b] == 0.0) return grid_vertex(b);
     const auto key = std::minmax(a, b);
     const auto [entry, fresh] = vertices_.emplace(key, static_cast<std::uint32_t>(mesh_.vertices.size()));
@@ -137,7 +136,7 @@ class MarchingTetrahedra {
     const auto n_inside =
         static_cast<std::size_t>(std::count_if(p.begin(), p.end(), [&](std::size_t q) { return inside(q); }));
     if (n_inside == 0 || n_inside == 4) return;
-    // Even permutations bring the odd one out to the front and keep the orientation.
+    // Even permutations move the corner with the different sign to the front and preserve orientation.
     const auto bring_to_front = [&](std::size_t i) {
       if (i == 1) p = {p[1], p[0], p[3], p[2]};
       if (i == 2) p = {p[2], p[3], p[0], p[1]};
@@ -200,8 +199,7 @@ class MarchingTetrahedra {
   SurfaceMesh mesh_;
 };
 
-/// Moves every vertex towards the mean of its neighbours, then back onto the surface; the rim stays a rim, the cap
-/// flat.
+/// Laplacian smoothing with projection back onto the surface; the rim remains a rim and the cap remains flat.
 class Smoother {
  public:
   Smoother(const ImplicitBody& body, double size, SurfaceMesh& mesh) : body_(body), size_(size), mesh_(mesh) {
@@ -219,7 +217,7 @@ class Smoother {
       kind_.push_back(groups[v][0] && groups[v][1] ? Kind::rim : (groups[v][1] ? Kind::cap : Kind::boundary));
       neighbours_.emplace_back(neighbours[v].begin(), neighbours[v].end());
     }
-    // Along the rim only the rim counts.
+    // Rim vertices use rim neighbours only.
     for (std::uint32_t v = 0; v < mesh.vertices.size(); ++v) {
       if (kind_[v] != Kind::rim) continue;
       std::erase_if(neighbours_[v], [&](std::uint32_t other) { return kind_[other] != Kind::rim; });
@@ -236,7 +234,7 @@ class Smoother {
         for (const std::uint32_t other : neighbours_[v]) mean += old[other];
         if (neighbours_[v].empty()) continue;
         mean /= static_cast<double>(neighbours_[v].size());
-        // The full way can swing between two positions, because neighbours move at the same time.
+        // A full step may oscillate between two positions, because neighbours move simultaneously.
         constexpr double damping = 0.6;
         mesh_.vertices[v] = old[v] + damping * (mean - old[v]);
         project(v);
@@ -252,7 +250,7 @@ class Smoother {
     Vector3& p = mesh_.vertices[v];
     if (kind_[v] != Kind::boundary) p.z() = body_.high.z();
     if (kind_[v] == Kind::cap) return;
-    // Forward differences err by h over the radius of curvature, 1e-4 where the surface bends over one `size`, far
+    // The error of forward differences is h over the radius of curvature, 1e-4 where the radius is one `size`, far
     // above rounding.
     const double h = 1e-4 * size_;
     for (int i = 0; i < 4; ++i) {
@@ -265,10 +263,10 @@ class Smoother {
       }
       if (kind_[v] == Kind::rim) gradient.z() = 0.0;
       const double square = gradient.squaredNorm();
-      if (square < 1e-6) return;  // no direction to go
+      if (square < 1e-6) return;  // direction undefined
       Vector3 step = -value / square * gradient;
       const double length = step.norm();
-      // The value is only about a distance; a longer step could pass a neighbouring vertex.
+      // The value only approximates a distance; a longer step could pass a neighbouring vertex.
       if (length > 0.3 * size_) step *= 0.3 * size_ / length;
       p += step;
       if (kind_[v] == Kind::boundary) p.z() = std::min(p.z(), body_.high.z());

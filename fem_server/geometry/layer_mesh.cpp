@@ -19,7 +19,8 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Passes that draw the ways of folded columns to those of their neighbours; each reaches one ring of vertices farther.
+/// Passes that average the directions of folded columns with their neighbours; each extends the region by one ring of
+/// vertices.
 constexpr int max_smoothing_passes = 60;
 /// Mean ratio below which an element counts as folded.
 constexpr double min_quality = 0.02;
@@ -66,7 +67,7 @@ std::vector<std::vector<std::uint32_t>> neighbours(const SurfaceMesh& mesh) {
   return result;
 }
 
-/// From every outer vertex to its inner node.
+/// Vectors from every outer vertex to its inner node.
 class SlipPaths {
  public:
   SlipPaths(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options, LayerMesh& result)
@@ -80,7 +81,7 @@ class SlipPaths {
 
   [[nodiscard]] bool is_beyond_rim(std::size_t vertex) const { return beyond_rim_[vertex]; }
 
-  /// Draws the ways of these vertices, and of those around them, to the mean of their neighbours.
+  /// Averages the vectors of these vertices and of adjacent vertices with their neighbours.
   void smooth(const std::vector<bool>& folded) {
     const std::vector<Vector3> before = offsets_;
     for (std::size_t v = 0; v < offsets_.size(); ++v) {
@@ -106,8 +107,8 @@ class SlipPaths {
     for (std::size_t v = 0; v < n; ++v) {
       const Vector3& p = outer_.vertices[v];
       const Vector3 back = -normals_[v];
-      // The inner surface looks the same way as the outer one: it is met from its front. One that has been crossed is
-      // met from behind, looking out.
+      // The inner surface is oriented like the outer one: the ray hits its front. If the surfaces cross, the outward
+      // ray hits its back.
       const auto behind = inner_.crossing(p, back, options_.search_distance, false, 0);
       const auto crossed = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
       double thickness = 0.0;
@@ -130,17 +131,17 @@ class SlipPaths {
     reject_wrong_side(n_in_front, in_front);
   }
 
-  /// Where surfaces of scans cross they do so by little and in few places.
+  /// Surfaces of scans cross only slightly and locally; larger crossings are rejected.
   void reject_wrong_side(std::size_t n_in_front, const Vector3& where) const {
     if (2 * n_in_front <= outer_.vertices.size()) return;
     throw input_error(
         "between",
         fmt::format("between: the inner surface lies in front of the outer one at {} of {} vertices, e.g. at "
-                    "({:.6g}, {:.6g}, {:.6g}) m; exchange the files, or turn the triangles of the outer one",
+                    "({:.6g}, {:.6g}, {:.6g}) m; exchange the files, or reverse the triangles of the outer one",
                     n_in_front, outer_.vertices.size(), where.x(), where.y(), where.z()));
   }
 
-  /// What looks past the inner surface takes its way from its neighbours, ring by ring.
+  /// Vertices whose ray misses the inner surface take the mean vector of their neighbours, ring by ring.
   void fill_beside(LayerMesh& result) {
     beyond_rim_ = known_;
     beyond_rim_.flip();
@@ -196,7 +197,7 @@ class Columns {
  public:
   Columns(const SurfaceMesh& outer, const LayerOptions& options)
       : n_(static_cast<std::uint32_t>(outer.vertices.size())) {
-    // Cutting each prism by its corners in the order of their numbers makes the diagonals of common sides the same.
+    // Splitting each prism in the order of its corner numbers makes the diagonals of common sides match.
     for (Triangle corners : outer.triangles) {
       if (options.keep_prisms) {
         for (std::uint32_t level = 0; level < options.layers; ++level) add_full_columns(corners, level);
@@ -215,7 +216,7 @@ class Columns {
     const int inversions = (p[0] > p[1] ? 1 : 0) + (p[0] > p[2] ? 1 : 0) + (p[1] > p[2] ? 1 : 0);
     return inversions % 2 == 0;
   }
-  /// The outer triangle looks out of the layer: it is the prism's top.
+  /// The outer triangle faces outward: it is the top of the prism.
   void add_full_columns(const Triangle& v, std::uint32_t level) {
     for (const std::uint32_t at : {level + 1, level}) {
       for (const std::uint32_t vertex : v) connectivity_.push_back(node(vertex, at));
@@ -244,7 +245,7 @@ void place_nodes(const SurfaceMesh& outer, const std::vector<Vector3>& offsets, 
   }
 }
 
-/// Vertices with an element that is folded or nearly so.
+/// Vertices with a folded or nearly folded element.
 std::vector<bool> folded_columns(const VolumeMesh& mesh, std::size_t n_vertices, bool& any) {
   std::vector<bool> folded(n_vertices, false);
   any = false;
@@ -256,7 +257,7 @@ std::vector<bool> folded_columns(const VolumeMesh& mesh, std::size_t n_vertices,
   return folded;
 }
 
-/// Elements lie below each outer triangle in turn: its groups hold for their outer faces.
+/// Elements are stored per outer triangle: its groups apply to their outer faces.
 void name_groups(const SurfaceMesh& outer, VolumeMesh& mesh) {
   if (outer.triangle_groups.size() != outer.triangles.size() || outer.group_names.empty()) return;
   const std::size_t below = mesh.n_elements() / outer.triangles.size();
@@ -292,13 +293,13 @@ void name_faces(std::size_t n_vertices, std::uint32_t layers, VolumeMesh& mesh) 
   }
   const Vector3 p = element_center(mesh, worst);
   throw input_error(
-      "between", fmt::format("between: the layer folds: {} elements are inside out or flat, the worst with quality "
+      "between", fmt::format("between: the layer is folded: {} elements are inverted or flat, the worst with quality "
                              "{:.3g} at ({:.6g}, {:.6g}, {:.6g}) m; smooth the surfaces there, repair slivers of the "
                              "outer one (--slivers), or raise --min-thickness",
                              n_folded, least, p.x(), p.y(), p.z()));
 }
 
-/// Vertices that no triangle uses have no column.
+/// Unused vertices have no column.
 SurfaceMesh without_unused(SurfaceMesh mesh) {
   std::vector<std::uint32_t> number(mesh.vertices.size(), 0);
   for (const Triangle& t : mesh.triangles) {

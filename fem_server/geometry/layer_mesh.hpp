@@ -26,7 +26,7 @@ struct LayerMesh {
   double min_thickness =
       0.0;                      ///< [m] of the surfaces, before `min_thickness` is imposed; < 0 where they cross
   double mean_thickness = 0.0;  ///< [m] of the mesh
-  double deviation = 0.0;  ///< [m] maximum distance of the inner nodes, except those beyond its rim, from the inner surface
+  double deviation = 0.0;  ///< [m] maximum distance of inner nodes to the inner surface, except those beyond its rim
   std::size_t n_min_thickness = 0;  ///< nodes with imposed `min_thickness`
   std::size_t n_beyond_rim = 0;     ///< nodes whose ray misses the inner surface; thickness of their neighbours
   std::size_t n_smoothed = 0;   ///< nodes whose directions were averaged with those of neighbours to avoid folding

@@ -32,7 +32,7 @@ std::string helper_path(const MeshingOptions& options) {
   const fs::path folder = module_folder();
   const fs::path beside = folder / "heelstrike-mesher";
   std::error_code error;
-  // In a shared library: somebody else's program has loaded PREFIX/lib/libheelstrike.so or PREFIX/lib/TRIPLET/....
+  // In a shared library: another program has loaded PREFIX/lib/libheelstrike.so or PREFIX/lib/TRIPLET/....
   for (const fs::path& helper : {beside, folder.parent_path() / "bin" / "heelstrike-mesher",
                                  folder.parent_path().parent_path() / "bin" / "heelstrike-mesher"}) {
     if (fs::exists(helper, error)) return helper;
@@ -58,14 +58,14 @@ void check_options(const MeshingOptions& options) {
     throw input_error("timeout", fmt::format("timeout: expected a time above 0 s, found {} s", options.timeout));
 }
 
-/// Refuses a request that would fill the memory before the limit is noticed.
+/// Rejects a request that would exhaust memory before the limit is detected.
 void check_expected_count(double volume, const MeshingOptions& options) {
   // A regular tetrahedron of edge h has the volume h^3 / (6 sqrt 2); real meshes have somewhat more elements.
   const double h = options.size.size;
   const double expected = volume * 6.0 * std::numbers::sqrt2 / (h * h * h);
   if (expected <= 2.0 * static_cast<double>(options.limits.max_elements)) return;
   throw limit_error(
-      "size", fmt::format("size = {} m would give about {:.3g} tetrahedra, the limit is {}; choose a larger size", h,
+      "size", fmt::format("size = {} m would give about {:.3g} tetrahedra, the limit is {}; use a larger size", h,
                           expected, options.limits.max_elements));
 }
 
@@ -91,7 +91,7 @@ json refinement_header(const Refinement& refinement, std::string& arrays) {
   return item;
 }
 
-/// @param slide  the triangles of the surface are CGAL's from the start, not only where Gmsh finds none
+/// @param slide  the surface is remeshed by CGAL from the start, not only where Gmsh fails
 std::string request_bytes(const std::string& shape, double radius, const SurfaceMesh& surface,
                           const MeshingOptions& options, bool slide = false) {
   std::string arrays;
@@ -119,12 +119,12 @@ std::string request_bytes(const std::string& shape, double radius, const Surface
 MeshingResult parse_reply(std::string_view bytes) {
   const json header = protocol::read_header_line(bytes);
   if (!header.value("ok", false)) {
-    const std::string message = header.value("message", "the mesher gave no reason");
+    const std::string message = header.value("message", "the mesher reported no reason");
     if (header.value("code", "") == "limit") throw limit_error("size", message);
     throw Error(
         ErrorCode::solver_failed,
         fmt::format(
-            "meshing failed: {}. Try another size, another feature_angle, or repair the surface (heelstrike mesh "
+            "meshing failed: {}. Use another size, another feature_angle, or repair the surface (heelstrike mesh "
             "--slivers)",
             message));
   }
@@ -136,7 +136,7 @@ MeshingResult parse_reply(std::string_view bytes) {
     if (node >= result.mesh.nodes.size()) throw Error(ErrorCode::internal, "mesher protocol: node out of range");
   }
   for (std::size_t e = 0; e < result.mesh.n_elements(); ++e) {
-    // The orientation of the mesher's tetrahedra is not part of the protocol.
+    // The protocol does not specify the orientation of tetrahedra.
     if (element_volume(result.mesh, e) >= 0.0) continue;
     std::swap(result.mesh.connectivity[4 * e + 1], result.mesh.connectivity[4 * e + 2]);
   }
@@ -151,7 +151,7 @@ MeshingResult run_mesher(const std::string& request, const MeshingOptions& optio
       run_helper(helper_path(options), request, options.timeout, max_reply_bytes, options.stop, options.on_wait));
 }
 
-/// Every boundary triangle takes the group of the closest triangle of the input.
+/// Assigns to every boundary triangle the group of the closest input triangle.
 void transfer_groups(const SurfaceMesh& surface, const TriangleTree& tree, const Boundary& boundary,
                       VolumeMesh& mesh) {
   if (surface.triangle_groups.empty()) return;
@@ -176,13 +176,13 @@ void require_close(const FarthestPoint& farthest, const MeshingOptions& options)
   throw input_error(
       "size",
       fmt::format(
-          "the meshed surface lies up to {:.4g} m from the given one, at ({:.5g}, {:.5g}, {:.5g}) m, allowed "
-          "are {:.4g} m; choose a smaller element_size, e.g. {:.4g} m, or smaller elements there (contact_size; "
+          "the meshed surface deviates by up to {:.4g} m from the input surface, at ({:.5g}, {:.5g}, {:.5g}) m, "
+          "allowed are {:.4g} m; use a smaller element_size, e.g. {:.4g} m, or smaller elements there (contact_size; "
           "--refine of heelstrike mesh)",
           farthest.distance, p.x(), p.y(), p.z(), allowed, 0.75 * options.size.size));
 }
 
-/// Both ways: a toe that the mesh has lost is far from the mesh, but nothing of the mesh is far from the surface.
+/// Two-sided: a toe missing in the mesh is far from the mesh, although the whole mesh is close to the surface.
 FarthestPoint find_max_deviation(const SurfaceMesh& meshed, const SurfaceMesh& given, const TriangleTree& input_tree_of_surface) {
   const FarthestPoint outside = find_farthest_point(meshed, input_tree_of_surface);
   const FarthestPoint lost = find_farthest_point(given, TriangleTree(meshed));
@@ -207,8 +207,7 @@ MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& opt
   const TriangleTree input_tree(surface);
   MeshingResult result;
   Boundary boundary;
-  // Gmsh lays pieces of the surface flat; a piece that is odd comes back crumpled. CGAL works on the surface as it
-  // lies.
+  // Gmsh parametrises patches of the surface in the plane, which distorts complex patches. CGAL remeshes in space.
   for (const bool slide : {false, true}) {
     result = run_mesher(request_bytes("surface", 0.0, surface, options, slide), options);
     boundary = boundary_surface(result.mesh);

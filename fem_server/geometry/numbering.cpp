@@ -9,13 +9,13 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Of the three axes made perpendicular to `direction`, the one along which the body is longest.
+/// Among the three axes, projected normal to `direction`, the one with the longest extent of the body.
 Vector3 max_extent_across(const VolumeMesh& mesh, const Vector3& direction) {
   Vector3 best = Vector3::Zero();
   double longest = -1.0;
   for (Eigen::Index k = 0; k < 3; ++k) {
     const Vector3 across = Vector3::Unit(k) - direction[k] * direction;
-    if (across.norm() < 0.5) continue;  // at least two of three are longer
+    if (across.norm() < 0.5) continue;  // at least two of the three are longer
     const Vector3 axis = across.normalized();
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
@@ -23,7 +23,7 @@ Vector3 max_extent_across(const VolumeMesh& mesh, const Vector3& direction) {
       low = std::min(low, axis.dot(p));
       high = std::max(high, axis.dot(p));
     }
-    // Strictly longer: of equal extents the first axis stays, so that the order does not hang on a rounding error.
+    // Strict comparison: among equal extents the first axis is kept, so that the order does not depend on rounding.
     if (high - low <= longest) continue;
     longest = high - low;
     best = axis;
@@ -48,7 +48,7 @@ void number_from(VolumeMesh& mesh, const Vector3& direction, double layer) {
     if (layer_a != layer_b) return layer_a < layer_b;
     const double along_a = along.dot(mesh.nodes[a]);
     const double along_b = along.dot(mesh.nodes[b]);
-    // The old number decides last: the order is the same on every machine.
+    // Ties are resolved by the old number for reproducibility.
     return along_a != along_b ? along_a < along_b : a < b;
   });
   std::vector<std::uint32_t> number(order.size());

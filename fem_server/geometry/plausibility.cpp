@@ -10,7 +10,7 @@
 namespace heelstrike::fem {
 namespace {
 
-/// The mistake behind most of the others.
+/// The most frequent unit error.
 constexpr double millimetre = 1e-3;
 
 }  // namespace
@@ -24,31 +24,32 @@ Warnings find_extent_warnings(const Vector3& extents, double length_scale, const
   const double intended = extent * factor;
   const std::string found = fmt::format("the body is {:.4g} m long with {} = {:g}", extent, scale_key, length_scale);
   if (intended < smallest || intended > largest) return {found + ": check the unit of its file"};
-  return {fmt::format("{}; did you mean {}? Set {}: {:g}, and it is {:.4g} m long", found,
+  return {fmt::format("{}; did you mean {}? Set {}: {:g} for a length of {:.4g} m", found,
                       extent > largest ? "mm" : "m", scale_key, length_scale * factor, intended)};
 }
 
 Warnings find_element_size_warnings(const std::string& key, double size, const Vector3& extents) {
   const double intended = size * millimetre;
-  // Nobody means elements of decimetres; what is smaller and still too large belongs to a body in another unit.
+  // Elements of decimetres indicate millimetres; smaller sizes that are still too large indicate a body in another
+  // unit.
   const bool millimetres = size >= 0.1 && intended >= 1e-3 * extents.maxCoeff() && intended <= 0.5 * extents.minCoeff();
   const std::string advice = millimetres ? fmt::format("did you mean {:g} mm? Set {}: {:g}", size, key, intended)
                                          : std::string("check the unit of both");
   if (size > extents.maxCoeff()) {
     throw input_error(key,
-                      fmt::format("{}: elements of {:g} m are larger than the whole body ({:.4g} x {:.4g} x {:.4g} "
+                      fmt::format("{}: elements of {:g} m are larger than the body ({:.4g} x {:.4g} x {:.4g} "
                                   "m); {}",
                                   key, size, extents.x(), extents.y(), extents.z(), advice));
   }
   if (2.0 * size <= extents.minCoeff()) return {};
   return {
-      fmt::format("{}: {:g} m leaves fewer than two elements through a body of {:.4g} x {:.4g} x {:.4g} m, which is "
-                  "then much too stiff; take {:.2g} m or less",
+      fmt::format("{}: {:g} m leaves fewer than two elements through a body of {:.4g} x {:.4g} x {:.4g} m, which "
+                  "makes it much too stiff; use {:.2g} m or less",
                   key, size, extents.x(), extents.y(), extents.z(), 0.25 * extents.minCoeff())};
 }
 
 Warnings find_volume_warnings(double meshed, double given, const std::string& size_key, double size) {
-  constexpr double max_volume_error = 0.25;  // the body is another one beyond that
+  constexpr double max_volume_error = 0.25;  // beyond, the shape of the body is lost
   constexpr double expected_volume_loss = 0.05;     // flat elements on a curved surface lose a few per cent
   const double lost = 1.0 - meshed / given;
   if (!(given > 0.0) || std::abs(lost) <= expected_volume_loss) return {};
@@ -59,12 +60,13 @@ Warnings find_volume_warnings(double meshed, double given, const std::string& si
 }
 
 Warnings find_quality_warnings(const std::string& name, const VolumeReport& report) {
-  // An element over an equilateral triangle whose height is a 400th of its edges. Meshes of scans have 0.06 at worst.
+  // An element over an equilateral triangle with a height of 1/400 of its edges. The minimum in meshes of scans is
+  // 0.06.
   constexpr double min_good_quality = 0.03;
   if (report.n_elements == 0 || report.min_quality >= min_good_quality) return {};
   return {
       fmt::format("{}: there are nearly flat {}, the worst of {} has a mean ratio of {:.2g}: pressures near "
-                  "them are not to be trusted; mesh the body again",
+                  "them are unreliable; remesh the body",
                   name, element_shapes(report.nodes_per_element), report.n_elements, report.min_quality)};
 }
 

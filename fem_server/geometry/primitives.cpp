@@ -26,11 +26,11 @@ void require_order(std::uint32_t order) {
   if (order != 1 && order != 2) throw input_error("order", fmt::format("order: expected 1 or 2, found {}", order));
 }
 
-/// Number of divisions of `length` so that none is longer than `size`; rounding may not add one.
+/// Number of divisions of `length` with parts of at most `size`, robust against rounding.
 std::size_t divisions(double length, double size) {
   constexpr double rounding = 1e-9;
   constexpr double most = 1e6;
-  // 0.07 / 0.01 is 7.000000000000001 in doubles, and must not make eight parts.
+  // 0.07 / 0.01 is 7.000000000000001 in doubles and must not give eight parts.
   const double n = std::ceil(length / size - rounding);
   if (n > most)
     throw limit_error(
@@ -41,13 +41,12 @@ std::size_t divisions(double length, double size) {
 void check_counts(double n_nodes, double n_elements, const MeshLimits& limits) {
   if (n_nodes <= static_cast<double>(limits.max_nodes) && n_elements <= static_cast<double>(limits.max_elements))
     return;
-  throw limit_error("size", fmt::format("{} nodes and {} elements exceed the limits of {} and {}; choose a larger size",
+  throw limit_error("size", fmt::format("{} nodes and {} elements exceed the limits of {} and {}; use a larger size",
                                         n_nodes, n_elements, limits.max_nodes, limits.max_elements));
 }
 
 void add_box_of_tetrahedra(const std::array<std::uint32_t, 8>& c, VolumeMesh& mesh) {
-  // Six tetrahedra around the diagonal 0-7 (Kuhn); corner i has the bits x, y, z. Neighbouring boxes agree on their
-  // faces.
+  // Six tetrahedra around the diagonal 0-7 (Kuhn); corner i has the bits x, y, z. Adjacent boxes match on their faces.
   static constexpr std::array<std::array<std::size_t, 4>, 6> kuhn{
       {{0, 1, 3, 7}, {0, 3, 2, 7}, {0, 2, 6, 7}, {0, 6, 4, 7}, {0, 4, 5, 7}, {0, 5, 1, 7}}};
   for (const auto& tetrahedron : kuhn) {
@@ -55,7 +54,7 @@ void add_box_of_tetrahedra(const std::array<std::uint32_t, 8>& c, VolumeMesh& me
   }
 }
 
-/// Splits a prism (bottom 0 1 2, top 3 4 5 above) so that neighbours agree: the diagonal of a quadrilateral starts at
+/// Splits a prism (bottom 0 1 2, top 3 4 5 above) conformingly: the diagonal of a quadrilateral starts at
 /// its smallest node number [dompierre1999]. @pre the smallest number lies in the bottom
 void add_prism(std::array<std::uint32_t, 6> p, VolumeMesh& mesh) {
   const auto smallest = std::min_element(p.begin(), p.begin() + 3) - p.begin();
@@ -78,7 +77,7 @@ struct Disc {
 Disc make_disc(const std::vector<double>& ring_radii) {
   Disc disc;
   disc.points.emplace_back(0.0, 0.0);
-  // Rings 1 to k - 1 have 6 + 12 + ... = 3 k (k - 1) points, behind the centre.
+  // Rings 1 to k - 1 have 6 + 12 + ... = 3 k (k - 1) points, after the centre.
   const auto index = [](std::size_t ring, std::size_t i) {
     return static_cast<std::uint32_t>(ring == 0 ? 0 : 1 + 3 * ring * (ring - 1) + i % (6 * ring));
   };
@@ -91,8 +90,8 @@ Disc make_disc(const std::vector<double>& ring_radii) {
       const std::size_t outer = sextant * k;
       const std::size_t inner = sextant * (k - 1);
       for (std::size_t j = 0; j < k; ++j) {
-        // In each sextant a ring has one point more than the ring inside it: k triangles stand on the outer ring, k - 1
-        // on the inner one.
+        // In each sextant a ring has one point more than the ring inside it: k triangles are based on the outer ring, k
+        // - 1 on the inner one.
         disc.triangles.push_back({index(k, outer + j), index(k, outer + j + 1), index(k - 1, inner + j)});
         if (j + 1 < k)
           disc.triangles.push_back({index(k - 1, inner + j), index(k, outer + j + 1), index(k - 1, inner + j + 1)});
@@ -106,7 +105,7 @@ void append_divisions(std::vector<double>& ends, double from, double to, double 
   const std::size_t n = divisions(to - from, size);
   for (std::size_t i = 1; i <= n; ++i) {
     const double s = static_cast<double>(i) / static_cast<double>(n);
-    // The last one exactly: levels of layers and radii of cores are compared later.
+    // The last value is exact: layer levels and core radii are compared later.
     ends.push_back(i == n ? to : from + s * (to - from));
   }
 }
@@ -126,19 +125,19 @@ void check_cylinder(const CylinderOptions& options) {
     if (options.layers[i].name.empty() || !names.insert(options.layers[i].name).second) {
       throw input_error(
           fmt::format("layers[{}].name", i),
-          fmt::format("layers[{}].name: expected a name of its own, found '{}'", i, options.layers[i].name));
+          fmt::format("layers[{}].name: expected a unique name, found '{}'", i, options.layers[i].name));
     }
   }
 }
 
-/// Element sets by position in the structure: centroids would be ambiguous at the chords of the interface.
+/// Element sets by structural index: centroids are ambiguous at the chords of the interface.
 void add_cylinder_materials(const CylinderOptions& options, const std::vector<double>& levels, std::size_t n_triangles,
                             VolumeMesh& mesh) {
   const std::size_t n_core_rings = options.core_radius > 0.0 ? divisions(options.core_radius, options.size) : 0;
   std::size_t layer = 0;
   double top = levels.front() + (options.layers.empty() ? 0.0 : options.layers.front().height);
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
-    // Three tetrahedra to a prism, prisms slice by slice; the first n rings hold 6 n^2 triangles.
+    // Three tetrahedra per prism, prisms slice by slice; the first n rings contain 6 n^2 triangles.
     const std::size_t triangle = e / 3 % n_triangles;
     if (n_core_rings > 0) mesh.element_sets[triangle < 6 * n_core_rings * n_core_rings ? "core" : "shell"].push_back(e);
     if (options.layers.empty()) continue;
@@ -154,7 +153,7 @@ MeshingResult make_ball(const BallOptions& options) {
   require_length(options.radius, "radius");
   require_length(options.size, "size");
   if (!(options.contact_direction.norm() > 0.0)) {
-    throw input_error("contact_direction", "contact_direction: expected a vector longer than 0");
+    throw input_error("contact_direction", "contact_direction: expected a nonzero vector");
   }
   const Vector3 direction = options.contact_direction.normalized();
   const Vector3 pole = options.radius * direction;

@@ -17,13 +17,13 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// How files of a format begin. @param text  trimmed, at most a kilobyte
+/// Tests the start of a file. @param text  trimmed, at most a kilobyte
 bool is_vtk_xml(std::string_view text, std::string_view kind) {
   return text.starts_with("<") && text.find(kind) != std::string_view::npos;
 }
 
-/// Name, readers, and how the content of a file without extension is recognised: all that a new format needs. What a
-/// format holds is what its reader returns; where there are two, the content says it.
+/// Complete descriptor of a format: name, readers, and the detector for files without extension. The kind of mesh
+/// follows from the reader; a format with two readers is classified by its content.
 struct Format {
   std::string_view name;
   SurfaceMesh (*surface)(std::string_view, const ReadOptions&);
@@ -58,7 +58,7 @@ const Format* find_name(std::string_view name) {
   return found == formats.end() ? nullptr : &*found;
 }
 
-/// Files that people rename by mistake.
+/// Common foreign formats with a wrong extension.
 std::string_view detect_foreign_format(std::string_view bytes) {
   using namespace std::string_view_literals;
   if (bytes.starts_with("\x89PNG"sv)) return "a PNG image";
@@ -85,8 +85,8 @@ const Format& find_format(std::string_view bytes, const ReadOptions& options) {
   if (format != nullptr) return *format;
   throw input_error(
       options.name,
-      fmt::format("{}: expected a mesh of format {} (surfaces), {} (volumes), found '{}'; name the "
-                  "format or use its file extension",
+      fmt::format("{}: expected a mesh of format {} (surfaces), {} (volumes), found '{}'; specify "
+                  "the format or use its file extension",
                   options.name, mesh_format_names(MeshKind::surface), mesh_format_names(MeshKind::volume), name));
 }
 
@@ -110,19 +110,19 @@ void scale(std::vector<Vector3>& points, const ReadOptions& options) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     Vector3& point = points[i];
     point *= options.length_scale;
-    // Cubes of larger coordinates leave the range in which volumes mean anything.
+    // Volumes of larger coordinates exceed the useful range of doubles.
     constexpr double largest = 1e9;
     if (!(point.cwiseAbs().maxCoeff() <= largest)) {
       throw input_error(
           "length_scale",
-          fmt::format("{}, point {} (of the different ones, counted from 0): expected coordinates within {} m, "
+          fmt::format("{}, point {} (distinct points, counted from 0): expected coordinates within {} m, "
                       "found ({}, {}, {}) m with length_scale = {}",
                       options.name, i, largest, point.x(), point.y(), point.z(), options.length_scale));
     }
   }
 }
 
-/// What a format's reader finds, with the words of the file that a message quotes made fit to be read.
+/// Runs the reader of a format and sanitises file content quoted in its messages.
 template <typename Mesh>
 Mesh read_with(Mesh (*reader)(std::string_view, const ReadOptions&), std::string_view bytes,
                const ReadOptions& options) {

@@ -31,7 +31,7 @@ void check_region(const Refinement& refinement, const std::string& field) {
     const auto& set = std::get<SetRegion>(refinement.region);
     if (set.set.triangles.empty() || !(set.distance >= 0.0) || !std::isfinite(set.distance)) {
       throw input_error(
-          field, fmt::format("{}: expected a set that is not empty and a distance >= 0 m, found {} items and {} m",
+          field, fmt::format("{}: expected a non-empty set and a distance >= 0 m, found {} items and {} m",
                              field, set.set.triangles.size(), set.distance));
     }
   }
@@ -61,14 +61,14 @@ double SizeEvaluator::operator()(const Vector3& p) const {
     const Refinement& refinement = field_.refinements[i];
     double distance = 0.0;
     if (const auto* box = std::get_if<BoxRegion>(&refinement.region)) {
-      // To the nearest point of the box, zero inside.
+      // Distance to the box, zero inside.
       distance = (p - p.cwiseMax(box->low).cwiseMin(box->high)).norm();
     } else if (const auto* ball = std::get_if<BallRegion>(&refinement.region)) {
       distance = std::max(0.0, (p - ball->center).norm() - ball->radius);
     } else {
       distance = std::max(0.0, trees_[i]->closest(p).distance - std::get<SetRegion>(refinement.region).distance);
     }
-    // Lipschitz with the constant `growth`: neighbouring elements differ by about this share, and none are flattened
+    // Lipschitz with the constant `growth`: adjacent elements differ by about this fraction, which avoids flat elements
     // between two sizes.
     size = std::min(size, refinement.size + field_.growth * distance);
   }
@@ -78,7 +78,7 @@ double SizeEvaluator::operator()(const Vector3& p) const {
 SetRegion region_around(const std::vector<Vector3>& points, double distance) {
   SetRegion region;
   region.set.vertices = points;
-  // The tree knows triangles only; one with three equal corners is as far away as its point.
+  // The tree stores triangles only; points are represented by triangles with three equal corners.
   for (std::uint32_t i = 0; i < points.size(); ++i) region.set.triangles.push_back({i, i, i});
   region.distance = distance;
   return region;

@@ -18,7 +18,7 @@ namespace {
 
 using Vertices = std::vector<std::uint32_t>;
 
-/// The triangles in work: a removed one is no more in the lists of its corners.
+/// Working set of triangles: removed triangles are deleted from the lists of their corners.
 class LocalRemeshing {
  public:
   LocalRemeshing(SurfaceMesh& mesh, const TriangleTree& original, double thickness, double within)
@@ -34,8 +34,8 @@ class LocalRemeshing {
   }
 
   void run(SliverOutcome& outcome) {
-    // Every collapse takes two triangles away. Turned edges could be turned back and forth: each pass may change a
-    // triangle once, and passes that only turn are counted.
+    // Every collapse removes two triangles. Edges could be swapped back and forth: each pass changes a triangle at most
+    // once, and the number of passes with swaps only is limited.
     int edge_swap_passes = 0;
     constexpr int max_edge_swap_passes = 10;
     while (edge_swap_passes < max_edge_swap_passes) {
@@ -65,7 +65,7 @@ class LocalRemeshing {
   [[nodiscard]] const Vector3& at(std::uint32_t vertex) const { return mesh_.vertices[vertex]; }
   [[nodiscard]] Vector3 cross(const Triangle& t) const { return (at(t[1]) - at(t[0])).cross(at(t[2]) - at(t[0])); }
 
-  /// Corner from which the edge to the next one is the shortest or the longest.
+  /// Corner at the start of the shortest or longest edge.
   [[nodiscard]] std::size_t extreme_edge(const Triangle& t, bool longest) const {
     std::size_t best = 0;
     double length = (at(t[1]) - at(t[0])).squaredNorm();
@@ -78,7 +78,7 @@ class LocalRemeshing {
     return best;
   }
 
-  /// [m] smallest height.
+  /// [m] minimum height.
   [[nodiscard]] double height(const Triangle& t) const {
     const std::size_t k = extreme_edge(t, true);
     const double longest = (at(t[(k + 1) % 3]) - at(t[k])).norm();
@@ -104,7 +104,7 @@ class LocalRemeshing {
     }
   }
 
-  /// Triangles at both ends.
+  /// Triangles shared by both vertices.
   [[nodiscard]] Vertices triangles_at(std::uint32_t a, std::uint32_t b) const {
     Vertices both;
     for (const std::uint32_t t : around_[a]) {
@@ -113,7 +113,7 @@ class LocalRemeshing {
     return both;
   }
 
-  /// Corners of the triangles around a vertex, itself left out; ascending, each as often as it occurs.
+  /// Corners of the triangles around a vertex, excluding it; ascending, with repetitions.
   [[nodiscard]] Vertices corners_around(std::uint32_t vertex) const {
     Vertices corners;
     for (const std::uint32_t t : around_[vertex]) {
@@ -125,7 +125,7 @@ class LocalRemeshing {
     return corners;
   }
 
-  /// Inside of the surface, where each corner around it is that of two triangles.
+  /// Interior vertex: each neighbouring corner belongs to two triangles.
   [[nodiscard]] static bool is_inner(const Vertices& corners) {
     for (std::size_t i = 0; i < corners.size(); i += 2) {
       if (i + 1 >= corners.size() || corners[i + 1] != corners[i]) return false;
@@ -143,12 +143,12 @@ class LocalRemeshing {
     return collapse(a, b) || collapse(b, a);
   }
 
-  /// Draws `from` to `to`.
+  /// Collapses vertex `from` to `to`.
   bool collapse(std::uint32_t from, std::uint32_t to) {
     const Vertices at_from = corners_around(from);
     if (!is_inner(at_from) || triangles_at(from, to).size() != 2) return false;
-    // The two ends may have no neighbours in common but the tips of the triangles that go: else the surface would touch
-    // itself along an edge.
+    // Link condition: the two ends may share no neighbours except the apexes of the removed triangles; otherwise the
+    // surface becomes non-manifold along an edge.
     Vertices neighbours_of_from = at_from;
     Vertices neighbours_of_to = corners_around(to);
     neighbours_of_from.erase(std::unique(neighbours_of_from.begin(), neighbours_of_from.end()), neighbours_of_from.end());
@@ -186,7 +186,7 @@ class LocalRemeshing {
     return true;
   }
 
-  /// Joins the two corners opposite of the longest edge.
+  /// Replaces the longest edge by that between the two opposite corners.
   bool swap_longest_edge(std::uint32_t t) {
     const Triangle own = mesh_.triangles[t];
     const std::size_t k = extreme_edge(own, true);
@@ -212,23 +212,23 @@ class LocalRemeshing {
     return true;
   }
 
-  /// Whether triangles may take the place of others.
+  /// Whether a set of triangles may be replaced by another.
   [[nodiscard]] bool can_replace(const std::vector<Triangle>& before, const std::vector<Triangle>& after) const {
-    // Slivers have normals of chance; weighted by their area they hardly count.
+    // Normals of slivers are arbitrary; area weighting makes them negligible.
     Vector3 mean = Vector3::Zero();
     for (const Triangle& t : before) mean += cross(t);
     for (const Triangle& t : after) {
       const Vector3 n = cross(t);
-      if (height(t) < thickness_) continue;  // thin ones are judged when they are turned or drawn together themselves
+      if (height(t) < thickness_) continue;  // slivers are checked when they are removed themselves
       if (!preserves_orientation(t, n, before, mean)) return false;
     }
     return std::ranges::all_of(after, [&](const Triangle& t) { return is_near_original(t); }) && covers(before, after);
   }
 
-  /// Some replaced triangle, or their mean, looks the same way.
+  /// Whether the normal agrees with that of a replaced triangle or with their mean.
   [[nodiscard]] bool preserves_orientation(const Triangle& t, const Vector3& n, const std::vector<Triangle>& before,
                                      const Vector3& mean) const {
-    // The triangle whose middle is nearest is the one that is replaced here.
+    // The replaced triangle is the one with the closest centroid.
     const Vector3 middle = (at(t[0]) + at(t[1]) + at(t[2])) / 3.0;
     double nearest = std::numeric_limits<double>::infinity();
     Vector3 there = mean;
@@ -243,14 +243,14 @@ class LocalRemeshing {
     return n.dot(there) > 0.0;
   }
 
-  /// Middles of edges and face; corners are corners of the original.
+  /// Tests the midpoints of edges and face; corners are original vertices.
   [[nodiscard]] bool is_near_original(const Triangle& t) const {
     const std::array<Vector3, 4> samples{0.5 * (at(t[0]) + at(t[1])), 0.5 * (at(t[1]) + at(t[2])),
                                          0.5 * (at(t[2]) + at(t[0])), (at(t[0]) + at(t[1]) + at(t[2])) / 3.0};
     return std::ranges::all_of(samples, [&](const Vector3& p) { return original_.closest(p).distance <= within_; });
   }
 
-  /// Corners and middles of what goes lie near what comes.
+  /// Whether corners and midpoints of the removed triangles lie near the new ones.
   [[nodiscard]] bool covers(const std::vector<Triangle>& before, const std::vector<Triangle>& after) const {
     const auto near = [&](const Vector3& p) {
       return std::ranges::any_of(after, [&](const Triangle& t) {

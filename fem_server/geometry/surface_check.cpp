@@ -15,7 +15,7 @@ namespace {
 
 constexpr double degenerate_height = 1e-10;  ///< [-] of the longest edge
 constexpr std::size_t max_intersections = 1000;
-constexpr std::size_t max_pairs = 20'000'000;  ///< a few seconds; a sound surface tests about ten pairs per triangle
+constexpr std::size_t max_pairs = 20'000'000;  ///< a few seconds; a valid surface has about ten pairs per triangle
 
 class Collector {
  public:
@@ -62,11 +62,11 @@ void check_edges(const SurfaceMesh& mesh, SurfaceReport& report, Collector& coll
 void check_orientation(const SurfaceMesh& mesh, SurfaceReport& report, Collector& collector) {
   const Components components = connected_components(mesh);
   report.n_components = components.count;
-  // The volume of triangles that wind both ways means nothing.
+  // With inconsistent winding the volume is undefined.
   if (report.count(SurfaceDefect::inconsistent_winding) > 0) return;
   const std::vector<ComponentVolume> bodies = component_volumes(mesh, components);
   for (std::uint32_t c = 0; c < components.count; ++c) {
-    // A body encloses a positive volume, a cavity a negative one.
+    // The volume of a body is positive, that of a cavity negative.
     if (!bodies[c].closed || (bodies[c].volume > 0.0) != bodies[c].cavity) continue;
     const auto first = std::find(components.of_triangle.begin(), components.of_triangle.end(), c);
     const auto t = static_cast<std::uint32_t>(first - components.of_triangle.begin());
@@ -101,7 +101,7 @@ void check_triangles(const SurfaceMesh& mesh, SurfaceReport& report, Collector& 
   }
 }
 
-/// Sign of the volume of the tetrahedron abcd: 0 when rounding decides.
+/// Sign of the volume of the tetrahedron abcd; 0 within the rounding bound.
 int side(const Vector3& a, const Vector3& b, const Vector3& c, const Vector3& d) {
   const Vector3 ab = b - a;
   const Vector3 ac = c - a;
@@ -120,14 +120,14 @@ struct Corners {
 bool segment_pierces(const Vector3& p, const Vector3& q, const Corners& t) {
   const int at_p = side(t.p[0], t.p[1], t.p[2], p);
   const int at_q = side(t.p[0], t.p[1], t.p[2], q);
-  // Both ends on one side, or one of them in the plane: touching does not count.
+  // Both ends on one side, or one of them in the plane: contact is not an intersection.
   if (at_p * at_q >= 0) return false;
   int positive = 0;
   int negative = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     const int s = side(p, q, t.p[i], t.p[(i + 1) % 3]);
-    // The line passes all three edges on the same side when it goes through the triangle. A zero is an edge met
-    // exactly, which its neighbour meets as well.
+    // A line that intersects the triangle passes all three edges on the same side. Zero is an exact edge hit, shared
+    // with the neighbour.
     positive += s > 0 ? 1 : 0;
     negative += s < 0 ? 1 : 0;
   }
@@ -140,7 +140,7 @@ int side2(const Point2& a, const Point2& b, const Point2& c) {
   const Point2 ab = b - a;
   const Point2 ac = c - a;
   const double area = ab.x() * ac.y() - ab.y() * ac.x();
-  // As in space; the bound of a 2x2 determinant is smaller still.
+  // Same bound as in 3D; that of a 2x2 determinant is smaller.
   const double bound = 3e-15 * ab.norm() * ac.norm();
   return area > bound ? 1 : (area < -bound ? -1 : 0);
 }
@@ -150,11 +150,11 @@ bool strictly_inside(const Point2& q, const std::array<Point2, 3>& t) {
   return first != 0 && side2(t[1], t[2], q) == first && side2(t[2], t[0], q) == first;
 }
 
-/// Overlap of two triangles in one plane.
+/// Overlap of two coplanar triangles.
 bool overlap_in_plane(const Corners& s, const Corners& t) {
   const Vector3 normal = (s.p[1] - s.p[0]).cross(s.p[2] - s.p[0]);
   Eigen::Index drop = 0;
-  // Projected along the axis nearest to the normal, where the triangles lose least of their area.
+  // Projection along the axis closest to the normal preserves most of the area.
   normal.cwiseAbs().maxCoeff(&drop);
   const Eigen::Index x = (drop + 1) % 3;
   const Eigen::Index y = (drop + 2) % 3;
@@ -184,7 +184,7 @@ bool in_one_plane(const Corners& s, const Corners& t) {
   return true;
 }
 
-/// Triangles with a common edge: folded onto each other?
+/// Whether two triangles with a common edge are folded onto each other.
 bool is_folded(const SurfaceMesh& mesh, const Triangle& s, const Triangle& t) {
   const auto apex_of = [](const Triangle& from, const Triangle& other) {
     return *std::find_if(from.begin(), from.end(),
@@ -197,7 +197,7 @@ bool is_folded(const SurfaceMesh& mesh, const Triangle& s, const Triangle& t) {
   const Vector3& b = mesh.vertices[s[(begin + 2) % 3]];
   const Vector3& p = mesh.vertices[apex_s];
   const Vector3& q = mesh.vertices[apex_t];
-  // In one plane, and both apexes on the same side of the common edge.
+  // Coplanar, with both apexes on the same side of the common edge.
   return side(a, b, p, q) == 0 && (b - a).cross(p - a).dot((b - a).cross(q - a)) > 0.0;
 }
 
@@ -210,7 +210,7 @@ void check_intersections(const SurfaceMesh& mesh, SurfaceReport& report, Collect
       collector.add(SurfaceDefect::self_intersection, 0.5 * (centroid(mesh, s) + centroid(mesh, t)), s);
       ++n_found;
     }
-    // A soup of triangles has of the order of n^2 pairs: what is wrong with it is known long before.
+    // A triangle soup has O(n^2) pairs; the limit is reached after sufficient findings.
     report.complete = ++n_pairs < max_pairs && n_found < max_intersections;
     return report.complete;
   });
@@ -229,11 +229,11 @@ std::string_view to_string(SurfaceDefect defect) {
     case SurfaceDefect::inside_out:
       return "closed pieces with normals pointing into the material";
     case SurfaceDefect::self_intersection:
-      return "pairs of triangles that cut through each other";
+      return "pairs of intersecting triangles";
     case SurfaceDefect::degenerate_triangle:
       return "triangles without area";
     case SurfaceDefect::duplicate_triangle:
-      return "triangles given twice";
+      return "repeated triangles";
   }
   return "defects";
 }
@@ -257,7 +257,7 @@ bool triangles_intersect(const SurfaceMesh& mesh, std::uint32_t s, std::uint32_t
   if (n_shared == 2) return is_folded(mesh, a, b);
   const Corners p{{mesh.vertices[a[0]], mesh.vertices[a[1]], mesh.vertices[a[2]]}};
   const Corners q{{mesh.vertices[b[0]], mesh.vertices[b[1]], mesh.vertices[b[2]]}};
-  // An edge that ends in a shared corner has one end in the other plane and never pierces by this test.
+  // An edge that ends in a shared corner has one end in the other plane and never counts as piercing.
   for (std::size_t i = 0; i < 3; ++i) {
     if (segment_pierces(p.p[i], p.p[(i + 1) % 3], q) || segment_pierces(q.p[i], q.p[(i + 1) % 3], p)) return true;
   }
@@ -292,7 +292,7 @@ std::string describe(const SurfaceReport& report) {
     for (const Vector3& p : finding.where) text += fmt::format(" ({:.6g}, {:.6g}, {:.6g})", p.x(), p.y(), p.z());
     text += " m\n";
   }
-  if (!report.complete) text += "the search for self-intersections was cut short\n";
+  if (!report.complete) text += "the search for self-intersections was stopped early\n";
   return text;
 }
 
@@ -302,7 +302,7 @@ void require_valid(const SurfaceReport& report, const std::string& name) {
   if (report.sound()) return;
   throw input_error(
       name, fmt::format("{}: expected a closed surface without defects, found:\n{}Holes, duplicates, triangles without "
-                        "area and winding can be repaired on request; self-intersections have to be removed in a "
+                        "area and winding can be repaired on request; self-intersections must be removed in a "
                         "mesh editor.",
                         name, describe(report)));
 }

@@ -18,7 +18,7 @@ double surface_area(const SurfaceMesh& mesh) {
 
 double signed_volume(const SurfaceMesh& mesh) {
   if (mesh.vertices.empty()) return 0.0;
-  // Relative to a vertex: a body far from the origin would lose digits otherwise.
+  // Relative to a vertex to avoid cancellation for a body far from the origin.
   const Vector3 base = mesh.vertices.front();
   double volume = 0.0;
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {

@@ -50,7 +50,7 @@ struct CellHash {
 };
 
 Cell cell_of(const Vector3& p, double size) {
-  // Far from the origin in units of the tolerance the cells would leave the range of integers.
+  // Far from the origin, in units of the tolerance, cell indices would overflow.
   constexpr double largest = 4e18;
   const auto index = [&](double x) {
     return static_cast<std::int64_t>(std::clamp(std::floor(x / size), -largest, largest));
@@ -58,9 +58,9 @@ Cell cell_of(const Vector3& p, double size) {
   return {index(p.x()), index(p.y()), index(p.z())};
 }
 
-/// Vertices of the holes, each in the order in which its new triangles have to run.
+/// Vertex loops of the holes, in the orientation of the new triangles.
 std::vector<std::vector<std::uint32_t>> boundary_loops(const SurfaceMesh& mesh) {
-  // A new triangle runs an open edge against its old one: from its end to its begin.
+  // A new triangle traverses an open edge opposite to the existing one: from its end to its start.
   std::map<std::uint32_t, std::vector<std::uint32_t>> next;
   const std::vector<EdgeUse> uses = edge_uses(mesh);
   for (std::size_t i = 0; i < uses.size();) {
@@ -77,7 +77,7 @@ std::vector<std::vector<std::uint32_t>> boundary_loops(const SurfaceMesh& mesh) 
   for (const auto& [start, unused] : next) {
     std::vector<std::uint32_t> loop;
     std::uint32_t at = start;
-    // Where two holes touch in a vertex the way on is not unique; such holes stay open.
+    // Where two holes share a vertex the loop is not unique; such holes stay open.
     while (!visited[at] && next.contains(at) && next[at].size() == 1) {
       visited[at] = true;
       loop.push_back(at);
@@ -92,20 +92,20 @@ double area(const SurfaceMesh& mesh, std::uint32_t a, std::uint32_t b, std::uint
   return 0.5 * (mesh.vertices[b] - mesh.vertices[a]).cross(mesh.vertices[c] - mesh.vertices[a]).norm();
 }
 
-/// Triangulation of least area of one loop.
+/// Minimum-area triangulation of one loop.
 std::vector<Triangle> triangulate_min_area(const SurfaceMesh& mesh, const std::vector<std::uint32_t>& loop) {
   const std::size_t n = loop.size();
   std::vector<double> cost(n * n, 0.0);
   std::vector<std::size_t> split(n * n, 0);
-  // cost(i, j) is the least area of the polygon i ... j: that of its triangle over the edge (i, j), and of the two
-  // polygons beside it [liepa2003].
+  // cost(i, j) is the minimum area of the polygon i ... j: the triangle on the edge (i, j) plus the two adjacent
+  // polygons [liepa2003].
   for (std::size_t width = 2; width < n; ++width) {
     for (std::size_t i = 0; i + width < n; ++i) {
       const std::size_t j = i + width;
       cost[i * n + j] = std::numeric_limits<double>::infinity();
       for (std::size_t k = i + 1; k < j; ++k) {
         const double sum = cost[i * n + k] + cost[k * n + j] + area(mesh, loop[i], loop[k], loop[j]);
-        // Strictly less, so that the first of equal triangulations stays.
+        // Strict comparison keeps the first of equal triangulations.
         if (sum >= cost[i * n + j]) continue;
         cost[i * n + j] = sum;
         split[i * n + j] = k;
@@ -126,7 +126,7 @@ std::vector<Triangle> triangulate_min_area(const SurfaceMesh& mesh, const std::v
   return triangles;
 }
 
-/// Marks the triangles to be turned so that every component winds like its first triangle.
+/// Marks the triangles to be reversed so that every component has the winding of its first triangle.
 std::vector<bool> find_inconsistent_winding(const SurfaceMesh& mesh) {
   struct Link {
     std::uint32_t to;
@@ -137,7 +137,7 @@ std::vector<bool> find_inconsistent_winding(const SurfaceMesh& mesh) {
   for (std::size_t i = 0; i < uses.size();) {
     const std::size_t end = end_of_edge(uses, i);
     if (end == i + 2) {
-      // Two triangles that wind alike run their common edge against each other.
+      // Two triangles of equal winding traverse their common edge in opposite directions.
       const bool opposite = uses[i].forward == uses[i + 1].forward;
       links[uses[i].triangle].push_back({uses[i + 1].triangle, opposite});
       links[uses[i + 1].triangle].push_back({uses[i].triangle, opposite});
@@ -157,7 +157,7 @@ std::vector<bool> find_inconsistent_winding(const SurfaceMesh& mesh) {
       for (const Link link : links[t]) {
         if (reached[link.to]) continue;
         reached[link.to] = true;
-        // Edges with more than two triangles were left out: no winding is consistent there.
+        // Edges with more than two triangles are excluded: no winding is consistent there.
         turn[link.to] = turn[t] != link.opposite;
         stack.push_back(link.to);
       }
@@ -181,12 +181,12 @@ std::size_t merge_near_vertices(SurfaceMesh& mesh, double tolerance) {
     const Cell center = cell_of(p, tolerance);
     std::uint32_t match = none;
     for (int k = 0; k < 27; ++k) {
-      // Cells as large as the tolerance: all that is near enough lies in the cell of the point or in one of its 26
+      // Cells of the tolerance size: all vertices within it lie in the cell of the point or in one of its 26
       // neighbours.
       const auto bucket = grid.find({center.x + k % 3 - 1, center.y + k / 3 % 3 - 1, center.z + k / 9 - 1});
       if (bucket == grid.end()) continue;
       for (const std::uint32_t other : bucket->second) {
-        // Compared with vertices that were kept, never with merged ones: chains of near points do not run together.
+        // Compared with kept vertices only, never with merged ones, so that chains of close points do not collapse.
         if (other < match && (kept[other] - p).norm() <= tolerance) match = other;
       }
     }
@@ -243,9 +243,9 @@ std::size_t reorient_triangles(SurfaceMesh& mesh) {
   std::size_t n_turned = 0;
   for (std::size_t t = 0; t < turn.size(); ++t) {
     const ComponentVolume& body = bodies[components.of_triangle[t]];
-    // Open pieces keep the winding of their first triangle: they have no outside.
+    // Open pieces have no outside and keep the winding of their first triangle.
     const bool wrong_side = body.closed && (body.volume > 0.0) == body.cavity;
-    // Turned twice is not turned.
+    // Reversed twice is unchanged.
     if (turn[t] == wrong_side) continue;
     std::swap(mesh.triangles[t][1], mesh.triangles[t][2]);
     ++n_turned;
@@ -278,7 +278,7 @@ void report_slivers(SurfaceMesh& mesh, const RepairOptions& options, std::vector
   const SliverOutcome outcome = remove_slivers(mesh, options.sliver_thickness, within);
   if (outcome.n_collapsed + outcome.n_turned > 0) {
     done.push_back(
-        fmt::format("{} edges drawn together and {} turned to remove triangles thinner than {:g} m; the "
+        fmt::format("{} edges collapsed and {} swapped to remove triangles thinner than {:g} m; the "
                     "surface moved by at most {:.3g} m",
                     outcome.n_collapsed, outcome.n_turned, options.sliver_thickness, outcome.moved));
   }
@@ -286,7 +286,7 @@ void report_slivers(SurfaceMesh& mesh, const RepairOptions& options, std::vector
   const Triangle& t = mesh.triangles[outcome.left.front()];
   const Vector3 p = (mesh.vertices[t[0]] + mesh.vertices[t[1]] + mesh.vertices[t[2]]) / 3.0;
   done.push_back(
-      fmt::format("{} triangles thinner than {:g} m are left, the first at ({:.6g}, {:.6g}, {:.6g}) m: there "
+      fmt::format("{} triangles thinner than {:g} m remain, the first at ({:.6g}, {:.6g}, {:.6g}) m: there "
                   "the surface would move by more than {:g} m, or fold",
                   outcome.left.size(), options.sliver_thickness, p.x(), p.y(), p.z(), within));
 }
@@ -307,15 +307,15 @@ std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& 
     say(merge_near_vertices(mesh, options.merge_tolerance),
         fmt::format("vertices merged within {} m", options.merge_tolerance));
   }
-  if (options.remove_degenerate) say(remove_degenerate_triangles(mesh), "triangles without area dropped");
-  if (options.remove_duplicate) say(remove_duplicate_triangles(mesh), "repeated triangles dropped");
+  if (options.remove_degenerate) say(remove_degenerate_triangles(mesh), "triangles without area removed");
+  if (options.remove_duplicate) say(remove_duplicate_triangles(mesh), "repeated triangles removed");
   if (options.sliver_thickness != 0.0) report_slivers(mesh, options, done);
-  if (options.reorient) say(reorient_triangles(mesh), "triangles turned");
+  if (options.reorient) say(reorient_triangles(mesh), "triangles reversed");
   if (options.max_hole_edges > 0) {
     const std::size_t n = fill_holes(mesh, options.max_hole_edges);
     say(n, fmt::format("holes of at most {} edges filled", options.max_hole_edges));
-    // A closed component may have been inside out without being recognised as closed before.
-    if (n > 0 && options.reorient) say(reorient_triangles(mesh), "triangles turned after filling holes");
+    // An inverted component may not have been recognised as closed before.
+    if (n > 0 && options.reorient) say(reorient_triangles(mesh), "triangles reversed after filling holes");
   }
   return done;
 }

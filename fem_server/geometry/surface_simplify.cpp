@@ -53,9 +53,9 @@ SurfaceMesh simplified_surface(const SurfaceMesh& mesh, std::size_t max_triangle
   Vector3 low = mesh.vertices.front();
   for (const Vector3& vertex : mesh.vertices) low = low.cwiseMin(vertex);
   const double whole = std::max(extents_of(mesh.vertices).maxCoeff(), 1e-12);
-  // A flat surface has two triangles in each cell that it passes through; one that lies askew passes through more.
+  // A flat surface has two triangles per intersected cell; an inclined one intersects more cells.
   double size = std::max(std::sqrt(surface_area(mesh) / static_cast<double>(max_triangles)), 1e-6 * whole);
-  // The number falls with the square of the size. Cells larger than all of it leave nothing.
+  // The number decreases with the square of the size. Cells larger than the surface leave no triangle.
   while (size < 4.0 * whole) {
     SurfaceMesh coarse = clustered(mesh, low, size);
     if (coarse.triangles.size() <= max_triangles) return coarse;

@@ -12,7 +12,7 @@ namespace {
 
 std::uint32_t find_root(std::vector<std::uint32_t>& parent, std::uint32_t i) {
   while (parent[i] != i) {
-    // Halving the path keeps all later searches short.
+    // Path halving keeps later searches short.
     parent[i] = parent[parent[i]];
     i = parent[i];
   }
@@ -21,8 +21,7 @@ std::uint32_t find_root(std::vector<std::uint32_t>& parent, std::uint32_t i) {
 
 /// Solid angle [sr] of a triangle seen from the origin [vanoosterom1983, equation 8].
 double solid_angle(const Vector3& a, const Vector3& b, const Vector3& c) {
-  // tan(angle / 2) as a quotient: the arc tangent of both parts is right for every size of the triangle, and signed by
-  // its winding.
+  // tan(angle / 2) as a quotient: atan2 is valid for any triangle size and signed by its winding.
   const double la = a.norm();
   const double lb = b.norm();
   const double lc = c.norm();
@@ -87,11 +86,11 @@ std::vector<ComponentVolume> component_volumes(const SurfaceMesh& mesh, const Co
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
     const std::uint32_t c = components.of_triangle[t];
     if (first[c] == none) first[c] = t;
-    // Tetrahedra from a point of the surface, not from the origin: a small body far away would lose its digits.
+    // Tetrahedra from a surface point instead of the origin avoid cancellation for a small distant body.
     bodies[c].volume += (mesh.vertices[mesh.triangles[t][0]] - base).dot(triangle_cross(mesh, t)) / 6.0;
   }
-  // Nesting by the winding number of one vertex costs components times triangles; a soup of more pieces is no body with
-  // cavities.
+  // Nesting by the winding number of one vertex costs components times triangles; more pieces are a triangle soup, not
+  // a body with cavities.
   constexpr std::uint32_t max_components = 1000;
   if (components.count > max_components) return bodies;
   for (std::uint32_t c = 0; c < components.count; ++c) {
@@ -104,7 +103,7 @@ std::vector<ComponentVolume> component_volumes(const SurfaceMesh& mesh, const Co
       angle[other] +=
           solid_angle(mesh.vertices[corners[0]] - q, mesh.vertices[corners[1]] - q, mesh.vertices[corners[2]] - q);
     }
-    // The angles of a closed piece add up to 4 pi around an inner point and to 0 outside; 2 pi is as far from either.
+    // The solid angles of a closed piece sum to 4 pi around an inner point and to 0 outside; 2 pi is the midpoint.
     const auto n_around =
         std::count_if(angle.begin(), angle.end(), [](double a) { return std::abs(a) > 2.0 * std::numbers::pi; });
     bodies[c].cavity = n_around % 2 == 1;

@@ -21,7 +21,7 @@ void ClippedPolygon::clip(const Eigen::Vector2d& p, const Eigen::Vector2d& q) {
     const double side_a = side(a);
     const double side_b = side(b);
     if (side_a >= 0.0) corners_[size_++] = a;
-    // The signs differ, so that the denominator is not zero.
+    // The signs differ, so that the denominator is nonzero.
     if ((side_a < 0.0) != (side_b < 0.0)) corners_[size_++] = a + side_a / (side_a - side_b) * (b - a);
   }
   if (size_ < 3) size_ = 0;

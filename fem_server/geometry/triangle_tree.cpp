@@ -11,18 +11,18 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Smaller leaves would double the boxes, to spare a few triangles.
+/// Smaller leaves would double the number of boxes to save few triangle tests.
 constexpr std::size_t leaf_size = 8;
-/// Every node has half of its parent's triangles, and those are numbered with 32 bits: no path is longer, and a descent
-/// leaves one sibling waiting at each level.
+/// Every node has half of the triangles of its parent, with 32-bit indices: this bounds the depth, and a descent leaves
+/// one pending sibling per level.
 constexpr std::size_t max_pending = 33;
-/// Squared distances to a box and to what lies in it round differently; a box is only left out when it is farther by
-/// more, so that the answer does not depend on where the search began.
+/// Squared distances to a box and to its content round differently; a box is pruned only if it is farther by this
+/// factor, so that the result does not depend on the start of the search.
 constexpr double box_margin = 1.0 + 1e-12;
-/// By which a line may pass beside a triangle, over its size: lines through an edge meet one of its triangles at least.
+/// [-] tolerance, relative to the triangle size, so that lines through an edge intersect at least one of its triangles.
 constexpr double edge_margin = 1e-10;
 
-/// A stack without memory of its own.
+/// A fixed-size stack that does not allocate.
 class PendingNodes {
  public:
   void push(std::uint32_t node) { nodes_[size_++] = node; }
@@ -80,15 +80,14 @@ std::uint32_t TriangleTree::build(std::size_t begin, std::size_t end) {
     return index;
   }
   Eigen::Index axis = 0;
-  // Cut across the longest side: boxes stay compact, and far ones are left out early.
+  // Splitting the longest side keeps boxes compact, which prunes distant ones early.
   (box.high - box.low).maxCoeff(&axis);
   const auto center = [&](std::uint32_t t) {
     const Box b = triangle_box(t);
-    // Twice the middle of the box; only the order matters.
+    // Twice the box centre; only the order matters.
     return b.low[axis] + b.high[axis];
   };
-  // Halves of equal size keep the depth logarithmic whatever the input; the index breaks ties, so the tree is the same
-  // everywhere.
+  // Equal halves keep the depth logarithmic for any input; the index breaks ties, so that the tree is reproducible.
   const std::size_t middle = begin + (end - begin) / 2;
   std::nth_element(order_.begin() + static_cast<std::ptrdiff_t>(begin),
                    order_.begin() + static_cast<std::ptrdiff_t>(middle),
@@ -108,7 +107,7 @@ ClosestPoint TriangleTree::closest(const Vector3& q) const {
 ClosestPoint TriangleTree::closest(const Vector3& q, std::uint32_t near) const {
   struct PendingNode {
     std::uint32_t node;
-    double squared;  // distance to its box
+    double squared;  // squared distance to its box
   };
   ClosestPoint best;
   double best_squared = std::numeric_limits<double>::infinity();
@@ -127,11 +126,11 @@ ClosestPoint TriangleTree::closest(const Vector3& q, std::uint32_t near) const {
   stack[n_waiting++] = {0, nodes_.front().box.squared_distance(q)};
   while (n_waiting > 0) {
     const PendingNode next = stack[--n_waiting];
-    // Equal distances are looked at too: the smaller index has to win, in whatever order boxes are visited.
+    // Equal distances are visited too: the smaller index must win for any visiting order.
     if (next.squared > best_squared * box_margin) continue;
     const Node& node = nodes_[next.node];
     if (node.count == 0) {
-      // The nearer child first: what it finds rules the other one out most of the time.
+      // The closer child first: its result usually prunes the other one.
       const PendingNode left{node.first, nodes_[node.first].box.squared_distance(q)};
       const PendingNode right{node.right, nodes_[node.right].box.squared_distance(q)};
       const bool left_first = left.squared <= right.squared;
@@ -158,7 +157,7 @@ std::optional<double> TriangleTree::distance_through(std::uint32_t t, const Vect
   const Vector3 cross = (b - a).cross(c - a);
   const double through = cross.dot(direction);
   if (leaving ? !(through > 0.0) : !(through < 0.0)) return std::nullopt;
-  // Volumes spanned by the line and the edges, in units of the triangle seen along the line.
+  // Volumes spanned by the line and the edges, in units of the triangle area projected along the line.
   const double margin = -edge_margin;
   if (direction.dot(b.cross(c)) / through < margin || direction.dot(c.cross(a)) / through < margin ||
       direction.dot(a.cross(b)) / through < margin) {
@@ -178,11 +177,11 @@ std::optional<RayCrossing> TriangleTree::crossing(const Vector3& origin, const V
   };
   visit(near);
   Vector3 inverse;
-  for (Eigen::Index k = 0; k < 3; ++k) {  // never infinite: 0 times it must stay 0
+  for (Eigen::Index k = 0; k < 3; ++k) {  // finite, because its product with 0 must be 0
     inverse[k] = 1.0 / (std::abs(direction[k]) > 1e-150 ? direction[k] : std::copysign(1e-150, direction[k]));
   }
   const auto meets = [&](const Box& box) {
-    // The box grown by the rounding, whichever way the line goes.
+    // The box is enlarged by the rounding bound for either direction of the line.
     const Vector3 one = (box.low - origin).array() * inverse.array() - rounding_ * inverse.array();
     const Vector3 other = (box.high - origin).array() * inverse.array() + rounding_ * inverse.array();
     const double enter = one.cwiseMin(other).maxCoeff();
@@ -244,8 +243,7 @@ Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b
   const Vector3 ab = b - a;
   const Vector3 ac = c - a;
   const Vector3 aq = q - a;
-  // Regions of the corners, edges and inside in turn; va, vb, vc are barycentric coordinates times the squared cross
-  // product.
+  // Voronoi regions of corners, edges and face; va, vb, vc are barycentric coordinates times the squared cross product.
   const double d1 = ab.dot(aq);
   const double d2 = ac.dot(aq);
   if (d1 <= 0.0 && d2 <= 0.0) return a;
@@ -266,8 +264,7 @@ Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b
     const double sum = (d4 - d3) + (d5 - d6);
     return sum == 0.0 ? b : Vector3(b + (d4 - d3) / sum * (c - b));
   }
-  // Zero for triangles without area only, which an edge has caught before unless rounding hides them; sound surfaces
-  // have none.
+  // Zero only for triangles without area, which an edge region catches except for rounding; valid surfaces have none.
   const double sum = va + vb + vc;
   return a + vb / sum * ab + vc / sum * ac;
 }

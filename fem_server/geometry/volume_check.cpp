@@ -14,14 +14,14 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Over an equilateral triangle this is a height of 4e-7 of its edges, with gradients of shape functions some million
-/// times those of a good element.
+/// Over an equilateral triangle this is a height of 4e-7 of its edges, with shape function gradients some million times
+/// those of a good element.
 constexpr double degenerate_ratio = 1e-4;
-constexpr std::size_t n_positions = 5;
+constexpr std::size_t n_positions = 5;  ///< of bad elements in a report
 
 using Barycentric = std::array<double, 4>;
 
-/// Determinant of the derivative of the position of a quadratic tetrahedron at a point.
+/// Jacobian determinant of a quadratic tetrahedron at a point.
 double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentric& l) {
   const auto nodes = mesh.element(e);
   // Columns: derivatives with respect to the barycentric coordinates; shape functions l (2 l - 1) and 4 l_a l_b.
@@ -35,7 +35,7 @@ double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentr
   return (d[1] - d[0]).cross(d[2] - d[0]).dot(d[3] - d[0]);
 }
 
-/// The same of a hexahedron with 27 nodes at one of them: on every line of three nodes x0, x1, x2 the derivative is
+/// Jacobian determinant of a 27-node hexahedron at a node: along a line of three nodes x0, x1, x2 the derivatives are
 /// -3 x0 + 4 x1 - x2, x2 - x0 and x0 - 4 x1 + 3 x2.
 double triquadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const std::array<std::uint8_t, 3>& place) {
   static constexpr std::array<std::array<double, 3>, 3> derivatives{
@@ -67,14 +67,13 @@ Matrix3 corner_edges(const VolumeMesh& mesh, std::size_t e, std::size_t corner) 
   return edges;
 }
 
-/// Of hexahedra and prisms: by the edges at their corners, against those of a cube, or of a prism as high as the edges
-/// of its regular triangles.
+/// Mean ratio of hexahedra and prisms from the edges at the corners, relative to a cube or to a prism with equal edges.
 double corner_mean_ratio(const VolumeMesh& mesh, std::size_t e) {
   double worst = std::numeric_limits<double>::infinity();
   for (std::size_t corner = 0; corner < mesh.corners_per_element(); ++corner) {
     Matrix3 J = corner_edges(mesh, e, corner);
     if (mesh.prismatic()) {
-      // Drawn apart until the regular triangle's corner is a right angle: J times the inverse of its edges.
+      // Maps the corner of the regular triangle to a right angle: J times the inverse of its edges.
       J.col(1) = (2.0 * J.col(1) - J.col(0)) / std::numbers::sqrt3;
     }
     const double squares = J.squaredNorm();
@@ -85,7 +84,7 @@ double corner_mean_ratio(const VolumeMesh& mesh, std::size_t e) {
   return worst;
 }
 
-/// Calls visit(length [m]) for every edge; those of a hexahedron or a prism from either end.
+/// Calls visit(length [m]) for every edge; edges of a hexahedron or a prism are visited from either end.
 template <class Visit>
 void for_each_edge(const VolumeMesh& mesh, std::size_t e, const Visit& visit) {
   const auto nodes = mesh.element(e);
@@ -105,14 +104,13 @@ bool inverted(const VolumeMesh& mesh, std::size_t e) {
     return corner_mean_ratio(mesh, e) < 0.0 ||
            (mesh.nodes_per_element == 27 && std::ranges::any_of(hexahedron_places, inside_out));
   }
-  // The straight tetrahedron on the corners may be inverted already; bent edges may invert a quadratic one at single
-  // nodes.
+  // The straight tetrahedron of the corners may be inverted; curved edges may invert a quadratic one at single nodes.
   if (element_volume(mesh, e) < 0.0) return true;
   if (mesh.nodes_per_element != 10) return false;
   for (std::size_t i = 0; i < 4; ++i) {
     Barycentric corner{};
     corner[i] = 1.0;
-    // Necessary, not sufficient: the determinant is a cubic, and may be negative between the ten points.
+    // Necessary, not sufficient: the determinant is cubic and may be negative between the ten points.
     if (quadratic_jacobian(mesh, e, corner) < 0.0) return true;
   }
   for (const auto& [a, b] : tetrahedron_edges) {
@@ -134,7 +132,7 @@ void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
       faces.emplace_back(key, e);
     }
   }
-  // Equal faces come together; two of them make neighbours, a third one overlaps.
+  // Equal faces are adjacent after sorting; two define neighbours, a third one overlaps.
   std::sort(faces.begin(), faces.end());
   std::vector<std::uint32_t> parent(mesh.n_elements());
   std::iota(parent.begin(), parent.end(), 0U);
@@ -147,7 +145,7 @@ void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
     if (i >= 2 && faces[i].first == faces[i - 2].first) ++report.n_overfull_faces;
     const std::uint32_t a = root(faces[i - 1].second);
     const std::uint32_t b = root(faces[i].second);
-    // Pieces are counted by union and find; the smaller number becomes the root.
+    // Pieces are counted by union-find with the smaller number as root.
     parent[std::max(a, b)] = std::min(a, b);
   }
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) report.n_pieces += root(e) == e ? 1 : 0;
@@ -184,10 +182,10 @@ double mean_ratio(const VolumeMesh& mesh, std::size_t e) {
   const auto nodes = mesh.element(e);
   double squares = 0.0;
   for (const auto& [a, b] : tetrahedron_edges) squares += (mesh.nodes[nodes[a]] - mesh.nodes[nodes[b]]).squaredNorm();
-  // All corners in one point, or numbers that are none: as bad as a flat element.
+  // Coincident corners or NaN: treated as a flat element.
   if (squares == 0.0 || !std::isfinite(squares)) return 0.0;
   const double volume = element_volume(mesh, e);
-  // Volume to the power 2/3 over squared edges: free of the unit, and 1 for the regular tetrahedron by the factor 12.
+  // Volume to the power 2/3 over squared edges is dimensionless; the factor 12 makes it 1 for the regular tetrahedron.
   const double root = std::cbrt(3.0 * std::abs(volume));
   return std::copysign(12.0 * root * root / squares, volume);
 }
@@ -229,7 +227,7 @@ std::string describe(const VolumeReport& report) {
   };
   list("inverted elements", report.inverted.size());
   list("degenerate elements (mean ratio below 1e-4)", report.degenerate.size());
-  list("nodes without an element", report.n_unused_nodes);
+  list("nodes without element", report.n_unused_nodes);
   list("faces with more than two elements", report.n_overfull_faces);
   for (const Vector3& p : report.where)
     text += fmt::format("  bad element at ({:.6g}, {:.6g}, {:.6g}) m\n", p.x(), p.y(), p.z());
@@ -244,7 +242,7 @@ void require_valid(const VolumeReport& report, const std::string& name) {
     if (first.empty() && !list->empty()) first = fmt::format("first bad element: {}\n", list->front());
   }
   throw input_error(
-      name, fmt::format("{}: expected a mesh of well-shaped elements, found:\n{}{}Mesh the body again, or turn the "
+      name, fmt::format("{}: expected a mesh of well-shaped elements, found:\n{}{}Remesh the body, or reorient the "
                         "inverted elements.",
                         name, describe(report), first));
 }

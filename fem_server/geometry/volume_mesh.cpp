@@ -22,7 +22,7 @@ void sort_unique(std::vector<std::uint32_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Hexahedra with 20 nodes are read and completed to 27 at once.
+/// Hexahedra with 20 nodes are completed to 27 on reading.
 constexpr std::array topologies{
     ElementTopology{4, "tetrahedra", 4, 4, 0, 0, 10, 10, 4},  ElementTopology{10, "tetrahedra", 4, 4, 0, 0, 10, 24, 11},
     ElementTopology{6, "prisms", 6, 2, 3, 2, 0, 13, 6},       ElementTopology{8, "hexahedra", 8, 0, 6, 2, 27, 12, 5},
@@ -50,7 +50,7 @@ std::string_view element_shapes(std::uint32_t nodes_per_element) {
 
 namespace {
 
-/// Number of the side of a face among those with four corners.
+/// Index of the side of a face among the quadrilateral sides.
 std::size_t quadrilateral_of(const VolumeMesh& mesh, ElementFace face) {
   return (face.face - mesh.topology().n_triangles) / std::size_t{mesh.topology().n_parts};
 }
@@ -114,7 +114,7 @@ double element_volume(const VolumeMesh& mesh, std::size_t e) {
 
 namespace {
 
-/// Eighths 2k and 2k + 1 lie on either side of the node between the corners k and k + 1.
+/// Eighths 2k and 2k + 1 adjoin the mid-side node between the corners k and k + 1.
 Triangle quadratic_side_part(const VolumeMesh& mesh, ElementFace face) {
   const auto nodes = mesh.element(face.element);
   const std::size_t side = quadrilateral_of(mesh, face);
@@ -186,7 +186,7 @@ Boundary boundary_surface(const VolumeMesh& mesh) {
 std::vector<std::uint32_t> nodes_of_faces(const VolumeMesh& mesh, std::span<const ElementFace> faces) {
   std::vector<std::uint32_t> nodes;
   for (const ElementFace face : faces) {
-    // Of a part of a side no more than it touches.
+    // Only the nodes of the part of the side.
     if (mesh.parts_of_side(face.face) > 1) {
       for (const std::uint32_t corner : face_corners(mesh, face)) nodes.push_back(corner);
     } else {
@@ -225,11 +225,10 @@ std::span<const EdgeNodes> edges_of(const VolumeMesh& mesh) {
   if (mesh.nodes_per_element == 4) return tetrahedron_edges;
   if (mesh.nodes_per_element == 8) return hexahedron_edges;
   throw Error(ErrorCode::internal,
-              "to_quadratic: expected linear tetrahedra or hexahedra with 8 nodes, found other elements");
+              "to_quadratic: expected linear tetrahedra or 8-node hexahedra, found other elements");
 }
 
-/// The node sets of a mesh whose nodes become more: a new one joins the sets to which all those belong that it lies
-/// between.
+/// Extends node sets by new nodes: a node is added to the sets that contain all nodes between which it lies.
 class SetBuilder {
  public:
   explicit SetBuilder(VolumeMesh& mesh) {
@@ -238,7 +237,7 @@ class SetBuilder {
       for (const std::uint32_t node : nodes) inside[node] = true;
     }
   }
-  /// @param node  the next number
+  /// @param node  the next node number
   void add(std::uint32_t node, std::span<const std::uint32_t> between) {
     for (auto& [set, inside] : sets_) {
       const bool joins = std::ranges::all_of(between, [&](std::uint32_t other) { return inside[other]; });
@@ -290,7 +289,7 @@ VolumeMesh to_quadratic(const VolumeMesh& mesh) {
 
 namespace {
 
-/// Adds the nodes in the middle of sides and of hexahedra, those of a side once.
+/// Adds the centre nodes of sides, once per side, and of hexahedra.
 class InteriorNodes {
  public:
   explicit InteriorNodes(VolumeMesh& mesh) : mesh_(mesh), sets_(mesh) {}

@@ -38,7 +38,7 @@ std::string set_arrays(const std::map<std::string, std::vector<std::uint32_t>>& 
   return text;
 }
 
-/// Items grouped by the combination of sets they belong to.
+/// Items grouped by their combination of sets.
 template <class Item>
 std::map<std::vector<int>, std::vector<Item>> combinations(const std::map<Item, std::vector<int>>& groups_of) {
   std::map<std::vector<int>, std::vector<Item>> entities;
@@ -86,7 +86,7 @@ std::string entity_line(const VolumeMesh& mesh, int tag, const std::vector<int>&
   return line + " 0\n";
 }
 
-/// The section $Elements while it is written.
+/// Writer of the section $Elements.
 class MshElements {
  public:
   void begin_block(int dimension, int entity, int type, std::size_t n) {
@@ -109,12 +109,12 @@ class MshElements {
   std::size_t n_ = 0;
 };
 
-/// Gmsh's types of sides by the number of their nodes.
+/// Gmsh element type of a side by its number of nodes.
 int msh_side_type(std::size_t n_nodes) {
   return n_nodes == 9 ? 10 : n_nodes == 6 ? 9 : n_nodes == 4 ? 3 : 2;
 }
 
-/// Sides with four corners are named whole, by their first parts.
+/// Quadrilateral sides are written as a whole, represented by their first parts.
 void add_faces(const VolumeMesh& mesh, int entity, const std::vector<ElementFace>& faces, MshElements& section) {
   std::map<std::size_t, std::vector<std::vector<std::uint32_t>>, std::greater<>> sides;
   for (const ElementFace face : faces) {

@@ -134,7 +134,8 @@ void CallCounter::begin_drain() {
 
 void CallCounter::require_open() const {
   const std::lock_guard lock(mutex_);
-  if (draining_) throw unavailable_error("the contact server is shutting down and accepts no new work; use another one");
+  if (draining_)
+    throw unavailable_error("the contact server is shutting down and accepts no new work; use another one");
 }
 
 bool CallCounter::wait_idle(std::chrono::milliseconds timeout) {
@@ -353,18 +354,6 @@ grpc::Status ContactServiceImpl::exchange(rpc::ServedExchange& call) {
       call.set_has_session(handler.holds_session());
       reply.set_server_time(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (!call.write(reply)) break;
-    }
-  });
-}
-
-grpc::Status ContactServiceImpl::Evaluate(grpc::ServerContext* context, const v1::PairRequest* request,
-                                          v1::PairResponse* response) {
-  return answer(*context, [&] {
-    try {
-      evaluate_pair(*sessions_.find(request->session_id(), rpc::identity_of(*context)), *request, *response, metrics_);
-    } catch (const Error& error) {
-      metrics_.failed(error.code());
-      wire::to_proto(error, *response->mutable_error());
     }
   });
 }

@@ -92,8 +92,6 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
                            v1::UploadAssetResponse* response) override;
   grpc::Status OpenSession(grpc::ServerContext* context, const v1::OpenSessionRequest* request,
                            grpc::ServerWriter<v1::OpenSessionResponse>* writer) override;
-  grpc::Status Evaluate(grpc::ServerContext* context, const v1::PairRequest* request,
-                        v1::PairResponse* response) override;
   grpc::Status EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
                              v1::EvaluateBatchResponse* response) override;
   grpc::Status CommitMotion(grpc::ServerContext* context, const v1::CommitMotionRequest* request,

@@ -75,7 +75,7 @@ void ExchangeHandler::handle_request(const v1::ExchangeRequest& request, v1::Exc
       return attach(request, reply);
     default:
       for (auto& pair : *reply.mutable_pairs()) {
-        fail(pair, input_error("kind", fmt::format("kind: expected evaluate (1), commit (2) or hold (3), found {}",
+        fail(pair, input_error("kind", fmt::format("kind: expected evaluate (1), commit (2) or attach (3), found {}",
                                                    static_cast<int>(request.kind()))));
       }
   }
@@ -171,10 +171,6 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
 void ExchangeHandler::fail(v1::PairResponse& reply, const Error& error) {
   metrics_.failed(error.code());
   wire::to_proto(error, *reply.mutable_error());
-}
-
-void evaluate_pair(OpenSession& session, const v1::PairRequest& request, v1::PairResponse& reply, Metrics& metrics) {
-  evaluate_into(session, request, {}, FieldPath(""), reply, metrics);
 }
 
 }  // namespace heelstrike::fem

@@ -47,8 +47,4 @@ class ExchangeHandler {
   std::vector<Response> responses_;
 };
 
-/// One evaluation with its metrics. @throws as Session::evaluate, and Error{invalid_input} with the field of an invalid
-/// state
-void evaluate_pair(OpenSession& session, const v1::PairRequest& request, v1::PairResponse& reply, Metrics& metrics);
-
 }  // namespace heelstrike::fem

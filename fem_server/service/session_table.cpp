@@ -103,8 +103,8 @@ Error SessionTable::unknown() const {
   const auto seconds = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000.0; };
   return not_found_error(
       fmt::format(
-          "this session is not open on this server; it was closed, or it expired after {:g} s without a call ({:g} s after "
-          "its client disconnected), or it belongs to another client, or the server has been restarted; open a new "
+          "this session is not open on this server; it was closed, or it expired after {:g} s without a call ({:g} s "
+          "after its client disconnected), or it belongs to another client, or the server has been restarted; open a new "
           "one",
           seconds(limits_.idle_timeout), seconds(limits_.lease)),
       "session_id");

@@ -75,8 +75,8 @@ SessionRecord session_record(std::string_view bytes, const std::string& pair, co
   reader.finish();
   // Checked last, because the checks above report more specific errors.
   if (bytes.substr(n) != sha256_hex(bytes.substr(0, n))) {
-    throw input_error("state", fmt::format("{}: expected bytes that end with their SHA-256, found {} with a mismatch: "
-                                           "they are corrupt",
+    throw input_error("state", fmt::format("{}: expected bytes that end with their SHA-256, found {} that do not: they "
+                                           "are damaged",
                                            what, bytes.size()));
   }
   return record;

@@ -44,7 +44,7 @@ class SurfaceSheets {
   struct Patch {
     std::uint32_t seed = 0;
     std::vector<std::uint32_t> triangles;
-    double steepest = 0.0;  ///< [-] cosine of the angle from the seed that a sheet of all of them is turned by
+    double steepest = 0.0;  ///< [-] cosine of the angle to the seed normal within which all of them form a sheet
   };
   [[nodiscard]] bool at_rim(std::uint32_t t) const;
   [[nodiscard]] Patch patch_around(std::uint32_t seed, std::vector<std::uint32_t>& patch_of) const;

@@ -27,6 +27,7 @@ TriangleSurface::TriangleSurface(SurfaceMesh mesh) : mesh_(std::move(mesh)), tre
   for (std::size_t t = 0; t < n; ++t) {
     const Triangle& corners = mesh_.triangles[t];
     face_normals_.push_back(triangle_cross(mesh_, t).normalized());
+    // Angle-weighted vertex pseudonormals [baerentzen2005].
     for (std::size_t k = 0; k < 3; ++k) {
       const Vector3& p = mesh_.vertices[corners[k]];
       const Vector3 a = (mesh_.vertices[corners[(k + 1) % 3]] - p).normalized();
@@ -42,6 +43,7 @@ TriangleSurface::TriangleSurface(SurfaceMesh mesh) : mesh_(std::move(mesh)), tre
   for (std::size_t begin = 0; begin < uses.size();) {
     const std::size_t end = end_of_edge(uses, begin);
     Vector3 sum = Vector3::Zero();
+    // Edge pseudonormal: mean of the adjacent face normals.
     for (std::size_t i = begin; i < end; ++i) sum += face_normals_[uses[i].triangle];
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t k = corner_opposite(mesh_.triangles[uses[i].triangle], uses[i].edge);
@@ -54,6 +56,7 @@ TriangleSurface::TriangleSurface(SurfaceMesh mesh) : mesh_(std::move(mesh)), tre
     }
     begin = end;
   }
+  // Some hundred units in the last place of the coordinates.
   for (const Vector3& vertex : mesh_.vertices) resolution_ = std::max(resolution_, 1e-13 * vertex.norm());
 }
 
@@ -102,6 +105,7 @@ NearestOnSurface TriangleSurface::closest(const Vector3& q, std::uint32_t near) 
   if (!on.edge && !on.vertex) return nearest;
   nearest.beside = on_rim(found.triangle, on);
   if (found.distance <= resolution_) return nearest;
+  // Distance to a vertex or a straight edge: Hessian (1 - n n^T) / gap, less t t^T / gap along the edge.
   const Vector3 n = side / found.distance * away;
   nearest.surface.normal = n;
   nearest.surface.curvature = Matrix3::Identity() - n * n.transpose();
@@ -145,6 +149,7 @@ InterpolatedNormal TriangleSurface::interpolated_normal(std::uint32_t triangle, 
     const Vector3& normal = vertex_normals_[corners[k]];
     const Vector3 edge = mesh_.vertices[corners[(k + 2) % 3]] - mesh_.vertices[corners[(k + 1) % 3]];
     sum += share[k] * normal;
+    // Gradient of the barycentric coordinate k; the normalisation is differentiated below.
     gradient += normal * cross.cross(edge).transpose() / cross.squaredNorm();
   }
   const double length = sum.norm();

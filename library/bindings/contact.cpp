@@ -204,7 +204,7 @@ void Contact::restore(std::string_view bytes) {
     std::int64_t step = 0;
     if (!bytes.starts_with(state_header) || bytes.size() < state_header.size() + sizeof(step)) {
       throw inner::input_error(
-          "bytes", fmt::format("restore: expected what save() returned, found {} other bytes", bytes.size()));
+          "bytes", fmt::format("restore: expected the bytes of save(), found {} other bytes", bytes.size()));
     }
     std::memcpy(&step, bytes.data() + state_header.size(), sizeof(step));
     const std::string history(bytes.substr(state_header.size() + sizeof(step)));

@@ -150,7 +150,7 @@ std::string check_cache() {
   const std::filesystem::path folder = fem::default_cache_directory();
   if (folder.empty()) {
     throw file_error(
-        "cache", "there is none, because neither XDG_CACHE_HOME nor HOME is set: every run meshes and condenses anew");
+        "cache", "no cache folder, because neither XDG_CACHE_HOME nor HOME is set: every run repeats meshing and condensation");
   }
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);

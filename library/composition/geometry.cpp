@@ -153,7 +153,7 @@ MeshReport process_volume(const MeshJob& job) {
   fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
   if (job.order == 2 && mesh.topology().n_nodes_quadratic == 0) {
     throw input_error(
-        "--order", fmt::format("--order 2: {} holds {} with {} nodes, higher orders are not available; remove it",
+        "--order", fmt::format("--order 2: {} holds {} with {} nodes, and higher orders are not available; remove it",
                                job.name, fem::element_shapes(mesh.nodes_per_element), mesh.nodes_per_element));
   }
   if (job.order == 2 && !mesh.topology().quadratic()) mesh = fem::to_quadratic(mesh);

@@ -37,7 +37,7 @@ class Servers {
   ~Servers();
 
   [[nodiscard]] const rpc::Endpoint& mbs() const { return mbs_; }
-  /// The contact server, if known to the client: with `mbs` alone only that server knows it.
+  /// The contact server, if known to the client: with `mbs` alone only that server has its address.
   [[nodiscard]] const std::optional<rpc::Endpoint>& fem() const { return fem_; }
   /// "mbs_server at unix:/...": for messages.
   [[nodiscard]] std::string mbs_text() const;

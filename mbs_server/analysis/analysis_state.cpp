@@ -11,15 +11,15 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view expected, const std::string& found) {
   throw input_error("checkpoint",
-                    fmt::format("checkpoint: expected {}, found {}; resume from another one, or start the "
-                                "run anew",
+                    fmt::format("checkpoint: expected {}, found {}; resume from another one, or restart the "
+                                "run",
                                 expected, found));
 }
 
 }  // namespace
 
 AnalysisState::AnalysisState(const std::string& text) : json_(nlohmann::json::parse(text, nullptr, false)) {
-  if (!json_.is_object()) refuse("where the analysis stands", "something else");
+  if (!json_.is_object()) refuse("the state of the analysis", "other data");
 }
 
 const nlohmann::json& AnalysisState::at(const char* name) const {
@@ -45,7 +45,7 @@ std::int64_t AnalysisState::count(const char* name) const {
 
 std::string AnalysisState::text(const char* name) const {
   const auto& value = at(name);
-  if (!value.is_string()) refuse(fmt::format("a text as '{}'", name), value.dump());
+  if (!value.is_string()) refuse(fmt::format("a string as '{}'", name), value.dump());
   return value.get<std::string>();
 }
 

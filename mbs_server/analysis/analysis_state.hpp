@@ -1,4 +1,4 @@
-/// What an analysis keeps in checkpoints beside the committed state: names and numbers, as text.
+/// State of an analysis in checkpoints besides the committed state: names and numbers, as text.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,7 +14,7 @@ namespace heelstrike::mbs {
 class AnalysisState {
  public:
   AnalysisState() = default;
-  /// @throws Error{invalid_input} for text that no analysis has written
+  /// @throws Error{invalid_input} for text not written by an analysis
   explicit AnalysisState(const std::string& text);
 
   void set(const char* name, double value) { json_[name] = value; }
@@ -22,12 +22,12 @@ class AnalysisState {
   void set(const char* name, std::span<const double> values) { json_[name] = values; }
   void set(const char* name, const std::string& text) { json_[name] = text; }
 
-  /// @throws Error{invalid_input} when there is none of this name and kind, for all below
+  /// @throws Error{invalid_input} for a missing name or another kind, as all functions below
   [[nodiscard]] double number(const char* name) const;
   /// 0 .. 2^53
   [[nodiscard]] std::int64_t count(const char* name) const;
   [[nodiscard]] std::string text(const char* name) const;
-  /// @param values  filled, as many as it has entries
+  /// @param values  filled; its size is the expected number
   void get(const char* name, std::span<double> values) const;
 
   [[nodiscard]] std::string bytes() const { return json_.dump(); }
@@ -38,7 +38,7 @@ class AnalysisState {
   nlohmann::json json_ = nlohmann::json::object();
 };
 
-/// A vector as AnalysisState takes and fills it.
+/// View of a vector for AnalysisState.
 [[nodiscard]] inline std::span<double> entries(Eigen::Ref<Eigen::VectorXd> v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
 }

@@ -10,7 +10,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// What the reader sees of the types: all but how they are built.
+/// The schema part of the types, without their factories.
 template <typename Schema, typename Types>
 std::vector<Schema> schemas_of(const Types& types) {
   return std::vector<Schema>(types.begin(), types.end());

@@ -1,11 +1,11 @@
-/// All registries of the multibody side in one table for the reader of scenarios.
+/// All registries of the multibody side in one table for the scenario reader.
 #pragma once
 
 #include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 
-/// All types of joints, force elements, drivers, integrators and analyses of this program, for the reader of scenarios.
+/// All types of joints, force elements, drivers, integrators and analyses of this program, for the scenario reader.
 /// @param backends  empty = contact back-ends and their parameters are not checked
 [[nodiscard]] Catalog scenario_catalog(BackendSchemas backends = {});
 

@@ -12,8 +12,8 @@ namespace heelstrike::mbs {
 
 namespace {
 
-/// The back-end knows these fields, or might, and the partner did not deliver them: the same question in another run
-/// would have an answer.
+/// True if the back-end provides, or may provide, these fields but the partner did not deliver them; another run may
+/// succeed.
 bool is_data_loss(ErrorCode code) {
   switch (code) {
     case ErrorCode::unavailable:
@@ -42,7 +42,7 @@ FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const Model& mode
 std::optional<double> FieldOutputWriter::next_time() const {
   const bool any_active = std::ranges::any_of(excluded_, [](char excluded) { return excluded == 0; });
   if (!spec_ || !any_active || spec_->interval == 0.0) return std::nullopt;
-  // Times of the grid are products, not sums: no drift.
+  // Grid times are products, not sums, to avoid drift.
   return spec_->interval * static_cast<double>(next_);
 }
 
@@ -70,7 +70,7 @@ void FieldOutputWriter::write_active_pair(std::size_t pair, Contact& contact, do
   try {
     write_pair(pair, contact, t, q, qd);
   } catch (const Error& e) {
-    if (e.code() == ErrorCode::cancelled) return;  // the run hears of its stop itself
+    if (e.code() == ErrorCode::cancelled) return;  // the run handles cancellation
     if (is_data_loss(e.code()) && !data_loss_) {
       data_loss_ = Error(e.code(),
                     fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",

@@ -1,4 +1,4 @@
-/// Fields of the contact pairs at the times the scenario asks for.
+/// Output of the fields of contact pairs at the times of the scenario.
 #pragma once
 
 #include <optional>
@@ -13,30 +13,30 @@
 
 namespace heelstrike::mbs {
 
-/// Asks the contact partner for the fields and hands them to the sink. A pair whose back-end has none is left out,
-/// which a warning says once. So is one whose fields cannot be had because of the partner: a stall, a lost connection,
-/// memory. The run goes on in both cases, but ends as incomplete in the second (`lost`).
+/// Requests the fields from the contact partner and passes them to the sink. Pairs whose back-end has no fields are
+/// excluded with one warning, as are pairs whose fields are unavailable because of the partner (stall, lost connection,
+/// memory). The run continues in both cases, but ends as incomplete in the second (`data_loss`).
 class FieldOutputWriter {
  public:
-  /// @param spec  none = nothing is ever due
+  /// @param spec  none = no output
   /// @param model  of the scenario; outlives this object, as the others
   FieldOutputWriter(const Scenario& scenario, const Model& model, const std::optional<FieldOutput>& spec,
                     RunSink& sink);
 
-  /// Time of the next files; none when there are none to come.
+  /// Time of the next files; none = no more files.
   [[nodiscard]] std::optional<double> next_time() const;
-  /// Goes on from `t` in a resumed run.
+  /// Continues from `t` in a resumed run.
   void skip_to(double t);
-  /// Why files are missing that the scenario asks for and the back-end has; none = all are there.
+  /// Reason for missing files that the scenario requests and the back-end provides; none = complete.
   [[nodiscard]] const std::optional<Error>& data_loss() const { return data_loss_; }
   /// For checkpoints.
   [[nodiscard]] FieldPosition position() const { return {next_, excluded_, partner_written_}; }
   void restore(const FieldPosition& position);
   /// Writes the files of next_time() with the state at that time and moves on.
   void write(Contact& contact, const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd);
-  /// Whether onset, peaks and end of every contact are drawn as well.
+  /// True if fields are also written at onset, peaks and separation of every contact.
   [[nodiscard]] bool at_events() const { return spec_ && spec_->at_events; }
-  /// The files of one pair at a state, whatever is due.
+  /// Writes the files of one pair at a state, independent of the output grid.
   void write_active_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q, const ConstVector& qd);
 
  private:

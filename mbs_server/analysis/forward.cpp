@@ -8,7 +8,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Advances a Simulation to its end and writes what it tells: rows, fields, episodes, checkpoints.
+/// Advances a Simulation to its end and writes rows, fields, episodes and checkpoints.
 class ForwardRun final : public RunBase, private SimulationListener {
  public:
   /// @param simulation  of `input`, not initialised; outlives this object
@@ -41,7 +41,7 @@ class ForwardRun final : public RunBase, private SimulationListener {
   }
   [[nodiscard]] Checkpoint save() override { return simulation_.save(); }
 
-  /// @returns false when the run was stopped meanwhile
+  /// @returns false when the run was stopped
   bool write_fields_until(SimulationStep& step);
   bool write_rows_until(SimulationStep& step);
   void write_checkpoint_if_due();
@@ -50,14 +50,14 @@ class ForwardRun final : public RunBase, private SimulationListener {
   std::int64_t next_row_ = 0;     ///< index on the regular output grid
   double next_checkpoint_ = 0.0;  ///< [s]
   double step_size_ = 0.0;        ///< [s] of the last step
-  bool end_row_due_ = false;      ///< of the last step, when the commit has been answered
+  bool end_row_due_ = false;      ///< of the last step, after the response of the commit
   VectorX y_, z_;                 ///< of rows and fields inside a step
 };
 
 bool ForwardRun::on_step(SimulationStep& step) {
   step_size_ = step.step_size();
   end_row_due_ = false;
-  // Rows belong to the history that was in force during the step.
+  // Rows use the contact history that was valid during the step.
   return write_fields_until(step) && write_rows_until(step);
 }
 
@@ -72,21 +72,21 @@ bool ForwardRun::write_fields_until(SimulationStep& step) {
 
 bool ForwardRun::write_rows_until(SimulationStep& step) {
   const double interval = input_.scenario.output.interval;
-  // Times on the regular grid are products, not sums: no drift.
+  // Grid times are products, not sums, to avoid drift.
   for (double grid = interval * static_cast<double>(next_row_); grid < step.end();
        grid = interval * static_cast<double>(++next_row_)) {
-    if (stop_.stop_requested()) return false;  // a body at rest takes steps of many thousand rows
+    if (stop_.stop_requested()) return false;  // a step of a body at rest may have many thousand rows
     step.state_at(grid, y_, z_);
     write_row(grid, y_, z_);
   }
-  if (step.step_size() == 0.0) return true;  // what is extrapolated is no step of the integrator
+  if (step.step_size() == 0.0) return true;  // an extrapolation is not a step of the integrator
   const bool on_grid = interval * static_cast<double>(next_row_) == step.end();
   if (on_grid) ++next_row_;
   const StepRows rows = input_.scenario.output.steps;
   const bool step_is_row =
       rows == StepRows::all || (rows == StepRows::contact && (step.is_event() || states_.any_closed()));
   if (!on_grid && !step_is_row && step.end() < end_time()) return true;
-  // In contact the commit is about to ask for this very state.
+  // In contact the commit is about to evaluate this state.
   end_row_due_ = step.commit_is_deferred();
   if (!end_row_due_) write_row(step.end(), step.end_y(), step.end_z());
   return true;

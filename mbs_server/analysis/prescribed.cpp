@@ -23,18 +23,18 @@ namespace {
 
 enum class Kind { kinematic, inverse, hybrid };
 
-/// Asked of the contact at once: enough to keep its threads busy, few enough to stop and to tell progress in between.
+/// Batch size of evaluations: large enough to use all threads, small enough for cancellation and progress reports.
 constexpr std::size_t frames_ahead = 256;
-/// Committed at once: a few to begin with, then as many as take a call's time. At most more than two cycles of gait at
-/// 60 Hz, so that both feet have the same work.
+/// Batch size of commits: initially few, then adapted to the time of a call. The maximum exceeds two gait cycles at
+/// 60 Hz, so that both feet have equal work.
 constexpr std::size_t first_frames = 8;
 constexpr std::size_t max_frames = 256;
 constexpr double call_time = 10.0;  // [s]
 
 using Powers = Eigen::Vector2d;  ///< [W] in the order of EnergyQuadrature
 
-/// Integral over [a, b] by Simpson's rule, in halves until both rules agree to `tolerance` and the rest is
-/// extrapolated: of order 6. @param f_a, f_m, f_b  at the ends and in the middle
+/// Integral over [a, b] by adaptive Simpson's rule, bisected until both rules agree to `tolerance`, with extrapolation
+/// of the remainder: of order 6. @param f_a, f_m, f_b  at the ends and in the middle
 Powers integral(const std::function<Powers(double)>& f, double a, const Powers& f_a, const Powers& f_m, double b,
                 const Powers& f_b, double tolerance, int halvings) {
   const double m = 0.5 * (a + b);
@@ -79,25 +79,25 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] Powers free_work(double before, const VectorX& y_before, const Powers& now);
 
   using Frame = ContactExchange::PrescribedState;
-  /// How the contact takes frames: one after the other, all at once, or committed all at once.
+  /// Evaluation of frames by the contact: sequential, in batches, or committed in batches.
   enum class EvaluationMode { sequential, batched, committed };
   [[nodiscard]] EvaluationMode choose_evaluation_mode() const;
-  /// Moves on by up to `n` frames of the grid, and where the contact has a history no further than the next fields,
-  /// which are drawn with the history of their frame. A frame that cannot be reached ends the list.
-  /// @param failure  why it cannot
+  /// Advances by up to `n` frames of the grid; with a history-dependent contact no further than the next fields, which
+  /// need the history of their frame. A frame that cannot be reached ends the list.
+  /// @param failure  receives the error of that frame
   [[nodiscard]] std::vector<Frame> next_frames(std::size_t n, std::exception_ptr& failure);
-  /// Asks for the frames and takes them one by one. @return false when stopped
+  /// Evaluates the frames and accepts them in sequence. @return false when stopped
   [[nodiscard]] bool take(std::span<Frame> frames);
-  /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
+  /// Commits frames and adapts the size of the next call to the time needed. @return number of committed frames
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool batched);
   void add_shift_work();
   void leave_out(const Frame& frame, const RecoverableError& reason);
-  /// What pairs that act hold and dissipate at a frame.
+  /// Energy stored and dissipated by active pairs at a frame.
   struct ContactEnergy {
     double stored = 0.0;            ///< [J]
     double dissipated_power = 0.0;  ///< [W]
-    double dissipated = 0.0;        ///< [J] since the frame before
+    double dissipated = 0.0;        ///< [J] since the preceding frame
   };
   [[nodiscard]] ContactEnergy contact_energy(std::span<const Response> responses) const;
   [[nodiscard]] std::optional<ContactEnergy> place_frame(const Frame& frame, bool batched);
@@ -117,8 +117,8 @@ class PrescribedRun final : public RunBase {
   bool started_frames_ = false;  ///< a frame has been committed
   Violation worst_;
   std::int64_t n_frames_ = 0;       ///< after the first
-  std::int64_t n_failed_ = 0;       ///< frames that the contact could not answer
-  std::string first_reason_;        ///< why it could not answer the first of them, with its time
+  std::int64_t n_failed_ = 0;       ///< frames for which the contact failed
+  std::string first_reason_;        ///< error of the first of them, with its time
   Powers powers_ = Powers::Zero();  ///< of the last frame, without contact
   ContactEnergy contact_;           ///< of the last frame
 };
@@ -127,7 +127,7 @@ std::vector<Column> PrescribedRun::columns() {
   std::vector<Column> columns = RunBase::columns();
   if (balance_) {
     for (const auto& balance : input_.scenario.analysis.balance) {
-      columns.push_back({balance.name + ".shift_m", "m", "height of the bodies above where they are prescribed"});
+      columns.push_back({balance.name + ".shift_m", "m", "height of the bodies above their prescribed position"});
     }
   }
   if (kind_ != Kind::inverse) return columns;
@@ -166,11 +166,11 @@ auto PrescribedRun::without_contact(const Function& f) {
   return f();
 }
 
-/// Constraints alone determine the accelerations of prescribed motion: the contact is not asked, least of all at a pose
-/// that it could not answer.
+/// Constraints alone determine the accelerations of prescribed motion: the contact, which may fail at the pose, is not
+/// evaluated.
 const VectorX& PrescribedRun::prescribed_accelerations() {
   return *without_contact([&] {
-    // With the states of the frame that was taken last the rounding would depend on how many are asked for at once.
+    // With the states of the last accepted frame the rounding would depend on the batch size.
     return &system_.accelerations({motion_t_, q(motion_), qd(motion_), start_states_}).qdd;
   });
 }
@@ -180,8 +180,8 @@ Powers PrescribedRun::free_powers(double t, const VectorX& y) {
   return {terms.dissipated_power, terms.external_power};
 }
 
-/// [J] Since the frame before, without contact: the motion between two frames is known, the contact is not. As accurate
-/// as those of a run that is integrated, so that it does not depend on how many frames there are.
+/// [J] Since the preceding frame, without contact: the motion between two frames is known, the contact is not. As
+/// accurate as in an integrated run, so that it does not depend on the number of frames.
 Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Powers& now) {
   constexpr double relative = 1e-8;
   constexpr int max_halvings = 8;
@@ -192,7 +192,7 @@ Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Po
   const auto power_at = [&](double at) {
     const double s = (at - before) / h;
     VectorX way(y.size());
-    // The cubic through both frames, from where the projection finds the prescribed pose.
+    // The cubic through both frames, initial guess of the projection onto the prescribed pose.
     way.head(n) = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * y_before.head(n) + s * s * (3.0 - 2.0 * s) * y.head(n) +
                   h * s * (1.0 - s) * ((1.0 - s) * y_before.segment(n, n) - s * y.segment(n, n));
     way.segment(n, n) = (1.0 - s) * y_before.segment(n, n) + s * y.segment(n, n);
@@ -208,7 +208,7 @@ Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Po
         std::max({powers_.lpNorm<Eigen::Infinity>(), f_m.lpNorm<Eigen::Infinity>(), now.lpNorm<Eigen::Infinity>()});
     return integral(power_at, before, powers_, f_m, t, now, relative * h * largest, max_halvings);
   } catch (const RecoverableError&) {
-    return 0.5 * h * (powers_ + now);  // frames that jump, with nothing to go through in between
+    return 0.5 * h * (powers_ + now);  // discontinuous frames, without motion between them
   }
 }
 
@@ -224,7 +224,7 @@ PrescribedRun::ContactEnergy PrescribedRun::contact_energy(std::span<const Respo
 }
 
 void PrescribedRun::move_to(double t) {
-  // Nothing but the last frame, so that a resumed run, and one that asks for fewer frames at once, has the same bits.
+  // Depends only on the last frame, so that resumed runs and other batch sizes are bitwise equal.
   system_.reset_factorisation();
   const auto n = system_.n_q();
   const double h = t - motion_t_;
@@ -244,7 +244,7 @@ void PrescribedRun::move_to(double t) {
   if (const std::string driver = system_.find_reversed_driver(t, q(motion_)); !driver.empty()) {
     throw Error(
         ErrorCode::solver_failed,
-        fmt::format("'{}' turns by more than a quarter turn between t = {} s and t = {} s, so that the pose half "
+        fmt::format("'{}' rotates by more than a quarter turn between t = {} s and t = {} s, so that the pose half "
                     "a turn away was found; reduce output.interval",
                     driver, motion_t_, t));
   }
@@ -256,12 +256,12 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
   while (frames.size() < n && (next_frame_ == 0 || motion_t_ < end_time())) {
     check_stop(stop_);
     const double grid = input_.scenario.output.interval * static_cast<double>(next_frame_);
-    // A grid that ends at the end time but for rounding has no extra frame there.
+    // A grid that ends at the end time up to rounding has no additional frame there.
     const bool last = grid >= end_time() * (1.0 - 1e-12);
     try {
       if (next_frame_ > 0) move_to(last ? end_time() : grid);
     } catch (...) {
-      // The frames before it are still to be written.
+      // The preceding frames have yet to be written.
       failure = std::current_exception();
       break;
     }
@@ -275,12 +275,12 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
   return frames;
 }
 
-/// Evaluates and commits a frame; one that the contact cannot answer is told and left out.
+/// Evaluates and commits a frame; a frame for which the contact fails is reported and skipped.
 std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Frame& frame, bool batched) {
   const VectorX before = committed_.y;
   VectorX& y = committed_.y;
   try {
-    // States of force elements go along with the frames, as energies do.
+    // States of force elements advance with the frames, as energies do.
     const MotionState from = model_.state(committed_t_, before);
     y << frame.q, frame.qd, system_.states().advance(from, {frame.t, frame.q, frame.qd});
     if (batched && frame.error) throw_typed(*frame.error);
@@ -301,8 +301,8 @@ std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Fra
   }
 }
 
-/// Who holds the bodies at the height that the balance asks for lifts their weight where that changes. What the contact
-/// stores on that way counts with its energy.
+/// The support that holds the bodies at the height of the balance does work on their weight when the height changes.
+/// The energy stored in the contact along that motion is included in the contact energy.
 void PrescribedRun::add_shift_work() {
   const std::vector<double> weights = balance_->balance_forces(q(committed_.y), {});
   const auto shifts = balance_->shifts();
@@ -314,7 +314,7 @@ void PrescribedRun::add_shift_work() {
 
 void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason) {
   if (n_failed_++ == 0) first_reason_ = fmt::format("at t = {} s: {}", frame.t, reason.what());
-  sink_.on_log("warning", fmt::format("frame at t = {} s left out: {}", frame.t, reason.what()));
+  sink_.on_log("warning", fmt::format("frame at t = {} s skipped: {}", frame.t, reason.what()));
 }
 
 void PrescribedRun::process(const Frame& frame, bool batched) {
@@ -334,14 +334,14 @@ void PrescribedRun::process(const Frame& frame, bool batched) {
       ++n_frames_;
     }
   } else {
-    // What the run ends with, its energy too, is the last frame that has an answer.
+    // The run ends, also in its energy, with the last frame that has a solution.
     committed_.t = before;
   }
   report_progress(input_.scenario.output.interval);
 }
 
-/// Nobody knows the contact between two frames. What is put into it is what it holds more than before and what it has
-/// dissipated, of which only the rate-dependent part is not known from its answers: it is taken as linear.
+/// The contact between two frames is unknown. The work done on it is the increase of its stored energy plus its
+/// dissipation, of which only the rate-dependent part is not in its responses: it is assumed linear.
 void PrescribedRun::add_energy(double before, const VectorX& y_before, const Powers& powers,
                                const ContactEnergy& contact) {
   const double dissipated = 0.5 * (committed_.t - before) * (contact_.dissipated_power + contact.dissipated_power);
@@ -372,7 +372,7 @@ bool PrescribedRun::take(std::span<Frame> frames) {
     if (stop_.stop_requested()) return false;
     if (i == n_evaluations_requested) {
       try {
-        // The one that is refused ends the call and is told; the motion goes on after it.
+        // A rejected frame ends the call and is reported; the motion continues after it.
         n_evaluations_requested += commit(frames.subspan(i)) + 1;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::cancelled && stop_.stop_requested()) return false;
@@ -456,7 +456,7 @@ bool PrescribedRun::solve() {
 }
 
 void PrescribedRun::require_frames() {
-  // Of the prescribed motion: a balance moves bodies away from it on purpose.
+  // Of the prescribed motion: a balance intentionally moves bodies away from it.
   model_.totals().max_position_violation = worst_.position;
   model_.totals().max_velocity_violation = worst_.velocity;
   if (!started_frames_) {
@@ -482,7 +482,7 @@ void require_prescribed_motion(int degrees_of_freedom) {
   throw input_error(
       "analysis.type",
       fmt::format("analysis.type: expected joints and drivers that prescribe all motion, found {} degrees of freedom "
-                  "left free; add drivers, or use `type: forward`",
+                  "remaining; add drivers, or use `type: forward`",
                   degrees_of_freedom));
 }
 

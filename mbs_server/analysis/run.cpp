@@ -16,10 +16,10 @@ namespace {
 
 void check_balances(const config::Field& field, const Scenario& scenario) {
   if (scenario.analysis.balance.empty()) {
-    field["balance"].refuse("at least one entry", "none", "say which bodies are carried by which force");
+    field["balance"].refuse("at least one entry", "none", "specify which bodies are supported by which force");
   }
   if (!(scenario.gravity.norm() > 0.0)) {
-    field["type"].refuse("gravity, which says what is vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
+    field["type"].refuse("gravity, which defines the vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
   }
 }
 
@@ -31,17 +31,17 @@ std::span<const AnalysisType> analysis_types() {
       {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true}},
        run_forward,
        check_fixed_supports},
-      {{{.name = "kinematic", .meaning = "contact of a motion that drivers prescribe", .keys = {balance_keys()}},
+      {{{.name = "kinematic", .meaning = "contact in a motion prescribed by drivers", .keys = {balance_keys()}},
         {.prescribed = true}},
        run_kinematic},
-      {{{.name = "inverse", .meaning = "the loads of joints and drivers besides", .keys = {balance_keys()}},
+      {{{.name = "inverse", .meaning = "as kinematic, with the loads of joints and drivers", .keys = {balance_keys()}},
         {.prescribed = true, .loads = true}},
        run_inverse},
-      {{{.name = "static", .meaning = "balance of all that drivers leave free", .keys = {config::max_residual_key()}}, {}},
+      {{{.name = "static", .meaning = "equilibrium of the coordinates without drivers", .keys = {config::max_residual_key()}}, {}},
        run_static,
        [](const Scenario&, std::span<const PairDescription> pairs) { check_no_vibrating_pairs(pairs); }},
       {{{.name = "hybrid",
-         .meaning = "as kinematic, but some bodies find their height from the force that carries them",
+         .meaning = "as kinematic, with the height of some bodies determined by the supporting force",
          .keys = {config::required(balance_keys())},
          .check = check_balances},
         {.prescribed = true, .balances = true}},

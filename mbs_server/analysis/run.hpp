@@ -1,5 +1,5 @@
-/// One run from start to end: the only entry of the multibody side, used alike by the gRPC service, by in-process runs
-/// and by tests.
+/// One run from start to end: the only entry of the multibody side, used by the gRPC service, by in-process runs and by
+/// tests.
 #pragma once
 
 #include <span>
@@ -11,33 +11,33 @@
 
 namespace heelstrike::mbs {
 
-/// What describes a type of analysis. A new one is its file and its entry in run.cpp.
+/// Description of a type of analysis. A new one needs its file and its entry in run.cpp.
 struct AnalysisType : AnalysisSchema {
   RunSummary (*run)(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop);
-  /// Refuses pairs that the analysis cannot have, as its run would; null = it takes all.
+  /// Rejects pairs that the analysis does not support, as its run would; null = supports all.
   void (*check_pairs)(const Scenario& scenario, std::span<const PairDescription> pairs) = nullptr;
 };
 [[nodiscard]] std::span<const AnalysisType> analysis_types();
 
 /// Runs the analysis of `input.scenario` to its end, to a failure or until `stop` is requested. The model is checked
 /// before its contact is prepared.
-/// Never throws for a failure of the run itself: the summary then has status "failed" and the error, and everything up
-/// to the last committed step has been given to `sink`.
+/// Never throws for a failure of the run itself: the summary then has status "failed" and the error, and all output up
+/// to the last committed step has been passed to `sink`.
 /// @throws Error{invalid_input} before the run starts, for a model that cannot be built
 [[nodiscard]] RunSummary run_scenario(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                                       std::stop_token stop);
 
-/// What the model comes to, and whether the analysis can be asked of it; its contact is not prepared.
+/// Describes the model and checks that the analysis supports it; its contact is not prepared.
 /// @throws Error{invalid_input} as the run would before its contact is prepared
 [[nodiscard]] ModelDescription describe_scenario(const Scenario& scenario, const std::stop_token& stop = {});
 
-/// Whether the analysis takes these pairs, before they are opened.
-/// @param pairs  one for each of the scenario's, as their descriptions will be
+/// Checks that the analysis supports these pairs, before they are opened.
+/// @param pairs  predicted descriptions, one for each pair of the scenario
 /// @throws Error{invalid_input} as the run would
 void check_pairs(const Scenario& scenario, std::span<const PairDescription> pairs);
 
-/// Where the model is assembled, as the run would. Opens all pairs: for scenarios with rigid ones only, which are
-/// cheap.
+/// Checks the assembled initial state as the run would. Opens all pairs: only for scenarios with rigid pairs, which are
+/// inexpensive.
 /// @throws Error{invalid_input} for rigid bodies that overlap, with the pair
 void check_rigid_start(const RunInput& input, const ContactFactory& open_contact, const std::stop_token& stop = {});
 

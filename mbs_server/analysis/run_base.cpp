@@ -17,9 +17,9 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Progress is told at most this often; it goes to people.
+/// Minimum interval of progress reports, which are for display.
 constexpr std::chrono::milliseconds progress_period{100};
-/// Rows that wait for their answers: what somebody who watches a run sees late, and what memory they take.
+/// Limit of rows with pending responses: bounds their delay for watchers and their memory.
 constexpr std::size_t max_pending_rows = 256;
 
 }  // namespace
@@ -47,16 +47,16 @@ double RunBase::clock() const {
 }
 
 void RunBase::at_restart_point() {
-  // Rows, fields and history are the same whether it is written or not.
+  // Rows, fields and history do not depend on whether a checkpoint is written.
   if (input_.scenario.output.checkpoint_period > 0.0 && clock() >= checkpoint_due_) write_checkpoint();
 }
 
 void RunBase::write_checkpoint() {
-  if (fields_.lost()) return;  // who resumes the run goes on before the loss, and has the fields
+  if (fields_.lost()) return;  // a resumed run continues before the loss and has the fields
   finish_rows();
   model_.totals().fields = fields_.position();
   sink_.on_checkpoint(save());
-  // What it took to write does not count, so that a large one on a slow disk leaves time to go on.
+  // The time for writing is excluded, so that a large checkpoint on a slow disk leaves time for the run.
   checkpoint_due_ = clock() + input_.scenario.output.checkpoint_period;
 }
 
@@ -125,7 +125,7 @@ void RunBase::switch_prescribed_pair(std::size_t pair, const Response& response)
     tracker.update(t, response);
   } else if (tracker.open()) {
     ContactEpisode& episode = model_.totals().finished.emplace_back(tracker.end(t, response));
-    // Who is moved leaves with the speed that is prescribed; that says nothing about the contact.
+    // Prescribed bodies separate with the prescribed velocity, which gives no information about the contact.
     episode.effective_restitution.reset();
     sink_.on_episode(episode);
   }
@@ -146,7 +146,7 @@ void RunBase::accept_prescribed_state(std::span<const Response> responses) {
 
 void RunBase::write_row(double t, const VectorX& y, const VectorX& z) {
   const std::int64_t most = input_.scenario.analysis.budget.rows;
-  // The grid has been checked before the run, with one row more at its start and at its end.
+  // The grid was checked before the run, with an additional row at its start and end.
   if (++model_.totals().n_rows > most + 2) {
     throw limit_error("analysis.budget.rows",
                       fmt::format("the time series has {} rows at t = {} s, as many as analysis.budget.rows allows; "
@@ -187,8 +187,8 @@ void RunBase::report_missing_contact() {
     if (had_contact || !(gap > 0.0 && std::isfinite(gap))) continue;
     sink_.on_log("note",
                  fmt::format("contact.{}: the bodies never touched; the smallest gap of the time series is {:.4g} m at "
-                             "t = {:.6g} s. If they should meet: check where the bodies start, which side their "
-                             "surfaces face, and the length_scale of meshes",
+                             "t = {:.6g} s. If contact is expected: check the initial poses, the orientation of the "
+                             "surfaces, and the length_scale of meshes",
                              pair, gap, t));
   }
 }
@@ -236,7 +236,7 @@ void RunBase::finish() {
   try {
     finish_rows();
   } catch (const Error&) {
-    rows_.clear();  // the run has ended for that reason, or for one before it
+    rows_.clear();  // the run has ended for that reason or an earlier one
   }
   summary_.simulated_time = committed_.t;
   summary_.wall_time = wall_time();
@@ -270,7 +270,7 @@ void RunBase::finish_wall_times() {
 void RunBase::finish_energy() {
   EnergyBalance& energy = summary_.energy;
   if (exchange_.committed_step() < 0) {
-    // Nothing was accepted, so nothing is known.
+    // Without an accepted state the energies are unknown.
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     energy = {unknown, unknown, unknown, unknown, unknown};
     return;
@@ -283,19 +283,19 @@ void RunBase::finish_energy() {
     energy.balance_error = energy.final - energy.initial - energy.external_work + energy.dissipated;
     check_balance();
   } catch (const Error& e) {
-    // The partner is gone: without it the energy stored in contacts is unknown.
+    // Without the partner the energy stored in contacts is unknown.
     energy.final = energy.balance_error = std::numeric_limits<double>::quiet_NaN();
     sink_.on_log("warning", fmt::format("final energy unknown: {}", e.what()));
   }
 }
 
-/// Where motion is prescribed, or one state of equilibrium follows another, the balance tells how coarse the frames
-/// are. Of a motion that is integrated it is the one number that every mistake of contact, elements and steps shows in.
+/// For prescribed motion and sequences of equilibria the balance measures the resolution of the frames. For integrated
+/// motion it is the one number that shows every error of contact, elements and steps.
 void RunBase::check_balance() {
-  // A method of second order with steps that resolve the motion is right to a few parts in a thousand, one of the
-  // examples' explicit coupling schemes to some per cent: more was not computed, whatever it is.
+  // A second-order method with steps that resolve the motion has errors of a few parts in a thousand, the explicit
+  // coupling schemes of the examples some per cent: a larger error invalidates the result.
   constexpr double outlier_fraction = 0.1;
-  // Rounding of sums that cancel: nothing moved.
+  // Rounding of sums that cancel, without motion.
   constexpr double rounding = 1e-9;
   const EnergyBalance& energy = summary_.energy;
   if (!input_.scenario.analysis.traits.finds_events) return;
@@ -305,8 +305,8 @@ void RunBase::check_balance() {
   if (!(error > outlier_fraction * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final)))) return;
   sink_.on_log(
       "warning",
-      fmt::format("the energy balance is wrong by {:.3g} J, {:.2g} % of all energy that moved ({:.3g} J): do not "
-                  "trust this motion; take smaller steps or tolerances, and look in the time series for where "
+      fmt::format("the energy balance has an error of {:.3g} J, {:.2g} % of all energy exchanged ({:.3g} J): do not "
+                  "trust this motion; use smaller steps or tolerances, and find in the time series where "
                   "the energy appears",
                   energy.balance_error, 100.0 * error / moved, moved));
 }

@@ -1,5 +1,5 @@
-/// What all analyses share: the order of a run, rows, fields, progress, the energy balance and the summary. An analysis
-/// derives from it and brings solve().
+/// Common base of all analyses: sequence of a run, rows, fields, progress, the energy balance and the summary. An
+/// analysis derives from it and implements solve().
 #pragma once
 
 #include <chrono>
@@ -27,20 +27,20 @@ class RunBase {
   RunBase(const RunBase&) = delete;
   RunBase& operator=(const RunBase&) = delete;
 
-  /// The whole run; failures end in the summary.
+  /// The whole run; failures are reported in the summary.
   [[nodiscard]] RunSummary run(const ContactFactory& open_contact);
 
  protected:
   using Clock = std::chrono::steady_clock;
 
-  /// Checks what can be checked without the contact, then opens it and tells the columns.
+  /// Performs the checks without contact, then opens the contact and reports the columns.
   virtual void open(const ContactFactory& open_contact);
-  /// What this analysis asks of the assembled model. @throws Error{invalid_input}
+  /// Requirements of this analysis on the assembled model. @throws Error{invalid_input}
   virtual void check() const {}
-  /// From the initial state to the end. @returns false when the run was asked to stop. A run that reaches its end
-  /// without some of its rows leaves the reason in summary_.error, and is "incomplete".
+  /// From the initial state to the end. @returns false when the run was stopped. A run that reaches its end without some
+  /// of its rows stores the reason in summary_.error, and is "incomplete".
   [[nodiscard]] virtual bool solve() = 0;
-  /// All that is needed to go on from the committed state, at a restart point.
+  /// Data for resuming from the committed state, at a restart point.
   [[nodiscard]] virtual Checkpoint save() = 0;
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}
   [[nodiscard]] virtual std::vector<Column> columns();
@@ -53,26 +53,26 @@ class RunBase {
   /// Evaluates and commits the contact at the state of a motion that does not depend on it, and opens and closes the
   /// pairs.
   void commit_prescribed_state();
-  /// Opens and closes the pairs of the state of such a motion, which has been committed with these responses.
+  /// Opens and closes the pairs at the state of such a motion that was committed with these responses.
   void accept_prescribed_state(std::span<const Response> responses);
-  /// Opens the episodes of pairs that touch in the first state, which has been committed with these responses, and
-  /// writes the first row.
+  /// Opens the episodes of pairs in contact in the first state, which was committed with these responses, and writes the
+  /// first row.
   void accept_initial_state(std::span<const Response> responses);
   void write_first_row();
-  /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
+  /// Writes fields if the grid of the scenario has a time up to `t` (within rounding) and the state is at that time.
   void write_fields(double t, const VectorX& y);
-  /// Fields of a grid whose times lie on rows: those that have become due since the last ones are written once.
+  /// Fields of a grid whose times lie on rows: writes once if any became due since the last call.
   void write_due_fields(double t, const VectorX& y);
   [[nodiscard]] bool fields_due(double t) const;
-  /// Fields of one pair at an event of its contact, where the scenario asks for them.
+  /// Writes fields of one pair at an event of its contact, if requested by the scenario.
   void write_event_fields(std::size_t pair, double t, const VectorX& y);
-  /// A row whose gaps are not known yet is written when they are; rows are written in order.
+  /// Writes a row, deferred until its gaps are known; rows are written in order.
   void write_row(double t, const VectorX& y, const VectorX& z);
-  /// A restart point: an instant from which this analysis goes on in the same way whatever came before, in every run.
-  /// Writes a checkpoint when the last one is old enough by the clock.
+  /// A restart point: an instant after which this analysis does not depend on earlier computations, in every run.
+  /// Writes a checkpoint when the checkpoint period has elapsed.
   void at_restart_point();
   void write_checkpoint();
-  /// Waits for the answers of all rows and writes them: before anything that comes after them.
+  /// Waits for the responses of all rows and writes them; called before any later output.
   void finish_rows();
   void report_progress(double step_size);
   void report_preparation(std::string_view stage, double fraction);
@@ -108,15 +108,15 @@ class RunBase {
   };
   void write_completed_rows();
   void note_gaps(std::span<const double> row);
-  /// Bodies of a pair that was named are hardly meant to pass each other by.
+  /// Warns of pairs that never touched, which is rarely intended.
   void report_missing_contact();
 
-  std::deque<Row> rows_;  ///< not written yet
+  std::deque<Row> rows_;  ///< pending rows
   struct MinGap {
     double gap = std::numeric_limits<double>::infinity();  ///< [m]
     double t = 0.0;                                        ///< [s]
   };
-  std::vector<MinGap> min_gaps_;  ///< of each pair in the rows that were written
+  std::vector<MinGap> min_gaps_;  ///< of each pair in the written rows
   std::string preparation_stage_;
   double checkpoint_due_ = 0.0;    ///< [s] of input_.clock
   Clock::duration fields_time_{};  ///< spent on fields

@@ -21,35 +21,35 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Imbalance over acting forces of an equilibrium.
+/// Tolerance of an equilibrium: residual relative to the acting forces.
 constexpr double residual_tolerance = 1e-10;
-/// [1/m] makes constraint residuals of 1e-13 m count as much as a relative imbalance of 1e-10.
+/// [1/m] gives constraint residuals of 1e-13 m the weight of a relative force residual of 1e-10.
 constexpr double constraint_weight = 1e3;
-/// At which KINSOL takes over from the overdamped motion.
+/// Residual at which KINSOL replaces the overdamped motion.
 constexpr double continuation_tolerance = 1e-4;
-/// At which KINSOL takes over from an overdamped motion that gets no nearer: the line search of KINSOL finds its way
-/// where the tangent changes from step to step, as between the facets of meshes, but not from afar.
+/// Residual at which KINSOL replaces a stagnating overdamped motion: its line search converges where the tangent
+/// changes from step to step, as between the facets of meshes, but not from a large distance.
 constexpr double max_continuation_residual = 1e-2;
-/// [m, -] longest change of a coordinate in one step: a twentieth of a radian.
+/// [m, -] maximum change of a coordinate in one step: a twentieth of a radian.
 constexpr double max_step_length = 0.05;
-/// [m] thinner than anything that bodies could pass in a step without being seen: surfaces that are open are met from
-/// behind only as deep as `search_distance`, some millimetres.
+/// [m] below the thickness of any obstacle through which bodies could tunnel in a step: open surfaces are detected from
+/// behind only to a depth of `search_distance`, some millimetres.
 constexpr double min_obstacle_thickness = 1e-3;
 constexpr int max_continuation_steps = 2000;
-/// [1/s^2] resistance per mass that the overdamped motion begins with, from afar and from the last equilibrium, whose
-/// stiffness is that of the contact: less lets light loads jump out of it.
+/// [1/s^2] initial resistance per mass of the overdamped motion, from a distant start and from the last equilibrium,
+/// whose stiffness is that of the contact: with less, light loads would lose contact.
 constexpr double initial_damping = 1e3;
 constexpr double initial_damping_nearby = 1e5;
-/// Of the overdamped motion from the last equilibrium: usually it takes ten.
+/// Limit of the overdamped motion from the last equilibrium, which usually takes ten steps.
 constexpr int max_nearby_steps = 50;
-/// Newton's method doubles the digits: what takes more steps than these is no nearby equilibrium.
+/// Newton's method converges quadratically: more iterations indicate that there is no equilibrium nearby.
 constexpr int max_newton_steps = 20;
-/// How often the way to an equilibrium that is not found from the last one is halved.
+/// Maximum number of bisections of the load step to an equilibrium.
 constexpr int max_halvings = 3;
-/// Equilibria that the next one is foretold from: a parabola through the last three.
+/// Equilibria for the prediction of the next one: a parabola through the last three.
 constexpr std::size_t max_past_equilibria = 3;
-/// [1/s^2] resistance per mass that keeps what is free where it is. Stiffness per mass of anything that holds is far
-/// larger (a pendulum of 1 km has 1e-2).
+/// [1/s^2] resistance per mass that keeps unsupported coordinates in place. The stiffness per mass of any support is
+/// far larger (a pendulum of 1 km has 1e-2).
 constexpr double min_damping = 1e-5;
 
 class StaticRun final : public RunBase {
@@ -104,12 +104,12 @@ class StaticRun final : public RunBase {
   std::unique_ptr<StaticForm> form_;
   ReactionTable loads_;
   VectorX x_, F_, trial_;
-  double scale_ = 1.0;  ///< [N, N m] forces at work
+  double scale_ = 1.0;  ///< [N, N m] scale of the acting forces
   std::string last_rejection_;
-  bool commits_during_approach_ = false;  ///< of approach(): friction holds what it has come to
+  bool commits_during_approach_ = false;  ///< of approach(): stick points follow the motion
   std::vector<double> gaps_;         ///< [m] of the pairs at x_, on the way to an equilibrium
   VectorX past_external_forces_;                   ///< [N, N m] external_forces() at the last equilibrium
-  /// An equilibrium on the way.
+  /// A past equilibrium.
   struct PastEquilibrium {
     double t = 0.0;  ///< [s]
     VectorX x;
@@ -145,12 +145,12 @@ void StaticRun::count_evaluation() {
   const std::int64_t most = input_.scenario.analysis.budget.evaluations;
   if (++n_evaluations_ <= most) return;
   throw limit_error("analysis.budget.evaluations",
-                    fmt::format("the balance was evaluated {} times, as often as analysis.budget.evaluations allows; "
-                                "raise it, or start nearer to the equilibrium",
+                    fmt::format("the equilibrium equations were evaluated {} times, as often as analysis.budget.evaluations allows; "
+                                "raise it, or start closer to the equilibrium",
                                 most));
 }
 
-/// Imbalance relative to the forces at work, constraint residuals in their own units; leaves F in F_.
+/// Norm of the residual: forces relative to their scale, constraints in their units; stores F in F_.
 double StaticRun::evaluate(double t, const VectorX& x) {
   count_evaluation();
   form_->residual(t, x, F_);
@@ -167,7 +167,7 @@ std::vector<double> StaticRun::gaps(double t, const VectorX& x) {
   return gaps;
 }
 
-/// Whether a pair that was and is apart may have touched in between.
+/// True if a pair that is open at both ends of a step may have touched in between.
 bool StaticRun::may_have_tunnelled(const std::vector<double>& gaps_now, double moved) const {
   if (moved <= min_obstacle_thickness) return false;
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
@@ -176,7 +176,7 @@ bool StaticRun::may_have_tunnelled(const std::vector<double>& gaps_now, double m
   return false;
 }
 
-/// One implicit step of the overdamped motion. @returns false when it went too far and must be shorter
+/// One implicit step of the overdamped motion. @returns false when the step was too long and must be repeated
 bool StaticRun::continuation_step(double t, double shift, double& norm) {
   const auto n = system_.n_q();
   try {
@@ -189,7 +189,7 @@ bool StaticRun::continuation_step(double t, double shift, double& norm) {
     VectorX rest = VectorX::Zero(n);
     system_.project(t, trial_.head(n), rest);
     const double reached = evaluate(t, trial_);
-    // An imbalance that grows tenfold is a fall into something hard.
+    // A tenfold growth of the residual indicates penetration of a stiff body.
     if (!(reached <= std::max(10.0 * norm, continuation_tolerance)) || !std::isfinite(reached)) return false;
     std::vector<double> gaps_now = gaps(t, trial_);
     if (may_have_tunnelled(gaps_now, (trial_ - x_).head(n).lpNorm<Eigen::Infinity>())) return false;
@@ -204,7 +204,7 @@ bool StaticRun::continuation_step(double t, double shift, double& norm) {
   }
 }
 
-/// @param shift  [1/s^2] resistance per mass that it begins with
+/// @param shift  [1/s^2] initial resistance per mass
 bool StaticRun::approach(double t, double shift, int max_steps) {
   measure_forces(t);
   double norm = evaluate(t, x_);
@@ -213,7 +213,7 @@ bool StaticRun::approach(double t, double shift, int max_steps) {
     check_stop(stop_);
     const double before = norm;
     if (continuation_step(t, shift, norm)) {
-      // Steps grow as the imbalance falls, and on a long way with constant force too.
+      // Steps grow as the residual falls, and also over long distances with constant force.
       shift = std::max(min_damping, shift * std::clamp(norm / before, 0.1, 0.6));
     } else {
       (void)evaluate(t, x_);
@@ -224,13 +224,13 @@ bool StaticRun::approach(double t, double shift, int max_steps) {
   return norm <= max_continuation_residual;
 }
 
-/// A stiff contact turns the rounding of positions into forces. @pre a factor() near x_
+/// Stiff contact converts the rounding of positions to forces, which limits the tolerance. @pre a factor() near x_
 double StaticRun::tolerance() const {
   const double rounding = 1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->stiffest() / scale_;
   return std::max(residual_tolerance, rounding);
 }
 
-/// Imbalance of F_ as KINSOL weighs it.
+/// Weighted norm of F_ as in KINSOL.
 double StaticRun::weighted_norm() const {
   const auto n = system_.n_q();
   double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
@@ -238,11 +238,11 @@ double StaticRun::weighted_norm() const {
   return norm;
 }
 
-/// Where the next equilibrium would lie if all unknowns went on as through the last ones.
+/// Extrapolates all unknowns through the past equilibria to the next one.
 VectorX StaticRun::predict_equilibrium(double t) const {
   VectorX x = VectorX::Zero(x_.size());
   for (const PastEquilibrium& here : past_) {
-    double share = 1.0;  // Lagrange's polynomial of this one
+    double share = 1.0;  // Lagrange polynomial of this equilibrium
     for (const PastEquilibrium& other : past_) {
       if (&other != &here) share *= (t - other.t) / (here.t - other.t);
     }
@@ -251,8 +251,8 @@ VectorX StaticRun::predict_equilibrium(double t) const {
   return x;
 }
 
-/// Newton's method with the exact tangent and no search along its steps, from x_, as long as every step lessens the
-/// imbalance: near an equilibrium it asks the contact once for each doubling of the digits.
+/// Newton's method from x_ with the exact tangent and without line search, while every step reduces the residual: near
+/// an equilibrium it needs one contact evaluation for each doubling of the digits.
 BalanceResult StaticRun::newton(double t) {
   const auto n = system_.n_q();
   BalanceResult result;
@@ -278,8 +278,8 @@ BalanceResult StaticRun::newton(double t) {
   return result;
 }
 
-/// The equilibrium near the foretold one, else that which the overdamped motion comes to from the last one. Not
-/// converged = to be looked for in another way.
+/// The equilibrium near the predicted one, else the limit of the overdamped motion from the last one. Not converged =
+/// another method is required.
 BalanceResult StaticRun::find_by_newton(double t) {
   const auto n = system_.n_q();
   BalanceResult result;
@@ -292,7 +292,7 @@ BalanceResult StaticRun::find_by_newton(double t) {
       x_ = from;
       rest.setZero();
       system_.project(t, x_.head(n), rest);
-      // What nothing prescribes is foretold no farther than a step of the line search goes.
+      // The predicted change of free coordinates is limited to a step of the line search.
       if ((x_.head(n) - last).lpNorm<Eigen::Infinity>() > max_step_length) return false;
       if (!overdamped || approach(t, initial_damping_nearby, max_nearby_steps)) result = newton(t);
     } catch (const RecoverableError& e) {
@@ -320,7 +320,7 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
   settings.F_scale = VectorX::Ones(x_.size());
   settings.F_scale.head(n) /= scale_;
   settings.F_scale.tail(x_.size() - n).setConstant(constraint_weight);
-  // Only positions count in the length of a step.
+  // Only positions enter the length of a step.
   settings.x_scale = VectorX::Constant(x_.size(), 1e-6 / scale_);
   settings.x_scale.head(n).setOnes();
   settings.max_step_length = max_step_length * std::sqrt(static_cast<double>(n));
@@ -343,8 +343,8 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
   return result;
 }
 
-/// Friction holds a body where it has been put: stick points are measured from the start, which is the first step of
-/// the contact's history. A start that the contact refuses leaves it without one.
+/// Commits the initial state, from which friction measures slip, as the first step of the contact's history. It is
+/// skipped if the contact rejects the initial state.
 void StaticRun::commit_initial_state() {
   const auto n = system_.n_q();
   VectorX rest = VectorX::Zero(n);
@@ -358,14 +358,14 @@ void StaticRun::commit_initial_state() {
 
 void StaticRun::accept_residual(double t, BalanceResult& result) {
   sink_.on_log("warning",
-               fmt::format("equilibrium at t = {} s to {:.1e} of the forces at work only ({}); {}. Contact forces that "
-                           "jump between the facets of a mesh leave no better one: finer triangles, or an "
+               fmt::format("equilibrium at t = {} s only to {:.1e} of the acting forces ({}); {}. Contact forces that "
+                           "jump between the facets of a mesh allow no better one: use finer triangles, or an "
                            "`elastic_foundation` with `direction: normal`, whose forces are continuous",
                            t, result.norm, result.reason, describe_residual(t)));
   result.converged = true;
 }
 
-/// By the overdamped motion from afar, in one way or another.
+/// Finds an equilibrium by pseudo-transient continuation from a distant start, with fallbacks.
 BalanceResult StaticRun::find_by_continuation(double t, const VectorX& start) {
   const auto n = system_.n_q();
   BalanceResult result;
@@ -380,24 +380,24 @@ BalanceResult StaticRun::find_by_continuation(double t, const VectorX& start) {
     return near;
   };
   if (attempt(initial_damping, false) && !result.converged) {
-    // Where forces jump between the facets of a mesh, one way to the equilibrium ends and another does not.
-    sink_.on_log("info", fmt::format("the way to the equilibrium at t = {} s ended at {:.1e} of the forces at work "
-                                     "({}); taken again in shorter steps",
+    // If forces jump between the facets of a mesh, one path may end and another converge.
+    sink_.on_log("info", fmt::format("the path to the equilibrium at t = {} s ended at {:.1e} of the acting forces "
+                                     "({}); repeated with shorter steps",
                                      t, result.norm, result.reason));
     (void)attempt(initial_damping_nearby, false);
   }
   if (!result.converged) {
-    // Friction that is measured from one far place all the time pulls to and fro, and the motion does not come to rest.
-    // Committed on the way it holds what it has come to, as when bodies are let go slowly.
+    // Friction relative to a fixed distant stick point causes oscillation, and the motion does not converge. With commits
+    // during the approach the stick points follow, as for slowly released bodies.
     sink_.on_log("info",
-                 fmt::format("the equilibrium at t = {} s is looked for once more with friction that follows the "
-                             "way from the start",
+                 fmt::format("the equilibrium at t = {} s is searched again with friction that follows the "
+                             "path from the start",
                              t));
     (void)attempt(initial_damping, true);
   }
   if (!result.converged && result.reason.empty()) {
-    result.reason = fmt::format("the overdamped motion did not come to rest in {} steps{}", max_continuation_steps,
-                                last_rejection_.empty() ? "" : "; last refusal: " + last_rejection_);
+    result.reason = fmt::format("the overdamped motion did not converge in {} steps{}", max_continuation_steps,
+                                last_rejection_.empty() ? "" : "; last rejection: " + last_rejection_);
   }
   return result;
 }
@@ -411,8 +411,8 @@ void StaticRun::find_equilibrium(double t, bool by_continuation) {
     if (!by_continuation) result = find_by_newton(t);
     VectorX rest = VectorX::Zero(n);
     if (!by_continuation && !result.converged) {
-      // Newton's method ends at an edge between facets, which KINSOL's line search may pass; it comes nearer from there
-      // than from the last equilibrium.
+      // Newton's method stops at an edge between facets, which KINSOL's line search may pass, starting closer than from
+      // the last equilibrium.
       if (result.iterations == 0) x_ = start;
       system_.project(t, x_.head(n), rest);
       result = finish_equilibrium(t);
@@ -439,13 +439,13 @@ std::string StaticRun::describe_contact(double t) {
     const double force = responses[i].F_A.force.norm();
     if (force <= largest) continue;
     largest = force;
-    text = fmt::format("; contact '{}' presses with {:.4g} N at a gap of {:.4g} m", system_.model().pairs[i].name,
+    text = fmt::format("; contact '{}' exerts {:.4g} N at a gap of {:.4g} m", system_.model().pairs[i].name,
                        force, responses[i].gap);
   }
   return text;
 }
 
-/// The body on which the forces that remain are largest.
+/// Describes the largest residual and its body.
 std::string StaticRun::describe_residual(double t) {
   (void)evaluate(t, x_);
   std::string text;
@@ -456,7 +456,7 @@ std::string StaticRun::describe_residual(double t) {
     const double size = std::max(rest.force.norm(), rest.torque.norm());
     if (size <= largest) continue;
     largest = size;
-    text = fmt::format("largest imbalance: {:.4g} N and {:.4g} N m on body '{}'", rest.force.norm(), rest.torque.norm(),
+    text = fmt::format("largest residual: {:.4g} N and {:.4g} N m on body '{}'", rest.force.norm(), rest.torque.norm(),
                        system_.model().bodies[i].name);
   }
   const MaxResidual worst = system_.find_max_residual(t, x_.head(system_.n_q()), VectorX::Zero(system_.n_q()));
@@ -473,8 +473,8 @@ void StaticRun::throw_no_equilibrium(double t, const std::string& reason) {
   }
   throw Error(
       ErrorCode::solver_failed,
-      fmt::format("static: no equilibrium found at t = {} s ({}); {}. Hold it with a joint, a driver or a "
-                  "spring, start nearer to the equilibrium, or reduce output.interval; where contact forces jump "
+      fmt::format("static: no equilibrium found at t = {} s ({}); {}. Support it with a joint, a driver or a "
+                  "spring, start closer to the equilibrium, or reduce output.interval; if contact forces jump "
                   "between the facets of a mesh, raise analysis.max_residual",
                   t, reason, what));
 }
@@ -540,8 +540,8 @@ void StaticRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
   state.get("pushed", entries(past_external_forces_));
   const std::int64_t n_past = state.count("remembered");
   if (n_past < 1 || n_past > static_cast<std::int64_t>(max_past_equilibria)) {
-    throw input_error("checkpoint", fmt::format("checkpoint: expected 1 to {} remembered equilibria of the static "
-                                                "analysis, found {}; resume from another one, or start the run anew",
+    throw input_error("checkpoint", fmt::format("checkpoint: expected 1 to {} past equilibria of the static "
+                                                "analysis, found {}; resume from another one, or restart the run",
                                                 max_past_equilibria, n_past));
   }
   VectorX times(n_past);
@@ -559,10 +559,10 @@ void StaticRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
   fields_.restore(model_.totals().fields);
 }
 
-/// From the last equilibrium to that at t, where need be over others on the way, which have no rows.
+/// Advances from the last equilibrium to that at t, if necessary through intermediate ones without rows.
 void StaticRun::find_equilibrium_by_bisection(double t, int halvings) {
-  // The pattern of the matrix, its pivots and the states that Newton starts from are those of the last equilibrium and
-  // not of the way to it, so that a resumed run has the same.
+  // Matrix pattern, pivots and initial states of Newton's method are those of the last equilibrium and not of the path to
+  // it, so that a resumed run is bitwise equal.
   form_ = std::make_unique<StaticForm>(system_);
   form_->set_states(committed_.y.tail(system_.n_states()));
   system_.reset_factorisation();
@@ -573,7 +573,7 @@ void StaticRun::find_equilibrium_by_bisection(double t, int halvings) {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::solver_failed || halvings == 0) throw;
     const double half = 0.5 * (before + t);
-    sink_.on_log("info", fmt::format("no equilibrium found at t = {} s from that at {} s; taken over t = {} s", t,
+    sink_.on_log("info", fmt::format("no equilibrium found at t = {} s from that at {} s; bisected at t = {} s", t,
                                      before, half));
     x_ = past_.back().x;
     find_equilibrium_by_bisection(half, halvings - 1);
@@ -581,7 +581,7 @@ void StaticRun::find_equilibrium_by_bisection(double t, int halvings) {
     return;
   }
   commit_prescribed_state();
-  // Work along the way between two equilibria, by the trapezoidal rule.
+  // Work between two equilibria by the trapezoidal rule.
   const auto q_now = committed_.y.head(system_.n_q());
   const VectorX now = external_forces(t, q_now);
   committed_.z[EnergyQuadrature::external_work] += 0.5 * (past_external_forces_ + now).dot(q_now - q_before);

@@ -1,12 +1,12 @@
-/// Static analysis: some coordinates are prescribed by drivers, all others come to rest in balance with loads, joints,
-/// force elements and contact. One row at t = 0; where drivers or loads depend on time, one per time of the output grid
-/// (a quasi-static sequence, each equilibrium found from the one before). The start and each equilibrium are committed
-/// to the contact: friction measures slip from what was committed last, so the start is where a body that only friction
-/// holds was put down.
+/// Static analysis: some coordinates are prescribed by drivers, all others are in equilibrium with loads, joints, force
+/// elements and contact. One row at t = 0; if drivers or loads depend on time, one per time of the output grid (a
+/// quasi-static sequence, each equilibrium computed from the preceding one). The initial state and each equilibrium are
+/// committed to the contact: friction measures slip from the last commit, so the initial state is the reference of a
+/// body that only friction supports.
 ///
 /// The first equilibrium is approached by an overdamped motion M q' = g - Phi_q' lambda with implicit steps that grow
-/// as the imbalance falls (pseudo-transient continuation, [kelley1998] in docs/references.bib): it runs down the
-/// potential to a stable equilibrium. KINSOL finishes it. What nothing holds stays where it is.
+/// as the residual falls (pseudo-transient continuation, [kelley1998] in docs/references.bib): it decreases the
+/// potential towards a stable equilibrium, which KINSOL completes. Unsupported coordinates stay in place.
 #pragma once
 
 #include <stop_token>

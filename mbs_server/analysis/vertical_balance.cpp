@@ -12,11 +12,11 @@ namespace heelstrike::mbs {
 namespace {
 
 constexpr int max_evaluations = 60;
-constexpr double tolerance = 1e-6;        ///< [-] of the given force
+constexpr double tolerance = 1e-6;        ///< [-] relative to the prescribed force
 constexpr double max_step = 0.01;     ///< [m] of one iteration: a sole is a few centimetres thick
-constexpr double out_of_reach = 1.0;      ///< [m] by which other groups are lifted meanwhile
-constexpr double clearance = 1e-6;        ///< [m] left between bodies that must not touch
-constexpr double first_depth = 1e-3;      ///< [m] tried when nothing touches yet
+constexpr double out_of_reach = 1.0;      ///< [m] by which other groups are lifted
+constexpr double clearance = 1e-6;        ///< [m] between bodies that must not touch
+constexpr double first_depth = 1e-3;      ///< [m] first trial without contact
 constexpr double min_bracket_width = 1e-12;  ///< [m] of a bracket
 
 bool contains(const std::vector<BodyIndex>& bodies, BodyIndex body) {
@@ -83,11 +83,11 @@ double VerticalBalance::height_out_of_contact(std::size_t group, double t, Conta
       if (gap >= 0.0) return shift;
       shift += clearance - gap;
     } catch (const RecoverableError&) {
-      shift += max_step;  // too deep to be answered
+      shift += max_step;  // too deep for the contact
     }
   }
   throw RecoverableError(
-      fmt::format("{}: no height takes the bodies out of contact at t = {} s", groups_[group].spec->where, t));
+      fmt::format("{}: the bodies are in contact at every height at t = {} s", groups_[group].spec->where, t));
 }
 
 double VerticalBalance::height_for_force(std::size_t group, double target, double t, ContactExchange& exchange,
@@ -105,7 +105,7 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
                                                                          : -std::max(answer.gap, 0.0) - first_depth;
       next = shift + std::clamp(newton, -max_step, max_step);
     } catch (const RecoverableError&) {
-      low = shift;  // too deep to be answered
+      low = shift;  // too deep for the contact
       next = shift + max_step;
     }
     const bool inside = next > low && next < high;
@@ -114,7 +114,7 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
     if (!std::isfinite(shift)) shift = std::isfinite(low) ? low + max_step : high - max_step;
   }
   throw RecoverableError(fmt::format(
-      "{}: no height gives {:.6g} N at t = {} s; the last one tried, {:.6g} m from the prescribed, gives {:.6g} N",
+      "{}: no height gives {:.6g} N at t = {} s; the last trial, {:.6g} m from the prescribed height, gives {:.6g} N",
       groups_[group].spec->where, target, t, shift, answer.force));
 }
 

@@ -1,4 +1,4 @@
-/// Height of prescribed bodies at which the ground carries them with a given force: the unknown of the hybrid analysis.
+/// Height of prescribed bodies at which the ground reaction equals a prescribed force: the unknown of the hybrid analysis.
 #pragma once
 
 #include <span>
@@ -13,27 +13,27 @@ namespace heelstrike::mbs {
 ///
 ///     F(shift) - F_given(t) = 0,    dF / dshift = - n . (d F / d p_AB) n  summed over the pairs of the group
 ///
-/// with the contact's own tangent, kept inside a bracket that every evaluation narrows (bisection where Newton leaves
-/// it). F does not grow with the shift, so the solution is unique where F > 0. All evaluations start from the committed
-/// history; nothing is committed here.
+/// with the contact's tangent, inside a bracket that every evaluation narrows (bisection where Newton leaves it). F does
+/// not increase with the shift, so the solution is unique where F > 0. All evaluations start from the committed history;
+/// nothing is committed here.
 class VerticalBalance {
  public:
   /// @param model  of the exchange; outlives this object
   VerticalBalance(const Scenario& scenario, const Model& model);
 
-  /// Moves the bodies of each group in `q`, which holds them as they are prescribed. Groups are independent: while one
-  /// is solved the others are out of reach.
-  /// @throws RecoverableError that names the group, when no height gives the force
+  /// Moves the bodies of each group in `q` from their prescribed poses. Groups are independent: while one is solved the
+  /// others are out of reach.
+  /// @throws RecoverableError with the group, when no height gives the force
   void move(double t, ContactExchange& exchange, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd);
 
-  /// [N] by which each group is held where it is now, upwards > 0: its weight less what it stands on. Its work over the
-  /// shifts is done by nothing in the model.
+  /// [N] external force that balances each group, upwards > 0: its weight minus the ground reaction. Its work over the
+  /// shifts is external to the model.
   /// @param responses  at `q`
   [[nodiscard]] std::vector<double> balance_forces(const ConstVector& q, std::span<const Response> responses) const;
 
   /// [m] last shift of each group, upwards > 0.
   [[nodiscard]] std::span<const double> shifts() const { return shifts_; }
-  /// The same, to be filled by who goes on from there: they are what the next ones are looked for from.
+  /// The same, set by resumed runs: initial guess of the next shifts.
   [[nodiscard]] std::span<double> shifts() { return shifts_; }
 
  private:

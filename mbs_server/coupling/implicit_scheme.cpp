@@ -14,7 +14,7 @@ namespace {
 
 struct ImplicitOptions {
   std::vector<std::string> pairs;  ///< names
-  std::size_t substeps = 1;        ///< times in a macro step at which forces agree
+  std::size_t substeps = 1;        ///< times in a macro step at which forces are iterated
   int degree = 1;                  ///< in time between them
   int max_iterations = 1;
   double relative = 0.0;  ///< [-]
@@ -22,7 +22,7 @@ struct ImplicitOptions {
   double moment = 0.0;    ///< [N m]
 };
 
-/// Quantities of a wrench, each with a measure of its own: torque, then force.
+/// Quantities of a wrench with separate norms: torque, then force.
 constexpr Eigen::Index n_quantities = 2;
 
 class Implicit final : public MacroStepScheme {
@@ -44,11 +44,11 @@ class Implicit final : public MacroStepScheme {
   void predict(double t, double end);
   [[nodiscard]] VectorX wrenches() const;
   void set_wrenches(const VectorX& x);
-  /// Forces that the partner answers at the nodes to the motion under those of the nodes.
+  /// Response forces at the nodes to the motion under the nodal forces.
   [[nodiscard]] VectorX answers(double end, TrialMotion& trial);
-  /// What each entry may change by.
+  /// Allowed change of each entry.
   [[nodiscard]] VectorX tolerances(const VectorX& response) const;
-  /// Largest change of a wrench over its tolerance, and whose it is.
+  /// Largest change of a wrench over its tolerance, and its pair.
   struct Change {
     double ratio = 0.0;
     std::size_t pair = 0;
@@ -60,7 +60,7 @@ class Implicit final : public MacroStepScheme {
 
   ImplicitOptions options_;
   std::unique_ptr<Acceleration> acceleration_;
-  bool planned_ = false;                         ///< the nodes are those of the macro step that is under way
+  bool planned_ = false;                         ///< the nodes belong to the current macro step
   std::vector<double> times_;                    ///< [s] of the nodes: the last exchange, then the end of each sub-step
   std::vector<std::vector<ForceSample>> nodes_;  ///< of each node, one per pair
   std::vector<double> watts_;
@@ -81,7 +81,7 @@ void Implicit::act(std::size_t pair, double t, const PairState& state, Response&
     set_sample(response, past_.newest(pair));
     return;
   }
-  // The sub-step that t lies in, and for a parabola the one before it, or the one behind the first.
+  // The sub-step that contains t, and for a parabola the preceding one, or the second one for the first.
   const auto degree = static_cast<std::size_t>(options_.degree);
   const auto behind = std::upper_bound(times_.begin() + 1, times_.end() - 1, t);
   const auto last = std::max(static_cast<std::size_t>(behind - times_.begin()), degree);
@@ -147,7 +147,7 @@ VectorX Implicit::answers(double end, TrialMotion& trial) {
       at += 6;
     }
   }
-  // Energies follow the answers; nothing is iterated for their sake. They are set when the trial is over.
+  // Energies follow from the responses without iteration. They are set at the end of the trial.
   nodes_ = std::move(energies);
   return response;
 }
@@ -182,7 +182,7 @@ void Implicit::prepare(double t, double end, TrialMotion& trial) {
   predict(t, end);
   if (n_pairs() == 0) return;
   VectorX x = wrenches();
-  // What a guess that the partner refuses goes back to: held forces have brought the bodies to where they are.
+  // Fallback for a guess that the partner rejects: held forces have led to the current state.
   VectorX sound(x.size());
   for (std::size_t k = 0; k + 1 < nodes_.size(); ++k) {
     for (std::size_t i = 0; i < n_pairs(); ++i) {
@@ -218,7 +218,7 @@ void Implicit::give_up(double t, double end, const Change& change) const {
       fmt::format(
           "implicit coupling: the macro step from t = {} s to {} s has not converged after {} iterations "
           "(coupling.max_iterations): the {} of contact '{}' still changes by {:.3g} {}, and {:.3g} is allowed; "
-          "make coupling.macro_step smaller, choose acceleration: iqn_ils, raise max_iterations, or loosen the "
+          "reduce coupling.macro_step, choose acceleration: iqn_ils, raise max_iterations, or loosen the "
           "tolerances.",
           t, end, options_.max_iterations, is_torque ? "moment" : "force",
           options_.pairs.empty() ? std::string() : options_.pairs[change.pair], change.value, is_torque ? "N m" : "N",
@@ -226,9 +226,9 @@ void Implicit::give_up(double t, double end, const Change& change) const {
       "coupling");
 }
 
-/// Forces agree with the answers at the nodes. Half-way between two of them the mismatch of an interpolation of degree
-/// 1 or 2 is largest or nearly so; its integral over the sub-step is 2/3 of the length times that value for both:
-/// s (1 - s) and s (1 - s)(1 + s).
+/// Forces agree with the responses at the nodes. Half-way between two nodes the mismatch of an interpolation of degree
+/// 1 or 2 is at or near its maximum; its integral over the sub-step is 2/3 of the length times that value for both
+/// degrees: s (1 - s) and s (1 - s)(1 + s).
 double Implicit::energy_error(double /*t*/, double end, TrialMotion& trial) {
   constexpr double part = 2.0 / 3.0;
   trial.restart(end);
@@ -272,7 +272,7 @@ void Implicit::restore_scheme_state(NumberReader& from) {
 }
 
 config::KeySchema acceleration_key() {
-  config::KeySchema key = config::text("acceleration", "how one guess of the forces follows from the one before");
+  config::KeySchema key = config::text("acceleration", "acceleration of the iteration of the forces");
   key.fallback = "iqn_ils";
   for (const AccelerationEntry& entry : acceleration_registry()) {
     key.choices.push_back(entry.name);
@@ -284,7 +284,7 @@ config::KeySchema acceleration_key() {
 std::vector<config::KeySchema> implicit_keys() {
   using namespace config;  // NOLINT(google-build-using-namespace): a table of keys
   const Range counts{.min = 1.0, .max = 1e4};
-  KeySchema interpolation = text("interpolation", "course of the forces between the times at which they agree");
+  KeySchema interpolation = text("interpolation", "interpolation of the forces between the iterated times");
   interpolation.fallback = "linear";
   interpolation.choices = {"linear", "quadratic"};
   return {extrapolation_key(false,
@@ -294,32 +294,32 @@ std::vector<config::KeySchema> implicit_keys() {
           interpolation,
           {.name = "substeps",
            .kind = KeyKind::integer,
-           .meaning = "times in a macro step, equally spaced, at which the forces agree with the partner; at least 2 "
+           .meaning = "equidistant times in a macro step at which the forces agree with the partner; at least 2 "
                       "for quadratic",
            .fallback = "1",
            .range = {.min = 1.0, .max = 1000.0}},
           acceleration_key(),
           {.name = "max_iterations",
            .kind = KeyKind::integer,
-           .meaning = "of a macro step; one that has not converged then ends the run, or is repeated where there is "
+           .meaning = "of a macro step; without convergence the run ends, or the step is repeated if there is "
                       "step_control",
            .fallback = "50",
            .range = counts},
           number("relative_tolerance", "-", {.min = 0.0, .max = 1.0},
-                 "what force and moment may still change by, of their size", "1e-6"),
+                 "relative tolerance of force and moment", "1e-6"),
           number("force_tolerance", "N", {.min = 1e-15, .max = loads.max},
-                 "what the force may still change by, besides", "1e-6"),
+                 "absolute tolerance of the force", "1e-6"),
           number("moment_tolerance", "N m", {.min = 1e-15, .max = loads.max},
-                 "what the moment about the main body's origin may still change by, besides", "1e-6"),
+                 "absolute tolerance of the moment about the main body's origin", "1e-6"),
           number("relaxation", "-", {.min = 1e-6, .max = 1.0},
-                 "factor on the first correction, and on each without acceleration; when not given, 1 without "
+                 "factor on the first correction, and on each without acceleration; default 1 without "
                  "acceleration, else 0.5"),
           number("filter", "-", {.min = 0.0, .max = 0.1},
-                 "for iqn_ils: a past guess counts when this part of it is not a combination of newer ones; when not "
-                 "given, 1e-3"),
+                 "for iqn_ils: minimum relative part of a past guess that is independent of newer ones; default "
+                 "1e-3"),
           {.name = "reused_steps",
            .kind = KeyKind::integer,
-           .meaning = "for iqn_ils: macro steps whose guesses are used again; when not given, 0",
+           .meaning = "for iqn_ils: past macro steps whose guesses are reused; default 0",
            .range = {.min = 0.0, .max = 100.0}}};
 }
 
@@ -327,7 +327,7 @@ void check_implicit(const config::Field& coupling, const Scenario& scenario) {
   check_macro_steps(coupling, scenario);
   if (coupling["interpolation"].text() == "quadratic" && coupling["substeps"].number() < 2.0) {
     coupling["substeps"].refuse("at least 2 with interpolation: quadratic", coupling["substeps"].text(),
-                                "a parabola goes through the start and two more times of the macro step");
+                                "a parabola needs the start and two more times of the macro step");
   }
   const AccelerationEntry& acceleration = config::type_named(acceleration_registry(), coupling["acceleration"].text());
   for (const char* key : {"filter", "reused_steps"}) {
@@ -364,7 +364,7 @@ CouplingSchemeEntry implicit() {
   CouplingSchemeEntry entry;
   entry.name = "implicit";
   entry.meaning =
-      "forces of each macro step are iterated until they agree with what the partner answers to the motion under them";
+      "forces of each macro step are iterated until they agree with the partner's response to the motion";
   entry.keys = macro_step_keys();
   const auto more = implicit_keys();
   entry.keys.insert(entry.keys.end(), more.begin(), more.end());

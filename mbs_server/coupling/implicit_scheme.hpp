@@ -1,4 +1,4 @@
-/// The implicit scheme: the forces of a macro step agree with what the partner answers to the motion under them.
+/// The implicit scheme: the forces of a macro step agree with the partner's response to the motion under them.
 #pragma once
 
 #include "mbs_server/coupling/coupling_scheme.hpp"

@@ -16,7 +16,7 @@ SampleWeights lagrange_weights(std::span<const double> times, double t) {
 }
 
 SampleWeights lagrange_integrals(std::span<const double> times, double a, double b) {
-  // Gauss' rule with two points is exact up to degree 3.
+  // The two-point Gauss rule is exact up to degree 3.
   const double half = 0.5 * (b - a);
   const double offset = half / std::sqrt(3.0);
   const SampleWeights before = lagrange_weights(times, a + half - offset);

@@ -7,7 +7,7 @@
 
 namespace heelstrike::mbs {
 
-/// Largest number of samples.
+/// Maximum number of samples.
 inline constexpr std::size_t max_samples = 3;
 /// One factor per sample; those beyond the samples are zero.
 using SampleWeights = std::array<double, max_samples>;

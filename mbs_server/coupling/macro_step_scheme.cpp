@@ -13,11 +13,11 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Part of a macro step below which a remainder at the end of the run is joined to the step before: rounding of a
-/// quotient of times, of at most 2^53 macro steps in the worst case, is far below.
+/// Fraction of a macro step below which a remainder at the end of the run is merged with the preceding step; far above
+/// the rounding of a quotient of times.
 constexpr double min_remainder = 1e-6;
 
-/// Of one pair, in a checkpoint: far more than anybody names.
+/// Plausibility limit of the regions of a pair in a checkpoint.
 constexpr std::size_t max_regions = 100'000;
 constexpr std::size_t max_active_points = std::numeric_limits<int>::max();
 
@@ -93,7 +93,7 @@ bool MacroStepScheme::try_macro_step(double t, double end, TrialMotion& trial) {
   const double next = control.next_length(error, length, degree());
   if (control.ratio(error, length) > 1.0) {
     reject(t, length, next,
-           fmt::format("it creates or destroys {:.3g} J, {:.3g} W, and coupling.step_control allows{}{}", error,
+           fmt::format("it creates or destroys {:.3g} J, {:.3g} W, coupling.step_control allows{}{}", error,
                        error / length,
                        control.limits().energy ? fmt::format(" {:.3g} J", *control.limits().energy) : std::string(),
                        control.limits().power ? fmt::format(" {:.3g} W", *control.limits().power) : std::string()));
@@ -112,7 +112,7 @@ void MacroStepScheme::reject(double t, double length, double next_length, const 
   throw Error(
       ErrorCode::solver_failed,
       fmt::format("the macro step of {:.3g} s from t = {} s has to be repeated, but is not longer than "
-                  "coupling.step_control.min_step: {}; allow a smaller step, loosen the tolerance, or take "
+                  "coupling.step_control.min_step: {}; allow a smaller step, loosen the tolerance, or choose "
                   "another extrapolation or scheme.",
                   length, t, why),
       "coupling.step_control");
@@ -166,7 +166,7 @@ void MacroStepScheme::restore(const std::string& bytes) {
   restore_progress(from, progress);
   ForceExtrapolation past = past_;
   past.restore(from);
-  // The derived class goes on from these; what it throws must leave nothing changed.
+  // The derived class uses these; an exception of it must leave the state unchanged.
   std::swap(progress_, progress);
   std::swap(past_, past);
   try {
@@ -206,7 +206,7 @@ void MacroStepScheme::restore_progress(NumberReader& from, Progress& to) {
 
 std::vector<config::KeySchema> macro_step_keys() {
   return {config::required(config::number("macro_step", "s", config::times,
-                                          "distance of the exchanges; with step_control, of the first ones")),
+                                          "interval of the exchanges; with step_control, the initial one")),
           step_control_key()};
 }
 
@@ -221,7 +221,7 @@ config::KeySchema extrapolation_key(bool with_tangent, const std::string& meanin
 void check_macro_steps(const config::Field& coupling, const Scenario& scenario) {
   const AnalysisSpec& analysis = scenario.analysis;
   if (!analysis.traits.finds_events) {
-    coupling["scheme"].refuse("a scheme without macro steps, for an analysis that integrates no motion",
+    coupling["scheme"].refuse("a scheme without macro steps for an analysis without time integration",
                               fmt::format("'{}' with analysis.type: {}", coupling["scheme"].text(), analysis.type),
                               "remove the section `coupling`, or choose analysis.type: forward");
   }
@@ -229,11 +229,11 @@ void check_macro_steps(const config::Field& coupling, const Scenario& scenario) 
   const double macro_step = field.number();
   if (macro_step > analysis.end_time) {
     field.refuse(fmt::format("at most the whole run, {} s (analysis.end_time)", analysis.end_time),
-                 fmt::format("{} s", macro_step), "make it smaller, or the run longer");
+                 fmt::format("{} s", macro_step), "reduce it, or extend the run");
   }
   if (analysis.integrator.step && macro_step < *analysis.integrator.step) {
     field.refuse(fmt::format("at least the step of the integrator, {} s", *analysis.integrator.step),
-                 fmt::format("{} s", macro_step), "make it larger, or analysis.integrator.step smaller");
+                 fmt::format("{} s", macro_step), "increase it, or reduce analysis.integrator.step");
   }
   config::check_grid(field, analysis.end_time, macro_step, analysis.budget.steps, "macro steps",
                      "analysis.budget.steps");

@@ -1,4 +1,4 @@
-/// What schemes with macro steps share: when exchanges are, the repetition of macro steps, counts, checkpoints.
+/// Common base of schemes with macro steps: exchange times, repetition of macro steps, statistics, checkpoints.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace heelstrike::mbs {
 
 struct MacroStepOptions {
   std::string scheme;       ///< name
-  double macro_step = 0.0;  ///< [s] the first one; all of them without step control
+  double macro_step = 0.0;  ///< [s] the initial one; constant without step control
   Extrapolation extrapolation;
   std::optional<StepControl> control;
 };
@@ -36,34 +36,34 @@ class MacroStepScheme : public CouplingScheme {
  protected:
   MacroStepScheme(MacroStepOptions options, ContactExchange& exchange);
 
-  /// Decides what acts in a macro step from the last exchange, at `t`, to `end`; as often as the step is repeated.
-  /// Leaves nothing behind when it throws.
-  /// @throws Error{solver_failed} and RecoverableError when it finds nothing
+  /// Determines the forces in a macro step from the last exchange, at `t`, to `end`; called for each repetition.
+  /// Strong exception guarantee.
+  /// @throws Error{solver_failed} and RecoverableError when it fails
   virtual void prepare(double t, double end, TrialMotion& trial) = 0;
-  /// What acts in the macro step that was prepared, or, before one is, right after the last exchange. Hot.
+  /// Force in the prepared macro step, or right after the last exchange if none is prepared. Hot.
   virtual void act(std::size_t pair, double t, const PairState& state, Response& response) const = 0;
   [[nodiscard]] virtual bool will_act(std::size_t pair) const = 0;
-  /// [J] Sum over the pairs of the energy, without sign, that the prepared macro step creates or destroys.
+  /// [J] Sum over the pairs of the absolute energy that the prepared macro step creates or destroys.
   [[nodiscard]] virtual double energy_error(double t, double end, TrialMotion& trial) = 0;
-  /// Degree in time to which the forces of the prepared macro step are right.
+  /// Degree in time to which the forces of the prepared macro step are exact.
   [[nodiscard]] virtual int degree() const = 0;
-  /// The exchange at the end of a macro step. @returns what the partner answered, valid until it is asked again
+  /// The exchange at the end of a macro step. @returns responses, valid until the next request
   virtual std::span<const Response> exchange(double t, const ConstVector& q, const ConstVector& qd) {
     return exchange_.commit(t, q, qd);
   }
-  /// Of the derived class, as save() and restore(), when the rest is there. restore_scheme_state() reads to the end of `from`,
-  /// or throws Error{invalid_input} and leaves what it had.
+  /// State of the derived class, as save() and restore(), called after the base part. restore_scheme_state() reads to the
+  /// end of `from`, or throws Error{invalid_input} without changes.
   virtual void save_scheme_state(NumberWriter& /*to*/) const {}
   virtual void restore_scheme_state(NumberReader& from) { from.require_end(); }
 
   [[nodiscard]] std::size_t n_pairs() const { return acts_.size(); }
-  /// [s] End of the macro step that is under way; the time of the last exchange otherwise.
+  /// [s] End of the current macro step; otherwise the time of the last exchange.
   [[nodiscard]] double end() const { return progress_.end; }
-  /// After what acts has changed within prepare(): asks will_act() anew.
+  /// Must be called after a change of the forces within prepare(): evaluates will_act() again.
   void update_acts();
   void count_iteration() { ++progress_.statistics.iterations; }
-  /// [W] that the forces of the prepared macro step do in a state beyond those that the partner answers there, without
-  /// sign, per pair.
+  /// [W] absolute difference between the power of the forces of the prepared macro step and of the partner's response at
+  /// a state, per pair.
   void power_mismatch(double t, const VectorX& y, std::span<double> watts);
 
   ContactExchange& exchange_;
@@ -71,16 +71,16 @@ class MacroStepScheme : public CouplingScheme {
 
  private:
   struct Progress {
-    double end = 0.0;             ///< [s] of the macro step that is under way, or that is over
+    double end = 0.0;             ///< [s] of the current or last macro step
     double length = 0.0;          ///< [s] of the next macro step, with control
-    std::int64_t n_accepted = 0;  ///< macro steps: without control exchanges are at multiples, which do not drift
+    std::int64_t n_accepted = 0;  ///< macro steps: without control exchanges are at multiples, without drift
     CouplingStatistics statistics;
     std::vector<Response> now;  ///< one per pair
   };
   static void restore_progress(NumberReader& from, Progress& to);
 
   [[nodiscard]] double next_end(double t, double t_end) const;
-  /// @returns whether the macro step was content; otherwise it is to be tried again, shorter
+  /// @returns true if the criterion is satisfied; otherwise the macro step is repeated with a shorter length
   [[nodiscard]] bool try_macro_step(double t, double end, TrialMotion& trial);
   void reject(double t, double length, double next_length, const std::string& why);
 
@@ -91,10 +91,10 @@ class MacroStepScheme : public CouplingScheme {
 
 /// The keys `macro_step` and `step_control`.
 [[nodiscard]] std::vector<config::KeySchema> macro_step_keys();
-/// The key `extrapolation`. @param with_tangent  whether `tangent` is among the choices
+/// The key `extrapolation`. @param with_tangent  true if `tangent` is available
 [[nodiscard]] config::KeySchema extrapolation_key(bool with_tangent, const std::string& meaning,
                                                   const std::string& fallback);
-/// Refuses macro steps that the analysis cannot have.
+/// Rejects macro steps that the analysis does not support.
 void check_macro_steps(const config::Field& coupling, const Scenario& scenario);
 [[nodiscard]] MacroStepOptions read_macro_steps(const Scenario& scenario);
 

@@ -6,8 +6,8 @@
 
 namespace heelstrike::mbs {
 
-/// An open pair exerts no force at all, so that free flight stays smooth and costs no contact evaluation; its gap is
-/// watched as a root, and the pair is closed exactly there. A closed pair acts until its gap has a root upwards.
+/// An open pair exerts no force, so that free flight is smooth and needs no contact evaluation; the pair closes at a
+/// root of its gap. A closed pair acts until its gap has a rising root.
 [[nodiscard]] CouplingSchemeEntry monolithic();
 
 }  // namespace heelstrike::mbs

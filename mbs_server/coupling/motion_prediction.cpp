@@ -10,7 +10,7 @@ MotionPrediction::MotionPrediction(int degree, Eigen::Index n_q)
 }
 
 void MotionPrediction::add_exchange(double t, const ConstVector& q, const ConstVector& qd) {
-  // The oldest place becomes that of the newest.
+  // The slot of the oldest exchange is reused for the newest.
   std::ranges::rotate(times_, times_.end() - 1);
   std::ranges::rotate(qd_, qd_.end() - 1);
   n_ = std::min(n_ + 1, max_samples_);

@@ -3,9 +3,8 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Pose with the rotation nearest to the coordinates' three vectors. Within an iteration these are not quite
-/// orthonormal; what stretches them must not reach the contact, and then the tangents are exact in every direction of
-/// q.
+/// Pose with the rotation closest to the three vectors of the coordinates. Within an iteration these are not exactly
+/// orthonormal; removing their stretch makes the tangents exact in every direction of q.
 Pose rigid_pose(const ConstSegment& q) {
   Pose X_WB = pose_from_coordinates(q);
   X_WB.R = nearest_rotation(X_WB.R);

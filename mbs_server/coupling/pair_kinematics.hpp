@@ -1,4 +1,4 @@
-/// Where the bodies of the contact pairs are and how they move relative to each other, computed once per state.
+/// Poses and relative motion of the bodies of the contact pairs, computed once per state.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ class PairKinematics {
   /// @param model  outlives this object
   explicit PairKinematics(const Model& model);
 
-  /// Whether the pairs are at this state.
+  /// True if the kinematics are those of this state.
   [[nodiscard]] bool is_at(double t, const ConstVector& q, const ConstVector& qd) const {
     return valid_ && t == t_ && q == q_ && qd == qd_;
   }
@@ -31,10 +31,10 @@ class PairKinematics {
   [[nodiscard]] double time() const { return t_; }
   [[nodiscard]] const VectorX& q() const { return q_; }
   [[nodiscard]] const VectorX& qd() const { return qd_; }
-  /// Takes all pairs to a state.
+  /// Updates all pairs to a state.
   void update(double t, const ConstVector& q, const ConstVector& qd);
   [[nodiscard]] const PairFrames& frames(std::size_t pair) const { return frames_[pair]; }
-  /// What the partner is asked at the state, per pair.
+  /// States for the partner, per pair.
   [[nodiscard]] std::span<const PairState> states() const { return states_; }
 
  private:
@@ -46,7 +46,7 @@ class PairKinematics {
   VectorX q_, qd_;
 };
 
-/// What the partner of one pair is asked at a state.
+/// State of one pair for the partner.
 [[nodiscard]] PairState pair_state(const ContactPair& pair, double t, const ConstVector& q, const ConstVector& qd);
 /// Pose of the main body in the world.
 [[nodiscard]] Pose main_pose(const ContactPair& pair, const ConstVector& q);

@@ -11,8 +11,8 @@ namespace heelstrike::mbs {
 namespace {
 
 [[noreturn]] void throw_invalid_state(const std::string& expected, const std::string& found) {
-  throw input_error("checkpoint", fmt::format("checkpoint: expected {}, found {}; resume from another one, or start "
-                                              "the run anew",
+  throw input_error("checkpoint", fmt::format("checkpoint: expected {}, found {}; resume from another one, or restart "
+                                              "the run",
                                               expected, found));
 }
 
@@ -33,7 +33,7 @@ std::string NumberWriter::bytes(const std::string& kind) const {
 NumberReader::NumberReader(const std::string& bytes, const std::string& kind) {
   const std::string begin = heading(kind);
   if (!bytes.starts_with(begin) || (bytes.size() - begin.size()) % sizeof(double) != 0) {
-    throw_invalid_state(fmt::format("the state of the coupling scheme '{}'", kind), "that of another one, or damaged bytes");
+    throw_invalid_state(fmt::format("the state of the coupling scheme '{}'", kind), "that of another scheme, or damaged bytes");
   }
   numbers_.resize((bytes.size() - begin.size()) / sizeof(double));
   if (!numbers_.empty()) std::memcpy(numbers_.data(), bytes.data() + begin.size(), numbers_.size() * sizeof(double));

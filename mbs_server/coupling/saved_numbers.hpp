@@ -1,4 +1,4 @@
-/// Numbers of a coupling scheme as bytes of a checkpoint.
+/// Serialisation of the numbers of a coupling scheme for checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class NumberWriter {
       for (Eigen::Index r = 0; r < m.rows(); ++r) add(m(r, c));
     }
   }
-  /// @param kind  of the scheme: its bytes are not read by another one
+  /// @param kind  of the scheme: other schemes reject its bytes
   [[nodiscard]] std::string bytes(const std::string& kind) const;
 
  private:
@@ -31,7 +31,7 @@ class NumberReader {
   /// @throws Error{invalid_input} for bytes of another scheme and for damaged ones
   NumberReader(const std::string& bytes, const std::string& kind);
 
-  /// @throws Error{invalid_input} when there are no more
+  /// @throws Error{invalid_input} at the end of the data
   [[nodiscard]] double next();
   /// A whole number from 0 to `most`. @throws Error{invalid_input} for any other
   [[nodiscard]] std::size_t count(std::size_t most);
@@ -41,7 +41,7 @@ class NumberReader {
       for (Eigen::Index r = 0; r < m.rows(); ++r) m(r, c) = next();
     }
   }
-  /// @throws Error{invalid_input} when something is left
+  /// @throws Error{invalid_input} when data remain
   void require_end() const;
 
  private:

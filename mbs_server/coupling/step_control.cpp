@@ -11,14 +11,14 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// A step that meets the tolerance exactly would be rejected every other time.
+/// Safety factor: a step aimed exactly at the tolerance would often be rejected.
 constexpr double safety = 0.9;
-// An estimate of one step says little about steps of another order of magnitude, above all where contact begins.
+// The error estimate of one step is not valid for steps of another magnitude, in particular at onset of contact.
 constexpr double max_step_growth = 2.0;
 constexpr double min_step_reduction = 0.1;
 constexpr double max_step_reduction = 0.5;
-/// By default the smallest macro step is this part of the first one: sixteen halvings cover the change of the contact
-/// time from an impact to a standing load.
+/// Default ratio of minimum to initial macro step: sixteen bisections cover the range of contact times from an impact
+/// to a standing load.
 constexpr double default_smallest = 1.0 / 65536.0;
 /// Lengths are sums and differences of times of a run.
 constexpr double rounding = 1e-9;
@@ -59,15 +59,15 @@ config::KeySchema step_control_key() {
   return {.name = "step_control",
           .kind = KeyKind::map,
           .meaning =
-              "chooses the macro steps by the energy that the coupling creates or destroys in each, and repeats "
+              "controls the macro steps by the energy that the coupling creates or destroys in each, and repeats "
               "one that exceeds a tolerance",
           .opt_in = true,
           .keys = {number("energy_tolerance", "J", energies, "energy error per macro step"),
                    number("power_tolerance", "W", energies, "energy error per macro step, over its length"),
                    number("min_step", "s", times,
-                          "a macro step of this length that still has to be rejected ends the run; when not given, "
+                          "the run ends if a macro step of this length is rejected; default "
                           "macro_step / 65536"),
-                   number("max_step", "s", times, "when not given, macro_step")}};
+                   number("max_step", "s", times, "default macro_step")}};
 }
 
 void check_step_control(const config::Field& coupling) {

@@ -1,4 +1,4 @@
-/// The length of macro steps from the energy that the coupling creates or destroys in them.
+/// Control of the length of macro steps by the energy that the coupling creates or destroys in them.
 #pragma once
 
 #include <optional>
@@ -18,16 +18,16 @@ class StepControl {
   explicit StepControl(const Limits& limits) : limits_(limits) {}
 
   [[nodiscard]] const Limits& limits() const { return limits_; }
-  /// Energy error over what is allowed; a macro step is accepted up to 1.
+  /// Energy error over its tolerance; a macro step is accepted up to 1.
   /// @param energy_error  [J] >= 0. @param length  [s] of the macro step
   [[nodiscard]] double ratio(double energy_error, double length) const;
   /// [s] The next macro step after an accepted one, or the repetition of a rejected one.
-  /// @param degree  of the polynomial that acted: a force error of order H^(degree + 1) is an energy error of order
+  /// @param degree  of the extrapolation polynomial: a force error of order H^(degree + 1) is an energy error of order
   /// H^(degree + 2)
   [[nodiscard]] double next_length(double energy_error, double length, int degree) const;
   /// [s] The repetition of a macro step whose trial failed.
   [[nodiscard]] double after_failure(double length) const;
-  /// Whether there is no shorter repetition.
+  /// True if the minimum length is reached.
   [[nodiscard]] bool is_smallest(double length) const;
 
  private:
@@ -38,7 +38,7 @@ class StepControl {
 [[nodiscard]] config::KeySchema step_control_key();
 /// @param coupling  the section. @throws Mistake for limits that exclude each other
 void check_step_control(const config::Field& coupling);
-/// None where the section has no step control.
+/// None if the section has no step control.
 [[nodiscard]] std::optional<StepControl> read_step_control(const config::Field& coupling);
 
 }  // namespace heelstrike::mbs

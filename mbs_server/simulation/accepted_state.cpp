@@ -11,7 +11,7 @@ namespace heelstrike::mbs {
 namespace {
 
 bool within(const Violation& violation, const ViolationLimit& limit, const ConstVector& q, const ConstVector& qd) {
-  // Axes have length one, so that limits count absolutely for models up to a metre, relative to their size beyond.
+  // Axes are unit vectors, so that limits are absolute for models up to a metre and relative to their size beyond.
   return violation.position <= limit.position * std::max(1.0, q.lpNorm<Eigen::Infinity>()) &&
          violation.velocity <= limit.velocity * std::max(1.0, qd.lpNorm<Eigen::Infinity>());
 }
@@ -22,11 +22,11 @@ void require_numbers(const System& system, double t, const VectorX& y, const Vec
   try {
     system.require_finite(system.state(t, y));
   } catch (const RecoverableError& e) {
-    throw Error(ErrorCode::solver_failed, fmt::format("a step ended in a state that is none: {}.", e.what()));
+    throw Error(ErrorCode::solver_failed, fmt::format("a step ended in an invalid state: {}.", e.what()));
   }
   if (!z.allFinite()) {
     throw Error(ErrorCode::solver_failed,
-                fmt::format("work or dissipation is not a finite number at t = {} s: loads or speeds have grown beyond "
+                fmt::format("work or dissipation is not finite at t = {} s: loads or speeds have grown beyond "
                             "all bounds there.",
                             t));
   }
@@ -38,13 +38,13 @@ std::string check_accepted_state(System& system, double t, const VectorX& y, con
   const auto qd = y.segment(system.n_q(), system.n_q());
   const Violation violation = system.violation(t, q, qd);
   if (within(violation, warning_violation, q, qd)) return {};
-  // The name costs another evaluation, and is asked for only where it is told.
+  // The name needs another evaluation, made only for the message.
   const MaxResidual worst = system.find_max_residual(t, q, qd);
   if (within(violation, max_violation, q, qd)) return worst.name;
   throw Error(ErrorCode::solver_failed,
               fmt::format("a step ended at t = {} s with '{}' violated by {:.2g} in position and {:.2g} in velocity, "
-                          "more than {:g} and {:g} of the size of the motion: the step is too large for the method. "
-                          "Take a smaller analysis.integrator.step, or an integrator with projection (arkode_erk, "
+                          "more than {:g} and {:g} of the magnitude of the motion: the step is too large for the method. "
+                          "Use a smaller analysis.integrator.step, or an integrator with projection (arkode_erk, "
                           "cvode_index1).",
                           t, worst.name, worst.position, worst.velocity, max_violation.position,
                           max_violation.velocity));

@@ -21,7 +21,7 @@ ContactForce& add_contact_force(System& system, const PairKinematics& kinematics
   return force;
 }
 
-/// A record without accelerations is differentiated: how well is a property of the record that nobody else can know.
+/// Reports the accuracy of differentiation for a record without accelerations, which only the record determines.
 void report_differentiation(const Scenario& scenario, const AssemblyLog& log) {
   for (const auto& driver : scenario.drivers) {
     double worst = 0.0;
@@ -81,7 +81,7 @@ void CoupledModel::check_no_rigid_pairs() const {
         "contact." + pair.name + ".backend",
         fmt::format("contact.{}.backend: expected a contact model with forces, found '{}', whose bodies "
                     "are rigid: only a forward analysis with the integrator {} and the coupling scheme {} "
-                    "finds their impulses; leave analysis.integrator.name out, or take another back-end",
+                    "computes their impulses; omit analysis.integrator.name, or use another back-end",
                     pair.name, pair.backend, default_integrators().with_rigid_contact, monolithic().name));
   }
 }
@@ -91,14 +91,14 @@ void CoupledModel::check_fixed_supports() const {
 }
 
 std::vector<CoupledModel::Overlap> CoupledModel::overlaps(std::span<const Response> responses) const {
-  // Numbers of a scenario touch by decimals that are rounded, those of files in single precision or tenths of a
-  // millimetre. Within half a per cent of the smaller body, five times the default reach, there is one way out.
+  // Overlaps up to rounded decimals of a scenario or of files in single precision or tenths of a millimetre are
+  // admissible. Within half a per cent of the smaller body, five times the default reach, the separation is unique.
   constexpr double decimals = 1e-6, reaches = 5.0;
   std::vector<Overlap> found;
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const double depth = -responses[i].gap;
     if (!rigid_.rigid(i) || depth <= 0.0) continue;
-    const double most = std::max(decimals, reaches * number(contact_->pairs()[i].parameters, "reach"));
+    const double most = std::max(decimals, reaches * number(contact_->pairs()[i].parameters, "contact_margin"));
     if (depth <= most) {
       found.push_back({.pair = i, .depth = depth});
       continue;
@@ -123,7 +123,7 @@ void CoupledModel::begin(std::span<const Response> responses) {
   const auto& [t, y, z] = committed_;
   require_numbers(system_, t, y, z);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    // Rigid bodies that touch do so to the rounding of places.
+    // Contact of rigid bodies is accurate to the rounding of positions.
     const double gap = responses[i].gap - (rigid_.rigid(i) ? RigidContactSet::contact_tolerance(q(y)) : 0.0);
     contact_states_.set_closed(i, touching(gap, responses[i].gap_rate));
     // A run may begin in contact; its first episode then has no onset before the start.
@@ -135,7 +135,7 @@ void CoupledModel::begin(std::span<const Response> responses) {
 
 double CoupledModel::total_energy() {
   const auto& [t, y, z] = committed_;
-  // What contacts store is part of the potential: the coupling is one of the forces.
+  // The potential includes the energy stored in contacts: the coupling is one of the forces.
   return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(state(t, y)).potential;
 }
 
@@ -231,8 +231,8 @@ std::shared_ptr<const PendingRequest> CoupledModel::begin_row(double t, const Ve
   return asked;
 }
 
-/// Accelerations and reactions of a row know the forces of elements, but not those of rigid contact, which are
-/// impulses.
+/// Adds rigid contact to the accelerations and reactions of a row, which otherwise contain only element forces: rigid
+/// contact acts by impulses.
 void CoupledModel::add_rigid_contact(const MotionState& at, std::vector<double>& row) {
   if (!rigid_.any()) return;
   VectorX g = rigid_.mean_force();

@@ -1,5 +1,5 @@
-/// A model with its contact partner and the last state that was committed: what a Simulation steps, and what analyses
-/// of prescribed motion and of equilibrium put into one state after the other.
+/// A model with its contact partner and the last committed state. A Simulation steps it; analyses of prescribed motion
+/// and of equilibrium set its states.
 #pragma once
 
 #include <memory>
@@ -25,33 +25,32 @@ namespace heelstrike::mbs {
 /// The last committed state.
 struct CommittedState {
   double t = 0.0;  ///< [s]
-  VectorX y;       ///< {q, qd, s}, see System; empty = nothing has been committed
+  VectorX y;       ///< {q, qd, s}, see System; empty = no commit yet
   VectorX z;       ///< quadratures, see EnergyQuadrature
 };
 
 class CoupledModel {
  public:
-  /// Builds the equations of motion; the contact is not there yet.
+  /// Builds the equations of motion, without the contact.
   /// @param scenario  outlives this object
-  /// @param scheme    of a motion that is stepped; who puts states in asks the partner at each of them
+  /// @param scheme    for integrated motion; with prescribed states the partner is evaluated at each of them
   CoupledModel(const Scenario& scenario, const Model& model, std::stop_token stop,
                const CouplingSchemeEntry& scheme = monolithic());
 
-  /// Finds a start that satisfies all constraints. Costs milliseconds: to be called before open(), which may cost
-  /// minutes. @param start_time  [s] that it is the start at. @throws as mbs::assemble
+  /// Finds an initial state that satisfies all constraints. Takes milliseconds: call it before open(), which may take
+  /// minutes. @param start_time  [s] of the initial state. @throws as mbs::assemble
   void assemble(const AssemblyLog& log, double start_time = 0.0);
-  /// Opens the contact of all pairs; without pairs nobody is asked. @throws whatever the factory throws
-  /// @param solves_impacts  whoever moves the bodies finds the impulses of rigid contacts
+  /// Opens the contact of all pairs; does nothing without pairs. @throws exceptions of the factory
+  /// @param solves_impacts  the integrator computes the impulses of rigid contacts
   void open(const ContactFactory& open_contact, std::span<const AssetContent> assets, const OpenContext& context,
             bool solves_impacts = false);
-  /// Of a motion that is integrated. @throws Error{invalid_input} where a body vibrates about a clamp that moves with
-  /// the body itself
+  /// For integrated motion. @throws Error{invalid_input} if a body vibrates about a clamp that moves with the body
   void check_fixed_supports() const;
 
   [[nodiscard]] System& system() { return system_; }
   [[nodiscard]] const System& system() const { return system_; }
   [[nodiscard]] ContactExchange& exchange() { return exchange_; }
-  /// Of all pairs; what a pair in contact exerts is up to the scheme.
+  /// Of all pairs; the scheme determines the force of a pair in contact.
   [[nodiscard]] ContactStates& contact_states() { return contact_states_; }
   [[nodiscard]] CouplingScheme& scheme() { return *scheme_; }
   /// One of the system's forces.
@@ -61,10 +60,10 @@ class CoupledModel {
   [[nodiscard]] const RigidContactSet& rigid_contacts() const { return rigid_; }
   /// Null without pairs and before open().
   [[nodiscard]] Contact* contact() { return contact_.get(); }
-  /// The start that assemble() found.
+  /// The initial state found by assemble().
   [[nodiscard]] const Start& start() const { return start_; }
   [[nodiscard]] CommittedState& committed() { return committed_; }
-  /// What has been accumulated up to the committed state.
+  /// Totals up to the committed state.
   [[nodiscard]] RunState& totals() { return totals_; }
   /// One per pair.
   [[nodiscard]] std::vector<EpisodeTracker>& trackers() { return trackers_; }
@@ -74,46 +73,46 @@ class CoupledModel {
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }
   [[nodiscard]] auto qd(const VectorX& y) const { return y.segment(system_.n_q(), system_.n_q()); }
 
-  /// How far rigid bodies may overlap in the scenario: they are moved apart, and it is said.
+  /// An admissible overlap of rigid bodies in the scenario, which is removed and reported.
   struct Overlap {
     std::size_t pair = 0;
     double depth = 0.0;  ///< [m] > 0
   };
   /// Those of rigid pairs. @param responses  of the start
-  /// @throws Error{invalid_input} where bodies lie so deep in each other that nobody can tell where they belong
+  /// @throws Error{invalid_input} for overlaps too deep for a unique separation
   [[nodiscard]] std::vector<Overlap> overlaps(std::span<const Response> responses) const;
-  /// Opens the episodes of pairs that touch in the first committed state, and measures its energy.
+  /// Opens the episodes of pairs in contact in the first committed state, and computes its energy.
   /// @param responses  of the commit of step 0
   void begin(std::span<const Response> responses);
-  /// [J] kinetic, potential and stored in contacts, of the committed state. @throws whatever the partner throws
+  /// [J] kinetic, potential and contact energy of the committed state. @throws exceptions of the partner
   [[nodiscard]] double total_energy();
-  /// Takes constraint residuals and kinetic energy of the committed state into the totals.
+  /// Updates the totals with constraint residuals and kinetic energy of the committed state.
   void note_violation();
 
-  /// The committed state, the history of the contact and totals() with the trackers, sealed. Nothing changes.
-  /// @throws whatever the partner throws
+  /// Checkpoint of the committed state, the history of the contact and totals() with the trackers, with a checksum.
+  /// @throws exceptions of the partner
   [[nodiscard]] Checkpoint save(const std::string& scenario_digest);
-  /// Looks into a checkpoint without taking it.
-  /// @throws Error{invalid_input} for one of another scenario, another program, and for damaged ones
+  /// Verifies and reads a checkpoint without restoring it.
+  /// @throws Error{invalid_input} for a checkpoint of another scenario or program, or a damaged one
   [[nodiscard]] RunState read(const Checkpoint& checkpoint, const std::string& scenario_digest) const;
-  /// Goes to the state of a checkpoint. @param state  that read() found in it
-  /// @throws what the partner throws when the history is not one of its pairs
+  /// Restores the state of a checkpoint. @param state  from read()
+  /// @throws exceptions of the partner when the history does not belong to its pairs
   void restore_checked(const Checkpoint& checkpoint, RunState state);
 
-  /// Columns of the time series that every analysis has.
+  /// Columns of the time series common to all analyses.
   [[nodiscard]] std::vector<Column> columns() const;
-  /// Those that follow: loads of the regions that the pairs tell apart, which are known once the contact is open.
+  /// The following columns: loads of the regions of the pairs, available once the contact is open.
   [[nodiscard]] std::vector<Column> region_columns() const;
-  /// Their values at a state on the constraints, under the committed history; `row` is reused.
-  /// @param own  values of the caller's own columns that stand before those of the regions
-  /// @returns null, or what has been asked of the partner: with its answer complete_row() completes the row. That is so
-  ///          while no pair acts and the gaps at the state are not known yet. @throws whatever the partner throws
+  /// Values at a state on the constraints, under the committed history; `row` is reused.
+  /// @param own  values of additional columns of the caller, before those of the regions
+  /// @returns null, or a pending request to the partner, with whose response complete_row() completes the row: when no
+  ///          pair acts and the gaps at the state are not yet known. @throws exceptions of the partner
   [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row,
                                                                 std::span<const double> own = {});
-  /// @throws what the partner refused the question for
+  /// @throws the error of the request
   void complete_row(const PendingRequest& answered, std::vector<double>& row) const;
-  /// Both, with a wait in between.
+  /// begin_row() and complete_row(), waiting for the response.
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
 
  private:
@@ -134,7 +133,7 @@ class CoupledModel {
   CommittedState committed_;
   RunState totals_;
   std::vector<EpisodeTracker> trackers_;
-  std::vector<Response> unknown_;  ///< stands for the answers of pairs that exert nothing
+  std::vector<Response> unknown_;  ///< placeholder for responses of pairs without force
 };
 
 }  // namespace heelstrike::mbs

@@ -16,9 +16,9 @@ void EpisodeTracker::begin(double t, const Response& response) {
 }
 
 void EpisodeTracker::update(double t, const Response& response) {
-  // Approach and departure of an impact differ in this sign once; a body that rocks or vibrates turns more often.
+  // In an impact this sign changes once, from approach to separation; rocking or vibration reverses it more often.
   if (!recent_.empty() && (recent_.back().gap_rate < 0.0) != (response.gap_rate < 0.0)) ++n_reversals_;
-  // Two answers at one time, as at an event, would divide by zero below.
+  // Two responses at one time, as at an event, would cause a division by zero below.
   if (!recent_.empty() && recent_.back().t == t) recent_.pop_back();
   if (recent_.size() == 3) recent_.erase(recent_.begin());
   recent_.push_back({.t = t, .force = response.F_A.force.norm(), .gap = response.gap, .gap_rate = response.gap_rate});
@@ -41,10 +41,10 @@ void EpisodeTracker::refine_force() {
   const Point& a = recent_[0];
   const Point& b = recent_[1];
   const Point& c = recent_[2];
-  // Only the middle of three steps can be a peak; three points on a slope have their vertex elsewhere, and the end of a
-  // plateau is none.
+  // Only the middle of three steps can be a peak; three points on a slope have their vertex outside, and the end of a
+  // plateau is not a peak.
   if (!(b.force > a.force && b.force > c.force)) return;
-  // Newton's form of the parabola; its vertex lies between a and c because b is the highest of the three.
+  // Newton's form of the parabola; its vertex lies between a and c because b is the maximum.
   const double slope_ab = (b.force - a.force) / (b.t - a.t);
   const double slope_bc = (c.force - b.force) / (c.t - b.t);
   const double curvature = (slope_bc - slope_ab) / (c.t - a.t);
@@ -61,7 +61,7 @@ void EpisodeTracker::refine_indentation() {
   if (recent_.size() < 2) return;
   const Point& a = recent_[recent_.size() - 2];
   const Point& b = recent_.back();
-  // The deepest point lies between a step that approached and one that no longer did.
+  // The maximum indentation lies between an approaching step and one that no longer approaches.
   if (!(a.gap_rate < 0.0 && b.gap_rate >= 0.0)) return;
   const auto lowest = lowest_between({.t = a.t, .gap = a.gap, .gap_rate = a.gap_rate},
                                      {.t = b.t, .gap = b.gap, .gap_rate = b.gap_rate});
@@ -83,7 +83,7 @@ ContactEpisode EpisodeTracker::end(double t, const Response& response) {
   ContactEpisode finished = *std::exchange(episode_, std::nullopt);
   finished.end = t;
   finished.separation_velocity = std::max(0.0, response.gap_rate);
-  // An elastic impact gives 1 up to the error of the integration.
+  // An elastic impact gives 1 up to the integration error.
   constexpr double largest = 1.0 + 1e-3;
   const bool impact = n_reversals_ == 1 && finished.approach_velocity > 0.0;
   if (impact && *finished.separation_velocity <= largest * finished.approach_velocity) {

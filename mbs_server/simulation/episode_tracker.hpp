@@ -11,28 +11,27 @@
 
 namespace heelstrike::mbs {
 
-/// Largest force by a parabola through three neighbouring steps, largest indentation by the cubic through gap and gap
-/// rate at two: both are of higher order than the distance of the steps.
+/// Peak force by a parabola through three neighbouring steps, maximum indentation by the cubic through gap and gap rate
+/// at two steps: both are of higher order than the step size.
 class EpisodeTracker {
  public:
   explicit EpisodeTracker(std::string pair) : pair_(std::move(pair)) {}
 
-  /// The bodies of the pair are rigid: their forces are means over steps and their velocities jump, so that nothing
-  /// between steps is known.
+  /// Marks the pair as rigid: forces are means over steps and velocities jump, so that values between steps are unknown.
   void set_rigid() { smooth_ = false; }
   /// An impact of rigid bodies within the episode. @param impulse  [N s]
   void note_impact(double impulse) { episode_->max_impulse = std::max(impulse, episode_->max_impulse.value_or(0.0)); }
 
-  /// The pair touched at t. A run that starts in contact begins its episode at the start.
+  /// Onset at t. In a run that starts in contact the episode begins at the start.
   void begin(double t, const Response& response);
   /// An accepted step within the episode.
   void update(double t, const Response& response);
-  /// The pair separated at t; returns the finished episode. It has a restitution when it was an impact: the bodies
-  /// came, turned once, and left no faster than they came. A foot that stands and is lifted has a speed at either end
-  /// too, but their ratio says nothing about the contact.
+  /// Separation at t; returns the finished episode. It has a restitution if it was an impact: one reversal, and a
+  /// separation velocity not above the approach velocity. A foot in stance also has velocities at both ends, but their
+  /// ratio does not characterise the contact.
   ContactEpisode end(double t, const Response& response);
 
-  /// Whether the step before the last one carried the largest force so far, and the last one less.
+  /// True if the step before the last one had the peak force so far, and the last one less.
   [[nodiscard]] bool passed_peak() const;
 
   [[nodiscard]] const std::string& pair() const { return pair_; }

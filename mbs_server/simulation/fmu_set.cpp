@@ -23,11 +23,10 @@ std::string described(const std::variant<double, bool, std::string>& value) {
   return fmt::format("the text '{}'", printable(std::get<std::string>(value)));
 }
 
-/// 2^53: from here on a number may have been read as its neighbour.
+/// 2^53: above it a number may have been rounded to a neighbouring integer.
 constexpr double first_rounded = 0x1p53;
 
-/// The value of a parameter that is a number; none = its type has no such value. What is set once is meant as it is
-/// written: nothing is rounded.
+/// The value of a numeric parameter; none = not representable in its type. Parameters are not rounded.
 std::optional<double> number_for(NumberType type, const std::variant<double, bool, std::string>& value) {
   if (const bool* flag = std::get_if<bool>(&value)) {
     return type == NumberType::boolean ? std::optional(*flag ? 1.0 : 0.0) : std::nullopt;
@@ -54,7 +53,7 @@ std::optional<double> number_for(NumberType type, const std::variant<double, boo
                                 type ? "write it without quotes" : "write it in quotes"));
 }
 
-/// @throws Error{invalid_input} for a value that the variable's type does not have
+/// @throws Error{invalid_input} for a value outside the type of the variable
 void set_parameter(const SampledFmu::Parameter& parameter, ImportedFmu& fmu) {
   const FmuVariable* variable = &fmu.description().parameter(parameter.variable, parameter.key + ".variable");
   if (!variable->number_type()) {
@@ -69,7 +68,7 @@ void set_parameter(const SampledFmu::Parameter& parameter, ImportedFmu& fmu) {
 
 }  // namespace
 
-/// One unit with its place on the grid of its communication points.
+/// One FMU with its position on the grid of its communication points.
 class FmuSet::Running {
  public:
   explicit Running(std::shared_ptr<SampledFmu> fmu) : sampled_(std::move(fmu)) {}
@@ -80,9 +79,9 @@ class FmuSet::Running {
     return !fmu_ || (fmu_->description().can_get_and_set_state && fmu_->description().can_serialize_state);
   }
   [[nodiscard]] double length() const { return sampled_->step; }
-  /// [s] where it waits, or will.
+  /// [s] the next communication point.
   [[nodiscard]] double next() const { return sampled_->step * static_cast<double>(next_); }
-  /// Multiples of different steps that mean the same time differ by rounding, and so does the end of a run.
+  /// Equal times as multiples of different steps differ by rounding, as does the end of a run.
   [[nodiscard]] bool is_step_due(double t) const { return next() <= t + rounding * sampled_->step; }
   void require_multiple_of(double macro_step) const;
   void step(double t, std::span<const double> row);
@@ -100,17 +99,17 @@ class FmuSet::Running {
   std::shared_ptr<SampledFmu> sampled_;
   std::unique_ptr<ImportedFmu> fmu_;
   std::int64_t next_ = 0;                                 ///< index of the communication point
-  bool initialised_ = false;                              ///< its first inputs are those of the start
+  bool initialised_ = false;                              ///< its first inputs are those of the initial state
   std::vector<std::size_t> columns_;                      ///< per input, in a row
-  std::vector<const FmuVariable*> inputs_, outputs_;  ///< of the unit's description
+  std::vector<const FmuVariable*> inputs_, outputs_;  ///< of the FMU's model description
 };
 
 void FmuSet::Running::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
   if (!allowed) {
     throw input_error(
         sampled_->key,
-        fmt::format("{}: the unit '{}' is machine code that this server does not run for its clients; start "
-                    "mbs_server with --allow-fmu where all who may submit runs are trusted, or run without "
+        fmt::format("{}: the FMU '{}' is machine code that this server does not run for its clients; start "
+                    "mbs_server with --allow-fmu if all clients that may submit runs are trusted, or run without "
                     "--mbs",
                     sampled_->key, sampled_->file));
   }
@@ -118,7 +117,7 @@ void FmuSet::Running::open(std::span<const AssetContent> assets, bool allowed, s
   const auto asset = std::ranges::find(assets, sampled_->file, &AssetContent::name);
   if (asset == assets.end()) {
     throw input_error(sampled_->key,
-                      fmt::format("{}: the file '{}' did not come with the scenario", sampled_->key, sampled_->file));
+                      fmt::format("{}: the file '{}' was not submitted with the scenario", sampled_->key, sampled_->file));
   }
   fmu_ = load_fmu(asset->content, sampled_->name, sampled_->key);
   find_variables();
@@ -131,7 +130,7 @@ void FmuSet::Running::find_columns(std::vector<Column>& columns) {
     if (found == columns.end()) {
       throw input_error(input.key,
                         fmt::format("{}.column: expected a column of the time series, found '{}'; `heelstrike "
-                                    "validate --describe` and the header of a time series tell them",
+                                    "validate --describe` and the header of a time series list them",
                                     input.key, input.column));
     }
     columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
@@ -161,7 +160,7 @@ void FmuSet::Running::require_multiple_of(double macro_step) const {
   const double n = sampled_->step / macro_step;
   if (n > 0.5 && std::abs(n - std::round(n)) <= rounding * n) return;
   throw input_error(sampled_->key,
-                    fmt::format("{}: expected a `step` of the unit that is a multiple of coupling.macro_step, "
+                    fmt::format("{}: expected a `step` of the FMU that is a multiple of coupling.macro_step, "
                                 "{} s, found {} s; change one of them",
                                 sampled_->key, macro_step, sampled_->step));
 }
@@ -184,8 +183,8 @@ void FmuSet::Running::step(double t, std::span<const double> row) {
     if (std::isfinite(values[i])) continue;
     throw Error(
         ErrorCode::solver_failed,
-        fmt::format("{}: expected finite numbers from the unit, found {} for '{}' in the step from t = {} s; its "
-                    "maker knows what it cannot do, or its `step` is too large",
+        fmt::format("{}: expected finite numbers from the FMU, found {} for '{}' in the step from t = {} s; reduce "
+                    "its `step`, or see its documentation for its limits",
                     sampled_->key, values[i], sampled_->outputs[i].variable, t),
         sampled_->key);
   }
@@ -198,7 +197,7 @@ FmuState FmuSet::Running::save() const {
   if (!has_state()) {
     throw Error(
         ErrorCode::unimplemented,
-        fmt::format("{}: the unit cannot give away its state (canGetAndSetFMUState and canSerializeFMUState), so "
+        fmt::format("{}: the FMU cannot serialise its state (canGetAndSetFMUState and canSerializeFMUState), so "
                     "that its run can neither be saved nor resumed; run it in one piece",
                     sampled_->key),
         sampled_->key);
@@ -214,8 +213,8 @@ void FmuSet::Running::require(const FmuState& state) const {
   const bool fits = state.next >= 0 && state.inputs.size() == inputs_.size() &&
                     state.outputs.size() == outputs_.size() && state.before.size() == outputs_.size();
   if (!fits || !has_state()) {
-    throw input_error("checkpoint", fmt::format("checkpoint: expected the state of the unit '{}', found one that it "
-                                                "cannot take; resume with the file that the run was made with",
+    throw input_error("checkpoint", fmt::format("checkpoint: expected the state of the FMU '{}', found one that it "
+                                                "rejects; resume with the file of the original run",
                                                 sampled_->name));
   }
 }
@@ -258,7 +257,7 @@ void FmuSet::check_communication_steps(double macro_step) const {
 double FmuSet::next_after(double t, double end) const {
   double next = end;
   for (const auto& fmu : fmus_) {
-    // Those that wait here are stepped before this is asked, and those that would at the end are not stepped any more.
+    // FMUs that are due at t are stepped before this call, and those due at the end are not stepped any more.
     if (!fmu->is_step_due(t) && fmu->next() < end - Running::rounding * fmu->length())
       next = std::min(next, fmu->next());
   }
@@ -286,7 +285,7 @@ void FmuSet::require(const std::map<std::string, FmuState>& states) const {
     const auto found = states.find(fmu->name());
     if (found == states.end() || states.size() != fmus_.size()) {
       throw input_error("checkpoint",
-                        fmt::format("checkpoint: expected the state of the unit '{}', found none; it belongs "
+                        fmt::format("checkpoint: expected the state of the FMU '{}', found none; it belongs "
                                     "to another scenario",
                                     fmu->name()));
     }

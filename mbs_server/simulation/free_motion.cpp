@@ -17,7 +17,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Entries of x per body: place, quaternion, velocity, angular velocity, as the time series tells them.
+/// Entries of x per body: position, quaternion, velocity, angular velocity, as in the time series.
 constexpr Eigen::Index per_body = 13;
 constexpr Eigen::Index quaternion = 3, velocity = 7, angular = 10;
 
@@ -36,20 +36,20 @@ Twist twist_of(const VectorX& x, Eigen::Index first) {
 /// Empty = the scenario is an ordinary differential equation.
 std::string refusal(const Scenario& scenario) {
   const auto tied = [](std::string_view what, const std::string& name, std::string_view advice) {
-    return fmt::format("model exchange: {} '{}' {}; make a unit for co-simulation, which brings its integrator along",
+    return fmt::format("model exchange: {} '{}' {}; export an FMU for co-simulation, which includes its integrator",
                        what, name, advice);
   };
   constexpr std::string_view algebraic =
-      "is an algebraic equation between the coordinates of bodies, which integrators of model exchange do not keep";
+      "is an algebraic equation between the coordinates of bodies, which model-exchange integrators do not enforce";
   if (!scenario.joints.empty()) return tied("the joint", scenario.joints.front().name, algebraic);
   if (!scenario.drivers.empty()) return tied("the driver", scenario.drivers.front().name, algebraic);
   for (const ElementSpec& force : scenario.forces) {
     if (force.type == "fmu") return tied("the unit", force.name, "is stepped from one communication point to the next");
   }
   if (!scenario.coupling.scheme.empty() && scenario.coupling.scheme != monolithic().name) {
-    return tied("the coupling scheme", scenario.coupling.scheme, "has macro steps of its own");
+    return tied("the coupling scheme", scenario.coupling.scheme, "has macro steps");
   }
-  if (scenario.analysis.type != "forward") return tied("the analysis", scenario.analysis.type, "integrates nothing");
+  if (scenario.analysis.type != "forward") return tied("the analysis", scenario.analysis.type, "has no time integration");
   return {};
 }
 
@@ -114,7 +114,7 @@ void FreeMotion::collect_columns() {
     columns_.push_back({name, unit, meaning});
   };
   for (int i = 0; i < system.n_states(); ++i) {
-    add_state(fmt::format("state.{}.{}", i + 1, system.states().name_of(i)), "-", "own state of the force element");
+    add_state(fmt::format("state.{}.{}", i + 1, system.states().name_of(i)), "-", "internal state of the force element");
   }
   add_state("state.dissipated_J", "J", "energy dissipated by rate-dependent terms");
   add_state("state.external_work_J", "J", "work of external loads");
@@ -124,7 +124,7 @@ void FreeMotion::collect_columns() {
     columns_.push_back({fmt::format("der({})", of.name), rate_unit(of.unit), fmt::format("rate of {}", of.name)});
   }
   for (const std::string& pair : model_.pair_names()) {
-    columns_.push_back({pair + ".indicator_m", "m", "changes its sign where the pair touches or separates"});
+    columns_.push_back({pair + ".indicator_m", "m", "changes its sign at onset or separation of the pair"});
   }
 }
 
@@ -205,7 +205,7 @@ VectorX FreeMotion::nearest_evaluable_motion() {
     }
   };
   if (responses_at()) return y;
-  // Touching and too deep are a size of the bodies apart: so many halvings find it on a way of any length.
+  // Onset and excessive depth differ by the size of the bodies: this number of bisections suffices for any distance.
   constexpr int max_halvings = 40;
   double known = 0.0, unknown = 1.0;
   const auto go_to = [&](double part) { y = motion(accepted_ + part * (x_ - accepted_)); };
@@ -231,7 +231,7 @@ void FreeMotion::indicators(std::span<double> values) {
   const VectorX y = nearest_evaluable_motion();
   const double rounding = gap_rounding(model_.q(y));
   const auto answers = responses(y);
-  // As RunProblem::roots: bodies that only touch do not switch for ever.
+  // As in RunProblem::roots: prevents repeated switching of bodies in grazing contact.
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     values[i] = answers[i].gap - (model_.contact_states().closed(i) ? rounding : 0.0);
   }
@@ -264,7 +264,7 @@ void FreeMotion::accept() {
     model_.totals().committed_dissipation += answers[i].dissipated_increment;
     model_.trackers()[i].update(t_, answers[i]);
   }
-  // Times that integrators add up end a rounding error behind the end.
+  // Times accumulated by integrators may exceed the end by a rounding error.
   committed = {.t = std::min(t_, end), .y = std::move(y), .z = quadratures()};
 }
 
@@ -301,7 +301,7 @@ std::span<const double> FreeMotion::output_values() {
   for (std::size_t i = static_cast<std::size_t>(first_internal_state()); i < state_columns_.size(); ++i) {
     row_.push_back(x_[static_cast<Eigen::Index>(i)]);
   }
-  // As they are, of any length.
+  // Quaternions of any length, not normalised.
   for (std::size_t i = 0; i < static_cast<std::size_t>(first_internal_state()); ++i) {
     row_[state_columns_[i]] = x_[static_cast<Eigen::Index>(i)];
   }
@@ -318,7 +318,7 @@ VectorX FreeMotion::motion_change(const VectorX& dx) const {
   for (Eigen::Index i = 0; i < n_bodies(); ++i) {
     const Eigen::Index first = per_body * i, k = coordinates_per_body * i;
     const Pose X_WB = pose_of(x_, first);
-    // A change dq of the quaternion turns by 2 Im(dq q^-1); along q it does nothing.
+    // A change dq of the quaternion rotates by 2 Im(dq q^-1); the component along q has no effect.
     const Twist moved{.w = 2.0 * (quaternion_of(dx, first) * quaternion_of(x_, first).inverse()).vec(),
                       .v = dx.segment<3>(first)};
     const Vector12 dq = rates_from_twist(X_WB, moved);
@@ -343,7 +343,7 @@ VectorX FreeMotion::rate_change(std::size_t state, const VectorX& xd) {
     const Eigen::Index first = per_body * i, k = coordinates_per_body * i, kd = system.n_q() + k;
     const Twist V_WB = twist_of(x_, first), dV = twist_of(dx, first);
     const Vector3 alpha = xd.segment<3>(first + angular);
-    // The axes r have r'' = alpha x r + w x r'; what is left of the change of r'' is that of alpha.
+    // The axes r have r'' = alpha x r + w x r'; the remaining change of r'' is that of alpha.
     Vector12 left = dyd.segment<coordinates_per_body>(kd);
     for (Eigen::Index axis = 3; axis < coordinates_per_body; axis += 3) {
       left.segment<3>(axis) -= alpha.cross(Vector3(dy.segment<3>(k + axis))) +
@@ -368,7 +368,7 @@ VectorX FreeMotion::change_with_input(std::size_t input) {
   const std::vector<double> table = row_change(at, unit.body, unit.F_W, input_.scenario.output.accelerations, system);
   VectorX change = VectorX::Zero(std::ssize(columns_));
   change.head(std::ssize(table)) = Eigen::Map<const VectorX>(table.data(), std::ssize(table));
-  // The same with accelerations, which stand at its end.
+  // The same with accelerations, which are at its end.
   const std::vector<double> all = row_change(at, unit.body, unit.F_W, true, system);
   const std::size_t accelerations = all.size() - 6 * static_cast<std::size_t>(n_bodies());
   for (Eigen::Index i = 0; i < n_bodies(); ++i) {
@@ -389,7 +389,7 @@ VectorX FreeMotion::differences(std::size_t state) {
   };
   const VectorX here = x_;
   const double x = here[static_cast<Eigen::Index>(state)];
-  // As small as the rounding of forces that depend on gaps allows, which are far smaller than places.
+  // Limited by the rounding of forces that depend on gaps, which are far smaller than positions.
   const double h = std::sqrt(std::numeric_limits<double>::epsilon()) * std::max(1.0, std::abs(x));
   try {
     const VectorX ahead = at(x + h), behind = at(x - h);
@@ -418,7 +418,7 @@ Eigen::MatrixXd FreeMotion::tangent(std::span<const std::size_t> columns, std::s
     for (std::size_t i = 0; i < state_columns_.size(); ++i)
       change[static_cast<Eigen::Index>(state_columns_[i])] = i == state ? 1.0 : 0.0;
   }
-  // What follows solves other systems: nothing may come between a linearisation and its use.
+  // The code below solves other systems: a linearisation must be used before.
   const bool all_exact = std::ranges::all_of(columns, is_exact);
   for (std::size_t k = 0; k < knowns.size(); ++k) {
     auto change = changes.col(static_cast<Eigen::Index>(k));

@@ -1,4 +1,4 @@
-/// Builds the model of a scenario to tell what it comes to.
+/// Builds the model of a scenario to describe it.
 #pragma once
 
 #include <stop_token>

@@ -8,7 +8,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// A gap comes out of some dozens of operations, each of which leaves a rounding error of the coordinates' size.
+/// A gap results from some dozens of operations, each with a rounding error of the magnitude of the coordinates.
 constexpr double operations = 64.0 * std::numeric_limits<double>::epsilon();
 
 GapPoint point_of(double t, const Response& response) {
@@ -18,7 +18,7 @@ GapPoint point_of(double t, const Response& response) {
 }  // namespace
 
 double gap_rounding(const ConstVector& q) {
-  // Axes of bodies have length one, whatever the positions are.
+  // Axes of bodies are unit vectors, independent of the positions.
   return operations * (1.0 + q.lpNorm<Eigen::Infinity>());
 }
 
@@ -32,9 +32,9 @@ void PairEventDetector::accept(double t, std::span<const Response> responses) {
 }
 
 bool PairEventDetector::switches(std::size_t pair, const GapPoint& reached, bool at_root, const Rounding& rounding) const {
-  // An open pair closes at a root, and without one where a step ends in touch.
+  // An open pair closes at a root, or where a step ends in contact.
   if (!states_.closed(pair)) return at_root || touching(reached.gap, reached.gap_rate);
-  // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
+  // Right after an onset the gap is zero to rounding and may change its sign again: not a separation.
   return (at_root || reached.gap > 0.0) && reached.gap_rate > rounding.gap_rate;
 }
 
@@ -43,14 +43,14 @@ double PairEventDetector::missed_penetration(std::size_t pair, const GapPoint& r
   const bool closed = states_.closed(pair);
   if (!closed && at_root) return 0.0;
   if (!closed && switching) return -reached.gap;
-  // What was closed early, or right at an onset, may still be apart.
+  // A pair closed early, or right at an onset, may still have a positive gap.
   if (closed && (switching || last_[pair].gap > 0.0)) return 0.0;
-  // Apart at the end and approaching again: the pair has separated within the step. While it still departs, its
-  // separation is found by switches().
+  // Open at the end and approaching again: the pair has separated within the step. While it still separates, switches()
+  // detects the separation.
   const double at_end = closed && reached.gap_rate < 0.0 ? std::max(0.0, reached.gap) : 0.0;
   const auto extreme = closed ? highest_between(last_[pair], reached) : lowest_between(last_[pair], reached);
   if (!extreme || (closed ? extreme->gap <= 0.0 : extreme->gap >= 0.0)) return at_end;
-  // The cubic only tells when to look; how far the pair has gone is asked of the contact at the dense output.
+  // The cubic only gives the time; the contact is evaluated at the dense output for the distance.
   y_.resize(integrator.y().size());
   z_.resize(integrator.quadratures().size());
   integrator.interpolate(extreme->t, y_, z_);
@@ -68,8 +68,8 @@ PairEventDetector::PairEvents PairEventDetector::detect_events(double t_start, c
   const auto qd = integrator.y().segment(n, n);
   if (step.roots.empty() && scheme.keeps_contact_state(t_start, q_start, qd_start, step.t, q, qd)) return pair_events;
   const Rounding rounding{.gap = gap_rounding(q), .gap_rate = gap_rate_rounding(qd)};
-  // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
-  // of the step, and not worth another evaluation.
+  // Integrators evaluate the roots last. A later projection changes the state only within the accuracy of the step,
+  // so that another evaluation is not needed.
   const auto answered = exchange_.responses_at(step.t);
   std::vector<GapPoint> reached;
   for (const Response& response : answered ? *answered : exchange_.responses(step.t, q, qd)) {

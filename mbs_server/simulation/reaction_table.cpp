@@ -8,7 +8,7 @@ namespace heelstrike::mbs {
 
 Wrench wrench_of(const ConstSegment& q, const ConstSegment& g) {
   Wrench wrench{.torque = Vector3::Zero(), .force = g.head<3>()};
-  // A virtual rotation changes v_k by theta x v_k, so that sum_k v_k x g_k is what works on theta.
+  // A virtual rotation changes v_k by theta x v_k, so that sum_k v_k x g_k is conjugate to theta.
   for (int k = 3; k < coordinates_per_body; k += 3) wrench.torque += q.segment<3>(k).cross(g.segment<3>(k));
   return wrench;
 }

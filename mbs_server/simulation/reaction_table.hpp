@@ -1,4 +1,4 @@
-/// Forces and torques of all joints and drivers on the bodies they act on, as columns of the time series.
+/// Forces and torques of all joints and drivers on their bodies, as columns of the time series.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ class ReactionTable {
   void append(const MotionState& at, System& system, std::vector<double>& row) const;
 
  private:
-  /// A joint or driver and one body that it acts on.
+  /// A joint or driver and one body on which it acts.
   struct Reaction {
     std::size_t constraint;
     BodyIndex body;

@@ -25,7 +25,7 @@ void RigidContactSet::connect(std::span<const PairDescription> pairs) {
 }
 
 double RigidContactSet::contact_tolerance(const ConstVector& q) {
-  // Axes of bodies have length one, whatever the positions are.
+  // Axes of bodies are unit vectors, independent of the positions.
   return 1e-11 * (1.0 + q.lpNorm<Eigen::Infinity>());
 }
 
@@ -65,9 +65,9 @@ std::span<const RigidPoint> RigidContactSet::evaluate_points(double t, const Con
 
 /// The velocity of a point p = r + sum p_k v_k of a body is linear in the rates of r and of the axes v_k.
 ///
-/// Of a body that turns, the material point where it touches goes round on a circle: over a step of length h at a speed
-/// v it comes by v^2 h / 2R and leaves as fast, while a ball that rolls has a gap of zero. The gap depends on the
-/// centre of curvature alone; its velocity along the normal is that of the material point, without the circle.
+/// The material contact point of a rotating body moves on a circle: over a step of length h at a speed v its normal
+/// velocity changes from -v^2 h / 2R to v^2 h / 2R, while a rolling ball has zero gap. The gap depends only on the
+/// centre of curvature, whose normal velocity is that of the material point without the circular motion.
 void RigidContactSet::add_rows(std::size_t row, const RigidPoint& point, const Point& geometry) {
   const ContactPair& pair = system_.model().pairs[point.pair];
   const auto first_row = static_cast<Eigen::Index>(row);
@@ -79,8 +79,8 @@ void RigidContactSet::add_rows(std::size_t row, const RigidPoint& point, const P
     const Pose X_WB = pose_from_coordinates(q_.segment<12>(first));
     const auto axes = X_WB.R.partialPivLu();
     const Vector3 c_B = axes.solve(geometry.centres_W[side] - X_WB.p);
-    // A ball that rolls has its point below its centre: within a step, where axes are longer than one, the components
-    // along them are those that make v_k p_k = w x p to the last digit; those of a point of the body are not.
+    // A rolling ball has its contact point below its centre: within a step, where axes are longer than one, these
+    // components satisfy v_k p_k = w x p to the last digit; those of a body-fixed point do not.
     const Vector3 p_B = geometry.curved[side] ? Vector3(X_WB.R.transpose() * (geometry.p_W - X_WB.p))
                                               : Vector3(axes.solve(geometry.p_W - X_WB.p));
     for (Eigen::Index k = 0; k < 4; ++k) {
@@ -124,7 +124,7 @@ void RigidContactSet::begin_step(double t, double nominal) {
   reset_contact();
 }
 
-/// Each once, in order.
+/// Pairs of the points, sorted and unique.
 std::vector<std::size_t> RigidContactSet::pairs_of(std::span<const std::size_t> points) const {
   std::vector<std::size_t> pairs;
   for (const std::size_t point : points) pairs.push_back(points_[point].pair);
@@ -185,7 +185,7 @@ void RigidContactSet::end_step(double t) {
 }
 
 bool RigidContactSet::touches(std::size_t pair, double gap, const ConstVector& q) const {
-  constexpr double step_error_factor = 1e5;  // a micrometre in a model of a metre, as numbers of a scenario may round
+  constexpr double step_error_factor = 1e5;  // a micrometre in a model of a metre: rounding of scenario numbers
   const double rounding = contact_tolerance(q);
   const bool is_loaded = remaining_[pair].normal + smooth_[pair].normal > 0.0;
   return gap <= (is_loaded ? step_error_factor * rounding : rounding);
@@ -207,7 +207,7 @@ std::span<const Response> RigidContactSet::mean_responses(std::span<const Respon
     if (!rigid(pair) || !(step_ > 0.0)) continue;
     const Sum& a = remaining_[pair];
     const Sum& b = smooth_[pair];
-    // What a step leaves is in proportion to its length, which that of an impact may cut short.
+    // The remaining approach of a step is proportional to its length, which an impact may shorten.
     const double from_left = 1.0 / std::max(step_, nominal_step_), from_smooth = 1.0 / step_;
     const double normal = from_left * a.normal + from_smooth * b.normal;
     if (!(normal > 0.0)) continue;

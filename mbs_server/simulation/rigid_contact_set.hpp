@@ -1,5 +1,5 @@
-/// The rigid contacts of a model: the points that the partner tells, with the inertia of the bodies, joints and drivers
-/// in place.
+/// The rigid contacts of a model: contact points of the partner, with the inertia of the bodies constrained by joints
+/// and drivers.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class RigidContactSet final : public RigidContacts {
   /// @param system, exchange  outlive this object
   RigidContactSet(System& system, ContactExchange& exchange);
 
-  /// Learns which pairs are rigid. @param pairs  as opened
+  /// Sets the rigid pairs. @param pairs  descriptions of the opened pairs
   void connect(std::span<const PairDescription> pairs);
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] bool rigid(std::size_t pair) const { return pair < laws_.size() && laws_[pair].has_value(); }
@@ -42,47 +42,46 @@ class RigidContactSet final : public RigidContacts {
   void note_contact(const friction::ImpactSolution& contact) override;
   void end_step(double t) override;
 
-  /// Impacts in turn that were not followed to their end in the last step.
+  /// Sequential impacts that were terminated before their end in the last step.
   struct UnfinishedImpacts {
     double t = 0.0;                    ///< [s]
-    int impacts = 0;                   ///< that were followed
-    double approach = 0.0;             ///< [m/s] of the fastest point that was left
-    std::vector<std::size_t> pairs{};  ///< of the points that were left, in order, each once
+    int impacts = 0;                   ///< resolved impacts
+    double approach = 0.0;             ///< [m/s] of the fastest remaining point
+    std::vector<std::size_t> pairs{};  ///< of the remaining points, sorted and unique
   };
   [[nodiscard]] const std::optional<UnfinishedImpacts>& unfinished_impacts() const { return unfinished_impacts_; }
 
-  /// Problems with friction that no solution was found of.
+  /// Problems with friction without a solution.
   struct UnsolvedImpacts {
-    std::int64_t count = 0;            ///< since the run began or went on
+    std::int64_t count = 0;            ///< since the start or resumption of the run
     double t = 0.0;                    ///< [s] of the first one
-    std::vector<std::size_t> pairs{};  ///< that took part in it
+    std::vector<std::size_t> pairs{};  ///< involved pairs
   };
   [[nodiscard]] const UnsolvedImpacts& unsolved_impacts() const { return unsolved_impacts_; }
 
-  /// [N s] that the impact at the beginning of the last step exchanged; none where bodies have contact forces alone.
+  /// [N s] impulse of the impact at the start of the last step; none without impact.
   [[nodiscard]] std::optional<double> impact_impulse(std::size_t pair) const;
 
-  /// [m] What a gap of rigid bodies in contact may be: far above rounding, far below what is measured.
+  /// [m] Gap tolerance of rigid bodies in contact: far above rounding, far below measurable lengths.
   [[nodiscard]] static double contact_tolerance(const ConstVector& q);
 
-  /// Whether a rigid pair with this gap [m] touches where the last step ended: a body that rolls is held by its force
-  /// to the error of a step, which may be above the rounding of gaps.
+  /// True if a rigid pair with this gap [m] is in contact at the end of the last step: the gap of a rolling body is zero
+  /// only to the error of a step, which may exceed the rounding of gaps.
   [[nodiscard]] bool touches(std::size_t pair, double gap, const ConstVector& q) const;
 
-  /// Generalised forces that act in the mean over the last step, without the impact that began it: on the points of the
-  /// bodies that touched in its middle.
+  /// Mean generalised forces over the last step, without the impact at its start, at the contact points of its midpoint.
   [[nodiscard]] VectorX mean_force() const;
 
-  /// The responses with the mean force over the last step of rigid pairs, without the impact that began it.
-  /// @param q  coordinates where they are told
+  /// The responses with the mean force of rigid pairs over the last step, without the impact at its start.
+  /// @param q  coordinates of the responses
   [[nodiscard]] std::span<const Response> mean_responses(std::span<const Response> responses, const ConstVector& q);
-  /// The same for who follows episodes: the gap rate of a pair that has left an impact is the one it left with.
+  /// As mean_responses() for episodes: the gap rate after an impact is its separation velocity.
   [[nodiscard]] std::span<const Response> episode_responses(std::span<const Response> responses, const ConstVector& q);
 
  private:
   struct Point {
     Vector3 p_W = Vector3::Zero();
-    /// Where the normal velocity of A and of B is taken: the centres of curvature, which lie on the normal too.
+    /// Reference points of the normal velocities of A and B: the centres of curvature, which lie on the normal.
     std::array<Vector3, 2> centres_W{Vector3::Zero(), Vector3::Zero()};
     Matrix3 axes = Matrix3::Identity();  ///< columns: normal and two tangents in the world
     std::array<bool, 2> curved{};        ///< the surface of A and of B
@@ -93,8 +92,8 @@ class RigidContactSet final : public RigidContacts {
     Vector3 moment = Vector3::Zero();   ///< [N m s] about the world's origin
     Vector3 place = Vector3::Zero();    ///< [N m s] points times normal impulses
     double normal = 0.0;                ///< [N s]
-    double approach = 0.0;              ///< [m/s] of the point that came fastest to an impact
-    double departure = 0.0;             ///< [m/s] at which it left
+    double approach = 0.0;              ///< [m/s] maximum approach velocity of an impact
+    double departure = 0.0;             ///< [m/s] separation velocity of that point
   };
   void add(const ConstRef& impulses, std::vector<Sum>& sums) const;
   [[nodiscard]] std::vector<std::size_t> pairs_of(std::span<const std::size_t> points) const;
@@ -113,10 +112,10 @@ class RigidContactSet final : public RigidContacts {
   Eigen::MatrixXd J_, X_;
   friction::ImpactProblem problem_;
   double step_from_ = 0.0, step_ = 0.0, nominal_step_ = 0.0;  ///< [s]
-  /// Per pair: of the impact that began the step; of the approach that the step before has left; of the step.
+  /// Per pair: of the impact at the start of the step; of the remaining approach of the preceding step; of the step.
   std::vector<Sum> impact_, remaining_, smooth_;
   VectorX smooth_force_, remaining_force_;  ///< the same as generalised forces
-  /// Whether the impact, or contact over the step, lacks a solution, and of which pairs.
+  /// Pairs without a solution of the impact, or of contact over the step; none = solved.
   std::optional<std::vector<std::size_t>> unsolved_impact_pairs_, unsolved_contact_pairs_;
   UnsolvedImpacts unsolved_impacts_;
   std::vector<Response> mean_responses_;

@@ -1,4 +1,4 @@
-/// What a simulation is made from: plain data, whoever read it.
+/// Input of a simulation: plain data, independent of its source.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ struct RunInput {
   std::vector<AssetContent> assets;       ///< files that the scenario names
   std::string run_id;                     ///< for logs
   std::string scenario_digest;            ///< sha256 of the scenario text and the files it names
-  bool allow_fmus = false;               ///< machine code of units (FMU) that the scenario names may be loaded
+  bool allow_fmus = false;               ///< permission to load the machine code of FMUs in the scenario
   double start_time = 0.0;                ///< [s] < analysis.end_time: of the initial state, for functions of time, too
   std::optional<Checkpoint> resume_from;  ///< none = from the initial state
-  /// [s] of wall time, from any zero; empty = the steady clock. Checkpoints are due by it, nothing else is.
+  /// [s] wall time, from any zero; empty = the steady clock. Only checkpoints depend on it.
   std::function<double()> clock = {};
 };
 

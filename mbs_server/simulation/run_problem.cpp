@@ -51,9 +51,9 @@ void RunProblem::stabilized_rhs(double t, const ConstRef& y, double alpha, doubl
 }
 
 void RunProblem::quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) {
-  // An implicit method looks at the integrands where its iteration has ended, a correction away from where the contact
-  // was asked last. A power that is off by what this correction changes is nearer than the state itself, whose error is
-  // of that size; another answer would double what a step in contact costs.
+  // An implicit method evaluates the integrands at the end of its iteration, one correction away from the last contact
+  // evaluation. The error of the power due to this correction is below that of the state; another evaluation would
+  // double the cost of a step in contact.
   MotionState at = system_.state(t, y);
   at.allow_cached_contact = true;
   const EnergyTerms energy = system_.evaluate_energy(at);
@@ -113,10 +113,10 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   const double rate_rounding = gap_rate_rounding(at.qd);
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const bool closed = states_.closed(i);
-    // A closed pair opens when its gap exceeds rounding, so that bodies that only touch do not switch for ever. The
-    // rate is watched while a pair is open, because a dip that begins and ends within a step changes no sign of the
-    // gap; where it does not matter it is a constant. Bodies at rest to each other have a rate of rounding errors,
-    // which is no minimum of the gap whatever sign it takes; and a slide is one while it is faster than that.
+    // A closed pair opens when its gap exceeds rounding, so that grazing contacts do not switch indefinitely. The rate
+    // is a root function while a pair is open, because a dip within a step does not change the sign of the gap at its
+    // ends; otherwise it is constant. Bodies in relative rest have a rate of rounding errors, whose sign changes are no
+    // minimum of the gap; sliding requires a speed above that level.
     values[ContactRoot{.pair = i, .kind = Kind::gap}.index()] = responses[i].gap - (closed ? rounding : 0.0);
     values[ContactRoot{.pair = i, .kind = Kind::gap_rate}.index()] =
         closed ? 1.0 : responses[i].gap_rate - rate_rounding;
@@ -135,8 +135,8 @@ std::vector<int> RunProblem::root_directions() const {
   std::vector<int> directions;
   for (int root = 0; root < n_pair_roots(); ++root) {
     const auto [pair, kind] = ContactRoot::at(root);
-    // An open pair's gap falls to zero, that of a closed one rises beyond rounding; a rate that rises through zero is a
-    // minimum of the gap, and a slide ends where its speed falls to zero.
+    // The gap of an open pair falls to zero, that of a closed one rises beyond rounding; a rate that rises through zero
+    // is a minimum of the gap, and sliding ends where its speed falls to zero.
     const bool falls = kind == ContactRoot::Kind::slip || (kind == ContactRoot::Kind::gap && !states_.closed(pair));
     directions.push_back(falls ? -1 : +1);
   }

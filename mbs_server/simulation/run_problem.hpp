@@ -1,5 +1,5 @@
 /// The multibody system with its contacts as an initial value problem. State y = {q, qd, s}, see System; quadratures =
-/// {dissipated energy, work of external loads}; roots = those of each pair in turn (ContactRoot), unless the
+/// {dissipated energy, work of external loads}; roots = those of all pairs (ContactRoot), unless the
 /// coupling scheme has macro steps, and those of unilateral joints.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace heelstrike::mbs {
 
-/// Entries of the quadratures that are kept beside the state.
+/// Entries of the quadratures, stored besides the state.
 struct EnergyQuadrature {
   static constexpr Eigen::Index dissipated = 0;     ///< [J] by rate-dependent terms
   static constexpr Eigen::Index external_work = 1;  ///< [J] by loads and drivers
@@ -28,7 +28,7 @@ class RunProblem final : public Problem {
  public:
   /// @param system           complete: no joints or forces are added later
   /// @param scheme, states   of the contact force of `system`
-  /// @param stop             looked at in every evaluation, which then throws Error{cancelled}
+  /// @param stop             checked in every evaluation, which then throws Error{cancelled}
   /// @param max_evaluations  of the equations of motion; the next one throws Error{limit}
   /// @param rigid            rigid contacts of `system`
   RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, RigidContactSet& rigid,
@@ -51,15 +51,14 @@ class RunProblem final : public Problem {
   void solve_index2(MutableRef b) override;
 
   [[nodiscard]] int n_roots() const override { return n_pair_roots() + unilateral_.n_roots(); }
-  /// Those of pairs come first, those of unilateral joints follow.
+  /// Number of roots of pairs, which precede those of unilateral joints.
   [[nodiscard]] int n_pair_roots() const {
     return scheme_.has_macro_steps() ? 0 : ContactRoot::per_pair * static_cast<int>(states_.n_pairs());
   }
   [[nodiscard]] RigidContacts* rigid_contacts() override { return rigid_.any() ? &rigid_ : nullptr; }
   void roots(double t, const ConstRef& y, MutableRef values) override;
   [[nodiscard]] bool no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const override;
-  /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
-  /// rising gap and the end of a slide.
+  /// Directions of the roots: falling gap and rising rate for open pairs, rising gap and end of sliding for closed ones.
   [[nodiscard]] std::vector<int> root_directions() const;
 
   [[nodiscard]] UnilateralJoints& unilateral_joints() { return unilateral_; }
@@ -68,9 +67,9 @@ class RunProblem final : public Problem {
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
   void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
 
-  /// Makes all later results independent of earlier ones; called at restarts of the integration.
+  /// Makes later results independent of earlier ones; called at restarts of the integration.
   void reset_factorisation();
-  /// To be called when a force element acts on other bodies than before, and when the system has other rows.
+  /// Must be called when the bodies of a force element or the rows of the system change.
   void reset_force_patterns();
 
  private:

@@ -25,13 +25,13 @@ constexpr std::string_view compiler_identity = __VERSION__;
 constexpr std::string_view compiler_identity = "GCC " __VERSION__;
 #endif
 
-/// What the bits of a run depend on besides its scenario: a sum may be another with another compiler. Which of the
-/// programs computes does not matter, they are made of the same libraries.
+/// Identity on which the bits of a run depend besides its scenario: sums may differ between compilers. The programs
+/// are equivalent because they consist of the same libraries.
 std::string program_identity() {
   return fmt::format("{} {}", program_version, compiler_identity);
 }
 
-/// Printable beginning of bytes from outside.
+/// Printable beginning of external bytes.
 std::string escaped_excerpt(std::string_view bytes, std::size_t length = 24) {
   std::string text(bytes.substr(0, length));
   std::ranges::replace_if(
@@ -83,7 +83,7 @@ Json to_json(const EpisodeTracker::State& state) {
 }
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw input_error("checkpoint", fmt::format("checkpoint: {}; resume from another one, or start the run anew", what));
+  throw input_error("checkpoint", fmt::format("checkpoint: {}; resume from another one, or restart the run", what));
 }
 
 EpisodeTracker::State tracker_from_json(const Json& j) {
@@ -92,9 +92,9 @@ EpisodeTracker::State tracker_from_json(const Json& j) {
   for (const auto& p : j.at("recent")) {
     state.recent.push_back({.t = p.at(0), .force = p.at(1), .gap = p.at(2), .gap_rate = p.at(3)});
   }
-  // More than one turn is as good as many.
+  // More than one reversal is equivalent to many.
   const Json& turns = j.at("turns");
-  if (!turns.is_number_unsigned()) refuse(fmt::format("expected a number of turns, found {}", turns.dump()));
+  if (!turns.is_number_unsigned()) refuse(fmt::format("expected a number of reversals, found {}", turns.dump()));
   state.n_reversals = static_cast<int>(std::min<std::uint64_t>(turns.get<std::uint64_t>(), 1'000'000'000));
   return state;
 }
@@ -156,7 +156,7 @@ Json to_json(const RunState& state) {
             {"finished", Json::array()}};
   for (const auto& e : state.episodes) j["episodes"].push_back(to_json(e));
   for (const auto& e : state.finished) j["finished"].push_back(to_json(e));
-  // Runs of the program itself have none: their bytes do not tell of inputs.
+  // Runs of the program have no inputs, which are then omitted.
   for (const auto& [name, input] : state.inputs) {
     j["inputs"][name] = {input.since, input.jet.f, input.jet.d, input.jet.dd};
   }
@@ -176,7 +176,7 @@ Json to_json(const RunState& state) {
 }
 
 RunState state_from_json(const Json& j) {
-  // A number with a point would be converted, wherever that leads.
+  // A number with a decimal point would be converted.
   for (const char* key : {"next_row", "n_rows"}) {
     if (!j.at(key).is_number_integer())
       refuse(fmt::format("expected an integer as {}, found {}", key, j.at(key).dump()));
@@ -226,7 +226,7 @@ std::string bytes_of(std::span<const double> values) {
   return bytes;
 }
 
-/// Of everything but the checksum itself. Lengths keep neighbours apart.
+/// Checksum of the whole checkpoint except the checksum itself. Lengths separate adjacent parts.
 std::string checksum(const Checkpoint& checkpoint, std::string_view state) {
   std::string all = fmt::format("{} {} {}\n", checkpoint.scenario_digest, checkpoint.step, checkpoint.state.size());
   all += bytes_of({&checkpoint.time, 1}) + bytes_of(checkpoint.state);
@@ -246,7 +246,7 @@ void check_episode(const ContactEpisode& e, const std::string& pair, double star
 
 void check(const RunState& state, double t, const CheckpointFrame& frame) {
   const std::int64_t next = first_after(frame.interval, t);
-  // A row at `t` itself may still have to be written.
+  // A row at `t` may yet have to be written.
   expect(state.next_row == next || state.next_row == next - 1, fmt::format("{} as the next row", next),
          fmt::to_string(state.next_row));
   expect(state.n_rows >= 0, "a number of rows", fmt::to_string(state.n_rows));
@@ -280,8 +280,8 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
 
 std::int64_t first_after(double interval, double t) {
   auto n = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(t / interval)));
-  // The quotient is good to one rounding, so this ends after a step or two.
-  // Rows lie at products, never at sums, so that the same rows follow after a resumption.
+  // The quotient is accurate to one rounding, so this ends after one or two iterations.
+  // Row times are products, not sums, so that a resumed run has the same rows.
   while (interval * static_cast<double>(n) <= t) ++n;
   return n;
 }
@@ -299,22 +299,22 @@ RunState verify_checksum(const Checkpoint& checkpoint, const CheckpointFrame& fr
   const std::string_view engine = checkpoint.engine;
   if (!engine.starts_with(format_version)) {
     refuse(
-        fmt::format("expected one of format '{}', found '{}'; it was made by another version of the program, which can "
-                    "go on with it",
+        fmt::format("expected one of format '{}', found '{}'; it was written by another version of the program, which can "
+                    "resume it",
                     format_version, escaped_excerpt(engine)));
   }
   constexpr std::size_t n_digits = 64;
   const std::size_t begin = format_version.size() + 1;
   const std::size_t content = begin + n_digits + 1;
   if (engine.size() < content || engine.substr(begin, n_digits) != checksum(checkpoint, engine.substr(content))) {
-    refuse("its checksum is that of other bytes: it is damaged");
+    refuse("its checksum does not match: it is damaged");
   }
   const std::size_t text = std::min(engine.find('\n', content), engine.size() - 1) + 1;
   const std::string_view program = engine.substr(content, text - 1 - content);
   if (program != program_identity()) {
     refuse(
-        fmt::format("it was made by heelstrike {}, and this is {}: only the program that made it goes on with the "
-                    "same bits",
+        fmt::format("it was written by heelstrike {}, and this is {}: only the same program gives "
+                    "the same bits",
                     escaped_excerpt(program, 80), program_identity()));
   }
   expect(checkpoint.time >= frame.start_time && checkpoint.time <= frame.end_time,

@@ -1,4 +1,4 @@
-/// What a simulation accumulates, and its exact round trip through a checkpoint's bytes.
+/// Accumulated state of a simulation, and its exact serialisation in checkpoints.
 #pragma once
 
 #include <map>
@@ -12,33 +12,33 @@
 
 namespace heelstrike::mbs {
 
-/// Smallest n >= 1 with interval * n > t: times of a grid are products, not sums, so that they do not drift.
+/// Smallest n >= 1 with interval * n > t: grid times are products, not sums, to avoid drift.
 /// @pre interval > 0, t >= 0, t / interval < 2^53
 [[nodiscard]] std::int64_t first_after(double interval, double t);
 
-/// An input that has been set: it holds from `since` on and goes on by its derivatives.
+/// An input that has been set: valid from `since` on and extrapolated by its derivatives.
 struct InputValue {
   double since = 0.0;  ///< [s]
   Jet jet = {};        ///< value, rate [1/s] and acceleration [1/s^2] of it at `since`
 };
 
-/// Where a unit for co-simulation stands.
+/// State of a co-simulation FMU.
 struct FmuState {
   std::int64_t next = 0;        ///< index of its next communication point
-  std::vector<double> inputs;   ///< that it was told last
-  std::vector<double> outputs;  ///< that it gave last
-  std::vector<double> before;   ///< that it gave before
-  std::string bytes;            ///< its own
+  std::vector<double> inputs;   ///< last inputs
+  std::vector<double> outputs;  ///< last outputs
+  std::vector<double> before;   ///< preceding outputs
+  std::string bytes;            ///< serialised FMU state
 };
 
-/// Where the series of fields of all pairs stand.
+/// Position in the series of fields of all pairs.
 struct FieldPosition {
   std::int64_t next = 0;            ///< index on the grid of fields
-  std::vector<char> excluded;            ///< per pair: it has none
+  std::vector<char> excluded;            ///< per pair: without fields
   std::vector<char> partner_written;  ///< per pair: the shape of its partner has been written
 };
 
-/// What has been counted since the start of the run.
+/// Counts since the start of the run.
 struct RunCounts {
   IntegratorStatistics integrator;  ///< without its name
   std::int64_t rhs = 0;             ///< evaluations of the equations of motion that count for the budget
@@ -56,33 +56,33 @@ struct RunState {
   std::vector<char> closed;                     ///< per pair
   std::vector<EpisodeTracker::State> episodes;  ///< per pair
   std::vector<ContactEpisode> finished;
-  std::map<std::string, InputValue> inputs = {};  ///< that replace what the scenario says
+  std::map<std::string, InputValue> inputs = {};  ///< that replace values of the scenario
   std::map<std::string, FmuState> units = {};    ///< by name
-  std::string coupling = {};                      ///< bytes of the coupling scheme; empty = it has none to save
-  double macro_end = 0.0;                         ///< [s] of the macro step that the state lies in
+  std::string coupling = {};                      ///< bytes of the coupling scheme; empty = none
+  double macro_end = 0.0;                         ///< [s] end of the current macro step
   RunCounts counts = {};
   FieldPosition fields = {};
   std::vector<char> joints_closed = {};  ///< per unilateral joint
-  std::string analysis = {};             ///< what else an analysis goes on from, as text of its own; empty = nothing
+  std::string analysis = {};             ///< additional state of the analysis as text; empty = none
 };
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
 /// round-trip decimals).
-/// @param program  that makes it
+/// @param program  that writes it
 void set_message_checksum(Checkpoint& checkpoint, const RunState& state, std::string_view program);
 void set_message_checksum(Checkpoint& checkpoint, const RunState& state);
 
-/// What a checkpoint has to agree with.
+/// Values with which a checkpoint must agree.
 struct CheckpointFrame {
   double start_time = 0.0;         ///< [s]
   double end_time = 0.0;           ///< [s]
   double interval = 0.0;           ///< [s] of the regular rows
   std::vector<std::string> pairs;  ///< names
-  std::size_t n_unilateral = 0;    ///< joints that may let go
+  std::size_t n_unilateral = 0;    ///< unilateral joints
 };
 /// The state in a sealed checkpoint.
-/// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for numbers that no run
-/// can have: a checksum keeps accidents away, but whoever makes up a checkpoint can make up its checksum too
+/// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for impossible numbers:
+/// a checksum detects accidental damage, but not forgery
 [[nodiscard]] RunState verify_checksum(const Checkpoint& checkpoint, const CheckpointFrame& frame);
 
 }  // namespace heelstrike::mbs

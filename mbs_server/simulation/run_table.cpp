@@ -31,20 +31,19 @@ void append_body(std::vector<double>& row, const ConstSegment& q, const ConstSeg
   append(row, V_WB.w);
 }
 
-/// What a pair tells of its gap, its first entries.
+/// The first entries of a pair: gap, indentation and gap rate.
 std::array<double, 3> gap_entries(const Response& response) {
   return {response.gap, std::max(0.0, -response.gap), response.gap_rate};
 }
 
-/// Entries of a pair: of the gap, force, torque, centre of pressure, area, largest and mean pressure, points in
-/// contact.
+/// Entries of a pair: gap, force, torque, centre of pressure, area, peak and mean pressure, active points.
 constexpr std::size_t entries_per_pair = 3 + 3 + 3 + 3 + 1 + 2 + 1;
 /// Entries before the first pair: time, bodies, energies.
 std::size_t first_pair_entry(const Model& model) {
   return 1 + (3 + 4 + 3 + 3) * model.bodies.size() + 4;
 }
 
-/// @param acts  an open pair exerts no force, whatever its law says of a gap of minus one rounding error
+/// @param acts  false for an open pair, which exerts no force even if its gap is negative by a rounding error
 void append_pair(std::vector<double>& row, const ContactPair& pair, const ConstVector& q, const Response& response,
                  bool acts) {
   const Pose X_WA = main_pose(pair, q);
@@ -64,7 +63,7 @@ void append_pair(std::vector<double>& row, const ContactPair& pair, const ConstV
 Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& system, const SparseMatrix& Phi_q,
                       const VectorX& lambda) {
   const Joint& j = system.model().joints[joint];
-  // The ground has no coordinates: there the reaction is read from the other side, with the opposite sign.
+  // The ground has no coordinates: its reaction is the opposite of that on the other side.
   const bool on_a = j.b.body == ground;
   const BodyIndex body = on_a ? j.a.body : j.b.body;
   const Vector12 q_b = q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(body));
@@ -81,7 +80,7 @@ bool has_joint_force_columns(const System& system) {
 }
 
 /// @param lambda  multipliers of joints
-/// @param gaps    are told as they are; else as zero, which is what they change by when forces do
+/// @param gaps    true: actual gaps; false: zero, which is their change with forces
 void append_unilateral(std::vector<double>& row, const ConstVector& q, const VectorX& lambda, bool gaps,
                        const System& system) {
   for (std::size_t i = 0; i < system.unilaterals().size(); ++i) {
@@ -134,19 +133,19 @@ std::vector<Column> run_columns(const System& system) {
     add_columns(columns, body.name, {"wx", "wy", "wz"}, "_rad_s", "rad/s", "angular velocity in the world");
   }
   add_columns(columns, "energy", {"kinetic", "potential", "dissipated", "external"}, "_J", "J",
-              "energy balance; potential includes what contacts store");
+              "energy balance; potential includes the energy stored in contacts");
   for (const auto& pair : model.pairs) {
     columns.push_back({pair.name + ".gap_m", "m", "smallest gap, negative in penetration"});
-    columns.push_back({pair.name + ".indentation_m", "m", "penetration, 0 when apart"});
-    columns.push_back({pair.name + ".gap_rate_m_s", "m/s", "rate of the gap, negative while approaching"});
+    columns.push_back({pair.name + ".indentation_m", "m", "penetration, 0 for positive gap"});
+    columns.push_back({pair.name + ".gap_rate_m_s", "m/s", "rate of the gap, negative for approach"});
     add_columns(columns, pair.name, {"fx", "fy", "fz"}, "_N", "N", "contact force on the main body, in the world");
     add_columns(columns, pair.name, {"tx", "ty", "tz"}, "_Nm", "N m",
                 "contact torque on the main body about its origin, in the world");
     add_columns(columns, pair.name, {"copx", "copy", "copz"}, "_m", "m",
-                "centre of pressure in the world; nothing without contact");
+                "centre of pressure in the world; empty without contact");
     columns.push_back({pair.name + ".area_m2", "m^2", "contact area"});
-    columns.push_back({pair.name + ".peak_pressure_Pa", "Pa", "largest contact pressure"});
-    columns.push_back({pair.name + ".mean_pressure_Pa", "Pa", "pressure times area, summed, over the contact area"});
+    columns.push_back({pair.name + ".peak_pressure_Pa", "Pa", "peak contact pressure"});
+    columns.push_back({pair.name + ".mean_pressure_Pa", "Pa", "sum of pressure times area over the contact area"});
     columns.push_back({pair.name + ".active_points", "-", "springs, nodes or points in contact"});
   }
   for (const auto& joint : model.joints) {
@@ -159,7 +158,7 @@ std::vector<Column> run_columns(const System& system) {
   for (const UnilateralConstraint* joint : system.unilaterals()) {
     columns.push_back(
         {joint->name() + ".gap_m", "m", "gap of the unilateral joint, 0 while closed; of a distance (d^2 - L^2) / 2L"});
-    columns.push_back({joint->name() + ".force_N", "N", "force that the unilateral joint pushes with, 0 while open"});
+    columns.push_back({joint->name() + ".force_N", "N", "compressive force of the unilateral joint, 0 while open"});
   }
   for (const auto& force : system.forces()) {
     const auto more = force->columns();
@@ -176,9 +175,9 @@ std::vector<Column> region_columns(std::span<const PairDescription> pairs) {
       columns.push_back({region + ".force_N", "N", "normal contact force of the region: pressure times area"});
       columns.push_back({region + ".area_m2", "m^2", "contact area in the region"});
       columns.push_back({region + ".mean_pressure_Pa", "Pa", "force of the region over its contact area"});
-      columns.push_back({region + ".peak_pressure_Pa", "Pa", "largest contact pressure in the region"});
+      columns.push_back({region + ".peak_pressure_Pa", "Pa", "peak contact pressure in the region"});
       add_columns(columns, region, {"copx", "copy", "copz"}, "_m", "m",
-                  "centre of pressure of the region in the world; nothing without contact there");
+                  "centre of pressure of the region in the world; empty without contact there");
     }
   }
   return columns;
@@ -241,7 +240,7 @@ std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wren
 std::vector<double> row_change(const MotionState& at, VectorX g, bool accelerations, System& system) {
   VectorX& qdd = g;
   const VectorX lambda = system.make_response(at.t, at.q, qdd);
-  // Places, velocities, energies, contacts.
+  // Positions, velocities, energies, contacts.
   std::vector<double> row(first_pair_entry(system.model()) + entries_per_pair * system.model().pairs.size(), 0.0);
   if (has_joint_force_columns(system)) {
     append_reactions(row, at, lambda, system);
@@ -249,7 +248,7 @@ std::vector<double> row_change(const MotionState& at, VectorX g, bool accelerati
   }
   for (const auto& element : system.forces()) row.resize(row.size() + element->columns().size(), 0.0);
   if (!accelerations) return row;
-  const Vector12 at_rest = Vector12::Zero();  // what velocities contribute does not change
+  const Vector12 at_rest = Vector12::Zero();  // the contribution of velocities does not change
   for (Eigen::Index i = 0; i < qdd.size(); i += coordinates_per_body) {
     const Twist A_WB = acceleration_from_rates(at.q.segment<12>(i), at_rest, qdd.segment<12>(i));
     append(row, A_WB.v);

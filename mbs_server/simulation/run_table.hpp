@@ -10,20 +10,20 @@
 
 namespace heelstrike::mbs {
 
-/// Time, then per body pose and twist, the energies, per pair the contact, per joint the reactions that are asked for,
-/// and what the force elements tell of themselves.
+/// Time, then pose and twist per body, energies, contact per pair, requested reactions per joint, and the columns of
+/// the force elements.
 [[nodiscard]] std::vector<Column> run_columns(const System& system);
 
-/// Accelerations of all bodies, for those who ask.
+/// Optional columns of the accelerations of all bodies.
 [[nodiscard]] std::vector<Column> acceleration_columns(const Model& model);
 void append_accelerations(const MotionState& at, System& system, std::vector<double>& row);
 
-/// What changes in the columns of run_columns(), and in acceleration_columns() with `accelerations`, when accelerations
-/// and multipliers change at a state that stays: reactions and accelerations, which are linear in them.
-/// @param force  on a body, about its origin, that changes them
+/// Change of the columns of run_columns(), and of acceleration_columns() with `accelerations`, due to a change of
+/// accelerations and multipliers at a fixed state: reactions and accelerations, which are linear in them.
+/// @param force  on a body, about its origin, that causes the change
 [[nodiscard]] std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wrench& force,
                                              bool accelerations, System& system);
-/// The same of any forces. @param g  generalised forces
+/// As above for arbitrary forces. @param g  generalised forces
 [[nodiscard]] std::vector<double> row_change(const MotionState& at, VectorX g, bool accelerations, System& system);
 
 /// Energies of one row [J].
@@ -33,14 +33,14 @@ struct RowEnergies {
 };
 
 /// Fills one row at a state that satisfies the constraints; `row` is reused.
-/// @param responses  of all pairs at the state; of pairs that do not act only the gap matters
+/// @param responses  of all pairs at the state; of inactive pairs only the gap is used
 void fill_row(const MotionState& at, const RowEnergies& energies, System& system, const CouplingScheme& scheme,
               std::span<const Response> responses, std::vector<double>& row);
 
-/// Loads of the regions that the pairs tell apart. @param pairs  as opened, in the model's order
+/// Columns of the loads of the pairs' regions. @param pairs  as opened, in the model's order
 [[nodiscard]] std::vector<Column> region_columns(std::span<const PairDescription> pairs);
 /// @param q          coordinates of the state
-/// @param responses  of all pairs at the state; of pairs that do not act they do not matter
+/// @param responses  of all pairs at the state; unused for inactive pairs
 void append_regions(const Model& model, std::span<const PairDescription> pairs, const ConstVector& q,
                     const CouplingScheme& scheme, std::span<const Response> responses, std::vector<double>& row);
 

@@ -17,15 +17,15 @@
 
 namespace heelstrike::mbs {
 
-/// When a singular pose is crossed by extrapolation: how many steps before it, and how well the far side must agree in
-/// units of the tolerance per step. Normally before the integrator's next step could reach the pose; from farther away,
-/// and less strictly, when the integrator has given up before it.
+/// Criterion for crossing a singular pose by extrapolation: distance in steps, and required agreement on the far side in
+/// units of the tolerance per step. Normally before the integrator's next step could reach the pose; from a larger
+/// distance and with a larger tolerance after a failure of the integrator.
 struct Simulation::CrossingRule {
   double steps;
   double tolerance;
 
   static constexpr CrossingRule before(bool index2) {
-    // The multipliers of the index-2 form suffer sooner, and its restarts need more distance.
+    // The multipliers of the index-2 form lose accuracy earlier, and its restarts need a larger distance.
     return index2 ? CrossingRule{.steps = 6.0, .tolerance = 100.0} : CrossingRule{.steps = 2.0, .tolerance = 1.0};
   }
   static constexpr CrossingRule after_failure() { return {.steps = 1e6, .tolerance = 1e4}; }
@@ -33,13 +33,13 @@ struct Simulation::CrossingRule {
 
 namespace {
 
-/// [-] squared smallest singular value times the lightest mass below which a failure is told to be near a singular
+/// [-] squared smallest singular value times the lightest mass below which a failure is reported as close to a singular
 /// pose.
 constexpr double nearly_dependent = 1e-4;
 
-/// Steps after which an integrator that has met no event is started anew. docs/theory/integrators.md has the
-/// measurement: a restart of a BDF formula costs some 30 steps, so that this is 3 % of the work of a motion without
-/// events and next to nothing of all others.
+/// Steps without event after which the integrator is restarted. docs/theory/integrators.md has the measurement: a
+/// restart of a BDF formula costs some 30 steps, so that this is 3 % of the work of a motion without events and
+/// negligible otherwise.
 constexpr int max_steps_between_restarts = 1000;
 
 IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorStatistics& b) {
@@ -53,7 +53,7 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 
 }  // namespace
 
-/// What find_step() or extrapolate_across_singularity() found.
+/// Step found by find_step() or extrapolate_across_singularity().
 class Simulation::PendingStep final : public SimulationStep {
  public:
   PendingStep(Simulation& simulation, const StepResult& step, PairEventDetector::PairEvents pair_events,
@@ -84,17 +84,17 @@ class Simulation::PendingStep final : public SimulationStep {
   [[nodiscard]] const VectorX& end_z() const override { return z_; }
   void state_at(double t, VectorX& y, VectorX& z) override;
 
-  /// No pair begins or ends to act.
+  /// True if no pair becomes active or inactive.
   [[nodiscard]] bool defers_commit() const {
     return !simulation_.contact_at_step_ends() && !is_event() && !is_crossing();
   }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] std::span<const std::size_t> switching() const { return pair_events_.switching; }
-  /// Unilateral joints that let go or are struck where the step ends.
+  /// Unilateral joints that open or have an impact at the end of the step.
   [[nodiscard]] std::span<const std::size_t> joints() const { return joints_; }
   /// Ends the step at `t`, inside it.
   void cut(double t);
-  /// Moves the end onto the constraints. @returns y, which the caller may take
+  /// Projects the end onto the constraints. @returns y, which the caller may move from
   [[nodiscard]] VectorX& projected_end();
 
  private:
@@ -114,8 +114,8 @@ void Simulation::PendingStep::state_at(double t, VectorX& y, VectorX& z) {
     VectorX q, qd, unused;
     crossing_->motion.at(t, q, qd, unused);
     const auto n_s = simulation_.model_.system().n_states();
-    // Own states of force elements have no polynomial across the pose; they are told as linear, and their end is that
-    // of the crossing.
+    // Internal states of force elements have no polynomial across the pose; they are interpolated linearly up to their
+    // values at the end of the crossing.
     const double way = (t - start()) / (end_ - start());
     y << q, qd, (1.0 - way) * simulation_.committed_.y.tail(n_s) + way * y_.tail(n_s);
     z = simulation_.committed_.z;
@@ -128,7 +128,7 @@ void Simulation::PendingStep::state_at(double t, VectorX& y, VectorX& z) {
 void Simulation::PendingStep::cut(double t) {
   VectorX y, z;
   state_at(t, y, z);
-  // Across a singular pose only the work of the whole way is known.
+  // Across a singular pose only the total work is known.
   if (crossing_) z += (t - start()) / (end_ - start()) * (z_ - simulation_.committed_.z);
   end_ = t;
   y_ = std::move(y);
@@ -143,7 +143,7 @@ VectorX& Simulation::PendingStep::projected_end() {
   return y_;
 }
 
-/// What a coupling scheme tries: steps that are neither checked nor told.
+/// Trial motion of a coupling scheme: steps that are neither checked nor reported.
 class Simulation::Trial final : public TrialMotion {
  public:
   explicit Trial(Simulation& simulation) : simulation_(simulation) {}
@@ -151,7 +151,7 @@ class Simulation::Trial final : public TrialMotion {
   void restart(double t_end) override {
     simulation_.restart_integrator();
     simulation_.fresh_ = false;
-    simulation_.restart_due_ = true;  // for the steps that count
+    simulation_.restart_due_ = true;  // for the actual steps
     reached_ = simulation_.committed_.t;
     t_end_ = t_end;
   }
@@ -191,7 +191,7 @@ Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme,
       scheme_(model_.scheme()),
       columns_(model_.columns()) {
   model_.system().add_force(inputs_.release_force_element());
-  columns_.push_back({"step_size_s", "s", "size of the integrator's step that the row lies in"});
+  columns_.push_back({"step_size_s", "s", "size of the integrator's step that contains the row"});
 }
 
 Simulation::~Simulation() = default;
@@ -205,8 +205,8 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   check_fmus();
   if (!can_save()) {
     listener_->on_log("warning",
-                      fmt::format("the run is without checkpoints and cannot be resumed: the unit '{}' cannot "
-                                  "give away its state (canGetAndSetFMUState and canSerializeFMUState)",
+                      fmt::format("the run is without checkpoints and cannot be resumed: the FMU '{}' cannot "
+                                  "serialise its state (canGetAndSetFMUState and canSerializeFMUState)",
                                   fmus_.without_fmu_state().front()));
   }
   std::optional<RunState> resumed;
@@ -231,7 +231,7 @@ void Simulation::check_fmu_start_time() const {
   if (fmus_.empty() || input_.start_time == 0.0) return;
   throw Error(
       ErrorCode::unimplemented,
-      fmt::format("start time: expected 0 s for a scenario with units of others, whose communication points are "
+      fmt::format("start time: expected 0 s for a scenario with FMUs, whose communication points are "
                   "counted from there, found {} s; start at 0 s",
                   input_.start_time));
 }
@@ -249,7 +249,7 @@ void Simulation::prepare_to_step() {
   index2_ = entry.solves_multipliers;
   solves_impacts_ = entry.solves_impacts;
   check_no_unilateral_joints();
-  // Fixed steps do not answer to tolerances.
+  // Fixed steps have no tolerances.
   const IntegratorSpec& spec = scenario_.analysis.integrator;
   if (!entry.fixed_step) problem_->unilateral_joints().set_tolerances(spec.rtol, spec.atol);
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
@@ -262,8 +262,8 @@ void Simulation::check_no_unilateral_joints() const {
   if (!problem_->unilateral_joints().any() || !contact_at_step_ends()) return;
   throw input_error(
       "joints." + model_.system().unilaterals().front()->name() + ".unilateral",
-      fmt::format("joints.{}.unilateral: expected an integrator that finds where forces vanish, within steps that are "
-                  "its own, found {}; take another integrator and the coupling scheme {}, or make the joint a contact "
+      fmt::format("joints.{}.unilateral: expected an integrator that locates roots of forces within its steps, "
+                  "found {}; use another integrator and the coupling scheme {}, or replace the joint by a contact "
                   "of the back-end rigid",
                   model_.system().unilaterals().front()->name(),
                   solves_impacts_ ? scenario_.analysis.integrator.name : "a coupling scheme with macro steps",
@@ -275,9 +275,9 @@ void Simulation::start() {
   const double t = committed_.t;
   committed_.y = system.start_y(t, model_.start().q, model_.start().qd);
   committed_.z = VectorX::Zero(problem_->n_quadratures());
-  // The assembly stops at 1e-11; the projection goes on to rounding, as after every later step.
+  // The assembly stops at 1e-11; the projection converges to rounding, as after every later step.
   problem_->project(t, committed_.y);
-  // Elements start with states that belong to the pose to the last bit.
+  // Initial states of elements are bitwise consistent with the pose.
   committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
   separate_rigid_bodies();
   model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
@@ -292,11 +292,11 @@ void Simulation::start() {
   if (fmus_.due(t)) step_fmus();
 }
 
-/// Bodies that overlap by decimals would be told apart by the first step, as if a force had done it.
+/// Without this, the first step would separate bodies that overlap by rounded decimals, as if by a force.
 void Simulation::separate_rigid_bodies() {
   RigidContactSet& rigid = model_.rigid_contacts();
   if (!rigid.any()) return;
-  constexpr double decimals = 1e-6;  // [m] below which nobody meant anything
+  constexpr double decimals = 1e-6;  // [m] below which an overlap is rounding
   const auto look = [&] {
     return model_.overlaps(exchange_.responses(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
   };
@@ -311,7 +311,7 @@ void Simulation::separate_rigid_bodies() {
     throw input_error(
         "contact." + of.spec.name,
         fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
-                    "{:.3g} m inside each other, between others or held by joints; move one of them "
+                    "{:.3g} m inside each other, enclosed by others or held by joints; move one of them "
                     "(bodies.{}.position)",
                     of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
   }
@@ -320,7 +320,7 @@ void Simulation::separate_rigid_bodies() {
     const PairModel& of = scenario_.pairs[pair];
     listener_->on_log("warning",
                       fmt::format("contact.{}: '{}' and '{}' overlap by {:.3g} m at the start and were moved "
-                                  "apart; the motion begins from there",
+                                  "apart; the motion starts from there",
                                   of.spec.name, of.main_body, of.partner_body, depth));
   }
 }
@@ -328,7 +328,7 @@ void Simulation::separate_rigid_bodies() {
 void Simulation::step_fmus() {
   const double t = committed_.t;
   fmus_.do_due_steps(t, output_values());
-  // As for inputs: factors and answers at this very state are those of the forces before.
+  // As for inputs: factors and responses at this state belong to the previous forces.
   problem_->reset_factorisation();
   restart_due_ = true;
   fresh_ = false;
@@ -361,7 +361,7 @@ void Simulation::restore_checked(const Checkpoint& checkpoint, RunState state) {
   macro_end_ = totals.macro_end;
   projection_due_ = false;
   if (problem_->unilateral_joints().any()) reset_integrator();
-  // At once, as in the run that saved: its counts include this restart.
+  // Immediately, as in the saving run, whose counts include this restart.
   restart_integrator();
   problem_->set_evaluations(totals.counts.rhs);
   counted_before_ = {};
@@ -376,8 +376,8 @@ Checkpoint Simulation::save() {
   project_moved_constraints();
   commit_partial_step();
   finish_commit();
-  // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
-  // that both continue with the same bits. Where it has just been started nothing changes.
+  // A restored simulation starts the integrator here, without a repeated step; so does this one, so that both continue
+  // bitwise equal. If it has just been started nothing changes.
   if (!fresh_) {
     reset_repetitions();
     restart_integrator();
@@ -399,7 +399,7 @@ void Simulation::set_input(const std::string& name, double value, double rate, d
   const SimulationInputs::Change change = inputs_.set(name, {.since = now_, .jet = jet});
   if (change == SimulationInputs::Change::bodies) problem_->reset_force_patterns();
   if (change == SimulationInputs::Change::constraint) projection_due_ = true;
-  // Factors and answers at this very state are those of the old input.
+  // Factors and responses at this state belong to the old input.
   problem_->reset_factorisation();
   restart_due_ = true;
   fresh_ = false;
@@ -412,8 +412,8 @@ void Simulation::project_moved_constraints() {
       !driver.empty()) {
     throw Error(
         ErrorCode::solver_failed,
-        fmt::format("'{}' was given a turn of more than a quarter turn at t = {} s, so that the pose half a turn "
-                    "away was found; go there in smaller steps",
+        fmt::format("'{}' was rotated by more than a quarter turn at t = {} s, so that the pose half a turn "
+                    "away was found; use smaller steps",
                     driver, committed_.t));
   }
 }
@@ -459,10 +459,10 @@ double Simulation::output(std::string_view name) {
 
 std::string Simulation::no_derivatives() const {
   if (scheme_.has_macro_steps()) {
-    return "derivatives: what contacts exert depends on the macro steps of the coupling scheme; take `monolithic`";
+    return "derivatives: contact forces depend on the macro steps of the coupling scheme; use `monolithic`";
   }
   if (model_.rigid_contacts().any()) {
-    return "derivatives: forces between rigid bodies jump with those that are applied; give the pairs a compliant "
+    return "derivatives: forces between rigid bodies jump with the applied forces; use for the pairs a compliant "
            "contact law";
   }
   return {};
@@ -475,7 +475,7 @@ std::vector<double> Simulation::output_derivative(std::size_t input) {
   if (!fmu) return driver_derivative(input);
   std::vector<double> row =
       row_change(model_.state(now_, y_), fmu->body, fmu->F_W, scenario_.output.accelerations, model_.system());
-  row.resize(columns_.size(), 0.0);  // the step's size, and regions of contacts
+  row.resize(columns_.size(), 0.0);  // step size, and regions of contacts
   return row;
 }
 
@@ -483,13 +483,13 @@ std::vector<double> Simulation::driver_derivative(std::size_t input) {
   System& system = model_.system();
   const VectorX q = model_.q(y_), qd = model_.qd(y_);
   const VectorX none = VectorX::Zero(q.size());
-  // Whatever is thrown on the way, the driver prescribes again what it did.
+  // Restores the driver, also after an exception.
   struct Unshift {
     SimulationInputs& inputs;
     std::size_t input;
     ~Unshift() { inputs.shift(input, 0.0); }
   } const unshift{inputs_, input};
-  // Of residuals, which are sines, cosines and products of what drivers prescribe: errors of h^2 / 6 and eps / h.
+  // For residuals, which are sines, cosines and products of prescribed values: errors of h^2 / 6 and eps / h.
   const double h_residual = std::cbrt(std::numeric_limits<double>::epsilon());
   const auto change = [&](const VectorX& dq, auto residual) {
     inputs_.shift(input, h_residual);
@@ -505,7 +505,7 @@ std::vector<double> Simulation::driver_derivative(std::size_t input) {
       now_, q, -change(dq, [&](const VectorX& at) { return system.velocity_residual(now_, at, qd); }));
   VectorX dy = VectorX::Zero(y_.size());
   dy << dq, dqd, VectorX::Zero(system.n_states());
-  // Of columns: as small as the rounding of forces allows, which depend on gaps far smaller than places.
+  // For columns: limited by the rounding of forces, which depend on gaps far smaller than positions.
   const double h = std::sqrt(std::numeric_limits<double>::epsilon());
   std::vector<double> ahead, behind;
   inputs_.shift(input, h);
@@ -532,7 +532,7 @@ IntegratorStatistics Simulation::statistics() const {
 
 bool Simulation::advance_to(double t, bool stop_at_events) {
   if (!(t >= now_ && t <= end_time())) {
-    throw input_error("t", fmt::format("expected a time from {} s, where the simulation stands, to {} s, "
+    throw input_error("t", fmt::format("expected a time from {} s, the current time, to {} s, "
                                        "analysis.end_time; found {} s",
                                        now_, end_time(), t));
   }
@@ -548,7 +548,7 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
       }
     } while (!try_finish_commit());
   } catch (...) {
-    // The reason to end is that of before, not that nobody can be asked any more.
+    // The original error is reported, not that the partner is unavailable.
     (void)refusal([this] { finish_commit(); });
     posted_.reset();
     pending_.reset();
@@ -562,7 +562,7 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
 
 bool Simulation::advance_step(double t) {
   if (!pending_ && fmus_.due(committed_.t)) {
-    // A state that the partner may still refuse is none that a unit could take back.
+    // FMUs cannot be rolled back: the partner must have accepted the state before they are stepped.
     if (!try_finish_commit()) return true;
     step_fmus();
   }
@@ -573,11 +573,11 @@ bool Simulation::advance_step(double t) {
     } catch (const RejectedCommit& e) {
       roll_back(e);
     } catch (const RecoverableError& e) {
-      // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state.
+      // A free flight that ended deep inside the partner, or a commit that failed at the accepted state.
       const double t_attempted = integrator_->attempted_time();
       if (try_finish_commit()) repeat_step(t_attempted, e.what());
     }
-    // A step that waits for its commit is counted then.
+    // A step with a pending commit is counted later.
     if (!pending_) check_progress();
   } catch (const Error& e) {
     const bool step_failed = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
@@ -602,7 +602,7 @@ void Simulation::find_step() {
     const VectorX& y = committed_.y;
     pair_events = event_detector_->detect_events(committed_.t, model_.q(y), model_.qd(y), step, *integrator_, scheme_);
   }
-  // Roots of joints are numbered from the first of them.
+  // Indices of joint roots start at the first of them.
   std::vector<int> joint_roots;
   for (const int root : step.roots) {
     if (root >= problem_->n_pair_roots()) joint_roots.push_back(root - problem_->n_pair_roots());
@@ -610,40 +610,39 @@ void Simulation::find_step() {
   std::vector<std::size_t> joints = problem_->unilateral_joints().at_root(joint_roots);
   const double missed_depth = problem_->unilateral_joints().missed_penetration(model_.q(integrator_->y()), joints);
   if (missed_depth > 0.0) {
-    repeat_step(step.t, fmt::format("a unilateral joint was struck between t = {} s and {} s without being noticed, "
+    repeat_step(step.t, fmt::format("a unilateral joint had an undetected impact between t = {} s and {} s, "
                                     "{:.3g} m deep",
                                     committed_.t, step.t, missed_depth));
   } else if (pair_events.missed) {
     repeat_step(step.t,
-                fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
-                            "noticed",
+                fmt::format("'{}' had an undetected onset or separation between t = {} s and {} s, by "
+                            "{:.3g} m",
                             model_.trackers()[*pair_events.missed].pair(), committed_.t, step.t, pair_events.missed_penetration_depth));
   } else if (!step.inside || !pair_events.switching.empty() || pair_events.slip_ends || !joints.empty()) {
     step_size_ = step.step_size;
     pending_ = std::make_unique<PendingStep>(*this, step, std::move(pair_events), std::move(joints));
   }
-  // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
+  // Else a gap passed a minimum above zero, or rounding changed its sign: the integrator continues in its step.
 }
 
 double Simulation::compute_max_step() {
-  // What units give changes at their communication points.
+  // Outputs of FMUs change at their communication points.
   const double latest = fmus_.next_after(committed_.t, end_time());
   if (!scheme_.has_macro_steps()) return latest;
   Trial trial(*this);
   const double end = scheme_.plan(committed_.t, latest, trial);
-  // What acts changes at once where a macro step begins.
+  // Forces jump at the start of a macro step.
   if (std::exchange(macro_end_, end) != end && !fresh_) restart_due_ = true;
   return end;
 }
 
-/// A step that cannot be right ends the run; one that is hardly right is told, because fixed steps do not answer to
-/// their error.
+/// An invalid step ends the run; an inaccurate one is reported, because fixed steps do not control their error.
 void Simulation::check_step(const StepResult& step) {
   const std::string& name = scenario_.analysis.integrator.name;
   const std::string loose = check_accepted_state(model_.system(), step.t, integrator_->y(), integrator_->quadratures());
   if (!loose.empty() && !std::exchange(reported_violation_, true)) {
     listener_->on_log("warning",
-                      fmt::format("joints do not hold well: '{}' is violated by more than {:g} of the size of the "
+                      fmt::format("joints are inaccurate: '{}' is violated by more than {:g} of the magnitude of the "
                                   "motion at t = {} s; the step is too large for {}",
                                   loose, warning_violation.position, step.t, name));
   }
@@ -655,12 +654,12 @@ void Simulation::check_step(const StepResult& step) {
   listener_->on_log(
       "warning",
       fmt::format("{}: the step of {:g} s is too large: the estimated errors of the steps up to t = {:.6g} s "
-                  "add up to {:.2g} of the size of the motion. A tenth of the step divides them by ten thousand; "
-                  "arkode_erk and cvode_index1 find the step themselves",
+                  "add up to {:.2g} of the magnitude of the motion. A tenth of the step divides them by ten thousand; "
+                  "arkode_erk and cvode_index1 control the step size",
                   name, step.step_size, step.t, step_errors_));
 }
 
-/// The first time that impacts in turn had no end: what follows from there is another law's answer.
+/// Reports the first sequence of impacts without end, after which another impact law is used.
 void Simulation::report_unfinished_impacts() {
   const auto& unfinished_impacts = model_.rigid_contacts().unfinished_impacts();
   if (!unfinished_impacts || std::exchange(reported_unfinished_impacts_, true)) return;
@@ -669,15 +668,15 @@ void Simulation::report_unfinished_impacts() {
   listener_->on_log(
       "warning",
       fmt::format(
-          "impact_law sequential: expected bodies in touch to hand on motion in at most {0} impacts within an "
-          "instant, found {0} at t = {1:.10g} s and {2:.3g} m/s of approach left in '{3}'; there all contacts "
-          "strike at once, as with impact_law: newton, from the speeds that are reached. Large ratios of masses "
-          "and a restitution near 1 make such rows of impacts: lower the restitution, or take newton or poisson "
-          "for these pairs (told once)",
+          "impact_law sequential: expected at most {0} sequential impacts of bodies in contact at one "
+          "instant, found {0} at t = {1:.10g} s and a remaining approach of {2:.3g} m/s in '{3}'; a simultaneous "
+          "impact of all contacts follows, as with impact_law: newton, from the velocities reached. Large mass ratios "
+          "and a restitution near 1 cause such sequences: reduce the restitution, or use newton or poisson "
+          "for these pairs (reported once)",
           unfinished_impacts->impacts, unfinished_impacts->t, unfinished_impacts->approach, fmt::join(names, "', '")));
 }
 
-/// The first time that a problem with friction was not solved.
+/// Reports the first friction problem without a solution.
 void Simulation::report_unsolved_impacts() {
   if (model_.rigid_contacts().unsolved_impacts().count == 0 || std::exchange(reported_unsolved_impacts_, true)) return;
   listener_->on_log("warning", *unsolved_impacts());
@@ -690,9 +689,9 @@ std::optional<std::string> Simulation::unsolved_impacts() const {
   for (const std::size_t pair : found.pairs) names.push_back(model_.pair_names()[pair]);
   return fmt::format(
       "rigid contact with friction: expected impulses that satisfy Coulomb's law to 1e-9, found none {} time(s) so "
-      "far, first at t = {:.10g} s in '{}'; there impulses within the friction cones were taken that keep the bodies "
-      "apart and create no energy, without friction where need be. A smaller step or a smaller coefficient of friction "
-      "avoids it",
+      "far, first at t = {:.10g} s in '{}'; impulses within the friction cones were used that prevent penetration "
+      "and create no energy, if necessary without friction. Use a smaller step or a smaller coefficient of "
+      "friction",
       found.count, found.t, fmt::join(names, "', '"));
 }
 
@@ -706,13 +705,13 @@ bool Simulation::commit_step() {
   }
   if (!step->is_event()) clear_max_step();
   if (step->is_event() || needs_restart()) {
-    finish_commit();  // who resumes here has no answer to wait for
+    finish_commit();  // a run resumed here has no pending response
     reset_repetitions();
     restart_integrator();
   }
   listener_->on_commit();
   if (fresh_) {
-    // Before anything is done that who resumes here would not do.
+    // Before any action that a run resumed here would not do.
     listener_->on_restart_point();
     return true;
   }
@@ -721,8 +720,8 @@ bool Simulation::commit_step() {
   return true;
 }
 
-/// Where nothing happens the integrator is started anew all the same, so that a run can be resumed without going back
-/// far: by the number of steps, which is the same in every run, and never by the clock.
+/// Without events the integrator is restarted after a number of steps, which is reproducible (not by wall time), so that
+/// a run can be resumed with little repeated work.
 bool Simulation::needs_restart() {
   if (scheme_.has_macro_steps() && committed_.t >= macro_end_) return true;
   return ++steps_since_restart_ >= max_steps_between_restarts && !max_step_size_;
@@ -735,7 +734,7 @@ void Simulation::commit_state(PendingStep& step) {
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
   const double t_before = advance_state_to(step, y);
   event_detector_->accept(now_, responses);
-  // Within a macro step nobody has asked the partner: contact is known at exchanges only.
+  // Within a macro step the partner is not evaluated: contact is known at exchanges only.
   if (scheme_.has_macro_steps() && now_ < macro_end_) return;
   if (contact_at_step_ends()) {
     const auto told = model_.rigid_contacts().episode_responses(responses, model_.q(committed_.y));
@@ -750,8 +749,8 @@ void Simulation::commit_state(PendingStep& step) {
   }
 }
 
-/// The end of the step becomes the committed state. @param y  of the end; of the state before, afterwards
-/// @returns [s] time of the state before
+/// Makes the end of the step the committed state. @param y  in: of the end; out: of the preceding state
+/// @returns [s] time of the preceding state
 double Simulation::advance_state_to(const PendingStep& step, VectorX& y) {
   const double t_before = std::exchange(committed_.t, step.end());
   committed_.y.swap(y);
@@ -761,8 +760,8 @@ double Simulation::advance_state_to(const PendingStep& step, VectorX& y) {
   return t_before;
 }
 
-/// No pair begins or ends to act: the commit travels with the next question, and what the partner answers is looked at
-/// when it has come.
+/// Deferred commit, when no pair becomes active or inactive: it is sent with the next request, and the responses are
+/// read on arrival.
 void Simulation::commit_deferred(PendingStep& step, VectorX& y) {
   VectorX z_before = committed_.z;
   scheme_.accept_deferred(step.end(), model_.q(y), model_.qd(y));
@@ -773,7 +772,7 @@ void Simulation::commit_deferred(PendingStep& step, VectorX& y) {
 
 void Simulation::finish_commit() {
   if (!posted_) return;
-  // Of pairs that are all apart nobody wants to know anything: they are not waited for.
+  // If all pairs are open the responses are not needed: no wait.
   if (!states_.any_closed()) {
     for (std::size_t i = 0; i < model_.trackers().size(); ++i) vibrations_->forget(i);
     posted_.reset();
@@ -797,7 +796,7 @@ bool Simulation::try_finish_commit() {
   }
 }
 
-/// Goes back to the state before the commit that was refused, and comes again with smaller steps.
+/// Rolls back to the state before the rejected commit, and retries with smaller steps.
 void Simulation::roll_back(const RejectedCommit& refusal) {
   if (!posted_) throw refusal;
   const double t_rejected = committed_.t;
@@ -808,14 +807,14 @@ void Simulation::roll_back(const RejectedCommit& refusal) {
   repeat_step(t_rejected, refusal.what());
 }
 
-/// What the commit of a step says of the pairs in contact. @param y_before  a peak is known one step later
+/// Processes the responses of a commit. @param y_before  a peak is known one step later
 void Simulation::store_responses(double t_before, const VectorX& y_before, std::span<const Response> responses) {
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
     if (!states_.closed(i)) {
       vibrations_->forget(i);
       continue;
     }
-    // Forces of rigid bodies are means over steps, which jump.
+    // Forces of rigid bodies are means over steps and jump.
     if (!model_.rigid_contacts().rigid(i)) vibrations_->accept(i, committed_.t - t_before, responses[i]);
     model_.totals().committed_dissipation += responses[i].dissipated_increment;
     if (const auto impulse = model_.rigid_contacts().impact_impulse(i)) model_.trackers()[i].note_impact(*impulse);
@@ -869,8 +868,8 @@ void Simulation::commit_partial_step() {
   }
 }
 
-/// Goes back to the last commit and comes again with smaller steps. Repetitions are counted until the run is past the
-/// time where the first one failed, so that a run cannot creep towards an obstacle for ever.
+/// Returns to the last commit and retries with smaller steps. Repetitions are counted until the run has passed the time
+/// of the first failure, so that a run cannot stall before an obstacle.
 void Simulation::repeat_step(double t_attempted, const std::string& reason) {
   pending_.reset();
   notify({.kind = SimulationEvent::Kind::rejected_step, .t = t_attempted, .reason = reason});
@@ -882,14 +881,13 @@ void Simulation::repeat_step(double t_attempted, const std::string& reason) {
                             committed_.t, repeated_steps_, repeat_end_, reason));
   }
   ++repeated_steps_;
-  // A state that is refused where the step begins leaves nothing to be made smaller.
-  // A quarter, as the integrators do after a refusal.
+  // A quarter, as in the integrators after a rejection; a rejection at the start of the step cannot be reduced.
   if (t_attempted > committed_.t) max_step_size_ = 0.25 * (t_attempted - committed_.t);
   restart_integrator();
 }
 
 void Simulation::clear_max_step() {
-  // Only behind the place of the failure: lifted before, the same step would be tried again.
+  // Only after the time of the failure: earlier, the same step would be repeated.
   if (!max_step_size_ || committed_.t < repeat_end_) return;
   max_step_size_.reset();
   repeated_steps_ = 0;
@@ -902,7 +900,7 @@ void Simulation::reset_repetitions() {
   repeat_end_ = committed_.t;
 }
 
-/// Joints have closed or opened: the equations have other rows.
+/// Applies closing or opening of joints, which changes the rows of the equations.
 void Simulation::apply_joint_event(const UnilateralJoints::Event& event) {
   model_.totals().committed_dissipation += event.dissipated;
   committed_.z[EnergyQuadrature::external_work] += event.external_work;
@@ -910,7 +908,7 @@ void Simulation::apply_joint_event(const UnilateralJoints::Event& event) {
   reset_integrator();
 }
 
-/// Integrators hold vectors of the size of the system. What they have counted is kept.
+/// Creates a new integrator after a change of the system size. Counts are preserved.
 void Simulation::reset_integrator() {
   problem_->reset_force_patterns();
   counted_before_ = statistics();
@@ -920,12 +918,12 @@ void Simulation::reset_integrator() {
 
 void Simulation::restart_integrator() {
   restart_due_ = false;
-  // Where an input has changed a force, or a driver has moved a body.
+  // After an input has changed a force, or a driver has moved a body.
   UnilateralJoints& joints = problem_->unilateral_joints();
   if (joints.any() && joints.needs_event(model_.state(committed_.t, committed_.y))) {
     apply_joint_event(joints.resolve_event(committed_.t, committed_.y, {}));
   }
-  // With a bound on its steps it remembers that one was refused.
+  // Not fresh with a step bound, which results from a rejected step.
   fresh_ = !max_step_size_;
   if (fresh_) steps_since_restart_ = 0;
   problem_->reset_factorisation();
@@ -948,15 +946,15 @@ void Simulation::check_progress() {
 bool Simulation::touches(double t, const VectorX& y) {
   if (exchange_.n_pairs() == 0) return false;
   const auto responses = exchange_.responses(t, model_.q(y), model_.qd(y));
-  // An extrapolated state may lie inside a partner that the motion would have met on the way.
+  // An extrapolated state may lie inside a partner that the motion would have touched earlier.
   return std::ranges::any_of(responses, [](const Response& r) { return r.gap <= 0.0; });
 }
 
-/// Contact is too stiff to be extrapolated over: with a pair in touch the integrator has to find its way alone, and so
-/// where joints may let go on the way.
+/// Contact is too stiff for extrapolation: with a pair in contact, or with unilateral joints, the integrator has to pass
+/// the pose.
 void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
   if (states_.any_closed() || problem_->unilateral_joints().any()) return;
-  // What will act beyond a macro step nobody knows.
+  // Forces beyond a macro step are unknown.
   const double latest = scheme_.has_macro_steps() ? macro_end_ : fmus_.next_after(committed_.t, end_time());
   auto crossing = singularities_->crossing(rule.steps, rule.tolerance, latest);
   if (!crossing || touches(crossing->t, crossing->y)) return;
@@ -964,10 +962,10 @@ void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
       "the joints are in a singular pose at t = {:.6g} s: the motion is continued across "
       "it by extrapolation from {:.6g} s to {:.6g} s",
       crossing->t_singular, committed_.t, crossing->t);
-  if (!std::exchange(reported_singularity_, true)) listener_->on_log("info", told + "; later ones are not told");
+  if (!std::exchange(reported_singularity_, true)) listener_->on_log("info", told + "; later ones are not reported");
   notify({.kind = SimulationEvent::Kind::singularity_crossing, .t = crossing->t, .reason = told});
   // Work by the trapezoidal rule.
-  // The states on the way are not computed, so that powers are known at both ends only.
+  // Intermediate states are not computed, so that powers are known at both ends only.
   const double h = crossing->t - committed_.t;
   VectorX z = committed_.z;
   VectorX power(z.size());
@@ -979,8 +977,8 @@ void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
   pending_ = std::make_unique<PendingStep>(*this, std::move(*crossing), std::move(z));
 }
 
-/// What to look at when the integration gives up after the last committed step: pairs in contact, and the constraint
-/// that is violated most.
+/// Diagnostics for a failure of the integration after the last committed step: pairs in contact, and the constraint with
+/// the largest residual.
 std::string Simulation::situation() {
   const auto& [t, y, z] = committed_;
   std::string text = fmt::format(" The last accepted step ended at t = {} s", t);
@@ -996,19 +994,19 @@ std::string Simulation::situation() {
     text += fmt::format("; largest constraint residual there: '{}', {:.2g} in position", worst.name, worst.position);
   }
   text += find_fastest_body();
-  // Far from any dependence the value is of the order of one over the root of a mass.
+  // Far from a singular pose the value is of the order of one over the root of a mass.
   std::string weakest;
   double lightest = std::numeric_limits<double>::infinity();
   for (const auto& body : system.model().bodies) lightest = std::min(lightest, body.mass_properties.mass);
   const double size = system.compute_min_singular_value(t, model_.q(y), &weakest);
   if (size * size * lightest < nearly_dependent) {
-    text += fmt::format("; the joints are close to a singular pose there, '{}' most of all", weakest);
+    text += fmt::format("; the joints are close to a singular pose there, mainly '{}'", weakest);
   }
-  if (!exchange_.last_rejection().empty()) text += "; the contact last refused a state " + exchange_.last_rejection();
+  if (!exchange_.last_rejection().empty()) text += "; the contact last rejected a state " + exchange_.last_rejection();
   return text + ".";
 }
 
-/// The body that is accelerated most; empty when nothing can be said.
+/// Describes the body with the largest acceleration; empty if unknown.
 std::string Simulation::find_fastest_body() {
   const auto& [t, y, z] = committed_;
   System& system = model_.system();

@@ -58,7 +58,7 @@ def pose(theta: ArrayLike = (0.0, 0.0, 0.0), p: ArrayLike = (0.0, 0.0, 0.0)) -> 
 
 
 class WrenchFunction:
-    """F(x, v): the wrench on A where x, a rotation vector [rad] and a translation [m] in A, takes B from X0, and B moves
+    """F(x, v): the wrench on A where x, a rotation vector [rad] and a translation [m] in A, moves B from X0, and B moves
     with the twist v in A (angular [rad/s], linear [m/s]; default: at rest).
 
         f = hs.WrenchFunction(contact, X0)
@@ -74,7 +74,7 @@ class WrenchFunction:
         self.contact = contact
         self.X0 = np.eye(4) if X0 is None else _numbers(X0, "X0", (4, 4))
         self.t = t
-        self._asked: tuple[Any, ...] = ()  # what the response belongs to
+        self._asked: tuple[Any, ...] = ()  # key of the response
         self._response: Response | None = None
 
     def pose(self, x: ArrayLike) -> Array:

@@ -80,7 +80,8 @@ class Run:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._kept is None:
             return Run, (self.folder,)
-        # The temporary folder is removed with the last Run of this process; another process receives a copy of its files.
+        # The temporary folder is removed with the last Run of this process; another process receives a copy of its
+        # files.
         files = {file.relative_to(self.folder): file.read_bytes() for file in self.folder.rglob("*") if file.is_file()}
         return _unpacked, (files,)
 

@@ -46,7 +46,7 @@ std::filesystem::path path(const py::handle& given, const char* name) {
 }
 
 std::string saved_bytes(const py::handle& given, const char* name) {
-  if (PyObject_CheckBuffer(given.ptr()) == 0) refuse(name, "the bytes that save() returned", type_text(given));
+  if (PyObject_CheckBuffer(given.ptr()) == 0) refuse(name, "the bytes of save()", type_text(given));
   const auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(given.ptr()));
   if (!bytes) throw py::error_already_set();
   return bytes;

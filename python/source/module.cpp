@@ -78,13 +78,13 @@ hs::Tls tls_of(const py::object& tls) {
 struct PyResponse {
   hs::Response response;
   std::vector<std::string> regions;  ///< names
-  bool tangents = true;              ///< were asked for
+  bool tangents = true;              ///< were requested
 };
 
 /// Owner of the numbers of many responses; arrays are views of it.
 struct PyResponses {
   std::vector<hs::BatchResponse> responses;
-  bool tangents = false;             ///< were asked for
+  bool tangents = false;             ///< were requested
   std::vector<std::string> regions;  ///< names
 };
 

@@ -21,8 +21,8 @@ namespace heelstrike::rpc {
 
 namespace {
 
-constexpr int turn_ms = 1'000;                     // longest interval between iterations of a live loop
-constexpr std::chrono::seconds log_distance{10};   // limits log lines for many connections
+constexpr int turn_ms = 1'000;                               // longest interval between iterations of a live loop
+constexpr std::chrono::seconds log_distance{10};             // limits log lines for many connections
 constexpr std::chrono::milliseconds accept_retry_delay{50};  // if the system has no memory or descriptors
 
 int open_reserve_descriptor() {

@@ -32,7 +32,7 @@ class ConnectionAcceptor {
   void start(OnConnection on_connection);
   /// Stops accepting and closes the listening sockets.
   void stop();
-  /// False once the listening sockets do not work any more, or nobody has looked at them for `reconnect_timeout`.
+  /// False after failure of the listening sockets, or without an iteration of the accept loop within `timeout`.
   [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const;
 
  private:
@@ -48,12 +48,12 @@ class ConnectionAcceptor {
 
   std::vector<int> listeners_;
   std::size_t max_connections_;
-  int max_descriptor_;  ///< descriptors are assigned in ascending order: this number bounds those in use
+  int max_descriptor_;      ///< descriptors are assigned in ascending order: this number bounds those in use
   int wake_;                ///< event that wakes the loop
-  int reserve_descriptor_;               ///< released to accept and close a connection if no other descriptor is free
+  int reserve_descriptor_;  ///< released to accept and close a connection if no other descriptor is free
   OnConnection on_connection_;
   std::unordered_map<int, ino_t> open_connections_;  ///< descriptor -> socket, when it was passed on
-  std::size_t n_rejected_ = 0;                 ///< since the last log line
+  std::size_t n_rejected_ = 0;                       ///< since the last log line
   Clock::time_point last_line_{};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};

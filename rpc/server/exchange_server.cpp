@@ -32,7 +32,8 @@ bool ServedExchange::read_directly(v1::ExchangeRequest& request) {
   const auto outcome = direct_->receive(request, MessageSocket::Deadline::max());
   if (outcome == MessageSocket::Outcome::too_large) {
     failure_status_ = {grpc::StatusCode::RESOURCE_EXHAUSTED,
-               "Received message larger than max: this server does not accept a message of that size; send fewer requests at a time, or start the server with a larger --max-message-mib"};
+                       "Received message larger than max: this server does not accept a message of that size; send "
+                       "fewer requests at a time, or start the server with a larger --max-message-mib"};
   }
   if (outcome == MessageSocket::Outcome::damaged) refuse_corrupted();
   return outcome == MessageSocket::Outcome::done;
@@ -179,7 +180,8 @@ ExchangeServer::Arrival ExchangeServer::next_arrival() {
   } else {
     is_blocked_ = true;
     // A thread that began to spin before this was set has not woken the acceptor; a later one does.
-    if (!is_any_spinning()) state = arrivals_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + idle_poll_interval);
+    if (!is_any_spinning())
+      state = arrivals_->AsyncNext(&tag, &ok, std::chrono::system_clock::now() + idle_poll_interval);
     is_blocked_ = false;
   }
   if (state == grpc::CompletionQueue::TIMEOUT) return Arrival::nothing;
@@ -208,8 +210,7 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   }
   grpc::Status refusal;
   if (!assign_socket(*call)) {
-    refusal = {grpc::StatusCode::UNAVAILABLE,
-               "the socket for the messages of this call no longer exists; call again"};
+    refusal = {grpc::StatusCode::UNAVAILABLE, "the socket for the messages of this call no longer exists; call again"};
   } else {
     const std::weak_ptr<ServedExchange> weak = call;
     call->slot_ = slots_.acquire(identity_of(call->context_).account, [weak] {

@@ -23,10 +23,10 @@
 #include <string>
 #include <thread>
 
+#include "heelstrike/v1/contact.grpc.pb.h"
 #include "rpc/call_operations.hpp"
 #include "rpc/message_socket.hpp"
 #include "rpc/server/stream_slots.hpp"
-#include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
 
@@ -42,7 +42,8 @@ class ServedExchange {
   /// Waits for the next message; false = the client has ended the messages or disconnected.
   [[nodiscard]] bool read(v1::ExchangeRequest& request);
   /// Sends a reply, which may change after the call. Waits until the transport has accepted the previous one; false =
-  /// the client has disconnected. @param reply  receives its checksum
+  /// the client has disconnected.
+  /// @param reply  receives its checksum
   [[nodiscard]] bool write(v1::ExchangeResponse& reply);
   [[nodiscard]] grpc::ServerContext& context() { return context_; }
   /// Sets whether a session would lose its client with this call (StreamSlots).
@@ -62,8 +63,8 @@ class ServedExchange {
   grpc::ServerContext context_;
   CallOperations operations_;
   std::shared_ptr<MessageSocket> direct_;  ///< null = messages come through the call
-  grpc::Status failure_status_;                    ///< of the call
-  wire::ChecksumMonitor checksums_;                  ///< of requests through the call
+  grpc::Status failure_status_;            ///< of the call
+  wire::ChecksumMonitor checksums_;        ///< of requests through the call
   grpc::ServerAsyncReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest> stream_;
 };
 
@@ -81,8 +82,8 @@ class ExchangeServer {
   ExchangeServer(const ExchangeServer&) = delete;
   ExchangeServer& operator=(const ExchangeServer&) = delete;
 
-  /// A client has connected a socket for the messages of a future call. From any thread. @param connection        owned
-  /// from now on
+  /// A client has connected a socket for the messages of a future call. From any thread.
+  /// @param connection        owned from now on
   /// @param max_message_bytes  longer messages end the call
   void take_socket(int connection, std::size_t max_message_bytes);
   /// Ends the messages of all calls with sockets and rejects new ones, because cancelling calls does not wake threads
@@ -125,7 +126,7 @@ class ExchangeServer {
   std::set<std::shared_ptr<MessageSocket>> in_use_;
   std::atomic<std::chrono::steady_clock::rep> spin_until_ = 0;
   std::atomic<bool> is_blocked_ = false;  ///< the acceptor
-  grpc::Alarm alarm_;                 ///< wakes it
+  grpc::Alarm alarm_;                     ///< wakes it
   std::atomic<bool> alarm_is_set_ = false;
   std::chrono::steady_clock::time_point last_poll_{};  ///< of the acceptor, for idle calls
   std::jthread acceptor_;

@@ -20,7 +20,7 @@ namespace heelstrike::rpc {
 struct ServerTls {
   std::string certificate_file;  ///< PEM chain of the server's certificate
   std::string key_file;          ///< PEM of its key
-  std::string client_ca_file;  ///< PEM of the authority of accepted clients; empty = no client certificate required
+  std::string client_ca_file;    ///< PEM of the authority of accepted clients; empty = no client certificate required
 
   [[nodiscard]] bool enabled() const { return !certificate_file.empty(); }
 };
@@ -55,8 +55,10 @@ class Listener {
   void start(OnMessageConnection on_message_connection = {});
   /// Stops accepting and removes the files of Unix sockets. Called before the server is shut down.
   void stop() noexcept;
-  /// False once connections are no longer accepted, or none could have been for `reconnect_timeout`.
-  [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const { return acceptor_->is_operational(timeout); }
+  /// False if connections are no longer accepted, or could not be accepted within `timeout`.
+  [[nodiscard]] bool is_operational(std::chrono::milliseconds timeout) const {
+    return acceptor_->is_operational(timeout);
+  }
 
   /// The addresses in the form for clients, in the given order.
   [[nodiscard]] std::vector<std::string> bound_addresses() const;

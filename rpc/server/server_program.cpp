@@ -27,14 +27,14 @@
 #include <system_error>
 #include <thread>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/errors/refusal.hpp"
-#include "rpc/server/call_watch.hpp"
-#include "rpc/exit_timer.hpp"
-#include "rpc/server/ready_line.hpp"
 #include "common/process/stop_signals.hpp"
+#include "common/process/version.hpp"
+#include "rpc/exit_timer.hpp"
+#include "rpc/server/call_watch.hpp"
+#include "rpc/server/ready_line.hpp"
 
 namespace heelstrike::rpc {
 
@@ -119,7 +119,8 @@ void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks&
 }
 
 /// Test call to the server by the path of client calls. gRPC may build a server without threads, which then rejects
-/// every call. @return the failure; none = success
+/// every call.
+/// @return the failure; none = success
 std::optional<Error> probe_server(grpc::Server& server, const ServerProgramOptions& options) {
   constexpr std::chrono::seconds timeout{10};
   const auto channel = server.InProcessChannel({});
@@ -133,8 +134,10 @@ std::optional<Error> probe_server(grpc::Server& server, const ServerProgramOptio
     grpc::ByteBuffer response;
     const grpc::Status status = grpc::internal::BlockingUnaryCall(channel.get(), method, &context, request, &response);
     if (status.ok()) continue;
-    return limit_error("threads", fmt::format("the server was built, but does not respond ({}); it needs more threads or memory than available: raise ulimit -v, ulimit -u, or the limits of the container or systemd unit",
-                                              status.error_message()));
+    return limit_error(
+        "threads", fmt::format("the server was built, but does not respond ({}); it needs more threads or memory than "
+                               "available: raise ulimit -v, ulimit -u, or the limits of the container or systemd unit",
+                               status.error_message()));
   }
   return std::nullopt;
 }
@@ -150,7 +153,9 @@ class AbortLogger {
  private:
   static void log_abort(int /*signal*/) {
     constexpr std::string_view text =
-        "level=error event=failed code=\"limit reached\" message=\"gRPC could not be started, see its log lines above; the server needs more threads or memory than available: raise ulimit -v, ulimit -u, or the limits of the container or systemd unit\"\n";
+        "level=error event=failed code=\"limit reached\" message=\"gRPC could not be started, see its log lines above; "
+        "the server needs more threads or memory than available: raise ulimit -v, ulimit -u, or the limits of the "
+        "container or systemd unit\"\n";
     (void)!::write(STDERR_FILENO, text.data(), text.size());
     ::_exit(exit_cannot_listen);
   }
@@ -219,7 +224,8 @@ void announce(const ServerProgramOptions& options, const Listener& listener) {
                                                            : "mutual");
   if (listener.is_remotely_reachable() && !options.listen.tls.enabled()) {
     spdlog::warn(
-        "event=unprotected program={} message=\"other machines can reach this server without encryption: every host with access can use it and read its traffic; set --tls-cert, --tls-key and --tls-client-ca, or listen on "
+        "event=unprotected program={} message=\"other machines can reach this server without encryption: every host "
+        "with access can use it and read its traffic; set --tls-cert, --tls-key and --tls-client-ca, or listen on "
         "127.0.0.1\"",
         options.program);
   }
@@ -334,7 +340,8 @@ void require_threads() {
   probes.clear();
   if (failure.empty()) return;
   throw limit_error("threads",
-                    fmt::format("a server needs {} threads and memory for their stacks, this one can create {}: {}; raise ulimit -v, ulimit -u, or the limits of the container or systemd unit",
+                    fmt::format("a server needs {} threads and memory for their stacks, this one can create {}: {}; "
+                                "raise ulimit -v, ulimit -u, or the limits of the container or systemd unit",
                                 n_needed, n_created, failure));
 }
 

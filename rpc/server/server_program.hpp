@@ -50,7 +50,7 @@ enum ServerExit : int {
   exit_internal = 1,       ///< a defect of the program
   exit_usage = 2,          ///< options, configuration or their files
   exit_cannot_listen = 3,  ///< address in use or not available, or no threads or memory to serve with
-  exit_not_accepting = 4,           ///< connections are no longer accepted: restart required
+  exit_not_accepting = 4,  ///< connections are no longer accepted: restart required
 };
 
 struct ServerProgramOptions {
@@ -93,8 +93,8 @@ void require_threads();
 /// --ready-file, --exit-with-parent, --drain-timeout to a command line; values in `options` are the defaults.
 void add_server_options(CLI::App& app, ServerProgramOptions& options);
 
-/// Serves until a stop is requested. Health service and reflection are added. Every failure is logged. @param exchange
-/// empty = the services have no such calls
+/// Serves until a stop is requested. Health service and reflection are added. Every failure is logged.
+/// @param exchange  empty = the services have no such calls
 /// @return one of ServerExit
 [[nodiscard]] int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
                                      const DrainHooks& hooks, const ServeExchange& exchange = {});

@@ -17,10 +17,10 @@
 namespace heelstrike::rpc {
 
 struct StreamLimits {
-  std::size_t max_streams = 1024;               ///< open at a time
-  std::size_t max_per_client = 0;               ///< of one client (ClientIdentity::account); 0 = half of max_streams
-  std::chrono::milliseconds unused{10'000};     ///< a call without session for this time is closed
-  std::chrono::milliseconds idle{3'600'000};    ///< one without a message for so long is closed
+  std::size_t max_streams = 1024;             ///< open at a time
+  std::size_t max_per_client = 0;             ///< of one client (ClientIdentity::account); 0 = half of max_streams
+  std::chrono::milliseconds unused{10'000};   ///< a call without session for this time is closed
+  std::chrono::milliseconds idle{3'600'000};  ///< a call without message for this time is closed
   std::chrono::milliseconds inactivity_limit{60'000};  ///< if slots are requested, a call without message for this time
                                                        ///< is closed
 };
@@ -68,8 +68,8 @@ class StreamSlots {
     std::atomic<Clock::rep> last_used_{0};
   };
 
-  /// @param account  account that is charged for the slot @return null if all slots, or those of this client, are
-  /// occupied and none is preemptible
+  /// @param account  account that is charged for the slot
+  /// @return null if all slots, or those of this client, are occupied and none is preemptible
   [[nodiscard]] std::unique_ptr<Slot> acquire(const std::string& account, Close close);
   /// Closes calls that have been idle for too long. Called periodically.
   void close_idle();
@@ -89,7 +89,7 @@ class StreamSlots {
 
   const StreamLimits limits_;
   mutable std::mutex mutex_;  ///< guards the following members
-  std::list<Slot*> slots_;  ///< oldest first; closed ones are removed by their calls
+  std::list<Slot*> slots_;    ///< oldest first; closed ones are removed by their calls
 };
 
 }  // namespace heelstrike::rpc

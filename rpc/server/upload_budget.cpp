@@ -20,7 +20,8 @@ void UploadBudget::Share::reserve(std::size_t bytes) {
   if (is_client_limit_reached || budget_.used_ + bytes > budget_.total_) {
     if (own == 0) budget_.used_per_account_.erase(account_);
     throw Error(ErrorCode::limit,
-                fmt::format("unfinished uploads {} would exceed {} MiB of memory of this server together; try again after other uploads, or raise --max-upload-mib",
+                fmt::format("unfinished uploads {} would exceed {} MiB of memory of this server together; try again "
+                            "after other uploads, or raise --max-upload-mib",
                             is_client_limit_reached ? "of this client" : "of all clients",
                             (is_client_limit_reached ? budget_.per_client_ : budget_.total_) >> 20U),
                 "upload", true);

@@ -13,11 +13,12 @@ namespace {
 constexpr std::chrono::milliseconds max_pause{60'000};
 
 std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& slots, grpc::ServerContext& context,
-                                              const std::string& account) {
+                                                const std::string& account) {
   auto slot = slots.acquire(account, [&context] { context.TryCancel(); });
   if (slot) return slot;
   throw Error(ErrorCode::limit,
-              fmt::format("{} uploads in total, or half of them by one client, are in progress, which is the limit of this server; try again after other uploads",
+              fmt::format("{} uploads in total, or half of them by one client, are in progress, which is the limit of "
+                          "this server; try again after other uploads",
                           max_uploads),
               "upload", true);
 }

@@ -55,7 +55,8 @@ std::uint64_t checksum_of_serialised(std::string_view bytes) noexcept {
 
 Error corrupted_message_error(std::string_view what) {
   return {ErrorCode::unavailable,
-          fmt::format("a {} has arrived with other bytes than were sent: the network between the two programs corrupts data; it is sent again, and TLS rejects such bytes",
+          fmt::format("a {} has arrived with other bytes than were sent: the network between the two programs corrupts "
+                      "data; it is sent again, and TLS rejects such bytes",
                       what),
           checksum_field, true};
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/contact/contact.hpp"
-#include "rpc/wire/field_path.hpp"
 #include "heelstrike/v1/contact.pb.h"
+#include "rpc/wire/field_path.hpp"
 
 namespace heelstrike::wire {
 

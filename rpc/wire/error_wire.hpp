@@ -29,7 +29,8 @@ void to_proto(const Error& from, v1::Error& to);
 [[nodiscard]] grpc::Status to_status(const Error& error, grpc::ServerContextBase& context);
 
 /// @param details  content of the trailing metadata; empty if the peer sent none (not a Heelstrike server, or a lost
-/// connection): the code is then inferred from the status @param where    call and address, for the message
+/// connection): the code is then inferred from the status
+/// @param where    call and address, for the message
 [[nodiscard]] Error from_status(const grpc::Status& status, const std::string& details, const std::string& where);
 [[nodiscard]] Error from_status(const grpc::Status& status, const grpc::ClientContext& context,
                                 const std::string& where);

@@ -113,7 +113,8 @@ bool EventFileReader::next(v1::RunEvent& event, std::uint64_t limit) {
   const std::uint64_t sent = event.checksum();
   event.clear_checksum();
   if (sent != 0 && sent != checksum_of_serialised(std::string_view(buffer_).substr(start, length))) {
-    throw file_error(path_.string(), fmt::format("{}: expected the event that was written at byte {}, found another: the file was corrupted or changed by another program",
+    throw file_error(path_.string(), fmt::format("{}: expected the event that was written at byte {}, found another: "
+                                                 "the file was corrupted or changed by another program",
                                                  path_.string(), position_));
   }
   position_ += prefix + length;

@@ -46,8 +46,9 @@ class EventFileReader {
   EventFileReader& operator=(const EventFileReader&) = delete;
   ~EventFileReader();
 
-  /// The next complete event, without its checksum. @returns false at the end of the file, at an incomplete event, or
-  /// at byte `limit`; call again later. @throws Error{file} for a corrupted event
+  /// The next complete event, without its checksum.
+  /// @returns false at the end of the file, at an incomplete event, or at byte `limit`; call again later.
+  /// @throws Error{file} for a corrupted event
   bool next(v1::RunEvent& event, std::uint64_t limit = UINT64_MAX);
   /// Bytes read so far: the start of the next event.
   [[nodiscard]] std::uint64_t position() const { return position_; }

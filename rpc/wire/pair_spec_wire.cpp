@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "rpc/wire/parameter_wire.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
-#include "rpc/wire/parameter_wire.hpp"
-#include "rpc/wire/surface_oneof.hpp"
 
 namespace heelstrike::wire {
 
@@ -25,10 +24,10 @@ void to_proto(const Surface& from, v1::Surface& to) {
 
 Surface surface_from_proto(const v1::ContactBody& from, const FieldPath& path) {
   const FieldPath place(path, "surface");
-  if (!from.has_shape()) return checked_surface(surface_from_oneof(from, path), from.materials().empty(), place.text());
-  Surface surface{.kind = from.shape().kind(),
-                  .values = wire::from_proto(from.shape().values(), place),
-                  .sha256 = from.shape().sha256()};
+  if (!from.has_surface()) throw_missing(place);
+  Surface surface{.kind = from.surface().kind(),
+                  .values = wire::from_proto(from.surface().values(), place),
+                  .sha256 = from.surface().sha256()};
   return checked_surface(std::move(surface), from.materials().empty(), place.text());
 }
 
@@ -53,7 +52,7 @@ ContactBody from_proto(const v1::ContactBody& from, const FieldPath& path) {
 void to_proto(const ContactBody& from, v1::ContactBody& to) {
   to.Clear();
   to.set_name(from.name);
-  to_proto(from.surface, *to.mutable_shape());
+  to_proto(from.surface, *to.mutable_surface());
   for (const auto& material : from.materials) {
     auto& message = *to.add_materials();
     message.set_youngs_modulus(material.youngs_modulus);

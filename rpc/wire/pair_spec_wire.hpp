@@ -7,8 +7,8 @@
 
 #include "common/contact/contact.hpp"
 #include "common/contact/surface.hpp"
-#include "rpc/wire/field_path.hpp"
 #include "heelstrike/v1/contact.pb.h"
+#include "rpc/wire/field_path.hpp"
 
 namespace heelstrike::wire {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/parameters/parameter.hpp"
-#include "rpc/wire/field_path.hpp"
 #include "heelstrike/v1/types.pb.h"
+#include "rpc/wire/field_path.hpp"
 
 namespace heelstrike::wire {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/results/run_records.hpp"
-#include "rpc/wire/field_path.hpp"
 #include "heelstrike/v1/simulation.pb.h"
+#include "rpc/wire/field_path.hpp"
 
 namespace heelstrike::wire {
 

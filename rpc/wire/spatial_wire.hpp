@@ -7,8 +7,8 @@
 #pragma once
 
 #include "common/spatial/spatial.hpp"
-#include "rpc/wire/field_path.hpp"
 #include "heelstrike/v1/types.pb.h"
+#include "rpc/wire/field_path.hpp"
 
 namespace heelstrike::wire {
 

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "common/parameters/retired_names.hpp"
+#include "common/text/suggestion.hpp"
 #include "scenario/schema/mistakes.hpp"
 #include "scenario/schema/schema.hpp"
-#include "common/text/suggestion.hpp"
 
 namespace heelstrike::config {
 
@@ -34,7 +35,7 @@ std::vector<std::string> names_of(const KeySchema& schema) {
 }
 
 [[noreturn]] void throw_wrong_kind(const Document& document, const Node& node, const KeySchema& schema,
-                              const std::string& path) {
+                                   const std::string& path) {
   const std::string advice = schema.meaning.empty() ? "change it" : "it is the " + schema.meaning;
   refuse(document, node, path, expectation(schema), describe(node), advice);
 }
@@ -116,8 +117,8 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
 }
 
 /// @param variant  variant of the map; may be null
-[[noreturn]] void throw_invalid_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
-                             const std::string& path, const KeySchema* variant) {
+[[noreturn]] void throw_invalid_key(const Document& document, const Node& map, const Entry& entry,
+                                    const KeySchema& schema, const std::string& path, const KeySchema* variant) {
   Node where = *entry.value;
   where.line = entry.line;
   if (where.note.empty()) where.note = map.note;
@@ -128,6 +129,9 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
                              : !elsewhere.empty() ? elsewhere
                                                   : suggestion(entry.key, names, "remove it");
   const std::string key = joined(path, excerpt(entry.key));
+  if (const auto present = present_name(entry.key); present && std::ranges::find(names, *present) != names.end()) {
+    throw mistake_at(document, where, key, fmt::format("{}: this key is now '{}'", key, *present));
+  }
   throw mistake_at(document, where, key,
                    fmt::format("{}: unknown key{}; expected one of {}, found '{}'; {}", key,
                                variant == nullptr ? std::string() : fmt::format(" of '{}'", schema.name),
@@ -191,7 +195,7 @@ bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key)
 }
 
 [[noreturn]] void throw_missing(const Document& document, const Node& map, const KeySchema& key,
-                                 const std::string& path) {
+                                const std::string& path) {
   const std::string full = joined(path, key.name);
   throw mistake_at(document, map, full,
                    fmt::format("{}: missing; expected {}, found nothing; add `{}:` ({})", full, expectation(key),

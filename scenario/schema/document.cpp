@@ -13,8 +13,8 @@
 #include <set>
 #include <sstream>
 
-#include "scenario/schema/mistakes.hpp"
 #include "common/errors/plain_text.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike::config {
 
@@ -248,8 +248,7 @@ class Builder final : public YAML::EventHandler {
     n_nodes_ += nodes;
     if (n_nodes_ > max_document_nodes) {
       fail(file_name_, line,
-           fmt::format("more than {} values (aliases counted in full); make it smaller",
-                       max_document_nodes));
+           fmt::format("more than {} values (aliases counted in full); make it smaller", max_document_nodes));
     }
   }
 

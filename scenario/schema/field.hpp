@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/spatial/spatial.hpp"
 #include "scenario/schema/document.hpp"
 #include "scenario/schema/schema.hpp"
-#include "common/spatial/spatial.hpp"
 
 namespace heelstrike::config {
 
@@ -71,8 +71,10 @@ struct TypeKeys {
 [[nodiscard]] std::vector<std::string> read_texts(const Field& field);
 /// Adds a name to the files sent with the scenario, each once; empty = none.
 void add_file(std::vector<std::string>& files, const std::string& name);
-/// @param type    name for messages @param always  keys of every type @throws Mistake for an unknown or a missing key
-/// of `type`
-void check_keys(const Field& field, const std::string& type, const TypeKeys& use, const std::vector<std::string>& always);
+/// @param type    name for messages
+/// @param always  keys of every type
+/// @throws Mistake for an unknown or a missing key of `type`
+void check_keys(const Field& field, const std::string& type, const TypeKeys& use,
+                const std::vector<std::string>& always);
 
 }  // namespace heelstrike::config

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "scenario/schema/document.hpp"
 #include "common/errors/error.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike::config {
 

@@ -54,8 +54,9 @@ void write_variant(std::string& out, const KeySchema& variant, const std::string
   for (const TypedKey& typed : keys_by_type(variant)) {
     if (typed.key.name == choice.name) continue;
     const bool for_all_types = typed.types.size() + 1 == variant.keys.size();
-    write_row(out, typed.key, path + "." + typed.key.name,
-              for_all_types ? typed.key.meaning : fmt::format("{} ({})", typed.key.meaning, fmt::join(typed.types, ", ")));
+    write_row(
+        out, typed.key, path + "." + typed.key.name,
+        for_all_types ? typed.key.meaning : fmt::format("{} ({})", typed.key.meaning, fmt::join(typed.types, ", ")));
   }
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/schema/document.hpp"
 #include "common/parameters/parameter.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike {
 struct Catalog;

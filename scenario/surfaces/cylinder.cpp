@@ -5,8 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "scenario/schema/keys.hpp"
 #include "common/errors/error.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 
@@ -109,18 +109,18 @@ void check_cylinder(const Surface& surface, bool is_rigid, const std::string& wh
   const ParameterMap& values = surface.values;
   if (cylinder.core_radius >= cylinder.radius) {
     throw_invalid_value(key + ".core_radius", fmt::format("a radius below that of the cylinder, {} m", cylinder.radius),
-                 fmt::format("{} m", cylinder.core_radius), "make it smaller, or leave it out");
+                        fmt::format("{} m", cylinder.core_radius), "make it smaller, or leave it out");
   }
   if (values.contains("layers") && values.contains("length")) {
     throw_invalid_value(key + ".length", "no length beside layers", fmt::format("{} m", number(values, "length")),
-                 "the length is the sum of the layers: remove it");
+                        "the length is the sum of the layers: remove it");
   }
   if (values.contains("layers") && cylinder.layers.empty()) {
     throw_invalid_value(key + ".layers", "at least one layer", "none", "add one, or give `length`");
   }
   if (is_rigid && (cylinder.core_radius > 0.0 || !cylinder.layers.empty())) {
     throw_invalid_value(where, "a plain cylinder as surface of a rigid body", "one with a core or layers",
-                 "give `materials`, or remove core_radius and layers");
+                        "give `materials`, or remove core_radius and layers");
   }
 }
 

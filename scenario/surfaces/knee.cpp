@@ -56,7 +56,8 @@ Vector3 outward(double theta) {
 /// The centre line of a condyle: two arcs with a common tangent at their junction.
 Vector3 profile(const KneeDimensions& d, double theta) {
   if (theta <= facet_transition_angle) return d.flexion_radius * outward(theta);
-  return d.flexion_radius * outward(facet_transition_angle) + d.extension_radius * (outward(theta) - outward(facet_transition_angle));
+  return d.flexion_radius * outward(facet_transition_angle) +
+         d.extension_radius * (outward(theta) - outward(facet_transition_angle));
 }
 
 /// A point of the right knee in the frame of its body.
@@ -75,8 +76,8 @@ using Corners = std::array<std::uint32_t, 3>;
 void add_condyle(const KneeSurface& knee, double z, Triangles& mesh) {
   const KneeDimensions& d = knee.dimensions;
   const double depth = knee.is_bone ? d.femoral_cartilage : 0.0;
-  const double arc =
-      d.flexion_radius * (facet_transition_angle - condyle_end) + d.extension_radius * (condyle_front - facet_transition_angle);
+  const double arc = d.flexion_radius * (facet_transition_angle - condyle_end) +
+                     d.extension_radius * (condyle_front - facet_transition_angle);
   const int along = steps(arc, knee.edge);
   const int across = steps(2.0 * half_coronal_angle * d.coronal_radius, knee.edge);
   const auto first = static_cast<std::uint32_t>(mesh.vertices.size());
@@ -177,7 +178,7 @@ void check_knee(const Surface& surface, bool /*is_rigid*/, const std::string& wh
   const auto length = [](double value) { return fmt::format("{:g} m", value); };
   if (d.extension_radius < d.flexion_radius) {
     throw_invalid_value(key + ".extension_radius", "at least the flexion_radius, " + length(d.flexion_radius),
-                 length(d.extension_radius), "exchange them: the anterior part of a condyle is flatter");
+                        length(d.extension_radius), "exchange them: the anterior part of a condyle is flatter");
   }
   // A dish of depth h over a half length a has the radius a^2 / 2h; a flatter condyle touches its rim.
   const double half = 0.5 * std::min(d.plateau_length, d.plateau_breadth);
@@ -187,23 +188,25 @@ void check_knee(const Surface& surface, bool /*is_rigid*/, const std::string& wh
     const double along = 0.25 * d.plateau_length * d.plateau_length / (2.0 * depth);
     if (across > d.coronal_radius && along > d.extension_radius) continue;
     throw_invalid_value(fmt::format("{}.{}", key, name), "a dish that is flatter than its condyle", length(depth),
-                 fmt::format("make it shallower than {:g} m", half * half / (2.0 * flattest)));
+                        fmt::format("make it shallower than {:g} m", half * half / (2.0 * flattest)));
   }
   if (d.femoral_cartilage >= std::min(d.coronal_radius, d.flexion_radius)) {
     throw_invalid_value(key + ".femoral_cartilage", "less than the radii of the condyles", length(d.femoral_cartilage),
-                 "make it thinner");
+                        "make it thinner");
   }
   if (knee.edge > half) {
     throw_invalid_value(key + ".edge", "triangles below half a plateau, " + length(half), length(knee.edge),
-                 "make it smaller");
+                        "make it smaller");
   }
 }
 
 config::KeySchema knee_keys() {
-  config::KeySchema keys{.name = KneeSurface::kind,
-                         .kind = config::KeyKind::map,
-                         .meaning =
-                             "parametric knee: one of its surfaces, x forward, y up, z to the right. The cartilage below an articular surface is filled with elements, or with springs over its thickness. Sets: medial, lateral"};
+  config::KeySchema keys{
+      .name = KneeSurface::kind,
+      .kind = config::KeyKind::map,
+      .meaning =
+          "parametric knee: one of its surfaces, x forward, y up, z to the right. The cartilage below an articular "
+          "surface is filled with elements, or with springs over its thickness. Sets: medial, lateral"};
   keys.keys.push_back({.name = "part",
                        .kind = config::KeyKind::text,
                        .meaning = "bone of the surface",

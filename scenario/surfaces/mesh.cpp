@@ -14,7 +14,7 @@ void check_mesh(const Surface& surface, bool /*is_rigid*/, const std::string& wh
   const bool asset = surface.values.contains("asset");
   if (file != asset || (!file && !surface.sha256.empty())) return;
   throw_invalid_value(where + "." + MeshSurface::kind, "exactly one of file and asset", file ? "both" : "none of them",
-               "name the mesh file with `file:`, or a mesh in the contact server's folder with `asset:`");
+                      "name the mesh file with `file:`, or a mesh in the contact server's folder with `asset:`");
 }
 
 config::KeySchema mesh_keys() {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/schema/keys.hpp"
 #include "common/spatial/extents.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 
@@ -21,8 +21,8 @@ void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& 
   const bool file = surface.values.contains("file");
   if (file ? positions || areas : !positions || !areas) {
     throw_invalid_value(where + "." + PointCloudSurface::kind, "positions and areas, or a file with both",
-                 file ? "a file and more" : "not all of them",
-                 "give `positions:` and `areas:`, or name a table with `file:`");
+                        file ? "a file and more" : "not all of them",
+                        "give `positions:` and `areas:`, or name a table with `file:`");
   }
   if (file) return;  // its content is checked when it is read
   const PointCloudSurface cloud = PointCloudSurface::of(surface).value();
@@ -32,7 +32,7 @@ void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& 
   }
   if (cloud.points.size() == cloud.areas.size()) return;
   throw_invalid_value(key + ".areas", fmt::format("as many areas as points ({}) [m^2]", cloud.points.size()),
-               fmt::format("{}", cloud.areas.size()), "give one tributary area for each point");
+                      fmt::format("{}", cloud.areas.size()), "give one tributary area for each point");
 }
 
 /// @pre not empty

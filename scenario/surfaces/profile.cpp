@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenario/schema/keys.hpp"
 #include "common/spatial/extents.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 
@@ -86,8 +86,8 @@ void check_crossings(const ProfileCurve& curve, const std::string& key) {
       if (curve.closed() && i == 0 && j + 1 == n) continue;
       if (!intersect(line[i], line[i + 1], line[j], line[j + 1])) continue;
       throw_invalid_value(key, "a curve that does not cross itself",
-                   fmt::format("a crossing near ({:.6g}, {:.6g}) m", line[i].x(), line[i].y()),
-                   "put the points in the order of the outline, or add points where the spline overshoots");
+                          fmt::format("a crossing near ({:.6g}, {:.6g}) m", line[i].x(), line[i].y()),
+                          "put the points in the order of the outline, or add points where the spline overshoots");
     }
   }
 }
@@ -97,24 +97,27 @@ void check_profile(const Surface& surface, bool /*is_rigid*/, const std::string&
   const std::string key = where + "." + ProfileSurface::kind + ".points";
   const std::vector<Vector2>& points = profile.points;
   if (points.size() < 4) {
-    throw_invalid_value(key, "at least 4 points", fmt::format("{}", points.size()), "a cubic spline requires them: add points");
+    throw_invalid_value(key, "at least 4 points", fmt::format("{}", points.size()),
+                        "a cubic spline requires them: add points");
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t next = (i + 1) % points.size();
     if (next == 0 && !profile.closed) continue;
     if ((points[next] - points[i]).norm() >= config::lengths.min) continue;
     throw_invalid_value(key, "neighbours that differ", fmt::format("({}, {}) m twice", points[i].x(), points[i].y()),
-                 next == 0 ? "a closed profile implicitly joins its last point to the first: leave the last one out"
-                           : "remove one of them");
+                        next == 0
+                            ? "a closed profile implicitly joins its last point to the first: leave the last one out"
+                            : "remove one of them");
   }
   if (!profile.closed && (points.front() - points.back()).norm() < config::lengths.min) {
-    throw_invalid_value(key, "an open profile", "an end at its start", "leave the last point out and give `closed: true`");
+    throw_invalid_value(key, "an open profile", "an end at its start",
+                        "leave the last point out and give `closed: true`");
   }
   double area = 0.0;
   for (std::size_t i = 0; i < points.size(); ++i) area += 0.5 * cross(points[i], points[(i + 1) % points.size()]);
   if (profile.closed && !(area > 0.0)) {
     throw_invalid_value(key, "a closed profile counterclockwise, the material on the left", "a clockwise one",
-                 "reverse the order of the points");
+                        "reverse the order of the points");
   }
   check_crossings(ProfileCurve(points, profile.closed), key);
 }

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/values.hpp"
 #include "common/text/suggestion.hpp"
+#include "scenario/surfaces/values.hpp"
 
 namespace heelstrike {
 
@@ -75,13 +75,13 @@ class ValueCheck {
   static void check_number(double value, const KeySchema& key, const std::string& path) {
     if (std::isfinite(value) && key.range.contains(value)) return;
     throw_invalid_value(path, fmt::format("a number {} [{}]", key.range.text(), key.unit), fmt::format("{}", value),
-                 key.meaning);
+                        key.meaning);
   }
 
   void check_list(const std::vector<double>& list, const KeySchema& key) const {
     if (!key.sizes.empty() && std::ranges::find(key.sizes, list.size()) == key.sizes.end()) {
-      throw_invalid_value(path_, fmt::format("{} numbers", fmt::join(key.sizes, " or ")), fmt::format("{}", list.size()),
-                   key.meaning);
+      throw_invalid_value(path_, fmt::format("{} numbers", fmt::join(key.sizes, " or ")),
+                          fmt::format("{}", list.size()), key.meaning);
     }
     for (std::size_t i = 0; i < list.size(); ++i) check_number(list[i], key, fmt::format("{}[{}]", path_, i));
   }
@@ -90,8 +90,8 @@ class ValueCheck {
   void check_rows(const std::vector<double>& list, KeySchema row) const {
     const std::size_t width = row.sizes.front();
     if (list.size() % width != 0) {
-      throw_invalid_value(path_, fmt::format("{} numbers for each entry", width), fmt::format("{} numbers", list.size()),
-                   key_.meaning);
+      throw_invalid_value(path_, fmt::format("{} numbers for each entry", width),
+                          fmt::format("{} numbers", list.size()), key_.meaning);
     }
     row.sizes.clear();
     check_list(list, row);
@@ -118,7 +118,7 @@ class ValueCheck {
     // Not normalised silently: a norm far from one indicates wrong order or number of entries.
     if (std::abs(norm - 1.0) <= quaternion_norm_tolerance) return;
     throw_invalid_value(path_, "a unit quaternion [w, x, y, z]", fmt::format("norm {}", norm),
-                 "divide its entries by this norm");
+                        "divide its entries by this norm");
   }
 
   void normalise(ParameterValue& value) const {
@@ -155,7 +155,7 @@ const SurfaceKind& kind_of(const Surface& surface, const std::string& where) {
     names.push_back(kind.name());
   }
   throw_invalid_value(where, fmt::format("one of the surfaces {}", fmt::join(names, ", ")), "'" + surface.kind + "'",
-               suggestion(surface.kind, names, "choose one of them"));
+                      suggestion(surface.kind, names, "choose one of them"));
 }
 
 Surface checked_surface(Surface surface, bool is_rigid, const std::string& where) {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "scenario/schema/keys.hpp"
 #include "common/errors/error.hpp"
+#include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "scenario/schema/schema.hpp"
 #include "common/contact/surface.hpp"
 #include "common/spatial/spatial.hpp"
+#include "scenario/schema/schema.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike {

@@ -37,7 +37,7 @@ Vector3 normalised(const Vector3& direction) {
 }
 
 void throw_invalid_value(const std::string& key, const std::string& expected, const std::string& found,
-                  const std::string& advice) {
+                         const std::string& advice) {
   throw input_error(key, fmt::format("{}: expected {}, found {}; {}", key, expected, found, advice));
 }
 

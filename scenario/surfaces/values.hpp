@@ -22,7 +22,7 @@ namespace heelstrike {
 
 /// @throws Error{invalid_input} "KEY: expected ..., found ...; advice"
 [[noreturn]] void throw_invalid_value(const std::string& key, const std::string& expected, const std::string& found,
-                               const std::string& advice);
+                                      const std::string& advice);
 
 /// @throws Error{invalid_input} unless `v` has unit length to 1e-9
 void check_unit_length(const Vector3& v, const std::string& key);

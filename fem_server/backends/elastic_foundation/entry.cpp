@@ -38,7 +38,7 @@ constexpr double max_grid_cells = 1000.0;
 
 std::vector<ParameterSchema> geometry_parameters() {
   return {
-      text_parameter("casting", "the body whose surface carries the springs", "main", {"main", "partner"}),
+      text_parameter("spring_body", "the body whose surface carries the springs", "main", {"main", "partner"}),
       text_parameter(
           "springs",
           "vertices = springs at the vertices and centres, with the pressure integrated over the loaded part of each "
@@ -154,7 +154,7 @@ struct Roles {
   explicit Roles(const PairSpec& p)
       : pair(p),
         where("contact." + p.name),
-        casting_is_main(text(p.parameters, "casting") == "main"),
+        casting_is_main(text(p.parameters, "spring_body") == "main"),
         casting(casting_is_main ? p.main : p.partner),
         target(casting_is_main ? p.partner : p.main) {}
 
@@ -418,7 +418,7 @@ std::vector<double> layer_thickness(const Roles& roles, bool is_casting, const C
     std::vector<double> by_vertex = vertex_thickness(roles, is_casting, context, key);
     if (by_vertex.size() != mesh.vertices.size()) {
       throw input_error(key, fmt::format("{}: expected {} values, one per vertex of the {} surface, found {}", key,
-                                         mesh.vertices.size(), is_casting ? "casting" : "met", by_vertex.size()));
+                                         mesh.vertices.size(), is_casting ? "casting" : "target", by_vertex.size()));
     }
     for (std::size_t v = 0; v < by_vertex.size(); ++v) {
       if (by_vertex[v] > 0.0) continue;

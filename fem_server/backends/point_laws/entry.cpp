@@ -37,7 +37,7 @@ std::vector<ParameterSchema> friction_schema() {
                        "dashpot parallel to that spring, damps vibrations of sticking bodies; default: decays within "
                        "0.1 ms without inertia",
                        std::nullopt, {.min = 0.0}),
-      number_parameter("slip_speed", "m/s",
+      number_parameter("regularisation_velocity", "m/s",
                        "friction_model regularised: speed at which 0.71 of the Coulomb limit is reached",
                        default_min_velocity, positive)};
 }
@@ -53,7 +53,7 @@ PointFriction friction_of(const PointLaw& law, double effective_radius, Paramete
   PointFriction friction;
   friction.coefficient = number(parameters, "friction");
   friction.sticks = text(parameters, "friction_model") == "stick";
-  friction.slip_speed = number(parameters, "slip_speed");
+  friction.slip_speed = number(parameters, "regularisation_velocity");
   const double depth = stick_depth * effective_radius;
   friction.stiffness = optional_number(parameters, "stick_stiffness")
                            .value_or(law.exponent * law.stiffness * std::pow(depth, law.exponent - 1.0));

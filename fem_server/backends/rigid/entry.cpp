@@ -94,7 +94,7 @@ std::vector<ParameterSchema> schema(bool friction) {
   parameters.push_back(number_parameter(
       "restitution_threshold", "m/s", "slower approaches cause no impact: the bodies stay in contact", 1e-3,
       not_negative));
-  parameters.push_back(number_parameter("reach", "m",
+  parameters.push_back(number_parameter("contact_margin", "m",
                                         "points are reported up to this gap; default: a thousandth of the smaller body",
                                         std::nullopt, not_negative));
   return parameters;
@@ -139,8 +139,8 @@ BackendEntry entry(std::string name, std::string summary, bool friction) {
   entry.make = [name](const PairSpec& pair, const PrepareContext& context) -> std::unique_ptr<ContactBackend> {
     RigidGeometry geometry(pair, context);
     ParameterMap parameters = pair.parameters;
-    const double reach = optional_number(parameters, "reach").value_or(default_reach * geometry.size());
-    parameters["reach"] = reach;
+    const double reach = optional_number(parameters, "contact_margin").value_or(default_reach * geometry.size());
+    parameters["contact_margin"] = reach;
     return std::make_unique<RigidContact>(name, std::move(geometry), reach, std::move(parameters));
   };
   entry.warnings = find_rolling_warnings;

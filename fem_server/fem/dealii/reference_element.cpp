@@ -50,8 +50,8 @@ std::vector<unsigned> functions_at(const dealii::FiniteElement<dim>& element,
   for (const dealii::Point<dim>& place : places) {
     const auto found = std::ranges::find_if(points, [&](const auto& p) { return p.distance(place) < 1e-12; });
     if (found == points.end()) {
-      throw Error(ErrorCode::internal, fmt::format("deal.II's {} has no node at a position where elements of meshes have "
-                                                   "one",
+      throw Error(ErrorCode::internal, fmt::format("deal.II's {} has no node at the position of a mesh "
+                                                   "node",
                                                    element.get_name()));
     }
     functions.push_back(static_cast<unsigned>(found - points.begin()));

@@ -58,7 +58,7 @@ MaterialKind holzapfel_gasser_ogden_kind() {
               {number_parameter("fiber_stiffness", "Pa", "of holzapfel_gasser_ogden: k1 of each fibre family",
                                 std::nullopt, not_negative),
                number_parameter("fiber_exponent", "-",
-                                "of holzapfel_gasser_ogden: k2, exponential stiffening of stretched fibres", std::nullopt,
+                                "of holzapfel_gasser_ogden: k2, exponential stiffening of fibres", std::nullopt,
                                 positive),
                number_parameter("fiber_dispersion", "-",
                                 "of holzapfel_gasser_ogden: kappa, 0 = parallel fibres (default), 1/3 = isotropic "

@@ -64,7 +64,7 @@ MaterialLaw material_law(const ParameterScope& place) {
   if (chosen == nullptr) throw Error(ErrorCode::internal, "material_law is not validated against its choices");
   if (!chosen->relaxes && !prony_of(place).empty()) {
     throw input_error(place.where + "prony_coefficients",
-                      fmt::format("{}prony_coefficients: material_law {} is elastic; use a law with a separate isochoric "
+                      fmt::format("{}prony_coefficients: material_law {} is elastic; use a law with separate isochoric "
                                   "stress, e.g. mooney_rivlin, which is neo-Hookean with mooney_fraction: 0",
                                   place.where, name));
   }

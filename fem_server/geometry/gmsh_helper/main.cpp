@@ -41,13 +41,13 @@ constexpr int triangle_type = 2;
 constexpr int tetrahedron_type = 4;
 
 constexpr std::string_view help =
-    "heelstrike-mesher: fills closed surfaces and balls with tetrahedra, with Gmsh\n"
+    "heelstrike-mesher: tetrahedral meshing of closed surfaces and balls with Gmsh\n"
     "\n"
     "Usage: heelstrike-mesher [--help] < REQUEST > REPLY\n"
     "\n"
-    "Started by fem_server and by heelstrike, one process for each mesh; nobody has to call it. It reads one\n"
+    "Started by fem_server and by heelstrike, one process for each mesh; not for direct use. It reads one\n"
     "request from standard input, writes one reply to standard output, and ends with the process that started it.\n"
-    "By hand: heelstrike mesh. HEELSTRIKE_MESHER in the environment names a program to be started in its place.\n";
+    "For manual meshing use heelstrike mesh. The environment variable HEELSTRIKE_MESHER selects another program.\n";
 
 struct Request {
   json header;
@@ -75,7 +75,7 @@ void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // the caller has gone: nobody to tell
+    if (n <= 0) return;  // the caller has terminated
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
 }
@@ -106,7 +106,7 @@ Request parse_request(std::string_view bytes) {
   Request request;
   request.header = protocol::read_header_line(bytes);
   if (request.header.at("version").get<int>() != protocol::version) {
-    throw Error(ErrorCode::version_mismatch, "heelstrike-mesher: the caller is of another version");
+    throw Error(ErrorCode::version_mismatch, "heelstrike-mesher: the version of the caller does not match");
   }
   request.size.size = request.header.at("size").get<double>();
   request.size.growth = request.header.at("growth").get<double>();
@@ -118,7 +118,7 @@ Request parse_request(std::string_view bytes) {
 }
 
 void set_options() {
-  // One thread and a fixed seed: the same mesh for the same request. Sizes come from the callback alone.
+  // One thread and a fixed seed give a reproducible mesh. Sizes are defined by the callback only.
   for (const auto& [name, value] :
        std::initializer_list<std::pair<const char*, double>>{{"General.Terminal", 0},
                                                              {"General.NumThreads", 1},
@@ -183,7 +183,7 @@ Reply receive_mesh(const Request& request) {
        {std::tuple("nodes", node_tags.size(), request.header.at("max_nodes").get<std::uint64_t>()),
         std::tuple("elements", element_tags.size(), request.header.at("max_elements").get<std::uint64_t>())}) {
     if (n > limit)
-      throw Error(ErrorCode::limit, fmt::format("{} {} exceed the limit of {}; choose a larger size", n, what, limit));
+      throw Error(ErrorCode::limit, fmt::format("{} {} exceed the limit of {}; use a larger size", n, what, limit));
   }
   std::unordered_map<std::size_t, std::size_t> index_of_tag;
   for (std::size_t i = 0; i < node_tags.size(); ++i) index_of_tag[node_tags[i]] = i;
@@ -214,7 +214,7 @@ Reply run(const Request& request, bool remesh) {
   return receive_mesh(request);
 }
 
-/// Errors that Gmsh only logged.
+/// Errors that Gmsh logs without throwing.
 std::string logged_errors() {
   std::vector<std::string> lines;
   gmsh::logger::get(lines);
@@ -225,7 +225,7 @@ std::string logged_errors() {
   return errors;
 }
 
-/// Where Gmsh says that it failed, as far as it does: nodes, else the middle of a piece of the surface.
+/// Location of the failure if reported by Gmsh: nodes, otherwise the bounds of a surface patch.
 std::string failure_location() {
   std::vector<std::size_t> nodes;
   gmsh::model::mesh::getLastNodeError(nodes);
@@ -240,22 +240,22 @@ std::string failure_location() {
   if (pieces.empty()) return {};
   double x0 = 0.0, y0 = 0.0, z0 = 0.0, x1 = 0.0, y1 = 0.0, z1 = 0.0;
   gmsh::model::getBoundingBox(pieces.front().first, pieces.front().second, x0, y0, z0, x1, y1, z1);
-  return fmt::format("; in the piece from ({:.6g}, {:.6g}, {:.6g}) m to ({:.6g}, {:.6g}, {:.6g}) m", x0, y0, z0, x1, y1,
+  return fmt::format("; in the patch from ({:.6g}, {:.6g}, {:.6g}) m to ({:.6g}, {:.6g}, {:.6g}) m", x0, y0, z0, x1, y1,
                      z1);
 }
 
-/// What Gmsh has logged as an error, and where.
+/// Errors logged by Gmsh, with their location.
 std::string gmsh_error_message() {
   std::string text = logged_errors();
   try {
     text += failure_location();
   } catch (...) {
-    return text;  // it does not know
+    return text;  // no location reported
   }
   return text;
 }
 
-/// A triangle so thin that a surface mesher stumbles over it, with its place; the first thing to repair.
+/// The thinnest triangle with its position: a common cause of surface meshing failures and the first repair candidate.
 std::string min_height_triangle(const SurfaceMesh& surface) {
   double least = std::numeric_limits<double>::infinity();
   Vector3 where = Vector3::Zero();
@@ -275,8 +275,8 @@ std::string min_height_triangle(const SurfaceMesh& surface) {
                      where.x(), where.y(), where.z());
 }
 
-/// Where Gmsh cannot remesh the surface, or shall not, with triangles that CGAL makes of it; these stay as they are.
-/// @param mesher  out: who has done it
+/// Meshes with Gmsh; where it cannot or must not remesh the surface, the triangles are made by CGAL and kept.
+/// @param mesher  out: name of the mesher used
 Reply run(Request& request, std::string& mesher) {
   if (!request.header.at("remesh").get<bool>()) return run(request, false);
   if (!request.header.at("slide").get<bool>()) {
@@ -284,20 +284,20 @@ Reply run(Request& request, std::string& mesher) {
       return run(request, true);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::limit) throw;
-    } catch (...) {  // NOLINT(bugprone-empty-catch): Gmsh throws numbers and texts; what follows is another way
+    } catch (...) {  // NOLINT(bugprone-empty-catch): Gmsh throws numbers and strings; the alternative follows
     }
   }
-  if (request.surface.triangles.empty()) return run(request, true);  // not a matter of the surface
+  if (request.surface.triangles.empty()) return run(request, true);  // not caused by the surface
   SurfaceMesh surface =
       heelstrike::fem::remeshed(request.surface, request.size, request.header.at("feature_angle").get<double>());
   Request anew = request;
   anew.surface = std::move(surface);
-  // What has failed leaves its traces in the state of the library.
+  // Reset the library state after a failure.
   gmsh::finalize();
   gmsh::initialize(0, nullptr, false);
   set_options();
   gmsh::logger::start();
-  mesher += ", surface by CGAL " + std::string(CGAL_STR(CGAL_VERSION)) + ", finer where it rounds";
+  mesher += ", surface by CGAL " + std::string(CGAL_STR(CGAL_VERSION)) + ", locally refined";
   return run(anew, false);
 }
 
@@ -335,7 +335,7 @@ std::string answer(const std::string& bytes) {
   } catch (...) {
     // Gmsh throws numbers.
     return failure("solver_failed",
-                   "Gmsh gave up" + (started ? gmsh_error_message() + min_height_triangle(request.surface) : ""));
+                   "Gmsh failed" + (started ? gmsh_error_message() + min_height_triangle(request.surface) : ""));
   }
 }
 
@@ -346,12 +346,12 @@ int main(int n_arguments, char**) {
     fmt::print("{}", help);
     return 0;
   }
-  // Ends with its parent: a mesher without a caller would go on for minutes.
+  // Terminates with its parent: an orphaned mesher could run for minutes.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Whatever a library prints must not end up in the reply.
+  // Output of libraries must not enter the reply.
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   write_all(out, answer(read_all(STDIN_FILENO)));
-  // Without Gmsh's and OpenCASCADE's clean-up: the reply is out, the process ends anyway.
+  // Skips the clean-up of Gmsh and OpenCASCADE: the reply is sent.
   ::_exit(0);
 }

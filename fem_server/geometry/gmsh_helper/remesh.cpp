@@ -31,17 +31,15 @@ using Features = Mesh::Property_map<Mesh::Edge_index, bool>;
 
 /// [rad] Rounding an edge of this angle with edges of length h moves the surface by h tan(20 deg) / 8, 5 % of h.
 constexpr double max_angle = 20.0 / 180.0 * std::numbers::pi;
-/// [-] of the edge length: where the new surface lies farther off, twice what rounding takes, it gets smaller edges.
+/// [-] of the edge length: larger deviations (twice that of rounding) lead to smaller edges.
 constexpr double edge_rounding_ratio = 0.1;
-/// [rad] Gmsh takes faces that meet in less than some degrees for overlapping ones.
+/// [rad] Gmsh treats faces with a dihedral angle below some degrees as overlapping.
 constexpr double min_dihedral_angle = 5.0 / 180.0 * std::numbers::pi;
-/// [-] of the edge length: thinner triangles, of which slivers of the given surface have left some, become tetrahedra
-/// that are as flat.
+/// [-] of the edge length: thinner triangles, remnants of slivers of the input, lead to flat tetrahedra.
 constexpr double min_height_ratio = 0.1;
-/// Down to a quarter of the edge length: whoever keeps a surface with smaller features in larger elements is told how
-/// far it lies off.
+/// Down to a quarter of the edge length: for smaller features the deviation of the surface is reported instead.
 constexpr int max_halvings = 2;
-/// Passes over all edges; more change nothing that can be measured.
+/// Passes over all edges; more have no measurable effect.
 constexpr unsigned passes = 5;
 
 Vector3 centroid(const Mesh& mesh, Mesh::Face_index face) {
@@ -84,7 +82,7 @@ SurfaceMesh from_cgal(Mesh& mesh) {
 
 template <class Faces>
 void remesh(const Faces& faces, double size, const Features& features, Mesh& mesh) {
-  // One patch: CGAL 5.5 looks for the patch of faces beside the given ones, too, and ends with map::at.
+  // One patch: CGAL 5.5 also looks up the patch of adjacent faces and fails with map::at.
   auto patch = mesh.add_property_map<Mesh::Face_index, std::size_t>("f:patch", 0).first;
   PMP::isotropic_remeshing(faces, size, mesh,
                            CGAL::parameters::edge_is_constrained_map(features)
@@ -95,7 +93,7 @@ void remesh(const Faces& faces, double size, const Features& features, Mesh& mes
   mesh.collect_garbage();
 }
 
-/// Where triangles cross each other or lie on each other, face to face: vertices have slid past each other.
+/// Positions where triangles intersect or are folded onto each other because vertices have slid past each other.
 std::vector<Vector3> has_folds(const SurfaceMesh& surface) {
   const Mesh mesh = to_cgal(surface);
   std::vector<std::pair<Mesh::Face_index, Mesh::Face_index>> pairs;
@@ -114,7 +112,7 @@ std::vector<Vector3> has_folds(const SurfaceMesh& surface) {
   return points;
 }
 
-/// Faces that want edges of h at least, and some more: CGAL refuses to remesh faces that meet in a vertex alone.
+/// Faces with a target edge length of at least h, extended because CGAL rejects faces connected by a vertex only.
 std::vector<Mesh::Face_index> faces_of_size(Mesh& mesh, const SizeEvaluator& wanted, double h) {
   auto selected = mesh.add_property_map<Mesh::Face_index, bool>("f:selected", false).first;
   std::vector<Mesh::Face_index> faces;
@@ -131,8 +129,8 @@ std::vector<Mesh::Face_index> faces_of_size(Mesh& mesh, const SizeEvaluator& wan
   return faces;
 }
 
-/// From the finest wanted edges to the coarsest: vertices slide on what a pass finds, so that a coarse one must come
-/// after the fine ones and not before, for it has rounded away what they would follow.
+/// From the finest to the coarsest target edges: vertices slide on the result of the previous pass, and a coarse pass
+/// before a fine one would round off its features.
 SurfaceMesh remeshed_once(const SurfaceMesh& surface, const SizeField& size, double angle) {
   Mesh mesh = to_cgal(surface);
   Features features = mesh.add_property_map<Mesh::Edge_index, bool>("e:feature", false).first;
@@ -149,7 +147,7 @@ SurfaceMesh remeshed_once(const SurfaceMesh& surface, const SizeField& size, dou
   return from_cgal(mesh);
 }
 
-/// Vertices and centroids of either surface that lie far from the other one.
+/// Vertices and centroids of either surface that are farther than `distance` from the other.
 std::vector<Vector3> find_deviating_points(const SurfaceMesh& a, const SurfaceMesh& b, double distance) {
   std::vector<Vector3> points;
   for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {

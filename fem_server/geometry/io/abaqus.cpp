@@ -1,5 +1,5 @@
-// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces; parts and where instances of them
-// are. Keywords of analyses and elements that are no solids are left out, with a note.
+// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces; parts and positioned instances.
+// Analysis keywords and non-solid elements are omitted with a note.
 #include <fmt/format.h>
 
 #include <map>
@@ -33,7 +33,7 @@ struct DataLine {
   std::size_t line = 0;
 };
 
-/// What an element label stands for.
+/// Element of a label.
 struct Cell {
   enum class Kind { solid, face, line } kind = Kind::solid;
   std::uint32_t element = 0;
@@ -56,13 +56,13 @@ std::vector<std::string_view> split(std::string_view text) {
   return fields;
 }
 
-/// A part in its place. Names are spelled as at first and compared without regard to case.
+/// Positioned instance of a part. Names keep their first spelling and are compared case-insensitively.
 struct Instance {
   std::string name;
   std::size_t index = 0;  ///< from 1; 0 = none
 };
 
-/// Members of a set are labels; names without regard to case, spelled as at first.
+/// Set members are labels; names are case-insensitive and keep their first spelling.
 struct LabelSet {
   std::string spelling;
   std::vector<std::uint64_t> labels;
@@ -78,12 +78,13 @@ class AbaqusReader {
     count_instances();
     read_keywords();
     resolve_sets();
-    for (const std::string& keyword : skipped_) builder_.add_note(fmt::format("keyword *{} was left out", keyword));
+    for (const std::string& keyword : skipped_) builder_.add_note(fmt::format("keyword *{} was omitted", keyword));
     for (const std::string& type : skipped_types_) {
-      builder_.add_note(fmt::format("elements of type {} (no solids) were left out", type));
+      builder_.add_note(fmt::format("elements of type {} (not solids) were omitted", type));
     }
     if (n_instances_ > 1) {
-      builder_.add_note(fmt::format("{} instances of parts were joined to one mesh; their sets are called INSTANCE.SET",
+      builder_.add_note(fmt::format("{} instances of parts were merged into one mesh; their sets are named "
+                                    "INSTANCE.SET",
                                     n_instances_));
     }
     if (builder_.n_nodes() == 0) {
@@ -94,7 +95,7 @@ class AbaqusReader {
   }
 
  private:
-  /// Next line that is no comment and not empty.
+  /// Next line that is neither comment nor empty.
   std::optional<std::string_view> next_line() {
     while (!scanner_.at_end()) {
       offset_of_line_ = scanner_.offset();
@@ -165,7 +166,7 @@ class AbaqusReader {
     static const std::set<std::string, std::less<>> of_mesh{"node", "element", "nset", "elset", "surface"};
     if (keyword.name == "include" || (of_mesh.contains(keyword.name) && keyword.parameters.contains("input"))) {
       fail(fmt::format(
-          "*{}: what follows is in another file, '{}', which is not read here; put its content in its place",
+          "*{}: the content is in another file, '{}', which is not read; insert its content here",
           keyword.name, keyword.value("input")));
     }
     if (keyword.name == "node") return read_nodes(keyword);
@@ -176,7 +177,7 @@ class AbaqusReader {
     if (keyword.name == "part") return read_part(keyword);
     if (keyword.name == "instance") return read_instance(keyword);
     if (unsupported.contains(keyword.name)) {
-      fail(fmt::format("*{} is not supported: write nodes and elements out in one file", keyword.name));
+      fail(fmt::format("*{} is not supported: write all nodes and elements explicitly in one file", keyword.name));
     }
     if (!structure.contains(keyword.name)) skipped_.insert(keyword.name);
     skip_data();
@@ -187,7 +188,7 @@ class AbaqusReader {
     }
   }
 
-  /// How many instances the file has says what parts are: without one, a part is the mesh itself.
+  /// Counts the instances of the file: without instances, a part is the mesh itself.
   void count_instances() {
     while (const auto line = next_line()) {
       if (line->starts_with('*') && lower_case(trimmed(split(line->substr(1)).front())) == "instance") ++n_instances_;
@@ -195,7 +196,7 @@ class AbaqusReader {
     scanner_.roll_back(0, 1);
   }
 
-  /// Of a file with instances, a part is read where they are.
+  /// In a file with instances, a part is read at each instance.
   void read_part(const Keyword& keyword) {
     if (n_instances_ == 0) {
       if (!parts_.empty()) fail("expected one part, or an assembly with instances, found a second part");
@@ -206,7 +207,7 @@ class AbaqusReader {
     while (const auto line = next_line()) {
       if (line->starts_with('*') && lower_case(split(line->substr(1)).front()) == "end part") return;
     }
-    fail_at_line(options_.name, keyword.line, "expected *END PART behind *PART, found the end of the file");
+    fail_at_line(options_.name, keyword.line, "expected *END PART after *PART, found the end of the file");
   }
 
   std::vector<double> numbers(const DataLine& data, std::size_t n, const std::string& what) const {
@@ -238,14 +239,14 @@ class AbaqusReader {
   void read_instance(const Keyword& keyword) {
     if (current_ != nullptr) fail("expected *END INSTANCE before the next *INSTANCE");
     Instance& instance = instances_[lower_case(keyword.value("name"))];
-    if (instance.index != 0) fail(fmt::format("instance '{}' is given twice", keyword.value("name")));
+    if (instance.index != 0) fail(fmt::format("instance '{}' is repeated", keyword.value("name")));
     instance = {.name = keyword.value("name"), .index = instances_.size()};
-    if (keyword.parameters.contains("library")) fail("an instance from a library is in another file; give its mesh");
+    if (keyword.parameters.contains("library")) fail("an instance from a library is in another file; include its mesh");
     X_ = pose_of_instance();
     current_ = &instance;
     if (const std::string part = keyword.value("part"); !part.empty()) {
       const auto found = parts_.find(lower_case(part));
-      if (found == parts_.end()) fail(fmt::format("expected the name of a part given before, found '{}'", part));
+      if (found == parts_.end()) fail(fmt::format("expected the name of a preceding part, found '{}'", part));
       const std::size_t offset = scanner_.offset(), line = scanner_.line();
       scanner_.roll_back(found->second.first, found->second.second);
       read_keywords("end part");
@@ -267,22 +268,22 @@ class AbaqusReader {
     return static_cast<std::uint64_t>(value);
   }
 
-  /// Every instance has labels of its own; those of the first are those of the file.
+  /// Every instance has separate labels; those of the first equal those of the file.
   [[nodiscard]] static std::uint64_t offset_of(const Instance* instance) {
     return instance == nullptr || instance->index == 0 ? 0 : (instance->index - 1) * VolumeBuilder::copy_stride;
   }
 
-  /// A label of the part or instance that is being read.
+  /// A label of the current part or instance.
   std::uint64_t own_label(std::string_view field, std::string_view what) const {
     return offset_of(current_) + label(field, what);
   }
 
-  /// Names of sets of several instances tell which they are of.
+  /// With several instances, set names are qualified by the instance.
   [[nodiscard]] std::string own_name(const std::string& set) const {
     return current_ != nullptr && n_instances_ > 1 ? current_->name + "." + set : set;
   }
 
-  /// "INSTANCE.rest" without the instance, which is null for other words.
+  /// Splits "INSTANCE.rest"; the instance is null for other words.
   std::pair<const Instance*, std::string_view> instance_of(std::string_view word) const {
     for (const auto& [key, instance] : instances_) {
       if (word.size() > key.size() && word[key.size()] == '.' && lower_case(word.substr(0, key.size())) == key)
@@ -291,7 +292,7 @@ class AbaqusReader {
     return {nullptr, word};
   }
 
-  /// The labels that a word stands for, a number or the name of a set, perhaps of an instance; none for no such set.
+  /// Labels denoted by a word: a number or a set name, possibly qualified by an instance; none for an unknown set.
   std::optional<std::vector<std::uint64_t>> labels_of(const LabelSets& sets, std::string_view word,
                                                       const Instance* of) const {
     const auto [named, rest] = instance_of(word);
@@ -332,7 +333,7 @@ class AbaqusReader {
     std::size_t n_nodes;
   };
 
-  /// None for elements that are no solids.
+  /// None for non-solid elements.
   [[nodiscard]] std::optional<ElementKind> element_kind(const Keyword& keyword) const {
     static const std::map<std::string, ElementKind, std::less<>> kinds{
         {"c3d4", {Cell::Kind::solid, 4}},    {"c3d10", {Cell::Kind::solid, 10}},   {"c3d4h", {Cell::Kind::solid, 4}},
@@ -362,7 +363,7 @@ class AbaqusReader {
             type));
   }
 
-  /// Of hexahedra with 27 nodes the 21st is that inside, and then come those in the middle of S1 to S6.
+  /// In 27-node hexahedra the 21st node is the centre, followed by the centres of S1 to S6.
   static void move_middles(std::vector<std::uint32_t>& nodes) {
     const std::vector<std::uint32_t> given(nodes.begin() + 20, nodes.end());
     nodes[26] = given[0];
@@ -399,7 +400,7 @@ class AbaqusReader {
         cell.nodes.clear();
       }
       if (!cells_.emplace(element, std::move(cell)).second)
-        fail(fmt::format("element {} is given twice", element % VolumeBuilder::copy_stride));
+        fail(fmt::format("element {} is repeated", element % VolumeBuilder::copy_stride));
       if (!set.empty()) add_member(element_sets_, set, element);
     }
   }
@@ -407,7 +408,8 @@ class AbaqusReader {
   void add_member(LabelSets& sets, const std::string& name, std::uint64_t member) {
     LabelSet& set = sets[lower_case(name)];
     if (set.spelling.empty()) set.spelling = name;
-    // GENERATE makes members from nothing; a node takes at least 8 bytes, so this allows the whole mesh in 100 sets.
+    // GENERATE creates members without file content; a node takes at least 8 bytes, so this allows the whole mesh in
+    // 100 sets.
     check_limit(options_.name, "set members", ++n_members_, max_members_);
     set.labels.push_back(member);
   }
@@ -419,7 +421,7 @@ class AbaqusReader {
     const Instance* of = current_;
     if (const std::string instance = keyword.value("instance"); !instance.empty()) {
       const auto found = instances_.find(lower_case(instance));
-      if (found == instances_.end()) fail(fmt::format("expected an instance given before, found '{}'", instance));
+      if (found == instances_.end()) fail(fmt::format("expected a preceding instance, found '{}'", instance));
       of = &found->second;
     }
     if (!sets.contains(lower_case(name))) sets[lower_case(name)].spelling = name;
@@ -432,7 +434,7 @@ class AbaqusReader {
       for (const std::string_view field : data->fields) {
         if (field.empty()) continue;
         const auto members = labels_of(sets, unquoted(field), of);
-        if (!members) fail(fmt::format("expected a number or the name of a set given before, found {}", quoted(field)));
+        if (!members) fail(fmt::format("expected a number or the name of a preceding set, found {}", quoted(field)));
         for (const std::uint64_t member : *members) add_member(sets, name, member);
       }
     }
@@ -453,7 +455,7 @@ class AbaqusReader {
   }
 
   struct SurfaceLine {
-    const Instance* instance;  ///< that the surface is one of; null for none
+    const Instance* instance;  ///< instance of the surface; null for none
     std::string of;            ///< set or label
     std::uint8_t face;         ///< 0..5
     std::size_t line;
@@ -513,8 +515,8 @@ class AbaqusReader {
           fail(fmt::format("surface '{}': element {} has no faces", name, element % VolumeBuilder::copy_stride));
         if (!builder_.add_side_of(name, cell.element, line.face)) {
           fail(
-              fmt::format("surface '{}': element {} has no face S{}; the last one of tetrahedra is S4, of prisms S5, "
-                          "of hexahedra S6",
+              fmt::format("surface '{}': element {} has no face S{}; the last face of tetrahedra is S4, of prisms "
+                          "S5, of hexahedra S6",
                           name, element % VolumeBuilder::copy_stride, line.face + 1));
         }
       }
@@ -524,7 +526,8 @@ class AbaqusReader {
   const Cell& find_cell(std::uint64_t element, const std::string& set) const {
     const auto found = cells_.find(element);
     if (found == cells_.end()) {
-      throw input_error(options_.name, fmt::format("{}: set '{}' names element {}, which is not defined", options_.name,
+      throw input_error(options_.name, fmt::format("{}: set '{}' contains element {}, which is not defined",
+                                                   options_.name,
                                                    set, element % VolumeBuilder::copy_stride));
     }
     return found->second;
@@ -548,11 +551,11 @@ class AbaqusReader {
   std::size_t offset_of_line_ = 0;
   std::size_t line_ = 1;
   std::size_t n_instances_ = 0;
-  std::map<std::string, std::pair<std::size_t, std::size_t>> parts_;  ///< offset and line behind *PART
+  std::map<std::string, std::pair<std::size_t, std::size_t>> parts_;  ///< offset and line after *PART
   std::map<std::string, Instance> instances_;
-  static constexpr std::uint64_t bytes_per_node = 200;  ///< a node and what elements and sets say of it
+  static constexpr std::uint64_t bytes_per_node = 200;  ///< a node with its references in elements and sets
   std::uint64_t n_bytes_of_parts_ = 0;
-  const Instance* current_ = nullptr;  ///< that is being read; null in the assembly and in a file without instances
+  const Instance* current_ = nullptr;  ///< current instance; null in the assembly and in a file without instances
   Pose X_;                             ///< of that instance in the assembly
   std::uint64_t max_members_;
   std::uint64_t n_members_ = 0;
@@ -562,7 +565,7 @@ class AbaqusReader {
   std::vector<std::pair<std::string, SurfaceLine>> surface_nodes_;
   std::vector<std::pair<std::string, SurfaceLine>> surface_faces_;
   std::set<std::string> skipped_, skipped_types_;
-  std::set<std::uint64_t> skipped_labels_;  ///< of elements that are no solids
+  std::set<std::uint64_t> skipped_labels_;  ///< of non-solid elements
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// COLLADA 1.4 and 1.5 (.dae): the triangles and polygons of the scene, in metres and in the file's own axes. `up_axis`
-// says how a scene stands, not where a part's axes are: importers of robots leave the axes as they are, and so do we.
-// Materials, normals, animations and cameras are of no use here.
+// COLLADA 1.4 and 1.5 (.dae): triangles and polygons of the scene, in metres and in the axes of the file. `up_axis` is
+// the orientation of a scene, not of the axes of a part; like importers of robots, this reader ignores it. Materials,
+// normals, animations and cameras are not read.
 #include <fmt/format.h>
 
 #include <Eigen/Geometry>
@@ -27,7 +27,7 @@ class ColladaFile {
     const auto result = document_.load_buffer(bytes.data(), bytes.size());
     if (!result) {
       fail_at_line(options.name, line_of_offset(bytes, static_cast<std::size_t>(result.offset)),
-                   fmt::format("expected COLLADA, found no XML: {}", result.description()));
+                   fmt::format("expected COLLADA, found invalid XML: {}", result.description()));
     }
     if (!root()) fail_at_line(options.name, 1, "expected the element COLLADA");
     collect(root());
@@ -49,7 +49,7 @@ class ColladaFile {
   [[nodiscard]] Eigen::Affine3d transform_of(XmlNode node) const;
   void add_node(XmlNode node, const Eigen::Affine3d& outer, std::size_t depth);
   void add_geometry(XmlNode geometry, const Eigen::Affine3d& X);
-  /// Indices of vertices that were added together.
+  /// Index range of vertices that were added together.
   struct Positions {
     std::uint32_t first = 0, count = 0;
   };
@@ -72,7 +72,7 @@ void ColladaFile::collect(XmlNode element) {
   }
 }
 
-/// What a reference within the file, "#id", means. @param kind  name of its element
+/// Resolves a reference "#id" within the file. @param kind  name of the target element
 XmlNode ColladaFile::named(XmlNode from, const char* attribute, std::string_view kind) const {
   const std::string_view reference = from.attribute(attribute).value();
   const auto found = by_id_.find(reference.substr(reference.starts_with('#') ? 1 : 0));
@@ -121,7 +121,7 @@ Eigen::Affine3d ColladaFile::transform_of(XmlNode node) const {
 
 void ColladaFile::add_node(XmlNode node, const Eigen::Affine3d& outer, std::size_t depth) {
   constexpr std::size_t max_scene_nodes = 1'000'000;
-  if (depth > max_xml_depth || ++n_nodes_ > max_scene_nodes) fail(node, "expected nodes that do not go round in circles");
+  if (depth > max_xml_depth || ++n_nodes_ > max_scene_nodes) fail(node, "expected nodes without cyclic references");
   const Eigen::Affine3d X = outer * transform_of(node);
   for (const XmlNode child : node.children()) {
     const std::string_view kind = child.name();
@@ -163,7 +163,7 @@ void ColladaFile::add_corners(XmlNode primitives, const std::vector<std::uint32_
   } else if (kind == "trifans" || kind == "tristrips") {
     for (std::size_t i = 0; i + 2 < corners.size(); ++i) {
       const std::size_t a = kind == "trifans" ? 0 : i;
-      // Every second triangle of a strip goes round the other way.
+      // Every second triangle of a strip has reversed winding.
       const bool turned = kind == "tristrips" && i % 2 == 1;
       add({corners[turned ? i + 1 : a], corners[turned ? a : i + 1], corners[i + 2]});
     }
@@ -171,7 +171,7 @@ void ColladaFile::add_corners(XmlNode primitives, const std::vector<std::uint32_
     std::size_t at = 0;
     for (const double n : numbers(primitives.child("vcount"), 0)) {
       const auto count = static_cast<std::size_t>(n);
-      if (!(n >= 0.0) || at + count > corners.size()) fail(primitives, "expected as many corners as 'vcount' says");
+      if (!(n >= 0.0) || at + count > corners.size()) fail(primitives, "expected the number of corners in 'vcount'");
       if (count >= 3)
         add({corners.begin() + static_cast<std::ptrdiff_t>(at),
              corners.begin() + static_cast<std::ptrdiff_t>(at + count)});
@@ -236,7 +236,7 @@ SurfaceMesh ColladaFile::read() {
   }
   const std::string up = root().child("asset").child_value("up_axis");
   if (!up.empty() && up != "Z_UP")
-    builder_.add_note(fmt::format("up_axis {} was not applied: axes are the file's", up));
+    builder_.add_note(fmt::format("up_axis {} was not applied: axes are those of the file", up));
   return builder_.finish();
 }
 

@@ -22,10 +22,10 @@ struct CellType {
   std::size_t n_nodes;
 };
 
-/// The first n_nodes count.
+/// Only the first n_nodes entries are used.
 using CellNodes = std::array<std::uint32_t, 27>;
 
-/// Values of an ASCII or binary section alike.
+/// Uniform access to values of an ASCII or binary section.
 class Values {
  public:
   Values(Scanner& scanner, bool binary) : scanner_(scanner), binary_(binary) {}
@@ -89,9 +89,9 @@ class GmshReader {
   void read_format() {
     if (const auto word = scanner_.word(); word != "$MeshFormat") scanner_.fail_expected("$MeshFormat", word);
     const std::string_view version = scanner_.word();
-    // Versions 2 to 2.2 differ in nothing that is read here.
+    // The sections read here are identical in versions 2 to 2.2.
     if (version != "2" && version != "2.0" && version != "2.1" && version != "2.2" && version != "4.1") {
-      scanner_.fail(fmt::format("expected format version 2.2 or 4.1, found {}; save the mesh again as version 4.1",
+      scanner_.fail(fmt::format("expected format version 2.2 or 4.1, found {}; save the mesh as version 4.1",
                                 quoted(version)));
     }
     version4_ = version == "4.1";
@@ -101,7 +101,7 @@ class GmshReader {
       scanner_.remaining_line();
       std::int32_t one = 0;
       std::memcpy(&one, scanner_.raw(sizeof one, "the byte-order mark").data(), sizeof one);
-      if (one != 1) scanner_.fail("expected a little-endian binary file; save the mesh again as ASCII");
+      if (one != 1) scanner_.fail("expected a little-endian binary file; save the mesh as ASCII");
     }
     expect_end("MeshFormat");
   }
@@ -133,7 +133,7 @@ class GmshReader {
   }
 
   void skip(const std::string& section) {
-    builder_.add_note(fmt::format("section ${} was left out", section));
+    builder_.add_note(fmt::format("section ${} was omitted", section));
     scanner_.remaining_line();
     while (!scanner_.at_end()) {
       if (scanner_.remaining_line() == "$End" + section) return;
@@ -183,7 +183,7 @@ class GmshReader {
     scanner_.check_count("physical groups", n_physical, options_.limits.max_elements, values.bytes(1, 4));
     auto& groups = groups_[{dimension, tag}];
     for (std::uint64_t i = 0; i < n_physical; ++i) {
-      // The sign of the tag only tells an orientation.
+      // The sign of the tag only defines an orientation.
       groups.push_back(group_name(dimension, std::abs(values.integer("the tag of a physical group"))));
     }
     if (dimension == 0) return;
@@ -355,8 +355,8 @@ class GmshReader {
       case 13:
       case 18:
         scanner_.fail(
-            fmt::format("prisms with {} nodes (Gmsh type {}) are not read: there is no finite element for them here; "
-                        "export prisms with 6 nodes (type 6)",
+            fmt::format("prisms with {} nodes (Gmsh type {}) are not supported by any finite element; export "
+                        "prisms with 6 nodes (type 6)",
                         type == 13 ? 18 : 15, type));
       default:
         scanner_.fail(fmt::format(

@@ -1,4 +1,4 @@
-// Wavefront OBJ: vertices, polygons and groups. Texture and normal indices, materials and smoothing are of no use here.
+// Wavefront OBJ: vertices, polygons and groups. Texture and normal indices, materials and smoothing are ignored.
 #include <fmt/format.h>
 
 #include <array>
@@ -13,7 +13,7 @@ namespace heelstrike::fem::io {
 
 namespace {
 
-/// "7", "7/1", "7//3" or "7/1/3"; negative counts back from the last vertex.
+/// "7", "7/1", "7//3" or "7/1/3"; negative numbers count back from the last vertex.
 std::uint32_t corner_index(const Scanner& scanner, std::string_view word, std::size_t n_vertices) {
   const std::string_view first = word.substr(0, word.find('/'));
   std::int64_t index = 0;
@@ -26,13 +26,13 @@ std::uint32_t corner_index(const Scanner& scanner, std::string_view word, std::s
   return static_cast<std::uint32_t>(from_zero);
 }
 
-/// Next word of the statement; one whose line ends with a backslash goes on in the next line.
+/// Next word of the statement; a backslash at the end of a line continues it in the next line.
 std::string_view next_word(Scanner& scanner) {
   while (true) {
     std::string_view word = scanner.word_in_line();
     if (!word.ends_with('\\')) return word;
     word.remove_suffix(1);
-    if (const auto rest = scanner.remaining_line(); !rest.empty()) scanner.fail_expected("a line end behind '\\'", rest);
+    if (const auto rest = scanner.remaining_line(); !rest.empty()) scanner.fail_expected("a line end after '\\'", rest);
     if (!word.empty()) return word;
   }
 }
@@ -84,13 +84,13 @@ SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options) {
     } else if (!keyword.empty() && keyword.front() != '#' && !ignored_keywords.contains(keyword)) {
       scanner.fail_expected("an OBJ statement (v, vt, vn, f, g, o, s, usemtl, mtllib, #)", keyword);
     }
-    // A statement that is of no use may go on, too; a comment does not.
+    // Ignored statements may be continued, too; comments may not.
     const bool is_comment = !keyword.empty() && keyword.front() == '#';
     while (scanner.remaining_line().ends_with('\\') && !is_comment) {
     }
   }
   for (const auto& keyword : skipped)
-    builder.add_note(fmt::format("'{}' statements (no surface) were left out", keyword));
+    builder.add_note(fmt::format("'{}' statements (not a surface) were omitted", keyword));
   return builder.finish();
 }
 

@@ -1,4 +1,4 @@
-// PLY, ASCII and binary: element vertex (x, y, z) and element face (vertex_indices); the rest is skipped.
+// PLY, ASCII and binary: element vertex (x, y, z) and element face (vertex_indices); other content is skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -165,7 +165,7 @@ std::uint64_t read_index(Scanner& scanner, Encoding encoding, Scalar type, std::
   return static_cast<std::uint64_t>(value);
 }
 
-/// Longest list that the rest of the file could hold.
+/// Maximum list length that fits in the rest of the file.
 std::uint64_t max_list_size(const Scanner& scanner, Encoding encoding, Scalar type) {
   return scanner.remaining() / (encoding == Encoding::ascii ? 1 : size_of(type)) + 1;
 }
@@ -261,7 +261,7 @@ void check_elements(const Scanner& scanner, const Header& header, const ReadOpti
     }
   }
   if (!has_vertices || !has_faces)
-    scanner.fail("expected the elements 'vertex' and 'face': a point cloud is no surface");
+    scanner.fail("expected the elements 'vertex' and 'face': a point cloud is not a surface");
 }
 
 }  // namespace
@@ -284,7 +284,7 @@ SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options) {
         for (const Property& property : element.properties) body.skip(property);
       }
     }
-    if (!vertices && !faces) builder.add_note(fmt::format("element '{}' was left out", element.name));
+    if (!vertices && !faces) builder.add_note(fmt::format("element '{}' was omitted", element.name));
   }
   return builder.finish();
 }

@@ -33,7 +33,7 @@ std::string quoted(std::string_view bytes) {
 
 void check_limit(const std::string& name, std::string_view what, std::uint64_t count, std::uint64_t limit) {
   if (count <= limit) return;
-  throw limit_error(name, fmt::format("{}: {} {} exceed the limit of {}; use a coarser mesh or ask for a higher limit",
+  throw limit_error(name, fmt::format("{}: {} {} exceed the limit of {}; use a coarser mesh or a higher limit",
                                       name, count, what, limit));
 }
 
@@ -42,9 +42,9 @@ bool parse_number(std::string_view word, double& value) {
   const char* const end = word.data() + word.size();
   const auto result = std::from_chars(word.data(), end, value);
   if (result.ec == std::errc() && result.ptr == end) return std::isfinite(value);
-  constexpr std::size_t longest = 64;
+  constexpr std::size_t longest = 64;  // bounds the copy
   if (word.empty() || word.size() > longest) return false;
-  // Two rarities that from_chars refuses: Fortran's exponent letter, and magnitudes below the smallest double.
+  // Two cases that from_chars rejects: the Fortran exponent letter, and magnitudes below the smallest double.
   std::string copy(word);
   if (const std::size_t exponent = copy.find_first_of("dD"); exponent != std::string::npos) copy[exponent] = 'e';
   if (copy.find_first_not_of("0123456789+-.eE") != std::string::npos) return false;
@@ -89,7 +89,7 @@ std::string_view Scanner::word() {
 
 void Scanner::skip_character() {
   const char c = bytes_[offset_++];
-  // A carriage return ends a line where no line feed follows it.
+  // A carriage return ends a line unless a line feed follows.
   if (c == '\n' || (c == '\r' && (at_end() || bytes_[offset_] != '\n'))) ++line_;
 }
 

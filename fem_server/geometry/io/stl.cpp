@@ -1,4 +1,4 @@
-// STL, binary and ASCII. The stored normals are not used: they are often wrong, the winding is what counts.
+// STL, binary and ASCII. Stored normals are often wrong and are ignored in favour of the winding.
 #include <fmt/format.h>
 
 #include <array>
@@ -24,13 +24,13 @@ std::uint32_t stored_count(std::string_view bytes) {
 bool is_binary(std::string_view bytes) {
   if (bytes.size() < header_bytes) return false;
   if (bytes.size() == header_bytes + triangle_bytes * std::uint64_t{stored_count(bytes)}) return true;
-  // Many binary files start with "solid" too, so the word alone decides nothing; a zero byte does.
+  // Many binary files also start with "solid"; a zero byte identifies them.
   const std::string_view begin = bytes.substr(0, 512);
   return !lower_case(trimmed(begin)).starts_with("solid") || begin.find('\0') != std::string_view::npos;
 }
 
-/// The number in the header must be that of the triangles that follow it. Programs that write triangle by triangle
-/// leave a zero there: then the file's size says it.
+/// The count in the header must match the number of triangles. Programs that stream triangles leave it zero: the count
+/// then follows from the file size.
 std::uint64_t triangle_count(std::string_view bytes, const ReadOptions& options, SurfaceBuilder& builder) {
   const std::uint64_t count = stored_count(bytes);
   const std::uint64_t expected = header_bytes + triangle_bytes * count;
@@ -44,14 +44,14 @@ std::uint64_t triangle_count(std::string_view bytes, const ReadOptions& options,
                              bytes.size(),
                              is_filled && count > 0 && count < room
                                  ? fmt::format("room for {} triangles; its count or its end is wrong", room)
-                                 : "the file is truncated or no STL"));
+                                 : "the file is truncated or not STL"));
   }
   if (is_filled) {
-    builder.add_note(fmt::format("the header says 0 triangles; {} are taken, which fill the file", room));
+    builder.add_note(fmt::format("the header declares 0 triangles; {} were read, as given by the file size", room));
     check_limit(options.name, "triangles", room, options.limits.max_elements);
     return room;
   }
-  builder.add_note(fmt::format("{} bytes behind the last triangle were left out", bytes.size() - expected));
+  builder.add_note(fmt::format("{} bytes after the last triangle were ignored", bytes.size() - expected));
   return count;
 }
 
@@ -84,7 +84,7 @@ void expect(Scanner& scanner, std::string_view keyword) {
 void read_facet(Scanner& scanner, SurfaceBuilder& builder) {
   const Place place{"line", scanner.line()};
   expect(scanner, "normal");
-  // Some programs write nan for the normal of a degenerate triangle; nothing here depends on it.
+  // Some programs write nan as the normal of a degenerate triangle; it is not used.
   for (int i = 0; i < 3; ++i) {
     if (scanner.word().empty()) scanner.fail_expected("three components of a normal", {});
   }

@@ -28,7 +28,7 @@ void VolumeBuilder::add_node(std::uint64_t label, const Vector3& position, Place
   if (!position.allFinite())
     fail(options_, place, fmt::format("the coordinates of node {} are not finite numbers", label % copy_stride));
   const auto [entry, fresh] = index_of_label_.emplace(label, static_cast<std::uint32_t>(nodes_.size()));
-  if (!fresh) fail(options_, place, fmt::format("node {} is given twice", label % copy_stride));
+  if (!fresh) fail(options_, place, fmt::format("node {} is repeated", label % copy_stride));
   nodes_.push_back(position);
   labels_.push_back(label % copy_stride);
 }
@@ -43,8 +43,8 @@ std::uint32_t VolumeBuilder::node_index(std::uint64_t label, Place place) const 
   return found->second;
 }
 
-/// On a line of three nodes the middle one lies within three quarters of the distance of the outer ones from both: at a
-/// quarter the shape functions fold a straight line onto itself, and an arc goes beyond at more than a semicircle.
+/// On a line of three nodes the middle one must lie within three quarters of the end distance from both ends: at the
+/// quarter point the mapping of a straight line becomes singular, and an arc exceeds the limit beyond a semicircle.
 void VolumeBuilder::check_middles(std::span<const std::uint32_t> nodes, Place place) const {
   constexpr double farthest = 0.75;
   for (std::size_t i = 8; i < nodes.size(); ++i) {
@@ -62,7 +62,7 @@ void VolumeBuilder::check_middles(std::span<const std::uint32_t> nodes, Place pl
       if (std::max(from_a, from_b) <= farthest * apart) continue;
       fail(options_, place,
            fmt::format("element {}: expected node {}, number {} of its {}, between the nodes {} and {}, which are "
-                       "{:.4g} apart, found it {:.4g} and {:.4g} from them (units of the file); give the nodes in the "
+                       "{:.4g} apart, found it {:.4g} and {:.4g} from them (units of the file); list the nodes in the "
                        "order of the file format",
                        mesh_.n_elements(), labels_[nodes[i]], i + 1, nodes.size(), labels_[a], labels_[b], apart,
                        from_a, from_b));
@@ -80,9 +80,10 @@ std::uint32_t VolumeBuilder::add_element(std::span<const std::uint32_t> nodes, P
   if (mesh_.connectivity.empty()) mesh_.nodes_per_element = order;
   if (mesh_.nodes_per_element != order) {
     fail(options_, place,
-         fmt::format("expected {} with {} nodes as before, found {} with {} nodes: a body is made of elements of one "
-                     "kind and order; export the mesh so (in Gmsh Mesh.SubdivisionAlgorithm makes hexahedra of all, "
-                     "without recombination all are tetrahedra), or a volume for each kind as a body of its own",
+         fmt::format("expected {} with {} nodes as before, found {} with {} nodes: a body consists of elements of "
+                     "one kind and order; export such a mesh (Gmsh creates only hexahedra with "
+                     "Mesh.SubdivisionAlgorithm, only tetrahedra without recombination), or one volume for each kind as "
+                     "a separate body",
                      element_shapes(mesh_.nodes_per_element), mesh_.nodes_per_element, element_shapes(order), order));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -120,7 +121,7 @@ bool VolumeBuilder::add_side_of(const std::string& set, std::uint32_t element, s
 
 namespace {
 
-/// What a face is found by in a file: itself, or half of the corners of its side.
+/// Lookup key of a face: its corners, or three of the corners of its side.
 Triangle sorted_corners(const VolumeMesh& mesh, ElementFace face) {
   if (mesh.parts_of_side(face.face) <= 2) return face_corners(mesh, face);
   return split_quadrilateral(side_corners(mesh, face))[mesh.part_of_side(face.face) / 4U];
@@ -150,7 +151,7 @@ void VolumeBuilder::match_triangles() {
   throw input_error(
       options_.name,
       fmt::format(
-          "{}: {} of the {} triangles are no face of any element, the first one (group '{}') has the nodes {}, {}, "
+          "{}: {} of the {} triangles are not a face of any element, the first one (group '{}') has the nodes {}, {}, "
           "{}; export only the surfaces of the meshed volume",
           options_.name, std::count(matched.begin(), matched.end(), false), matched.size(),
           triangle_set_names_[triangle.set], labels_[triangle.key[0]], labels_[triangle.key[1]],
@@ -166,7 +167,7 @@ void VolumeBuilder::reorder_gmsh_prisms() {
     const auto first = mesh_.connectivity.begin() + static_cast<std::ptrdiff_t>(6 * e);
     std::rotate(first, first + 3, first + 6);
   }
-  add_note("the prisms are numbered as Gmsh does, not as VTK asks for, and were read so");
+  add_note("the prisms were read in the numbering of Gmsh, not of VTK");
 }
 
 void VolumeBuilder::complete_hexahedra() {
@@ -175,16 +176,15 @@ void VolumeBuilder::complete_hexahedra() {
   mesh_ = completed(std::move(mesh_));
   check_limit(options_.name, "nodes", mesh_.nodes.size(), options_.limits.max_nodes);
   add_note(
-      fmt::format("the hexahedra have 20 nodes and are read with 27: {} in the middle of their sides and of "
-                  "themselves were added, where the 20 have these places",
+      fmt::format("the hexahedra have 20 nodes and were completed to 27: {} side and centre nodes were "
+                  "interpolated from the 20",
                   mesh_.nodes.size() - n_given));
 }
 
 VolumeMesh VolumeBuilder::finish() {
   if (mesh_.connectivity.empty()) {
     throw input_error(options_.name, fmt::format("{}: expected tetrahedra, prisms or hexahedra, found {} nodes and {} "
-                                                 "triangles only; a surface has to be meshed "
-                                                 "to a volume first",
+                                                 "triangles only; mesh the surface to a volume first",
                                                  options_.name, nodes_.size(), triangles_.size()));
   }
   mesh_.nodes = std::move(nodes_);
@@ -200,7 +200,7 @@ VolumeMesh VolumeBuilder::finish() {
   for (auto& [name, elements] : mesh_.element_sets) sort_unique(elements);
   for (auto& [name, nodes] : mesh_.node_sets) sort_unique(nodes);
   if (const std::size_t n = remove_unused_nodes(mesh_); n > 0) {
-    add_note(fmt::format("{} of {} nodes belong to no element and were left out", n, n + mesh_.nodes.size()));
+    add_note(fmt::format("{} of {} nodes belong to no element and were omitted", n, n + mesh_.nodes.size()));
   }
   return std::move(mesh_);
 }

@@ -27,7 +27,7 @@ bool unpack_lz4(std::string_view packed, std::span<char> unpacked) {
 }
 
 bool unpack_lzma(std::string_view packed, std::span<char> unpacked) {
-  // The densest preset needs 65 MiB to unpack; a header can ask for 4 GiB.
+  // The strongest preset needs 65 MiB to unpack; a header can request 4 GiB.
   std::uint64_t memory = 128ULL << 20;
   std::size_t from = 0, to = 0;
   const lzma_ret result =
@@ -36,7 +36,7 @@ bool unpack_lzma(std::string_view packed, std::span<char> unpacked) {
   return result == LZMA_OK && to == unpacked.size();
 }
 
-/// Ratios: a length byte of LZ4 stands for 255 bytes; deflate takes two bits for a match of 258; a repeated match of
+/// Ratios: a length byte of LZ4 represents 255 bytes; deflate takes two bits for a match of 258; a repeated match of
 /// LZMA takes 14 decisions of 0.022 bit each for 273 bytes.
 constexpr auto compressors = std::to_array<VtkCompressor>({{"vtkZLibDataCompressor", 1032, unpack_zlib},
                                                            {"vtkLZ4DataCompressor", 255, unpack_lz4},

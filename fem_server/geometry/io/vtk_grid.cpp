@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view set_prefix = "set:";
 
-/// Name of the set that a value of an array means; empty for none.
+/// Name of the set denoted by a value of an array; empty for none.
 std::string set_of(const VtkArray& array, std::size_t i) {
   const std::int64_t value = array.values[i];
   if (array.name.starts_with(set_prefix)) return value != 0 ? array.name.substr(set_prefix.size()) : std::string();
@@ -62,7 +62,7 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
       return {3, 20};
     case 29:
       return {3, 27};
-    // Cells of any order (Lagrange) of the orders that have the nodes of those above.
+    // Lagrange cells of arbitrary order whose order matches the cells above.
     case 69:
       if (n_nodes == 3 || n_nodes == 6) return {2, n_nodes};
       break;
@@ -86,7 +86,7 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
                   options.name, cell, type, n_nodes));
 }
 
-/// Pixels and voxels number the corners of their second row along the first one.
+/// Pixels and voxels number the corners of the second row in the direction of the first one.
 void flip_rows(std::int64_t type, std::vector<std::uint32_t>& nodes) {
   if (type != 8 && type != 11) return;
   for (std::size_t i = 2; i < nodes.size(); i += 4) std::swap(nodes[i], nodes[i + 1]);
@@ -207,7 +207,7 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
       nodes[i] = static_cast<std::uint32_t>(first_node + static_cast<std::size_t>(point));
     }
     flip_rows(grid.types[cell], nodes);
-    // VTK begins with the triangle whose normal points out of the prism, VolumeMesh with the other one.
+    // VTK starts with the triangle whose normal points out of the prism, VolumeMesh with the other one.
     if (kind.dimension == 3 && kind.n_nodes == 6) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
     std::uint32_t element = 0;
     if (kind.dimension == 3) element = builder.add_element(nodes, place);

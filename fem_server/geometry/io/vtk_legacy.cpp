@@ -13,7 +13,7 @@ namespace heelstrike::fem::io {
 
 namespace {
 
-/// Arrays of the file; which kind of data set it has is known after the header.
+/// Reader of the file; the kind of data set is read from the header.
 class LegacyReader {
  public:
   LegacyReader(std::string_view bytes, const ReadOptions& options) : options_(options), scanner_(options.name, bytes) {}
@@ -37,7 +37,7 @@ class LegacyReader {
     }
     for (const char* kind : {"vertices", "lines"}) {
       const std::size_t n = cells_[kind].offsets.size();
-      if (n > 0) builder.add_note(fmt::format("{} {}: they are no surface and were left out", n, kind));
+      if (n > 0) builder.add_note(fmt::format("{} {} do not form a surface and were omitted", n, kind));
     }
     // Cell data count vertices, lines, polygons and strips in this order; groups are kept for files of polygons only.
     const VtkPolygons& polygons = cells_["polygons"];
@@ -95,7 +95,7 @@ class LegacyReader {
     }
   }
 
-  /// What VTK 9 knows of the array before it (component names, ranges); an empty line ends it.
+  /// Skips VTK 9 metadata of the preceding array (component names, ranges), terminated by an empty line.
   void skip_metadata() {
     scanner_.remaining_line();
     while (!scanner_.at_end() && !scanner_.remaining_line().empty()) {
@@ -140,7 +140,8 @@ class LegacyReader {
     for (std::uint64_t cell = 0; cell < first; ++cell) {
       const std::int64_t n = at < list.size() ? list[at] : -1;
       if (n < 0 || static_cast<std::uint64_t>(n) >= list.size() - at) {
-        scanner_.fail(fmt::format("cell {}: expected its number of points and its points, the list ends before", cell));
+        scanner_.fail(
+            fmt::format("cell {}: expected its number of points and its points, found the end of the list", cell));
       }
       ++at;
       const auto begin = list.begin() + static_cast<std::ptrdiff_t>(at);
@@ -201,7 +202,7 @@ class LegacyReader {
     }
   }
 
-  /// VTK writes blanks and signs in names as %20.
+  /// VTK writes blanks and special characters in names as %20.
   static std::string decoded(std::string_view name) {
     std::string text;
     for (std::size_t i = 0; i < name.size(); ++i) {
@@ -214,7 +215,7 @@ class LegacyReader {
     return text;
   }
 
-  /// Keeps an array that tells sets, skips any other.
+  /// Stores an array that defines sets and skips any other.
   void store(const std::string& name, const std::string& value_type, std::uint64_t n) {
     const bool integer =
         value_type != "float" && value_type != "double" && value_type != "bit" && !value_type.ends_with("string");
@@ -225,7 +226,7 @@ class LegacyReader {
     }
   }
 
-  /// Name of a type of values, in lower case.
+  /// Name of a value type, in lower case.
   std::string type() {
     std::string name = lower_case(scanner_.word());
     if (!sizes().contains(name)) scanner_.fail_expected("a VTK type such as float or int", name);
@@ -246,8 +247,8 @@ class LegacyReader {
     return scanner_.raw(n * sizes().at(value_type), "an array");
   }
 
-  /// Strings of a binary file have their lengths before them, in one, two, four or eight bytes as the first two bits
-  /// say.
+  /// Strings of a binary file are preceded by their length in one, two, four or eight bytes, selected by the first two
+  /// bits.
   void skip_strings(std::uint64_t n) {
     scanner_.remaining_line();
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -306,7 +307,7 @@ class LegacyReader {
         scanner_.fail(fmt::format("expected integers, found values of type {}", t));
       }
       if (t == "char" || t == "signed_char")
-        // VTK's char is a small signed integer.
+        // The VTK type char is a signed 8-bit integer.
         value = static_cast<Value>(reader.read<std::int8_t>(t));  // NOLINT(bugprone-signed-char-misuse)
       else if (t == "unsigned_char")
         value = static_cast<Value>(reader.read<std::uint8_t>(t));
@@ -341,7 +342,7 @@ class LegacyReader {
 }  // namespace
 
 bool is_vtk_legacy_surface(std::string_view bytes) {
-  // Version, title, encoding; fields may stand before the kind of data, but no program is known to write them there.
+  // Version, title, encoding; fields may precede the data set type, but no known program writes them there.
   const std::string begin = lower_case(bytes.substr(0, 1024));
   const std::size_t kind = begin.find("dataset");
   return kind != std::string::npos && trimmed(std::string_view(begin).substr(kind + 7)).starts_with("polydata");

@@ -27,7 +27,7 @@ class VtkXmlFile {
     std::string header(bytes);
     if (const std::size_t appended = bytes.find("<AppendedData"); appended != std::string_view::npos) {
       find_appended(bytes, appended);
-      // Raw bytes are no XML: the parser sees an element without them.
+      // Raw bytes are not XML: they are removed from the element before parsing.
       header = std::string(bytes.substr(0, appended)) + "</VTKFile>";
     }
     check_xml_nesting(header, options.name, options.name);
@@ -35,7 +35,7 @@ class VtkXmlFile {
         document_.load_buffer(header.data(), header.size(), pugi::parse_default | pugi::parse_ws_pcdata_single);
     if (!result)
       fail_at_byte(options.name, static_cast<std::size_t>(result.offset),
-                   fmt::format("no VTK XML file: {}", result.description()));
+                   fmt::format("invalid VTK XML file: {}", result.description()));
     const pugi::xml_node root = document_.child("VTKFile");
     if (!root) fail_at_byte(options.name, 0, "expected a VTK XML file with the element VTKFile");
     check_root(root, kind);
@@ -95,7 +95,7 @@ class VtkXmlFile {
     return values<double>(array, 3 * n);
   }
 
-  /// Integer arrays of CellData or PointData that tell sets.
+  /// Integer arrays of CellData or PointData that define sets.
   [[nodiscard]] std::vector<VtkArray> set_arrays(pugi::xml_node parent, std::uint64_t n) const {
     std::vector<VtkArray> arrays;
     for (const pugi::xml_node array : parent.children("DataArray")) {
@@ -139,7 +139,7 @@ class VtkXmlFile {
     if (compressor.empty()) return;
     compressor_ = find_vtk_compressor(compressor);
     if (compressor_ == nullptr) {
-      fail(root, fmt::format("expected no compression or one of {}, found '{}'; save the file again so",
+      fail(root, fmt::format("expected no compression or one of {}, found '{}'; save the file accordingly",
                              vtk_compressor_names(), compressor));
     }
   }
@@ -187,7 +187,7 @@ class VtkXmlFile {
     if (appended) {
       const std::uint64_t offset = count(array, "offset", UINT64_MAX, true);
       if (offset > text.size())
-        fail(array, fmt::format("offset {} lies behind the appended data ({} bytes)", offset, text.size()));
+        fail(array, fmt::format("offset {} lies beyond the appended data ({} bytes)", offset, text.size()));
       text.remove_prefix(offset);
     }
     std::string bytes;
@@ -198,7 +198,7 @@ class VtkXmlFile {
     }
     if (bytes.size() < n)
       fail(array,
-           fmt::format("expected {} bytes of data, found {}: the file is truncated or damaged", n, bytes.size()));
+           fmt::format("expected {} bytes of data, found {}: the file is truncated or corrupt", n, bytes.size()));
     return bytes;
   }
 
@@ -214,7 +214,8 @@ class VtkXmlFile {
     check_limit(options_.name, "bytes of a data array", expected, options_.limits.max_unpacked_bytes);
     if (compressor_ != nullptr) return unpacked(array, expected);
     const std::uint64_t found = header_word(stream(array, header_bytes_), 0);
-    if (found != expected) fail(array, fmt::format("expected {} bytes of data, its header says {}", expected, found));
+    if (found != expected)
+      fail(array, fmt::format("expected {} bytes of data, found {} in the header", expected, found));
     return stream(array, header_bytes_ + expected).substr(header_bytes_);
   }
 
@@ -228,16 +229,16 @@ class VtkXmlFile {
     const std::uint64_t block_bytes = header_word(header, 1);
     const std::uint64_t last_bytes = header_word(header, 2);
     const std::uint64_t n_full = last_bytes == 0 ? n_blocks : n_blocks - 1;
-    // An array that is smaller than a block is one last block.
+    // An array smaller than a block is stored as one last block.
     if ((n_full > 0 && block_bytes > expected / n_full) || last_bytes > expected ||
         n_full * block_bytes + last_bytes != expected) {
-      fail(array, fmt::format("expected {} bytes of data, its header says {} blocks of {} and a last one of {}",
+      fail(array, fmt::format("expected {} bytes of data, found {} blocks of {} and a last one of {} in its header",
                               expected, n_blocks, block_bytes, last_bytes));
     }
     std::uint64_t packed_bytes = 0;
     for (std::uint64_t i = 0; i < n_blocks; ++i) {
       const std::uint64_t size = header_word(header, 3 + i);
-      if (size > n_bytes) fail(array, fmt::format("block {} is said to have {} bytes", i, size));
+      if (size > n_bytes) fail(array, fmt::format("block {} has a declared size of {} bytes", i, size));
       packed_bytes += size;
     }
     if (packed_bytes > n_bytes || expected / compressor_->max_ratio > packed_bytes)
@@ -257,7 +258,7 @@ class VtkXmlFile {
       const std::uint64_t size = i + 1 == n_blocks && last_bytes != 0 ? last_bytes : header_word(header, 1);
       const std::uint64_t n_in = header_word(header, 3 + i);
       if (!compressor_->unpack(std::string_view(packed).substr(from, n_in), std::span(bytes).subspan(to, size))) {
-        fail(array, fmt::format("compressed block {} is damaged", i));
+        fail(array, fmt::format("compressed block {} is corrupt", i));
       }
       from += n_in;
       to += size;
@@ -296,7 +297,7 @@ void read_surface_piece(const VtkXmlFile& file, pugi::xml_node piece, const Read
   const std::uint64_t n_strips = file.count(piece, "NumberOfStrips", options.limits.max_elements, false);
   for (const char* kind : {"NumberOfVerts", "NumberOfLines"}) {
     const std::uint64_t n = file.count(piece, kind, options.limits.max_elements, false);
-    if (n > 0) builder.add_note(fmt::format("{} = {}: they are no surface and were left out", kind, n));
+    if (n > 0) builder.add_note(fmt::format("{} = {}: these cells do not form a surface and were omitted", kind, n));
   }
   if (n_points == 0) return;
   const std::size_t first_vertex = builder.n_vertices();

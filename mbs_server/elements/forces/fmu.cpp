@@ -118,7 +118,7 @@ std::vector<config::KeySchema> fmu_keys() {
                    {variable, config::required(config::text("body", "body on which it acts")), component, frame,
                     config::vector3("point", "m", config::coordinates, "where a force acts, in the body frame"),
                     config::number("scale", "-", config::function_numbers, "factor of the value", "1")}),
-      list_of_maps("drives", "coordinates of drivers that the FMU prescribes", "one coordinate",
+      list_of_maps("driven_coordinates", "coordinates of drivers that the FMU prescribes", "one coordinate",
                    {config::required(config::text("variable", "output variable with the coordinate")),
                     config::required(config::text("rate", "output variable with its rate")),
                     config::required(config::text("driver", "name in `drivers`; its function gives the initial value")),
@@ -138,8 +138,8 @@ void check_fmu(const config::Field& field, const Scenario& scenario) {
     step.refuse(fmt::format("a step within the run, at most {} s", scenario.analysis.end_time),
                 fmt::format("{} s", step.number()), "its inputs would be set at the start only");
   }
-  if (items_of(field, "outputs").empty() && items_of(field, "drives").empty()) {
-    field.refuse("at least one entry of `outputs` or `drives`", "none", "an FMU without outputs has no effect");
+  if (items_of(field, "outputs").empty() && items_of(field, "driven_coordinates").empty()) {
+    field.refuse("at least one entry of `outputs` or `driven_coordinates`", "none", "an FMU without outputs has no effect");
   }
   for (const config::Field& output : items_of(field, "outputs")) {
     const std::string& body = output["body"].text();
@@ -212,7 +212,7 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
 }
 
 void read_drives(const ElementSpec& spec, SampledFmu& fmu, std::vector<Column>& columns) {
-  for (const config::Field& item : items_of(spec.keys, "drives")) {
+  for (const config::Field& item : items_of(spec.keys, "driven_coordinates")) {
     const std::string name = item["driver"].text() + "." + item["coordinate"].text();
     const auto c = std::ranges::find(drive_coordinates, item["coordinate"].text(),
                                      [](const UnitComponent& known) { return std::string(known.name); });

@@ -172,9 +172,7 @@ TEST_F(Owners, OfSessionsAreTheOnlyOnesWhoUseThem) {
   request.set_step(-1);
   *request.mutable_state() = message_of(ball_at(0.0, 0.1, 1.0));
   const auto ask = [&](const std::string& client) {
-    v1::PairResponse response;
-    rpc::call("Evaluate", {}, [&](auto& context) { return stub_of(client)->Evaluate(&context, request, &response); });
-    return response;
+    return evaluate_one(*stub_of(client), request);
   };
   EXPECT_TRUE(ask("client").has_result());
   EXPECT_EQ(ask("guest").error().code(), v1::Error::CODE_NOT_FOUND);

@@ -309,7 +309,7 @@ TEST(Fem, TakesPreparationsFromTheCacheAndRebuildsWhatIsDamaged) {
     bytes.seekp(500);
     bytes.put('~');
   }
-  EXPECT_THAT(run_it("c"), HasSubstr("is damaged; it will be rebuilt"));
+  EXPECT_THAT(run_it("c"), HasSubstr("is corrupt; it will be rebuilt"));
   for (const fs::path& path : kept) fs::resize_file(path, fs::file_size(path) / 2);
   EXPECT_THAT(run_it("d"), HasSubstr("it will be rebuilt"));
   EXPECT_THAT(run_it("e"), HasSubstr("loaded from the cache"));
@@ -510,7 +510,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"TooDeep",
                 block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
                 {},
-                {"frame at t = 0.1", "left out", "deep", "max_penetration = 0.005 m"},
+                {"frame at t = 0.1", "skipped", "deep", "max_penetration = 0.005 m"},
                 7},  // prescribed motion goes on behind frames that fail, and is incomplete
         BadBody{"WrongKindOfFile",
                 mesh_scenario("cube.stl", clamped_cube),
@@ -672,7 +672,7 @@ TEST(Mesh, RefusesAndDoubtsSizes) {
   EXPECT_THAT(metres.err, HasSubstr("write 5mm"));
   const Finished large = run("heelstrike", {"mesh", cube, "--size", "5m"}, here(folder));
   EXPECT_EQ(large.exit_code, 2);
-  EXPECT_THAT(large.err, HasSubstr("larger than the whole body"));
+  EXPECT_THAT(large.err, HasSubstr("larger than the body"));
   const Finished scaled = run("heelstrike", {"mesh", cube, "--scale", "0.001"}, here(folder));
   EXPECT_EQ(scaled.exit_code, 0) << scaled.err;
   EXPECT_THAT(scaled.err, HasSubstr("2e-05 m long with --scale = 0.001; did you mean m? Set --scale: 1"));

@@ -102,7 +102,7 @@ TEST(KneeCompare, ALoadAtOnceFindsTheEquilibriumOfOneThatGrows) {
   const double at_once = sinks("at_once", {"loads.weight={body: femur, force: [0, -500, 0], torque: [-3, 0, 0]}"});
   // What 1e-10 of 500 N leaves at a stiffness of some 1e6 N/m is 5e-14 m.
   EXPECT_NEAR(at_once, grown, 1e-12);
-  EXPECT_THAT(read_text(folder.path() / "at_once/run.log"), HasSubstr("taken again in shorter steps"));
+  EXPECT_THAT(read_text(folder.path() / "at_once/run.log"), HasSubstr("repeated with shorter steps"));
 }
 
 }  // namespace

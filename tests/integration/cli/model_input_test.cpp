@@ -192,7 +192,7 @@ TEST(GivingUp, SaysWhenWhyAndWhereAndKeepsWhatItHad) {
   EXPECT_EQ(summary["status"], "failed");
   EXPECT_EQ(summary["error"]["code"], "solver failed");
   const std::string message = summary["error"]["message"];
-  EXPECT_THAT(message, testing::AnyOf(HasSubstr("gave up at t = "), HasSubstr("was repeated")));
+  EXPECT_THAT(message, testing::AnyOf(HasSubstr("failed at t = "), HasSubstr("was repeated")));
   EXPECT_THAT(message, HasSubstr("The last accepted step ended at t = "));
   EXPECT_THAT(message, testing::AnyOf(HasSubstr("'driver pull'"), HasSubstr("'rail'"), HasSubstr("'elbow'"),
                                       HasSubstr("'shoulder'")))

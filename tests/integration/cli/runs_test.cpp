@@ -341,7 +341,7 @@ TEST(Validate, RefusesAModelThatCannotDoWhatIsAskedOfIt) {
   const Finished free =
       run("heelstrike", {"validate", examples + "slider_crank.yaml", "--set", "analysis.type=kinematic"});
   EXPECT_EQ(free.exit_code, 2);
-  EXPECT_THAT(free.err, HasSubstr("2 degrees of freedom left free"));
+  EXPECT_THAT(free.err, HasSubstr("2 degrees of freedom remaining"));
 }
 
 TEST(Backends, ServerAndProgramAgree) {

@@ -130,8 +130,7 @@ TEST(ContactService, BatchAndUnaryAnswerAsTheStream) {
     request.set_session_id(session.session_id());
     request.set_step(-1);
     *request.mutable_state() = batch.states(i);
-    v1::PairResponse one;
-    rpc::call("Evaluate", {}, [&](auto& context) { return stub->Evaluate(&context, request, &one); });
+    const v1::PairResponse one = evaluate_one(*stub, request);
     EXPECT_EQ(one.SerializeAsString(), all.pairs(i).SerializeAsString()) << i;
     EXPECT_TRUE(one.has_result()) << one.DebugString();
   }

@@ -40,9 +40,7 @@ v1::PairResponse pressed(v1::ContactService::Stub& stub, const std::string& sess
   request.set_session_id(session);
   request.set_step(-1);
   *request.mutable_state() = message_of(state);
-  v1::PairResponse response;
-  rpc::call("Evaluate", {}, [&](auto& context) { return stub.Evaluate(&context, request, &response); });
-  return response;
+  return evaluate_one(stub, request);
 }
 
 TEST(FemRefusals, TooDeepIsRecoverableWithTheDepthAndChangesNothing) {

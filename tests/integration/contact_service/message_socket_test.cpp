@@ -164,7 +164,7 @@ TEST(MessageSocket, ACallWithATicketOfNobodyIsSentAway) {
   EXPECT_FALSE(stream->Read(&reply));
   const grpc::Status status = stream->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_NE(status.error_message().find("no longer there"), std::string::npos) << status.error_message();
+  EXPECT_NE(status.error_message().find("no longer exists"), std::string::npos) << status.error_message();
 }
 
 TEST(MessageSocket, AMessageOverTheLimitEndsTheCallWithItsSentence) {

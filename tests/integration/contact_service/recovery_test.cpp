@@ -16,8 +16,8 @@
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/summary.hpp"
-#include "rpc/recovering_contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "rpc/recovering_contact.hpp"
 #include "server_process.hpp"
 #include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
@@ -60,7 +60,7 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
     return around([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
   }
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                            std::stop_token stop) override {
+                                              std::stop_token stop) override {
     return around([&] { return batches().commit_motion(first_step, states, stop); });
   }
 
@@ -146,14 +146,14 @@ class Lives final : public Course {
 };
 
 RecordedRun run_with_deaths(const Scenario& scenario, Lives& lives) {
-  return test::run_with(scenario,
-                        rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
+  return test::run_with(
+      scenario, rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
 }
 
 void expect_survival(const Scenario& scenario) {
   Lives quiet({}, {});
   const RecordedRun whole = run_with_deaths(scenario, quiet);
-  EXPECT_EQ(n_told(whole, "come back"), 0U);
+  EXPECT_EQ(n_told(whole, "was restarted"), 0U);
   expect_same_run(whole, test::run_local(scenario));
   std::mt19937 random(11);
   for (int trial = 0; trial < 4; ++trial) {
@@ -168,8 +168,8 @@ void expect_survival(const Scenario& scenario) {
     SCOPED_TRACE(trial);
     const RecordedRun run = run_with_deaths(scenario, lives);
     expect_same_run(run, whole);
-    EXPECT_GT(n_told(run, "has come back without"), 0U);
-    EXPECT_EQ(n_told(run, "is open again"), n_told(run, "has come back without"));
+    EXPECT_GT(n_told(run, "was restarted without"), 0U);
+    EXPECT_EQ(n_told(run, "was reopened"), n_told(run, "was restarted without"));
   }
 }
 
@@ -189,7 +189,7 @@ TEST(Recovery, IsOffWithoutPatience) {
       test::run_with(bouncing_ball(), rpc::recovering(lives.partner(), {.reconnect_timeout = {}, .peer = "it"}));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::not_found);
-  EXPECT_EQ(n_told(run, "open again"), 0U);
+  EXPECT_EQ(n_told(run, "was reopened"), 0U);
 }
 
 TEST(Recovery, EndsWithThePatience) {
@@ -197,7 +197,8 @@ TEST(Recovery, EndsWithThePatience) {
   for (int i = 5; i < 1000; ++i) always.insert(i);
   Lives lives(always, {});
   const RecordedRun run = test::run_with(
-      bouncing_ball(), rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}, .peer = "it"}));
+      bouncing_ball(),
+      rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}, .peer = "it"}));
   EXPECT_EQ(run.summary.status, "failed");
   EXPECT_LT(lives.n(), 20) << "nobody waits a second time";
 }
@@ -227,8 +228,8 @@ TEST(Recovery, RefusesAnotherProgramThatCameBack) {
     if (++n_openings > 1) specs[0].parameters["stiffness"] = 1.0;
     return lives.partner()(specs, assets, context);
   };
-  const RecordedRun run =
-      test::run_with(bouncing_ball(), rpc::recovering(changed, {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
+  const RecordedRun run = test::run_with(
+      bouncing_ball(), rpc::recovering(changed, {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::version_mismatch) << run.summary.error->what();
 }

@@ -29,12 +29,6 @@ bool mentions(const Error& error, const std::string& text) {
   return std::string(error.what()).find(text) != std::string::npos;
 }
 
-v1::PairResponse evaluate(v1::ContactService::Stub& stub, const v1::PairRequest& request) {
-  v1::PairResponse response;
-  rpc::call("Evaluate", {}, [&](auto& context) { return stub.Evaluate(&context, request, &response); });
-  return response;
-}
-
 TEST(Refusals, BadStatesNameTheirField) {
   const ServerProcess server;
   const auto stub = server.stub();
@@ -42,24 +36,24 @@ TEST(Refusals, BadStatesNameTheirField) {
   good.set_session_id(open_session(*stub).session_id());
   good.set_step(-1);
   *good.mutable_state() = message_of(ball_at(0.0, 0.1, 1.0));
-  ASSERT_TRUE(evaluate(*stub, good).has_result());
+  ASSERT_TRUE(evaluate_one(*stub, good).has_result());
 
   v1::PairRequest request = good;
   request.mutable_state()->mutable_x_ab()->mutable_rotation()->set_w(1.5);
-  auto response = evaluate(*stub, request);
+  auto response = evaluate_one(*stub, request);
   EXPECT_EQ(response.error().code(), v1::Error::CODE_INVALID_INPUT) << response.DebugString();
-  EXPECT_EQ(response.error().field(), "state.X_AB.rotation");
+  EXPECT_EQ(response.error().field(), "states[0].X_AB.rotation");
 
   request = good;
   request.mutable_state()->mutable_v_ab()->mutable_linear()->set_y(std::numeric_limits<double>::quiet_NaN());
-  response = evaluate(*stub, request);
+  response = evaluate_one(*stub, request);
   EXPECT_EQ(response.error().code(), v1::Error::CODE_INVALID_INPUT) << response.DebugString();
-  EXPECT_EQ(response.error().field(), "state.V_AB.linear.y");
+  EXPECT_EQ(response.error().field(), "states[0].V_AB.linear.y");
 
   request = good;
   request.clear_state();
-  EXPECT_EQ(evaluate(*stub, request).error().field(), "state");
-  EXPECT_TRUE(evaluate(*stub, good).has_result());
+  EXPECT_EQ(evaluate_one(*stub, request).error().field(), "states[0].X_AB");
+  EXPECT_TRUE(evaluate_one(*stub, good).has_result());
 }
 
 TEST(Refusals, UnknownBackendListsTheKnownOnes) {
@@ -84,7 +78,7 @@ TEST(Refusals, UnknownParameterAndMissingSurfaceNameTheirField) {
   v1::OpenSessionRequest request;
   request.set_contract(contract_version);
   *request.mutable_pair() = message_of(ball_on_ground());
-  request.mutable_pair()->mutable_partner()->clear_shape();
+  request.mutable_pair()->mutable_partner()->clear_surface();
   EXPECT_EQ(refusal_of([&] { open_session(*stub, request); }).field(), "pair.partner.surface");
 }
 
@@ -104,12 +98,12 @@ TEST(Refusals, UnknownAndExpiredSessionsAreNotFound) {
   request.set_session_id("no-such-session");
   request.set_step(-1);
   *request.mutable_state() = message_of(ball_at(0.0, 0.1, 1.0));
-  EXPECT_EQ(evaluate(*stub, request).error().code(), v1::Error::CODE_NOT_FOUND);
+  EXPECT_EQ(evaluate_one(*stub, request).error().code(), v1::Error::CODE_NOT_FOUND);
 
   request.set_session_id(open_session(*stub).session_id());
-  EXPECT_TRUE(evaluate(*stub, request).has_result());
+  EXPECT_TRUE(evaluate_one(*stub, request).has_result());
   ASSERT_TRUE(server.wait_for_log("event=session_expired")) << server.log();
-  const v1::Error error = evaluate(*stub, request).error();
+  const v1::Error error = evaluate_one(*stub, request).error();
   EXPECT_EQ(error.code(), v1::Error::CODE_NOT_FOUND);
   EXPECT_NE(error.message().find("0.3 s"), std::string::npos) << error.message();
 }

@@ -198,6 +198,21 @@ v1::SessionDescription open_session(v1::ContactService::Stub& stub, const PairSp
   return open_session(stub, request);
 }
 
+v1::PairResponse evaluate_one(v1::ContactService::Stub& stub, const v1::PairRequest& request) {
+  v1::EvaluateBatchRequest batch;
+  batch.set_session_id(request.session_id());
+  *batch.add_states() = request.state();
+  v1::EvaluateBatchResponse all;
+  try {
+    rpc::call("EvaluateBatch", {}, [&](auto& context) { return stub.EvaluateBatch(&context, batch, &all); });
+  } catch (const Error& error) {
+    v1::PairResponse failed;
+    wire::to_proto(error, *failed.mutable_error());
+    return failed;
+  }
+  return all.pairs(0);
+}
+
 v1::SessionDescription open_session(v1::ContactService::Stub& stub, const v1::OpenSessionRequest& request) {
   v1::SessionDescription opened;
   rpc::call("OpenSession", {}, [&](grpc::ClientContext& context) {

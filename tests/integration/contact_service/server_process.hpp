@@ -78,6 +78,8 @@ v1::PairState message_of(const PairState& state);
 /// Reads the stream to its end. @throws the peer's Error
 v1::SessionDescription open_session(v1::ContactService::Stub& stub, const PairSpec& spec = ball_on_ground());
 v1::SessionDescription open_session(v1::ContactService::Stub& stub, const v1::OpenSessionRequest& request);
+/// A batch of one state; a failed call is returned as the error of the response.
+v1::PairResponse evaluate_one(v1::ContactService::Stub& stub, const v1::PairRequest& request);
 
 /// A remote contact with one ball.
 std::unique_ptr<Contact> open_contact(rpc::RemoteContactOptions options);

@@ -77,7 +77,7 @@ contact:
     main: {body: ball, surface: {sphere: {radius: 0.1}}}
     partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
     backend: hunt_crossley
-    parameters: {stiffness: 1.0e7, restitution: 0.5, friction: 0.4, friction_model: regularised, slip_speed: 0.1}
+    parameters: {stiffness: 1.0e7, restitution: 0.5, friction: 0.4, friction_model: regularised, regularisation_velocity: 0.1}
 analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}
 output: {interval: 0.01, accelerations: true}
 """
@@ -104,7 +104,7 @@ contact:
     main: {body: rod, surface: {sphere: {radius: 0.1}}}
     partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
     backend: hunt_crossley
-    parameters: {stiffness: 3.0e5, restitution: 0.5, friction: 0.4, friction_model: regularised, slip_speed: 0.1}
+    parameters: {stiffness: 3.0e5, restitution: 0.5, friction: 0.4, friction_model: regularised, regularisation_velocity: 0.1}
 analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}
 output: {interval: 0.01, accelerations: true}
 """

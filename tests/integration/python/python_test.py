@@ -313,7 +313,7 @@ class Mistakes(unittest.TestCase):
             (lambda: contact.evaluate(X, t=None), "t: expected a real number, found None"),
             (lambda: contact.commit(X, t="a"), "t: expected a real number"),
             (lambda: contact.fields(X, t="a"), "t: expected a real number"),
-            (lambda: contact.restore("abc"), r"state: expected the bytes that save\(\) returned, found a value of type str"),
+            (lambda: contact.restore("abc"), r"state: expected the bytes of save\(\), found a value of type str"),
             (lambda: contact.restore(None), "state: .* found None"),
             (lambda: simulation.restore("abc"), "state: .* found a value of type str"),
             (lambda: simulation.advance_to("x"), "t: expected a real number"),
@@ -655,7 +655,7 @@ class Contacts(unittest.TestCase):
 
     def test_both_jacobians_are_derivatives(self):
         changes = {"contact.parameters": {"stiffness": 1.4e6, "damping": 100.0, "friction": 0.3, "friction_model": "regularised",
-                                          "slip_speed": 0.1}}
+                                          "regularisation_velocity": 0.1}}
         contact = hs.Contact.open(hs.Pair.from_yaml(BALL, backend="kelvin_voigt", set=changes))
         f = hs.WrenchFunction(contact, hs.pose((0.1, -0.2, 0.3), (0, 0, -0.0995)))
         x, v = np.array([0.02, -0.03, 0.01, 1e-5, -2e-5, 3e-5]), np.array([0.1, 0.2, -0.1, 0.05, 0.03, 0.2])

@@ -135,7 +135,7 @@ TEST(Kinematic, RowsFollowTheDriverAndTheEnergyBalanceCloses) {
 TEST(Kinematic, FreeMotionIsRefusedWithTheNumberOfFreedoms) {
   const auto run = run_local(scenario_from(arm(loaded(), "kinematic")));
   ASSERT_TRUE(run.summary.error.has_value());
-  EXPECT_THAT(run.summary.error->what(), HasSubstr("found 1 degrees of freedom left free"));
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("found 1 degrees of freedom remaining"));
 }
 
 TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {

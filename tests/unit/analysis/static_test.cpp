@@ -389,7 +389,7 @@ contact:
 )")));
   ASSERT_TRUE(slides.summary.error.has_value());
   EXPECT_THAT(slides.summary.error->what(), HasSubstr("30 N and"));
-  EXPECT_THAT(slides.summary.error->what(), HasSubstr("contact 'ball-ground' presses with 10 N"));
+  EXPECT_THAT(slides.summary.error->what(), HasSubstr("contact 'ball-ground' exerts 10 N"));
 }
 
 }  // namespace

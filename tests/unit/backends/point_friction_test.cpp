@@ -31,7 +31,7 @@ class FrictionOfPoints : public testing::TestWithParam<std::tuple<std::string, s
     pair = example_pair(std::get<0>(GetParam()), geometry);
     pair.parameters["friction"] = 0.3;
     pair.parameters["friction_model"] = std::get<1>(GetParam());
-    pair.parameters["slip_speed"] = 0.05;
+    pair.parameters["regularisation_velocity"] = 0.05;
     pair.parameters["stick_stiffness"] = 1e6;
     pair.parameters["stick_damping"] = 20.0;
     backend = make_example(pair);
@@ -183,7 +183,7 @@ struct BallOnPlane {
     pair.backend = "hooke";
     pair.main.surface = SphereSurface{.radius = R, .center = Vector3::Zero()};
     pair.partner.surface = PlaneSurface{};
-    pair.parameters = {{"stiffness", K}, {"friction", mu}, {"friction_model", model}, {"slip_speed", 1e-4}};
+    pair.parameters = {{"stiffness", K}, {"friction", mu}, {"friction_model", model}, {"regularisation_velocity", 1e-4}};
     pair.parameters["stick_damping"] = 0.35 * 2.0 * std::sqrt(K * m);
     contact = make_example(pair);
     history = contact->initial_history();

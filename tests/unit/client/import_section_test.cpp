@@ -220,7 +220,7 @@ TEST_F(ImportSection, IsRefusedWhereNobodyReadsFiles) {
     (void)parse_scenario(swing, "swing.yaml", scenario_catalog());
     FAIL() << "was read";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("swing.yaml:3: import: expected a scenario in which the model stands"));
+    EXPECT_THAT(error.what(), HasSubstr("swing.yaml:3: import: expected a scenario with the imported model"));
   }
 }
 

@@ -364,7 +364,7 @@ TEST(Creases, TrianglesTooLargeForThePartner) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
     EXPECT_EQ(e.field(), "contact.knee.parameters.refine");
     EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("resolve the partner"), testing::HasSubstr("0.025 m in radius"),
-                                         testing::HasSubstr("casting")));
+                                         testing::HasSubstr("spring_body")));
   }
   EXPECT_THAT(told(plane_of(4.0), {}), testing::Contains(testing::AllOf(testing::StartsWith(warning_mark),
                                                                         testing::HasSubstr("may be missing"))));

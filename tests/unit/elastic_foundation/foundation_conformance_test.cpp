@@ -100,7 +100,7 @@ std::vector<Case> cases_of_varying_layers() {
   add("both", {{"back_asset", "bone_of_dish"}}, true).pair.parameters.erase("thickness");
   // The dome carries the springs, and the layer of the dish varies.
   add("casting_partner",
-      {{"casting", "partner"}, {"partner_thickness", 0.003}, {"friction", 0.2}, {"dissipation", 2.0}}, false)
+      {{"spring_body", "partner"}, {"partner_thickness", 0.003}, {"friction", 0.2}, {"dissipation", 2.0}}, false)
       .pair.parameters["partner_back_asset"] = "bone_of_dish";
   all.back().pair.parameters.erase("thickness");
   return all;
@@ -129,7 +129,7 @@ std::vector<Case> cases() {
       {"large_strain", layer_pair(dish, ball, with({{"strain", "large"}, {"thickness", 0.002}})), true},
       {"nonlinear", layer_pair(dish, ball, with({{"material_law", "nonlinear"}, {"strain", "large"}})), true},
       {"casting_partner", layer_pair(dish, ball,
-                                     with({{"casting", "partner"},
+                                     with({{"spring_body", "partner"},
                                            {"dissipation", 2.0},
                                            {"friction", 0.2},
                                            {"refine", 1.0},
@@ -338,8 +338,8 @@ TEST_P(Foundation, WhereTheLastSearchWasChangesNothing) {
 }
 
 TEST_P(Foundation, AlteredHistoryIsRefused) {
-  const bool swapped = backend->traits().parameters.contains("casting") &&
-                       std::get<std::string>(backend->traits().parameters.at("casting")) == "partner";
+  const bool swapped = backend->traits().parameters.contains("spring_body") &&
+                       std::get<std::string>(backend->traits().parameters.at("spring_body")) == "partner";
   const Pose X_AB = at(5e-5, 0.01).X_AB;
   expect_altered_history_is_refused(*backend, *touched, swapped ? X_AB.inverse() : X_AB);
 }

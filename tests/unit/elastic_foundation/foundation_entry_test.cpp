@@ -142,7 +142,7 @@ TEST(FoundationEntry, ThicknessPerVertexFromATable) {
       const std::string name = one == &pair ? "vertex_thickness_file" : "vertex_thickness";
       one->parameters["met_" + name] = one->parameters.at(name);
       one->parameters.erase(name);
-      one->parameters["casting"] = "partner";
+      one->parameters["spring_body"] = "partner";
     }
     const auto backend = make(pair);
     const auto same = make(listed);

@@ -255,7 +255,7 @@ TEST(ElasticFoundation, ExchangedBodiesAnswerAlike) {
   std::swap(swapped.main, swapped.partner);
   swapped.parameters.erase("thickness");
   swapped.parameters["partner_thickness"] = h;
-  swapped.parameters["casting"] = "partner";
+  swapped.parameters["spring_body"] = "partner";
   PairState state;
   state.X_AB = {.R = rotation_from_vector({0.1, 0.2, -0.1}), .p = {4e-4, 3e-4, R - 2e-4}};
   state.V_AB = {.w = {0.1, 0.2, 0.3}, .v = {0.01, 0.02, -0.03}};

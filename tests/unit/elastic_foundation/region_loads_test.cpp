@@ -39,7 +39,7 @@ std::unique_ptr<ContactBackend> knee(ParameterMap parameters, bool casting_is_ma
   const Surface femur = KneeSurface{.dimensions = {}, .edge = 0.0015};
   parameters.try_emplace("thickness", casting_is_main ? d.tibial_cartilage : d.femoral_cartilage);
   parameters.try_emplace("partner_thickness", casting_is_main ? d.femoral_cartilage : d.tibial_cartilage);
-  if (!casting_is_main) parameters.try_emplace("casting", "partner");
+  if (!casting_is_main) parameters.try_emplace("spring_body", "partner");
   PairSpec pair = layer_pair(casting_is_main ? tibia : femur, casting_is_main ? femur : tibia, std::move(parameters));
   pair.main.materials = {material(10e6, 0.45)};
   pair.partner.materials = {material(10e6, 0.45)};

@@ -88,7 +88,7 @@ TEST(VolumeMesh, SpringsReachFromWhatTouchesDownToWhatIsHeld) {
 
 // The indenter carries the springs, the mesh is what they meet.
 TEST(VolumeMesh, IsMetWithTheThicknessOfItsLayer) {
-  ParameterMap parameters{{"casting", std::string("partner")}, {"element_size", 0.003}};
+  ParameterMap parameters{{"spring_body", std::string("partner")}, {"element_size", 0.003}};
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, parameters);
   plate.parameters["thickness"] = thickness;
   const Response expected = answer(*make_pad(plate));
@@ -99,7 +99,7 @@ TEST(VolumeMesh, IsMetWithTheThicknessOfItsLayer) {
 }
 
 TEST(VolumeMesh, SetsOfPartnersHaveTheirOwnKeys) {
-  PairSpec pair = pad("pad", {{"casting", std::string("partner")},
+  PairSpec pair = pad("pad", {{"spring_body", std::string("partner")},
                               {"partner_clamped_set", std::string("inner")},
                               {"partner_contact_set", std::string("outer")}});
   std::swap(pair.main.surface, pair.partner.surface);

@@ -107,7 +107,7 @@ TEST_F(FemEntry, OpensABallAndTheCacheGivesTheSameBits) {
   stages_.clear();
   const auto third = make_backend(pair_, context_);
   for (const char* file : {".mesh", ".compliance"}) {
-    EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr(std::string(file) + " is damaged; it will be rebuilt")));
+    EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr(std::string(file) + " is corrupt; it will be rebuilt")));
   }
   EXPECT_EQ(third->evaluate(*third->initial_history(), pressed()).F_A.vector(), r.F_A.vector());
 }
@@ -360,7 +360,7 @@ TEST_F(FemEntry, SaysBeforeAnyMeshWhatNoMeshCanMend) {
   EXPECT_TRUE(stages_.empty()) << stages_.front();
   pair_.main.materials[0].density = 238.7;
   pair_.parameters["element_size"] = 5.0;
-  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("larger than the whole body"),
+  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("larger than the body"),
                                         testing::HasSubstr("did you mean 5 mm? Set "
                                                            "contact.ball-ground.parameters.element_size: 0.005")));
 }

@@ -111,7 +111,7 @@ TEST(VibrationModes, NameWhatCannotBe) {
   EXPECT_EQ(vibration_modes(body, held_at(body, "z0"), 1, {}).frequencies.size(), 1);
   EXPECT_THAT(refusal(body, held_at(body, "z0"), 2), HasSubstr("at most 1 for the 12 unknowns"));
   const BodyModel massless = block({0.1, 0.08, 0.05}, 1, 1, 1, 0.3, false, 0.0);
-  EXPECT_THAT(refusal(massless, held_at(massless, "z0"), 1), HasSubstr("material needs a density"));
+  EXPECT_THAT(refusal(massless, held_at(massless, "z0"), 1), HasSubstr("specify a density for its material"));
   EXPECT_THAT(refusal(body, {}, 1), HasSubstr("the body is not supported"));
 }
 

@@ -240,7 +240,7 @@ output: {{interval: 0.01, accelerations: true}}
                      function, forces);
 }
 constexpr const char* hinge_unit =
-    "{{pd: {{type: fmu, file: pd.fmu, step: {}, drives: [{{variable: angle, rate: rate, driver: {}, coordinate: "
+    "{{pd: {{type: fmu, file: pd.fmu, step: {}, driven_coordinates: [{{variable: angle, rate: rate, driver: {}, coordinate: "
     "{}}}]}}}}";
 
 /// The largest difference of two runs in a column, row by row.
@@ -375,7 +375,7 @@ TEST(UnitMistakes, OfTheFileAreNamed) {
   EXPECT_THAT(complaint([&] { (void)opened(input); }),
               HasSubstr("expected an FMU (.fmu, a zip archive), found 10 bytes"));
   input.assets.clear();
-  EXPECT_THAT(complaint([&] { (void)opened(input); }), HasSubstr("'pd.fmu' did not come with the scenario"));
+  EXPECT_THAT(complaint([&] { (void)opened(input); }), HasSubstr("'pd.fmu' was not submitted with the scenario"));
   const std::string yaml = slider(unit_force("0.01"));
   EXPECT_THAT(open_complaint(yaml, {{"a.txt", "a"}}), HasSubstr("an archive without modelDescription.xml"));
   Members members = unit_members(3);
@@ -522,7 +522,7 @@ TEST_P(EitherVersion, AUnitThatFailsEndsTheRunWithWhatItSaid) {
   const std::map<int, const char*> answers = {{2, "returned 'reject'"},
                                               {3, "returned 'error'"},
                                               {4, "returned 'fatal'"},
-                                              {5, "expected finite numbers from the unit, found nan for 'force'"}};
+                                              {5, "expected finite numbers from the FMU, found nan for 'force'"}};
   for (const auto& [status, text] : answers) {
     const auto parameters =
         fmt::format(", {{variable: fail_at, value: 0.1}}, {{variable: fail_with, value: {}}}", status);

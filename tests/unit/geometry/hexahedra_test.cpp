@@ -179,7 +179,7 @@ TEST(QuadraticHexahedra, AreReadFromEveryFormatAndWrittenWithTheirSets) {
   expect_cubes(mesh, "27 of Gmsh");
   const VolumeMesh completed = read_bricks("cubes.msh", cubes_of_20);
   expect_cubes(completed, "20 of Gmsh");
-  EXPECT_THAT(completed.notes, testing::ElementsAre(testing::HasSubstr("read with 27: 13 in the middle")));
+  EXPECT_THAT(completed.notes, testing::ElementsAre(testing::HasSubstr("completed to 27: 13 side and centre nodes")));
   expect_cubes(read_bricks("again.msh", write_msh(mesh)), "written for Gmsh");
   const VolumeMesh again = read_bricks("again.vtu", write_vtu(mesh));
   expect_cubes(again, "written as VTU");

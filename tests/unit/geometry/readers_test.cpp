@@ -99,12 +99,12 @@ TEST(SurfaceReaders, BinaryStlWithMoreBehindIt) {
   const std::string bytes = write_stl(samples::cube());
   const SurfaceMesh mesh = read_surface(bytes + "made by a scanner", named("cube.stl"));
   expect_unit_cube(mesh);
-  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("17 bytes behind the last triangle")));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("17 bytes after the last triangle")));
   // Written triangle by triangle, with a count that was never filled in.
   const SurfaceMesh counted =
       read_surface(bytes.substr(0, 80) + std::string(4, '\0') + bytes.substr(84), named("c.stl"));
   expect_unit_cube(counted);
-  EXPECT_THAT(counted.notes, testing::Contains(testing::HasSubstr("12 are taken")));
+  EXPECT_THAT(counted.notes, testing::Contains(testing::HasSubstr("12 were read")));
 }
 
 TEST(SurfaceReaders, ObjStatementsGoOnInTheNextLine) {
@@ -332,7 +332,7 @@ TEST(SurfaceReaders, ColladaMistakesAreNamed) {
   EXPECT_THAT(message("0 4 6 0 6 2", "0 4 6 0 6 8"), testing::HasSubstr("below 8, found 8"));
   EXPECT_THAT(message("<scale>2 1", "<scale>2 one"), testing::HasSubstr("'one'"));
   EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0"));
-  EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("no XML"));
+  EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("invalid XML"));
   // A node that shows itself has no end.
   EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"), testing::HasSubstr("circles"));
 }

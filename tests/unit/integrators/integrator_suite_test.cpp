@@ -244,7 +244,7 @@ TEST_P(EveryIntegrator, GivingUpSaysWhoWhenAndWhy) {
     FAIL() << "nothing thrown";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::solver_failed) << e.what();
-    EXPECT_THAT(e.what(), testing::HasSubstr(GetParam().name + " gave up at t = 0."));
+    EXPECT_THAT(e.what(), testing::HasSubstr(GetParam().name + " failed at t = 0."));
     EXPECT_THAT(e.what(), testing::HasSubstr("the wall is too close"));
   }
   // Up to a step before the time itself: some methods give up before they have crept all the way.

@@ -167,9 +167,9 @@ TEST(MotionTable, CountsThatDoNotFitAreNoted) {
   EXPECT_TRUE(read_motion_table(mot, "grf.mot").notes.empty());
   const MotionTable less = read_motion_table(changed(mot, "nRows=3", "nRows=2"), "grf.mot");
   EXPECT_THAT(less.times(), ElementsAre(0.0, 0.1, 0.2));
-  EXPECT_THAT(less.notes, ElementsAre("grf.mot: the header says 2 rows, the file has 3, which are taken"));
+  EXPECT_THAT(less.notes, ElementsAre("grf.mot: the header states 2 rows, the file has 3, which are used"));
   EXPECT_THAT(read_motion_table(changed(mot, "nRows=3", "nRows=5"), "grf.mot").notes,
-              ElementsAre(HasSubstr("cut off?")));
+              ElementsAre(HasSubstr("truncated?")));
   EXPECT_THAT(read_motion_table(changed(mot, "nColumns=3", "nColumns=4"), "grf.mot").notes,
               ElementsAre(HasSubstr("4 columns, the file has 3")));
 }
@@ -179,7 +179,7 @@ TEST(MotionTable, OfRowsAtOneTimeTheLastAndOfEqualHeadingsTheFirst) {
   const MotionTable rows = read_motion_table("time,q\n0,1\n0.5,2\n0.5,3\n0.5,4\n1,5\n", "a.csv");
   EXPECT_THAT(rows.times(), ElementsAre(0.0, 0.5, 1.0));
   EXPECT_THAT(rows.column("q"), ElementsAre(1.0, 4.0, 5.0));
-  EXPECT_THAT(rows.notes, ElementsAre(HasSubstr("2 rows have the time of the row behind them")));
+  EXPECT_THAT(rows.notes, ElementsAre(HasSubstr("2 rows have the time of the following row")));
   const MotionTable headings = read_motion_table("time,q,p,q\n0,1,2,3\n1,4,5,6\n", "a.csv");
   EXPECT_THAT(headings.headings, ElementsAre("time", "q", "p"));
   EXPECT_THAT(headings.column("q"), ElementsAre(1.0, 4.0));

@@ -248,7 +248,7 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
   };
   const auto value_after = [&](int surface, const std::string& name, const ParameterValue& value) {
     return field_after(surface,
-                       [&](auto& m) { to_proto(value, (*m.mutable_main()->mutable_shape()->mutable_values())[name]); });
+                       [&](auto& m) { to_proto(value, (*m.mutable_main()->mutable_surface()->mutable_values())[name]); });
   };
   // What a scenario file may not say the wire may not say either.
   for (const double modulus : {1e308, 1e-308, 0.0, -1.0, 1e16}) {
@@ -262,10 +262,10 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
         << density;
   }
   EXPECT_EQ(field_after(0, [](auto& m) { m.clear_partner(); }), "pair.partner");
-  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->clear_shape(); }), "pair.main.surface");
-  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_shape()->set_kind("sphera"); }),
+  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->clear_surface(); }), "pair.main.surface");
+  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_surface()->set_kind("sphera"); }),
             "pair.main.surface");
-  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_shape()->mutable_values()->erase("radius"); }),
+  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_surface()->mutable_values()->erase("radius"); }),
             "pair.main.surface.sphere.radius");
   EXPECT_EQ(value_after(0, "radius", 0.0), "pair.main.surface.sphere.radius");
   EXPECT_EQ(value_after(0, "radius", std::string("1")), "pair.main.surface.sphere.radius");
@@ -296,89 +296,11 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
             "pair.parameters.number");
 }
 
-// What peers send that are older than `shape`.
-TEST(Wire, SurfacesAsMessagesOfTheirOwnAreStillRead) {
-  const auto read = [](const std::function<void(v1::ContactBody&)>& write) {
-    v1::PairSpec message;
-    to_proto(every_surface(0), message);
-    message.mutable_main()->clear_shape();
-    write(*message.mutable_main());
-    return from_proto(message, FieldPath("pair")).main.surface;
-  };
-  const auto set = [](v1::Vector3& to, double x, double y, double z) {
-    to.set_x(x);
-    to.set_y(y);
-    to.set_z(z);
-  };
-  EXPECT_EQ(read([&](v1::ContactBody& body) {
-              body.mutable_sphere()->set_radius(-0.1);
-              set(*body.mutable_sphere()->mutable_center(), 1, 2, 3);
-            }),
-            every_surface(0).main.surface);
-  EXPECT_EQ(read([&](v1::ContactBody& body) {
-              set(*body.mutable_plane()->mutable_normal(), 0, 0, 5);
-              set(*body.mutable_plane()->mutable_point(), 4, 5, 6);
-            }),
-            Surface(PlaneSurface{.point = {4, 5, 6}}));
-  EXPECT_EQ(read([&](v1::ContactBody& body) {
-              auto& cylinder = *body.mutable_cylinder();
-              cylinder.set_radius(0.2);
-              set(*cylinder.mutable_axis(), 0, 0, 1);
-              set(*cylinder.mutable_center(), 1, 0, 0);
-              cylinder.set_length(0.375);
-              cylinder.set_core_radius(0.1);
-              for (const auto& [name, height] : {std::pair{"bone", 0.25}, std::pair{"fat", 0.125}}) {
-                auto& layer = *cylinder.add_layers();
-                layer.set_name(name);
-                layer.set_height(height);
-              }
-            }),
-            Surface(CylinderSurface{.radius = 0.2,
-                                    .center = {1, 0, 0},
-                                    .core_radius = 0.1,
-                                    .layers = {{.name = "bone", .height = 0.25}, {.name = "fat", .height = 0.125}}}));
-  EXPECT_EQ(read([&](v1::ContactBody& body) {
-              body.mutable_mesh()->set_sha256(std::string(64, 'a'));
-              body.mutable_mesh()->set_asset_name("m");
-              body.mutable_mesh()->set_format("stl");
-              body.mutable_mesh()->set_length_scale(1e-3);
-              body.mutable_mesh()->mutable_placement()->mutable_rotation()->set_w(1.0);
-              set(*body.mutable_mesh()->mutable_placement()->mutable_position(), 7, 8, 9);
-            }),
-            every_surface(3).main.surface);
-  EXPECT_EQ(read([&](v1::ContactBody& body) {
-              for (const double x : {1, 2, 3, 4, 5, 6}) body.mutable_points()->add_xyz(x);
-              for (const double area : {0.5, 0.25}) body.mutable_points()->add_area(area);
-            }),
-            every_surface(4).main.surface);
-  EXPECT_EQ(read([&](v1::ContactBody& body) {
-              set(*body.mutable_block()->mutable_lengths(), 1, 2, 3);
-              set(*body.mutable_block()->mutable_center(), 4, 5, 6);
-            }),
-            every_surface(5).main.surface);
-  EXPECT_EQ(read([&](v1::ContactBody& body) {
-              const FootDimensions d = FootSurface::of(every_surface(6).main.surface)->dimensions;
-              auto& foot = *body.mutable_foot();
-              foot.set_length(d.length);
-              foot.set_ball_breadth(d.ball_breadth);
-              foot.set_heel_breadth(d.heel_breadth);
-              foot.set_arch_height(d.arch_height);
-              foot.set_instep_height(d.instep_height);
-              foot.set_toe_height(d.toe_height);
-              foot.set_ankle_height(d.ankle_height);
-              foot.set_heel_to_ankle(d.heel_to_ankle);
-              foot.set_cut_height(d.cut_height);
-              foot.set_right(true);
-              set(*foot.mutable_ankle(), 1, 2, 3);
-            }),
-            every_surface(6).main.surface);
-}
-
 TEST(Wire, DirectionsAreNormalisedOnReceipt) {
   v1::PairSpec message;
   to_proto(every_surface(1), message);
   to_proto(ParameterValue(std::vector<double>{0.0, 0.0, 5.0}),
-           (*message.mutable_main()->mutable_shape()->mutable_values())["normal"]);
+           (*message.mutable_main()->mutable_surface()->mutable_values())["normal"]);
   const PairSpec spec = from_proto(message, FieldPath("pair"));
   EXPECT_EQ(PlaneSurface::of(spec.main.surface).value().normal, Vector3::UnitZ());
 }

@@ -98,7 +98,7 @@ TEST(Override, MessagesNameTheOption) {
   EXPECT_THAT(message_of("analysis.end_time"), HasSubstr("expected key=value"));
   EXPECT_THAT(message_of("=3"), HasSubstr("expected key=value"));
   EXPECT_THAT(message_of("analysis..end_time=3"), HasSubstr("single dots"));
-  EXPECT_THAT(message_of("gravity=[1, 2"), AllOf(StartsWith("--set gravity=[1, 2"), HasSubstr("not YAML")));
+  EXPECT_THAT(message_of("gravity=[1, 2"), AllOf(StartsWith("--set gravity=[1, 2"), HasSubstr("invalid YAML")));
 }
 
 TEST(Override, MessagesStillNameEarlierOptions) {

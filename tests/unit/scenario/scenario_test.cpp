@@ -7,14 +7,14 @@
 #include <fstream>
 #include <sstream>
 
-#include "scenario/backend_label.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/catalog.hpp"
+#include "scenario/backend_label.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/points.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike {
 namespace {
@@ -133,12 +133,12 @@ TEST(Scenario, DefaultsOfTheSchemaAreThoseOfTheStructs) {
 TEST(Scenario, ABodyStartsWithAnother) {
   const std::string own_start =
       "    orientation: [0.7071067811865476, 0, 0, 0.7071067811865476]\n    velocity: [1, 2, 3]\n";
-  const Scenario s = parse_scenario(changed(own_start, "    starts_with: ball\n"), "ball.yaml", schemas());
-  EXPECT_EQ(s.bodies[1].starts_with, "ball");
-  EXPECT_THAT(message_of(changed(own_start, "    starts_with: bal\n")), HasSubstr("did you mean 'ball'?"));
-  EXPECT_THAT(message_of(changed(own_start, "    starts_with: block\n")), HasSubstr("its own initial pose"));
-  EXPECT_THAT(message_of(changed(own_start, own_start + "    starts_with: ball\n")),
-              testing::AllOf(StartsWith("ball.yaml:8: bodies.block.orientation"), HasSubstr("`starts_with`")));
+  const Scenario s = parse_scenario(changed(own_start, "    initial_state_from: ball\n"), "ball.yaml", schemas());
+  EXPECT_EQ(s.bodies[1].initial_state_from, "ball");
+  EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: bal\n")), HasSubstr("did you mean 'ball'?"));
+  EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: block\n")), HasSubstr("without `initial_state_from`"));
+  EXPECT_THAT(message_of(changed(own_start, own_start + "    initial_state_from: ball\n")),
+              testing::AllOf(StartsWith("ball.yaml:8: bodies.block.orientation"), HasSubstr("`initial_state_from`")));
 }
 
 TEST(Scenario, ReadsAllSurfaces) {
@@ -371,7 +371,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "[0, 0, 0]",
                 15,
                 "contact.ball-ground.partner.surface.plane.normal",
-                {"any length but zero"}},
+                {"nonzero length"}},
         Mistake{"points_without_area",
                 "{sphere: {radius: 0.1}}",
                 "{points: {positions: [[0, 0, 0], [1, 0, 0]], areas: [1]}}",
@@ -444,7 +444,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"no_version", "heelstrike: 1", "description: x", 1, "heelstrike", {"missing", "`heelstrike: 1`"}},
         Mistake{"newer_version", "heelstrike: 1", "heelstrike: 2", 1, "heelstrike", {"update the program"}},
         Mistake{"old_version", "heelstrike: 1", "heelstrike: 0", 1, "heelstrike", {"whole number"}},
-        Mistake{"not_yaml", "{mass: 1.0", "{mass: 1.0]", 4, "", {"not YAML"}},
+        Mistake{"not_yaml", "{mass: 1.0", "{mass: 1.0]", 4, "", {"invalid YAML"}},
         Mistake{"body_name", "  ball: {mass", "  ba ll: {mass", 4, "bodies", {"letters, digits", "'ba ll'"}},
         Mistake{"checkpoints_of_none",
                 "{type: forward, end_time: 2.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}\n"
@@ -498,7 +498,7 @@ TEST(Scenario, EmptyAndOddFilesAreRefused) {
   EXPECT_THAT(message_of(""), HasSubstr("ball.yaml:1: scenario: expected a map"));
   EXPECT_THAT(message_of("just text"), HasSubstr("expected a map"));
   EXPECT_THAT(message_of(good + "---\n" + good), HasSubstr("found a second one"));
-  EXPECT_THAT(message_of("a: &a [*a]"), testing::AnyOf(HasSubstr("inside its own anchor"), HasSubstr("not YAML")));
+  EXPECT_THAT(message_of("a: &a [*a]"), testing::AnyOf(HasSubstr("inside its own anchor"), HasSubstr("invalid YAML")));
   EXPECT_THAT(message_of("? [a, b]\n: c"), HasSubstr("expected a name as key"));
 }
 

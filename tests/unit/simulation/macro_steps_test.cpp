@@ -45,7 +45,7 @@ TEST(CouplingSection, EveryMistakeIsNamedWithWhatToDo) {
   expect(refusal("{scheme: jacobi}"), {"coupling.macro_step", "missing", "[s]"});
   expect(refusal("{scheme: jacobi, macro_step: 0}"), {"coupling.macro_step", "[s]", "found 0"});
   expect(refusal("{scheme: jacobi, macro_step: 5e-4}"),
-         {"coupling.macro_step", "at least the step of the integrator, 0.001 s", "0.0005 s", "make it larger"});
+         {"coupling.macro_step", "at least the step of the integrator, 0.001 s", "0.0005 s", "increase it"});
   expect(refusal("{scheme: jacobi, macro_step: 0.2}"),
          {"coupling.macro_step", "at most the whole run, 0.1 s", "0.2 s"});
   expect(refusal("{scheme: jacobi, macro_step: 2e-3}",
@@ -72,7 +72,7 @@ TEST(CouplingSection, EveryMistakeIsNamedWithWhatToDo) {
   expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, max_step: 1e-3}}"),
          {"coupling.step_control.max_step", "at least macro_step, 0.002 s"});
   expect(refusal("{scheme: jacobi, macro_step: 2e-3}", {"analysis.type=static"}),
-         {"coupling.scheme", "integrates no motion", "analysis.type: static"});
+         {"coupling.scheme", "without time integration", "analysis.type: static"});
   EXPECT_EQ(refusal("{scheme: monolithic}"), "accepted");
   EXPECT_EQ(refusal("{scheme: jacobi, macro_step: 2e-3}"), "accepted");
 }
@@ -235,7 +235,7 @@ TEST(MacroSteps, AnIterationThatDoesNotConvergeSaysWhatWasReachedAndWhatToDo) {
       TwoMasses{}.yaml("{scheme: implicit, macro_step: 0.11, acceleration: none, max_iterations: 7}", 0.22, 1e-3));
   for (const char* part :
        {"has not converged after 7 iterations", "from t = 0 s to 0.11 s", "force of contact 'spring'", " N, and ",
-        "is allowed", "macro_step smaller", "iqn_ils", "raise max_iterations"}) {
+        "is allowed", "reduce coupling.macro_step", "iqn_ils", "raise max_iterations"}) {
     EXPECT_THAT(told, HasSubstr(part));
   }
 }

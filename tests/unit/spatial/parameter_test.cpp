@@ -87,14 +87,12 @@ TEST(Parameters, UnknownKeySuggestsTheNearest) {
               AllOf(HasSubstr("unknown key"), HasSubstr("known here"), Not(HasSubstr("did you mean"))));
 }
 
-TEST(Parameters, FormerAndAbsentNamesAreToldFromUnknownOnes) {
+TEST(Parameters, RetiredAndAbsentNamesAreReportedWithTheirReplacement) {
   ParameterSchema element;
   element.name = "element";
   element.kind = ParameterKind::text;
   element.choices = {"tet4", "tet10"};
   element.removed_choices = {{"hex20", "nobody has it"}};
-  element.former_name = "element_order";
-  element.former_values = "tet4 instead of 1";
   std::vector<ParameterSchema> schema = example_schema();
   schema.push_back(element);
   const auto message = [&](const ParameterMap& given) -> std::string {
@@ -105,10 +103,10 @@ TEST(Parameters, FormerAndAbsentNamesAreToldFromUnknownOnes) {
     }
     return "accepted";
   };
-  EXPECT_EQ(message({{"element_order", 1.0}}), "x.element_order: this key is now 'element': tet4 instead of 1");
+  EXPECT_EQ(message({{"element_order", 1.0}}), "x.element_order: this key is now 'element'");
   EXPECT_EQ(message({{"stiffness", 5.0}, {"element", std::string("hex20")}}),
             "x.element: there is no 'hex20': nobody has it");
-  EXPECT_THAT(message({{"", 1.0}}), HasSubstr("unknown key")) << "most parameters never had another name";
+  EXPECT_THAT(message({{"", 1.0}}), HasSubstr("unknown key")) ;
 }
 
 TEST(Parameters, RangeAndFiniteness) {
